@@ -1,0 +1,80 @@
+//! What an embedder is: texts in, unit vectors out.
+//!
+//! The trait is small on purpose: everything about queues, threads and batches lives in
+//! [`EmbeddingService`](crate::EmbeddingService), everything about files in
+//! [`ModelStore`](crate::ModelStore). What an implementation must keep is written down as a
+//! conformance suite, [`crate::conformance::violations`], that every implementation's tests run.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::ModelError;
+
+/// Names the function that turns a text into a vector.
+///
+/// Two vectors may be compared, and a cached vector may be reused, exactly when their ids are
+/// equal. It holds the model's name, the first eight hex digits of its weights' SHA-256 and the
+/// arithmetic, such as `all-MiniLM-L6-v2@53aa5117-int8`, and changes whenever vectors may.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ModelId(String);
+
+impl ModelId {
+    /// Wraps a name; the caller vouches that it changes whenever vectors may.
+    pub fn new(id: impl Into<String>) -> Self {
+        Self(id.into())
+    }
+
+    /// The id as text, as it is stored in snapshots and caches.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ModelId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Turns texts into vectors whose dot product says how alike they are in meaning.
+///
+/// Implementations compute on the calling thread and take as long as that takes: callers on an
+/// async runtime go through [`EmbeddingService`](crate::EmbeddingService).
+pub trait Embedder: Send + Sync {
+    /// Which function this is; equal ids promise comparable vectors.
+    fn id(&self) -> &ModelId;
+
+    /// The length of every vector.
+    fn dimensions(&self) -> usize;
+
+    /// The most tokens of a text that are read, special tokens included; what follows is ignored.
+    fn window(&self) -> usize;
+
+    /// How many tokens the text has, special tokens included and not cut at the window: a text
+    /// fits exactly when this is at most [`window`](Self::window).
+    fn count_tokens(&self, text: &str) -> usize;
+
+    /// One vector a text, in order, each of length one.
+    ///
+    /// The vector of a text depends on that text alone, not on its batch: bit for bit where the
+    /// implementation says so, within 1e-5 otherwise.
+    ///
+    /// # Errors
+    /// A [`ModelError`] where the model cannot compute; then no vector of the batch is returned.
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError>;
+
+    /// The vector of one text.
+    ///
+    /// # Errors
+    /// As [`embed`](Self::embed).
+    fn embed_one(&self, text: &str) -> Result<Vec<f32>, ModelError> {
+        self.embed(&[text])?
+            .pop()
+            .ok_or_else(|| ModelError::Compute {
+                model: self.id().to_string(),
+                detail: "no vector came back for a text".to_owned(),
+            })
+    }
+}

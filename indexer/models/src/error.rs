@@ -1,0 +1,94 @@
+//! The one error type of this crate: which model or file, what went wrong, what to do next.
+//!
+//! Errors are `Clone`, because one failed batch answers many waiting callers; causes from other
+//! libraries are therefore kept as text.
+
+use std::path::PathBuf;
+
+/// Why a model could not be found, fetched, loaded or run.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// No model of this name is known.
+    #[error("unknown model {name}: use one of {known}")]
+    UnknownModel {
+        /// What was asked for.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// No source could deliver the model's files.
+    #[error(
+        "cannot fetch model {model}: {attempts}; put its files into a folder {model} and name the folder above it in LIMN_MODELS"
+    )]
+    Unavailable {
+        /// The model's name.
+        model: String,
+        /// What was tried, and how each attempt failed.
+        attempts: String,
+    },
+    /// A model file does not hold the bytes it should.
+    #[error(
+        "model file {} is not the one expected (SHA-256 {found}, expected {expected}): delete it and run `limn models pull`", .path.display()
+    )]
+    WrongHash {
+        /// The file.
+        path: PathBuf,
+        /// The hash that is pinned.
+        expected: String,
+        /// The hash that was found.
+        found: String,
+    },
+    /// A file or folder of the model cache could not be read or written.
+    #[error("cannot {action} {}: {detail}; check its permissions and free space, or name another folder in LIMN_MODELS", .path.display())]
+    Cache {
+        /// What was attempted: `read`, `write`, `lock`…
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's word.
+        detail: String,
+    },
+    /// A model file was read, but holds no model this crate can run.
+    #[error("cannot load model file {}: {detail}", .path.display())]
+    InvalidModel {
+        /// The file.
+        path: PathBuf,
+        /// What does not fit.
+        detail: String,
+    },
+    /// The tokenizer refused a text.
+    #[error("cannot split a text into tokens for {model}: {detail}")]
+    Tokenizer {
+        /// The model's name.
+        model: String,
+        /// The tokenizer's word.
+        detail: String,
+    },
+    /// The model failed while computing.
+    #[error("model {model} failed: {detail}")]
+    Compute {
+        /// The model's name.
+        model: String,
+        /// What failed.
+        detail: String,
+    },
+    /// The model panicked on a device thread: a bug, contained to the texts of one batch.
+    #[error("model {model} panicked: {detail}; this is a bug, please report it")]
+    Panicked {
+        /// The model's name.
+        model: String,
+        /// The panic message.
+        detail: String,
+    },
+    /// The embedding service was shut down before it came to the text.
+    #[error("the embedding service has stopped: start it again before embedding")]
+    Stopped,
+}
+
+impl ModelError {
+    /// Whether the same call may succeed later without a person's doing.
+    pub fn is_retryable(&self) -> bool {
+        matches!(self, Self::Unavailable { .. })
+    }
+}

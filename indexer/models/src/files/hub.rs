@@ -1,0 +1,97 @@
+//! Fetching model files from the model hub over HTTPS.
+//!
+//! A machine without a way there must not hang: connecting has three seconds, a silent connection
+//! twenty. The caller's thread is never a runtime's: the transfer runs on a thread of its own.
+
+use std::error::Error;
+use std::io::Write;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use super::cards::CardFile;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Downloads `endpoint/repo/resolve/main/NAME` into `folder/NAME`, reporting bytes as they come.
+///
+/// The branch is not pinned, the bytes are: the caller verifies every file's hash.
+pub(crate) fn fetch(
+    endpoint: &str,
+    repo: &str,
+    file: &CardFile,
+    folder: &Path,
+    progress: &dyn Fn(u64),
+) -> Result<(), String> {
+    let url = format!(
+        "{}/{repo}/resolve/main/{}",
+        endpoint.trim_end_matches('/'),
+        file.name
+    );
+    let target = folder.join(file.name);
+    let (bytes, received) = mpsc::channel();
+    let limit = file.bytes;
+    let transfer = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| chain(&error))?;
+        let outcome = runtime.block_on(download(&url, &target, limit, &bytes));
+        // A name lookup that the timeout gave up on would otherwise still be waited for.
+        runtime.shutdown_background();
+        outcome
+    });
+    for total in received {
+        progress(total);
+    }
+    transfer
+        .join()
+        .unwrap_or_else(|_| Err("the transfer panicked".to_owned()))
+}
+
+async fn download(
+    url: &str,
+    target: &Path,
+    limit: u64,
+    bytes: &mpsc::Sender<u64>,
+) -> Result<(), String> {
+    let client = reqwest::Client::builder()
+        .connect_timeout(CONNECT_TIMEOUT)
+        .read_timeout(SILENCE_TIMEOUT)
+        .user_agent(concat!("limn/", env!("CARGO_PKG_VERSION")))
+        .build()
+        .map_err(|error| chain(&error))?;
+    let response = client
+        .get(url)
+        .send()
+        .await
+        .and_then(reqwest::Response::error_for_status);
+    let mut response = response.map_err(|error| chain(&error))?;
+    let mut file = std::fs::File::create(target).map_err(|error| chain(&error))?;
+    let mut total = 0;
+    while let Some(chunk) = response.chunk().await.map_err(|error| chain(&error))? {
+        total += chunk.len() as u64;
+        if total > limit {
+            return Err(format!("{url} is larger than the {limit} bytes expected"));
+        }
+        file.write_all(&chunk).map_err(|error| chain(&error))?;
+        let _ = bytes.send(total);
+    }
+    file.sync_all().map_err(|error| chain(&error))
+}
+
+/// An error with its causes on one line: reqwest keeps the telling part in the causes.
+fn chain(error: &dyn Error) -> String {
+    let mut line = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let text = error.to_string();
+        if !line.contains(&text) {
+            line.push_str(": ");
+            line.push_str(&text);
+        }
+        cause = error.source();
+    }
+    line
+}

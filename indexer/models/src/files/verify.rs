@@ -1,0 +1,174 @@
+//! Pinned hashes: a model file is used only if its bytes are the expected ones.
+//!
+//! Hashing 90 MB takes longer than answering a question, so a file that was verified leaves a
+//! stamp (size and modification time) beside it, and is hashed again only when these change.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::cards::CardFile;
+use crate::ModelError;
+
+const STAMPS: &str = ".verified.json";
+
+/// What was verified: the file's size and modification time then, and the hash it had.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stamp {
+    bytes: u64,
+    modified_ns: u128,
+    sha256: String,
+}
+
+/// Whether `folder` holds all `files`; an error where one is there but is not the pinned one.
+pub(crate) fn present(folder: &Path, files: &[CardFile]) -> Result<bool, ModelError> {
+    let stamps_file = folder.join(STAMPS);
+    let stamps: BTreeMap<String, Stamp> = fs::read(&stamps_file)
+        .ok()
+        .and_then(|json| serde_json::from_slice(&json).ok())
+        .unwrap_or_default();
+    let mut fresh = BTreeMap::new();
+    for file in files {
+        let path = folder.join(file.name);
+        let Some(mut stamp) = stamp(&path, file)? else {
+            return Ok(false);
+        };
+        stamp.sha256 = file.sha256.to_owned();
+        if stamps.get(file.name) != Some(&stamp) {
+            matches_pin(&path, file)?;
+        }
+        fresh.insert(file.name.to_owned(), stamp);
+    }
+    if fresh != stamps {
+        // A folder that cannot be written is verified every time: slower, not wrong.
+        if let Ok(json) = serde_json::to_vec(&fresh) {
+            let _ = fs::write(&stamps_file, json);
+        }
+    }
+    Ok(true)
+}
+
+/// Hashes the file; an error where it is not the pinned one.
+pub(crate) fn matches_pin(path: &Path, file: &CardFile) -> Result<(), ModelError> {
+    let found = sha256(path).map_err(|error| unreadable(path, &error))?;
+    if found == file.sha256 {
+        Ok(())
+    } else {
+        Err(ModelError::WrongHash {
+            path: path.to_owned(),
+            expected: file.sha256.to_owned(),
+            found,
+        })
+    }
+}
+
+fn stamp(path: &Path, file: &CardFile) -> Result<Option<Stamp>, ModelError> {
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unreadable(path, &error)),
+    };
+    if metadata.len() != file.bytes {
+        let found = format!("of {} bytes instead of {}", metadata.len(), file.bytes);
+        return Err(ModelError::WrongHash {
+            path: path.to_owned(),
+            expected: file.sha256.to_owned(),
+            found,
+        });
+    }
+    let modified = metadata
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    let modified_ns = modified.unwrap_or_default().as_nanos();
+    Ok(Some(Stamp {
+        bytes: metadata.len(),
+        modified_ns,
+        sha256: String::new(),
+    }))
+}
+
+fn sha256(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let mut hash = Sha256::new();
+    let mut chunk = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut chunk)? {
+            0 => break,
+            n => hash.update(&chunk[..n]),
+        }
+    }
+    Ok(hash
+        .finalize()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect())
+}
+
+fn unreadable(path: &Path, error: &io::Error) -> ModelError {
+    ModelError::Cache {
+        action: "read",
+        path: path.to_owned(),
+        detail: error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    const ABC: CardFile = CardFile {
+        name: "abc",
+        bytes: 3,
+        sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    };
+
+    #[test]
+    fn a_file_is_accepted_missing_or_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!present(folder.path(), &[ABC]).unwrap());
+        fs::write(folder.path().join("abc"), "abc").unwrap();
+        assert!(present(folder.path(), &[ABC]).unwrap());
+        for wrong in ["abd", "abcd"] {
+            fs::write(folder.path().join("abc"), wrong).unwrap();
+            // A coarse file system clock may give the new file the stamp's time.
+            fs::remove_file(folder.path().join(STAMPS)).unwrap_or_default();
+            assert!(
+                matches!(
+                    present(folder.path(), &[ABC]),
+                    Err(ModelError::WrongHash { .. })
+                ),
+                "{wrong}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stamp_is_worth_nothing_after_the_file_changed_or_for_another_pin() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("abc");
+        fs::write(&path, "abc").unwrap();
+        assert!(present(folder.path(), &[ABC]).unwrap());
+        fs::write(&path, "xyz").unwrap();
+        File::options()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_modified(UNIX_EPOCH)
+            .unwrap();
+        assert!(present(folder.path(), &[ABC]).is_err());
+        fs::write(&path, "abc").unwrap();
+        assert!(present(folder.path(), &[ABC]).unwrap());
+        let newer = CardFile {
+            sha256: "00",
+            ..ABC
+        };
+        assert!(present(folder.path(), &[newer]).is_err());
+    }
+}

@@ -1,0 +1,187 @@
+//! all-MiniLM-L6-v2 in eight-bit integers: the engine limn runs.
+//!
+//! Nine tenths of the work of a transformer are products of activations with fixed weights. Those
+//! are computed here in integers (as LLM.int8(), Dettmers et al., NeurIPS 2022, without its
+//! outlier path, which this model does not need):
+//!
+//! - a weight matrix is rounded once, each output channel to ±127 steps of a scale of its own;
+//! - an activation vector is rounded when it is used, each *token* to 0..=255 between its own
+//!   least and greatest value.
+//!
+//! Sums of products of integers are exact, so every processor gives the same ones. Everything else
+//! (attention, softmax, normalisation, GELU) is 32-bit floating point, written so that each number
+//! comes from the same operations in the same order on every processor. Scales belong to a token,
+//! sequences are packed one after another and nothing is padded: **a text's vector is the same
+//! bits alone, in any batch, and with any kernel.**
+//!
+//! [`cpu`] picks the kernel for this machine, [`stages`] are the steps of a layer, [`weights`] the
+//! packed matrices; this file is the way through the network.
+
+mod cpu;
+mod kernels;
+mod stages;
+mod tensors;
+#[cfg(test)]
+mod tests;
+mod weights;
+
+use super::shape::{HIDDEN, INNER, WINDOW};
+use super::tokens::TextTokens;
+use crate::{Embedder, ModelError, ModelFiles, ModelId};
+use cpu::Cpu;
+use stages::Quantized;
+use weights::{Layer, Weights};
+
+/// Sequences are computed together until they have this many tokens: enough that the weights are
+/// read from memory seldom, few enough that the activations stay in the processor's cache.
+const GROUP_TOKENS: usize = 256;
+/// Tokens that pass through the wide inner layer at a time, for the same reason.
+const INNER_TOKENS: usize = 96;
+
+/// all-MiniLM-L6-v2 in 8-bit arithmetic: the default embedder.
+///
+/// 384 dimensions, 256 tokens. A text's vector is bit for bit the same in every batch and on every
+/// processor; cosines agree with the 32-bit reference at a rank correlation above 0.99 (a test).
+/// Uses AVX-512 VNNI, AVX-VNNI or AVX2 where the processor has them.
+pub struct MiniLm {
+    id: ModelId,
+    tokens: TextTokens,
+    weights: Weights,
+    cpu: Cpu,
+}
+
+impl MiniLm {
+    /// Loads verified files and packs the weights.
+    ///
+    /// # Errors
+    /// [`ModelError::Cache`] where a file cannot be read, [`ModelError::InvalidModel`] where it
+    /// holds another model.
+    pub fn load(files: &ModelFiles) -> Result<Self, ModelError> {
+        let tokens = TextTokens::load(&files.tokenizer, &files.name)?;
+        let weights = Weights::load(&files.weights).map_err(|detail| ModelError::InvalidModel {
+            path: files.weights.clone(),
+            detail,
+        })?;
+        Ok(Self {
+            id: ModelId::new(format!("{}-int8", files.versioned_name())),
+            tokens,
+            weights,
+            cpu: Cpu::detect(),
+        })
+    }
+
+    /// The kernels in use, for logs: `avx512-vnni`, `avx-vnni`, `avx2` or `portable`.
+    pub fn kernels(&self) -> &'static str {
+        self.cpu.name()
+    }
+
+    /// Unit vectors of the sequences, computed together.
+    fn forward(&self, sequences: &[Vec<u32>], scratch: &mut Scratch, vectors: &mut Vec<Vec<f32>>) {
+        let lengths: Vec<usize> = sequences.iter().map(Vec::len).collect();
+        scratch.resize(lengths.iter().sum());
+        self.weights.look_up(sequences, &mut scratch.states);
+        self.cpu
+            .normalize(&mut scratch.states, None, &self.weights.norm);
+        for layer in &self.weights.layers {
+            self.layer(layer, &lengths, scratch);
+        }
+        let mut rest = scratch.states.as_slice();
+        for length in lengths {
+            let (sequence, after) = rest.split_at(length * HIDDEN);
+            rest = after;
+            vectors.push(stages::pool(sequence));
+        }
+    }
+
+    /// One encoder layer, in place on `scratch.states`.
+    fn layer(&self, layer: &Layer, lengths: &[usize], scratch: &mut Scratch) {
+        let Scratch {
+            states,
+            projected,
+            attended,
+            wide,
+            quantized,
+            attention,
+        } = scratch;
+        let cpu = self.cpu;
+        cpu.quantize(states, HIDDEN, quantized);
+        cpu.multiply(quantized, &layer.query_key_value, projected);
+        cpu.attend(projected, lengths, attention, attended);
+        cpu.quantize(attended, HIDDEN, quantized);
+        cpu.multiply(quantized, &layer.merge, attended);
+        cpu.normalize(states, Some(attended), &layer.attention_norm);
+        for (states, narrow) in states
+            .chunks_mut(INNER_TOKENS * HIDDEN)
+            .zip(attended.chunks_mut(INNER_TOKENS * HIDDEN))
+        {
+            let wide = &mut wide[..states.len() / HIDDEN * INNER];
+            cpu.quantize(states, HIDDEN, quantized);
+            cpu.multiply(quantized, &layer.widen, wide);
+            cpu.gelu(wide);
+            cpu.quantize(wide, INNER, quantized);
+            cpu.multiply(quantized, &layer.narrow, narrow);
+            cpu.normalize(states, Some(narrow), &layer.norm);
+        }
+    }
+}
+
+/// The activations of one group of sequences, used again for the next.
+#[derive(Default)]
+struct Scratch {
+    /// One row of [`HIDDEN`] numbers a token: what flows from layer to layer.
+    states: Vec<f32>,
+    /// Queries, keys and values side by side.
+    projected: Vec<f32>,
+    /// What attention, and later the narrow layer, adds to the states.
+    attended: Vec<f32>,
+    /// The inner layer of [`INNER_TOKENS`] tokens.
+    wide: Vec<f32>,
+    quantized: Quantized,
+    attention: stages::AttentionScratch,
+}
+
+impl Scratch {
+    fn resize(&mut self, tokens: usize) {
+        self.states.resize(tokens * HIDDEN, 0.0);
+        self.projected.resize(tokens * 3 * HIDDEN, 0.0);
+        self.attended.resize(tokens * HIDDEN, 0.0);
+        self.wide.resize(tokens.min(INNER_TOKENS) * INNER, 0.0);
+    }
+}
+
+impl Embedder for MiniLm {
+    fn id(&self) -> &ModelId {
+        &self.id
+    }
+
+    fn dimensions(&self) -> usize {
+        HIDDEN
+    }
+
+    fn window(&self) -> usize {
+        WINDOW
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        self.tokens.count(text)
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        let mut scratch = Scratch::default();
+        let mut group: Vec<Vec<u32>> = Vec::new();
+        let mut tokens = 0;
+        for text in texts {
+            let sequence = self.tokens.window(text)?;
+            if tokens + sequence.len() > GROUP_TOKENS && !group.is_empty() {
+                self.forward(&group, &mut scratch, &mut vectors);
+                group.clear();
+                tokens = 0;
+            }
+            tokens += sequence.len();
+            group.push(sequence);
+        }
+        self.forward(&group, &mut scratch, &mut vectors);
+        Ok(vectors)
+    }
+}

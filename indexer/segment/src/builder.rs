@@ -1,0 +1,273 @@
+//! Builds a segment: tables and their blocks become one immutable bundle.
+//!
+//! Tables are sorted by key and blocks numbered in that order, so the bytes are a function of the
+//! *set* of tables: any number of workers, in any order, build the same segment with the same name.
+
+use bytes::Bytes;
+
+use crate::analyzer::ANALYZER_VERSION;
+use crate::blocks::BlockWriter;
+use crate::codec::{compress, put_number, put_text};
+use crate::error::SegmentError;
+use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
+use crate::lexical::LexicalWriter;
+use crate::snapshot::SegmentEntry;
+use crate::table::{Shard, TableBlocks, TableKey};
+use crate::vectors::VectorWriter;
+
+/// Up to so many vectors a segment is searched exactly, which then takes a few milliseconds a core.
+pub const EXACT_LIMIT: usize = 100_000;
+/// Documents that tantivy can hold in one segment.
+const MAX_BLOCKS: usize = 1 << 31;
+/// The end of each tantivy file lies among the hot bytes: its footers, which opening reads.
+const TANTIVY_TAIL: usize = 1 << 10;
+/// Rows begin on cache lines.
+const ROW_ALIGNMENT: usize = 64;
+/// The tables section may not decompress to more.
+pub(crate) const MAX_TABLES_BYTES: usize = 1 << 30;
+const META_LEVEL: i32 = 19;
+
+/// How a segment is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentSettings {
+    /// Length of every vector.
+    pub dimensions: usize,
+    /// Shard that the segment belongs to.
+    pub shard: Shard,
+    /// A segment with more vectors than this gets a graph; others are searched exactly.
+    pub graph_above: usize,
+}
+
+impl SegmentSettings {
+    /// The usual settings: a graph above [`EXACT_LIMIT`] vectors.
+    #[must_use]
+    pub fn new(dimensions: usize, shard: Shard) -> SegmentSettings {
+        SegmentSettings {
+            dimensions,
+            shard,
+            graph_above: EXACT_LIMIT,
+        }
+    }
+}
+
+/// Bytes of a segment by purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SegmentStats {
+    /// Compressed texts.
+    pub texts: u64,
+    /// Text hashes.
+    pub text_hashes: u64,
+    /// The matrix of vectors and, if there is one, the graph.
+    pub vectors: u64,
+    /// tantivy's files.
+    pub lexical: u64,
+    /// Kinds, lengths, tables, checksums, padding.
+    pub other: u64,
+}
+
+/// A segment, ready to be written.
+#[derive(Clone, Debug)]
+pub struct BuiltSegment {
+    /// The object's bytes.
+    pub bytes: Bytes,
+    /// Content hash, also in the path.
+    pub id: u128,
+    /// What the next snapshot says of it.
+    pub entry: SegmentEntry,
+    /// Where each table's blocks are: key, first block, number of blocks; in the order of keys.
+    pub tables: Vec<(TableKey, u32, u32)>,
+    /// Bytes by purpose.
+    pub stats: SegmentStats,
+}
+
+/// Builds a segment from tables in any order. CPU work: call it on a thread that may block.
+///
+/// A table without blocks is left out (and appears in [`BuiltSegment::tables`] with 0 blocks).
+///
+/// # Errors
+/// [`SegmentError::Invalid`] naming the table: a vector of another length or with a value that is
+/// not finite, a text above 16 MiB, a table given twice; or no block at all.
+pub fn build_segment(
+    mut tables: Vec<TableBlocks>,
+    settings: &SegmentSettings,
+) -> Result<BuiltSegment, SegmentError> {
+    tables.sort_by(|a, b| a.table.cmp(&b.table));
+    if let Some(pair) = tables.windows(2).find(|pair| pair[0].table == pair[1].table) {
+        return Err(SegmentError::invalid(&pair[0].table, "it was given twice"));
+    }
+    if tables.iter().map(|t| t.blocks.len()).sum::<usize>() > MAX_BLOCKS {
+        return Err(SegmentError::invalid("the segment", "too many blocks: use more shards"));
+    }
+
+    let mut lexical = LexicalWriter::new()?;
+    let mut vectors = VectorWriter::new(settings.dimensions);
+    let mut blocks = BlockWriter::default();
+    let mut directory = TableWriter::default();
+    let mut placed = Vec::with_capacity(tables.len());
+    let mut vector_count = 0u32;
+    for table in tables {
+        let first = blocks.count() as u32;
+        let wrong = |detail: String| SegmentError::invalid(&table.table, detail);
+        for block in &table.blocks {
+            let lengths = lexical.add(block)?;
+            if let Some(vector) = &block.vector {
+                vectors.add(vector).map_err(wrong)?;
+                vector_count += 1;
+            }
+            blocks
+                .add(
+                    block.kind,
+                    block.vector.is_some(),
+                    lengths,
+                    &block.text,
+                    block.text_hash(),
+                )
+                .map_err(wrong)?;
+        }
+        let count = table.blocks.len() as u32;
+        if count > 0 {
+            directory.add(&table, count);
+        }
+        placed.push((table.table, first, count));
+    }
+    if blocks.count() == 0 {
+        return Err(SegmentError::invalid("the segment", "it would have no blocks"));
+    }
+
+    let failed = |e: String| SegmentError::invalid("the segment", e);
+    let block_count = blocks.count() as u32;
+    let table_count = directory.count;
+    let (meta, texts, hashes) = blocks.finish().map_err(failed)?;
+    let (vectors, graph) = vectors.finish(settings.graph_above).map_err(failed)?;
+    let files = lexical.finish()?;
+    let mut stats = SegmentStats {
+        texts: texts.len() as u64,
+        text_hashes: hashes.len() as u64,
+        vectors: vectors.len() as u64,
+        lexical: files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
+        other: 0,
+    };
+
+    let mut out = Layout::default();
+    out.add(section::TEXTS, &texts);
+    out.add(section::TEXT_HASHES, &hashes);
+    drop((texts, hashes));
+    // The matrix begins after its header of 8 bytes.
+    out.pad_to(ROW_ALIGNMENT, ROW_ALIGNMENT - crate::graph::MATRIX_HEADER);
+    out.add(section::VECTORS, &vectors);
+    drop(vectors);
+    for (name, bytes) in &files {
+        let body = bytes.len().saturating_sub(TANTIVY_TAIL);
+        out.add(&format!("{}{name}", section::TANTIVY), &bytes[..body]);
+    }
+    let hot = out.bytes.len();
+    for (name, bytes) in &files {
+        let body = bytes.len().saturating_sub(TANTIVY_TAIL);
+        out.add(&format!("{}{name}", section::TANTIVY), &bytes[body..]);
+    }
+    out.add(section::BLOCKS, &meta);
+    out.add(section::TABLES, &directory.finish()?);
+
+    let contents = Contents {
+        analyzer: ANALYZER_VERSION,
+        shard: settings.shard,
+        dimensions: u32::try_from(settings.dimensions)
+            .map_err(|_| failed("the vectors are too long".to_owned()))?,
+        blocks: block_count,
+        tables: table_count,
+        vectors: vector_count,
+        graph,
+        hot: hot as u64,
+        sections: out.sections,
+    };
+    let mut bytes = out.bytes;
+    let id = seal(&mut bytes, &contents)?;
+    bytes.shrink_to_fit();
+    let size = bytes.len() as u64;
+    stats.other = size - stats.texts - stats.text_hashes - stats.vectors - stats.lexical;
+    Ok(BuiltSegment {
+        id,
+        entry: SegmentEntry {
+            shard: settings.shard,
+            path: segment_path(settings.shard, id),
+            bytes: size,
+            // Only whole chunks can be verified.
+            hot: size - (hot / CHUNK * CHUNK) as u64,
+            blocks: block_count,
+            tables: table_count,
+            deletes: None,
+        },
+        bytes: bytes.into(),
+        tables: placed,
+        stats,
+    })
+}
+
+/// Path of a segment under the index root.
+pub(crate) fn segment_path(shard: Shard, id: u128) -> String {
+    format!("segments/{shard}/{id:032x}.seg")
+}
+
+/// The body as it grows.
+#[derive(Default)]
+struct Layout {
+    bytes: Vec<u8>,
+    sections: Vec<Section>,
+}
+
+impl Layout {
+    /// Appends content to the section of this name.
+    fn add(&mut self, name: &str, content: &[u8]) {
+        let extent = Extent(self.bytes.len() as u64, content.len() as u64);
+        self.bytes.extend_from_slice(content);
+        match self.sections.iter_mut().find(|s| s.name == name) {
+            Some(section) => section.extents.push(extent),
+            None => self.sections.push(Section {
+                name: name.to_owned(),
+                extents: vec![extent],
+            }),
+        }
+    }
+
+    /// Pads with zeros until the length is `rest` modulo `alignment`.
+    fn pad_to(&mut self, alignment: usize, rest: usize) {
+        while self.bytes.len() % alignment != rest {
+            self.bytes.push(0);
+        }
+    }
+}
+
+/// The `tables` section: lakes once, then name, location and number of blocks of each table.
+#[derive(Default)]
+struct TableWriter {
+    lakes: Vec<String>,
+    rows: Vec<u8>,
+    count: u32,
+}
+
+impl TableWriter {
+    fn add(&mut self, table: &TableBlocks, blocks: u32) {
+        // Tables are sorted by lake, so a lake seen before is the last one.
+        if self.lakes.last() != Some(&table.table.lake) {
+            self.lakes.push(table.table.lake.clone());
+        }
+        put_number(&mut self.rows, self.lakes.len() as u64 - 1);
+        put_text(&mut self.rows, &table.table.name);
+        put_text(&mut self.rows, &table.location);
+        put_number(&mut self.rows, u64::from(blocks));
+        self.count += 1;
+    }
+
+    fn finish(self) -> Result<Vec<u8>, SegmentError> {
+        let mut bytes = Vec::new();
+        put_number(&mut bytes, self.lakes.len() as u64);
+        for lake in &self.lakes {
+            put_text(&mut bytes, lake);
+        }
+        bytes.extend_from_slice(&self.rows);
+        if bytes.len() > MAX_TABLES_BYTES {
+            return Err(SegmentError::invalid("the segment", "too many tables: use more shards"));
+        }
+        compress(&bytes, META_LEVEL).map_err(|e| SegmentError::invalid("the segment", e))
+    }
+}

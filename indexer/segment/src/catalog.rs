@@ -1,0 +1,327 @@
+//! The catalog: what is known of every table, one nested Parquet row a table.
+//!
+//! Sharded and log-structured like the segments: an epoch adds small files, and of two rows of one
+//! table the later file's holds. Any Parquet tool reads it; limn ignores columns that it does not
+//! know, so newer writers may add some.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow::array::{AsArray, RecordBatch};
+use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Schema};
+use arrow::json::reader::ReaderBuilder;
+use arrow::json::writer::{JsonArray, WriterBuilder};
+use bytes::Bytes;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use serde::{Deserialize, Serialize};
+
+use crate::error::SegmentError;
+use crate::table::TableKey;
+
+/// Version of the catalog format that this build writes, and the newest it reads.
+pub const CATALOG_FORMAT: u32 = 1;
+const FORMAT_KEY: &str = "limn.catalog.format";
+/// Rows decoded at a time: bounds the memory of reading a large catalog file.
+const BATCH_ROWS: usize = 512;
+
+/// What is known of one table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableRecord {
+    /// Root URL of the lake.
+    pub lake: String,
+    /// Name of the table.
+    pub name: String,
+    /// URL of its file or directory.
+    pub location: String,
+    /// `parquet`, `csv`, `jsonl`…
+    pub format: String,
+    /// The table is gone: the row only hides earlier ones.
+    pub removed: bool,
+    /// Number of rows, where known.
+    pub rows: Option<u64>,
+    /// Whether `rows` was counted rather than estimated.
+    pub rows_exact: bool,
+    /// Columns in order.
+    pub columns: Vec<ColumnRecord>,
+    /// Sampled rows; each holds one value per column, `None` for null.
+    pub sample: Vec<Vec<Option<String>>>,
+    /// Files it is made of.
+    pub files: Vec<FileRecord>,
+    /// Text about it.
+    pub contexts: Vec<ContextRecord>,
+    /// Path of the segment that holds its blocks; empty if none does.
+    pub segment: String,
+    /// Its first block there.
+    pub first_block: u32,
+    /// Number of its blocks there.
+    pub blocks: u32,
+    /// Group of files that it was detected in, opaque here.
+    pub group: String,
+    /// Why its newest version could not be read, if so: then the rest is its last good version.
+    pub error: Option<String>,
+    /// When it was indexed, milliseconds since 1970.
+    pub indexed_ms: i64,
+}
+
+impl TableRecord {
+    /// The table's identity.
+    #[must_use]
+    pub fn key(&self) -> TableKey {
+        TableKey {
+            lake: self.lake.clone(),
+            name: self.name.clone(),
+        }
+    }
+}
+
+/// What is known of one column.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ColumnRecord {
+    /// As the file names it.
+    pub name: String,
+    /// `integer`, `float`, `boolean`, `date`, `timestamp`, `text`…
+    pub data_type: String,
+    /// Share of nulls, 0 to 1.
+    #[serde(deserialize_with = "share_or_null")]
+    pub null_share: f64,
+    /// Number of distinct values, estimated unless `distinct_exact`.
+    pub distinct: u64,
+    /// Whether `distinct` was counted.
+    pub distinct_exact: bool,
+    /// Smallest value, as text.
+    pub min: Option<String>,
+    /// Largest value, as text.
+    pub max: Option<String>,
+    /// Most frequent values, most frequent first.
+    pub frequent: Vec<ValueCount>,
+    /// Whether the profile covers every row.
+    pub profile_exact: bool,
+    /// What a model said of the column.
+    pub narration: Option<String>,
+}
+
+/// A value and how often it occurs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ValueCount {
+    /// As text.
+    pub value: String,
+    /// Occurrences.
+    pub count: u64,
+}
+
+/// One file of a table, with what is needed to know whether it changed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FileRecord {
+    /// Path under the lake.
+    pub path: String,
+    /// The store's tag of the content.
+    pub etag: Option<String>,
+    /// The store's version of the object.
+    pub version: Option<String>,
+    /// Length in bytes.
+    pub size: u64,
+    /// Milliseconds since 1970.
+    pub modified_ms: i64,
+    /// What stands for it in change detection, opaque here.
+    pub fingerprint: String,
+    /// Number of rows, where known.
+    pub rows: Option<u64>,
+    /// The file's summary as JSON text, opaque here.
+    pub summary: Option<String>,
+    /// Why it could not be read.
+    pub error: Option<String>,
+}
+
+/// Text about a table.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ContextRecord {
+    /// Where it is from: a path, or `registered`.
+    pub source: String,
+    /// The text.
+    pub text: String,
+    /// What stands for it in change detection, opaque here.
+    pub fingerprint: String,
+}
+
+/// A catalog file's bytes (Parquet, zstd). The same records give the same bytes.
+///
+/// # Errors
+/// [`SegmentError::Invalid`] if the records do not fit the schema, which no valid input does.
+pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
+    let failed = |detail: String| SegmentError::invalid("the catalog", detail);
+    let schema = Arc::new(schema());
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::ZSTD(
+            ZstdLevel::try_new(6).map_err(|e| failed(e.to_string()))?,
+        ))
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_created_by("limn".to_owned())
+        .set_key_value_metadata(Some(vec![KeyValue::new(
+            FORMAT_KEY.to_owned(),
+            CATALOG_FORMAT.to_string(),
+        )]))
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties))
+        .map_err(|e| failed(e.to_string()))?;
+    for rows in records.chunks(BATCH_ROWS) {
+        let mut decoder = ReaderBuilder::new(Arc::clone(&schema))
+            .build_decoder()
+            .map_err(|e| failed(e.to_string()))?;
+        decoder.serialize(rows).map_err(|e| failed(e.to_string()))?;
+        if let Some(batch) = decoder.flush().map_err(|e| failed(e.to_string()))? {
+            writer.write(&batch).map_err(|e| failed(e.to_string()))?;
+        }
+    }
+    Ok(writer.into_inner().map_err(|e| failed(e.to_string()))?.into())
+}
+
+/// Reads a catalog file's bytes; `object` names it in errors. Unknown columns are ignored, missing
+/// ones read as empty.
+///
+/// # Errors
+/// [`SegmentError::Damaged`] for bytes that are no catalog, [`SegmentError::NewerFormat`].
+pub fn read_catalog(object: &str, bytes: Bytes) -> Result<Vec<TableRecord>, SegmentError> {
+    // Damaged Parquet can panic deep in a decoder; that costs this object, not the process.
+    catch_unwind(AssertUnwindSafe(|| read_unguarded(object, bytes)))
+        .unwrap_or_else(|_| Err(SegmentError::damaged(object, "it is no readable Parquet file")))
+}
+
+fn read_unguarded(object: &str, bytes: Bytes) -> Result<Vec<TableRecord>, SegmentError> {
+    let damaged = |e: String| SegmentError::damaged(object, format!("it is no catalog file ({e})"));
+    let builder =
+        ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|e| damaged(e.to_string()))?;
+    let format = builder
+        .metadata()
+        .file_metadata()
+        .key_value_metadata()
+        .and_then(|pairs| pairs.iter().find(|p| p.key == FORMAT_KEY))
+        .and_then(|p| p.value.as_deref())
+        .and_then(|v| v.parse::<u32>().ok())
+        .ok_or_else(|| damaged(format!("{FORMAT_KEY} is missing")))?;
+    if format > CATALOG_FORMAT {
+        return Err(SegmentError::NewerFormat {
+            object: object.to_owned(),
+            found: format,
+            supported: CATALOG_FORMAT,
+        });
+    }
+    let reader = builder
+        .with_batch_size(BATCH_ROWS)
+        .build()
+        .map_err(|e| damaged(e.to_string()))?;
+    let mut records = Vec::new();
+    for batch in reader {
+        let batch = batch.map_err(|e| damaged(e.to_string()))?;
+        records.append(&mut rows_of(&batch).map_err(damaged)?);
+    }
+    Ok(records)
+}
+
+/// Arrow to structs by way of JSON: short, and columns are found by name.
+fn rows_of(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
+    let mut writer = WriterBuilder::new().build::<_, JsonArray>(Vec::new());
+    writer.write(batch).map_err(|e| e.to_string())?;
+    writer.finish().map_err(|e| e.to_string())?;
+    let json = writer.into_inner();
+    if json.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut records: Vec<TableRecord> =
+        serde_json::from_slice(&json).map_err(|e| e.to_string())?;
+    exact_shares(batch, &mut records);
+    Ok(records)
+}
+
+/// The one floating-point column, taken past JSON, whose parser may be off by the last bit.
+fn exact_shares(batch: &RecordBatch, records: &mut [TableRecord]) {
+    let Some(lists) = batch.column_by_name("columns").and_then(|c| c.as_list_opt::<i32>()) else {
+        return;
+    };
+    for (row, record) in records.iter_mut().enumerate() {
+        let columns = lists.value(row);
+        let shares = columns
+            .as_struct_opt()
+            .and_then(|c| c.column_by_name("null_share"))
+            .and_then(|c| c.as_primitive_opt::<Float64Type>());
+        if let Some(shares) = shares {
+            for (column, share) in record.columns.iter_mut().zip(shares.values()) {
+                column.null_share = *share;
+            }
+        }
+    }
+}
+
+/// JSON has no NaN: it is written as null.
+fn share_or_null<'de, D: serde::Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
+    Ok(Option::<f64>::deserialize(d)?.unwrap_or_default())
+}
+
+fn schema() -> Schema {
+    let text = |name: &str| Field::new(name, DataType::Utf8, false);
+    let maybe = |name: &str| Field::new(name, DataType::Utf8, true);
+    let of = |name: &str, data_type: DataType| Field::new(name, data_type, false);
+    let list = |name: &str, item: DataType| {
+        let item: FieldRef = Arc::new(Field::new("element", item, false));
+        Field::new(name, DataType::List(item), false)
+    };
+    let value_count = DataType::Struct(vec![text("value"), of("count", DataType::UInt64)].into());
+    let column = DataType::Struct(
+        vec![
+            text("name"),
+            text("data_type"),
+            of("null_share", DataType::Float64),
+            of("distinct", DataType::UInt64),
+            of("distinct_exact", DataType::Boolean),
+            maybe("min"),
+            maybe("max"),
+            list("frequent", value_count),
+            of("profile_exact", DataType::Boolean),
+            maybe("narration"),
+        ]
+        .into(),
+    );
+    let file = DataType::Struct(
+        vec![
+            text("path"),
+            maybe("etag"),
+            maybe("version"),
+            of("size", DataType::UInt64),
+            of("modified_ms", DataType::Int64),
+            text("fingerprint"),
+            Field::new("rows", DataType::UInt64, true),
+            maybe("summary"),
+            maybe("error"),
+        ]
+        .into(),
+    );
+    let context = DataType::Struct(vec![text("source"), text("text"), text("fingerprint")].into());
+    let sample_row = DataType::List(Arc::new(Field::new("element", DataType::Utf8, true)));
+    Schema::new(vec![
+        text("lake"),
+        text("name"),
+        text("location"),
+        text("format"),
+        of("removed", DataType::Boolean),
+        Field::new("rows", DataType::UInt64, true),
+        of("rows_exact", DataType::Boolean),
+        list("columns", column),
+        list("sample", sample_row),
+        list("files", file),
+        list("contexts", context),
+        text("segment"),
+        of("first_block", DataType::UInt32),
+        of("blocks", DataType::UInt32),
+        text("group"),
+        maybe("error"),
+        of("indexed_ms", DataType::Int64),
+    ])
+}

@@ -1,0 +1,368 @@
+//! An index in an object store: snapshots, and the objects they name.
+//!
+//! Publishing is the commit: everything a snapshot names is written first, under names made of
+//! content hashes; then the snapshot is created with a conditional PUT. Whatever a killed writer
+//! leaves behind is named by no snapshot and harms nobody.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
+use limn_store::{PutOutcome, Store, StoreError, StoreErrorKind};
+
+use crate::builder::BuiltSegment;
+use crate::catalog::{TableRecord, read_catalog, write_catalog};
+use crate::deletes::Deletes;
+use crate::error::{PublishError, SegmentError};
+use crate::snapshot::{CatalogEntry, DeletesEntry, SegmentEntry, Snapshot, SnapshotInfo};
+use crate::table::{Shard, TableKey};
+
+/// Catalog files read at a time.
+const READS_IN_FLIGHT: usize = 8;
+/// What an index consists of; anything else under its root is someone else's.
+const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/", "cache/"];
+
+/// An index: a root in an object store.
+#[derive(Clone, Debug)]
+pub struct IndexStore {
+    /// The store, rooted at the index.
+    pub store: Store,
+}
+
+impl IndexStore {
+    /// Opens a location without any request; see [`IndexStore::require_newest`] (readers) and
+    /// [`IndexStore::prepare`] (writers) for what is there.
+    ///
+    /// # Errors
+    /// [`SegmentError::Store`] if the location makes no sense.
+    pub fn open(location: &str) -> Result<IndexStore, SegmentError> {
+        Ok(IndexStore::new(Store::open(location)?))
+    }
+
+    /// An index at the root of a store.
+    #[must_use]
+    pub fn new(store: Store) -> IndexStore {
+        IndexStore { store }
+    }
+
+    /// The newest snapshot: one list page and one get. `None` if none was ever published.
+    ///
+    /// # Errors
+    /// Store errors; a damaged or newer snapshot.
+    pub async fn newest(&self) -> Result<Option<Snapshot>, SegmentError> {
+        match self.newest_number().await? {
+            Some(number) => Ok(Some(self.snapshot(number).await?)),
+            None => Ok(None),
+        }
+    }
+
+    /// The newest snapshot, for readers: its absence is an error that says what to do.
+    ///
+    /// # Errors
+    /// [`SegmentError::NotAnIndex`], and those of [`IndexStore::newest`].
+    pub async fn require_newest(&self) -> Result<Snapshot, SegmentError> {
+        if let Some(snapshot) = self.newest().await? {
+            return Ok(snapshot);
+        }
+        let found = match self.first_object(|_| true).await? {
+            None if self.is_a_file() => "it is a file".to_owned(),
+            None => "nothing is there".to_owned(),
+            Some(path) if is_ours(&path) => "its first run has published nothing yet".to_owned(),
+            Some(path) => format!("it holds other things, such as {path}"),
+        };
+        Err(SegmentError::NotAnIndex {
+            location: self.store.url().to_owned(),
+            found,
+        })
+    }
+
+    /// The newest snapshot, for writers: `None` means that the place is free for a new index.
+    ///
+    /// # Errors
+    /// [`SegmentError::Occupied`] if there is no index but something else, and those of
+    /// [`IndexStore::newest`].
+    pub async fn prepare(&self) -> Result<Option<Snapshot>, SegmentError> {
+        if let Some(snapshot) = self.newest().await? {
+            return Ok(Some(snapshot));
+        }
+        let found = match self.first_object(|path| !is_ours(path)).await? {
+            None if self.is_a_file() => "a file's content".to_owned(),
+            None => return Ok(None),
+            Some(found) => found,
+        };
+        Err(SegmentError::Occupied {
+            location: self.store.url().to_owned(),
+            found,
+        })
+    }
+
+    fn is_a_file(&self) -> bool {
+        self.store.local_root().is_some_and(|root| root.is_file())
+    }
+
+    /// A snapshot by number.
+    ///
+    /// # Errors
+    /// [`SegmentError::NoSuchSnapshot`], and those of [`IndexStore::newest`].
+    pub async fn snapshot(&self, number: u64) -> Result<Snapshot, SegmentError> {
+        let path = Snapshot::path(number);
+        let bytes = match self.store.get(&path).await {
+            Ok(bytes) => bytes,
+            Err(e) if e.kind() == StoreErrorKind::NotFound => {
+                return Err(SegmentError::NoSuchSnapshot {
+                    location: self.store.url().to_owned(),
+                    number,
+                });
+            }
+            Err(e) => return Err(e.into()),
+        };
+        let object = self.store.object_url(&path);
+        let snapshot = Snapshot::from_bytes(&object, &bytes)?;
+        if snapshot.number != number {
+            let detail = format!("it says that it is snapshot {}", snapshot.number);
+            return Err(SegmentError::damaged(object, detail));
+        }
+        Ok(snapshot)
+    }
+
+    /// All snapshots that still exist, newest first.
+    ///
+    /// # Errors
+    /// Store errors.
+    pub async fn snapshots(&self) -> Result<Vec<SnapshotInfo>, SegmentError> {
+        let mut found = Vec::new();
+        let mut listing = self.store.list("snapshots");
+        while let Some(item) = listing.next().await {
+            let info = match item {
+                Ok(info) => info,
+                Err(e) if is_absent(&e) => break,
+                Err(e) => return Err(e.into()),
+            };
+            if let Some(number) = Snapshot::number_of(&info.path) {
+                found.push(SnapshotInfo {
+                    number,
+                    path: info.path,
+                    bytes: info.size,
+                    modified_ms: info.modified_ms,
+                });
+            }
+        }
+        found.sort_by_key(|s| std::cmp::Reverse(s.number));
+        Ok(found)
+    }
+
+    async fn newest_number(&self) -> Result<Option<u64>, SegmentError> {
+        // Listings come in the order of names, and names count down.
+        self.first_in("snapshots", Snapshot::number_of).await
+    }
+
+    /// An object of the root that fits: one from each of a few list pages at most.
+    async fn first_object(&self, fits: fn(&str) -> bool) -> Result<Option<String>, SegmentError> {
+        self.first_in("", |path| fits(path).then(|| path.to_owned()))
+            .await
+    }
+
+    async fn first_in<T>(
+        &self,
+        prefix: &str,
+        wanted: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, SegmentError> {
+        let mut listing = self.store.list(prefix);
+        while let Some(item) = listing.next().await {
+            match item {
+                Ok(info) => {
+                    if let Some(found) = wanted(&info.path) {
+                        return Ok(Some(found));
+                    }
+                }
+                // A folder that does not exist yet holds nothing.
+                Err(e) if is_absent(&e) => return Ok(None),
+                Err(e) => return Err(e.into()),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Publishes a snapshot: from then on it is the newest. Everything it names must be written.
+    ///
+    /// The creation is conditional. After an unclear answer, and after "exists" (which may be the
+    /// echo of our own first attempt), the object is read back and the writer's nonce decides.
+    /// Then a fresh listing must show the number as the highest: a low number may have been used
+    /// before and freed by garbage collection.
+    ///
+    /// # Errors
+    /// [`PublishError::Lost`] if another writer was first: rebase on the newest and publish again
+    /// (in rare cases the winner has built on this very snapshot; rebasing then changes nothing).
+    pub async fn publish(&self, snapshot: &Snapshot) -> Result<(), PublishError> {
+        let path = Snapshot::path(snapshot.number);
+        let bytes = Bytes::from(snapshot.to_bytes()?);
+        let created = self.store.put_if_absent(&path, bytes).await;
+        let ours = match created {
+            Ok(PutOutcome::Created) => true,
+            Ok(PutOutcome::Exists) => self.is_ours_at(&path, snapshot).await?,
+            Err(put_error) => match self.is_ours_at(&path, snapshot).await {
+                Ok(true) => true,
+                // It is not ours, so the failed PUT had no effect: report the PUT's error.
+                Ok(false) | Err(_) => return Err(put_error.into()),
+            },
+        };
+        let newest = self.newest_number().await?.unwrap_or(0);
+        if ours && newest == snapshot.number {
+            tracing::info!(snapshot = snapshot.number, index = self.store.url(), "published");
+            return Ok(());
+        }
+        Err(PublishError::Lost {
+            location: self.store.url().to_owned(),
+            number: snapshot.number,
+            newest: newest.max(if ours { 0 } else { snapshot.number }),
+        })
+    }
+
+    /// Whether the object at a snapshot's path is the one that this writer made.
+    async fn is_ours_at(&self, path: &str, snapshot: &Snapshot) -> Result<bool, SegmentError> {
+        match self.store.get(path).await {
+            Ok(bytes) => Ok(Snapshot::from_bytes(path, &bytes)
+                .is_ok_and(|found| found.writer == snapshot.writer)),
+            Err(e) if is_absent(&e) => Ok(false),
+            Err(e) => Err(e.into()),
+        }
+    }
+
+    /// Writes a segment; its entry belongs in the next snapshot.
+    ///
+    /// # Errors
+    /// Store errors.
+    pub async fn put_segment(&self, segment: &BuiltSegment) -> Result<SegmentEntry, SegmentError> {
+        self.store
+            .put(&segment.entry.path, segment.bytes.clone())
+            .await?;
+        Ok(segment.entry.clone())
+    }
+
+    /// Writes a catalog file of one shard; its entry belongs last in the next snapshot's list.
+    ///
+    /// # Errors
+    /// Store errors.
+    pub async fn put_catalog(
+        &self,
+        shard: Shard,
+        records: &[TableRecord],
+    ) -> Result<CatalogEntry, SegmentError> {
+        let bytes = write_catalog(records)?;
+        let hash = xxhash_rust::xxh3::xxh3_128(&bytes);
+        let entry = CatalogEntry {
+            shard,
+            path: format!("catalog/{shard}/{hash:032x}.parquet"),
+            rows: records.len() as u64,
+            bytes: bytes.len() as u64,
+        };
+        self.store.put(&entry.path, bytes).await?;
+        Ok(entry)
+    }
+
+    /// Writes a delete bitmap; `None` if it is empty.
+    ///
+    /// # Errors
+    /// Store errors.
+    pub async fn put_deletes(
+        &self,
+        deletes: &Deletes,
+    ) -> Result<Option<DeletesEntry>, SegmentError> {
+        if deletes.is_empty() {
+            return Ok(None);
+        }
+        let bytes = deletes.to_bytes()?;
+        let hash = xxhash_rust::xxh3::xxh3_128(&bytes);
+        let path = format!("deletes/{hash:032x}.roar");
+        self.store.put(&path, bytes).await?;
+        Ok(Some(DeletesEntry {
+            path,
+            count: deletes.count(),
+        }))
+    }
+
+    /// The deleted blocks of a segment.
+    ///
+    /// # Errors
+    /// Store errors; a damaged bitmap.
+    pub async fn deletes(&self, segment: &SegmentEntry) -> Result<Deletes, SegmentError> {
+        let Some(entry) = &segment.deletes else {
+            return Ok(Deletes::none());
+        };
+        let bytes = self.get_by_hash(&entry.path).await?;
+        let object = self.store.object_url(&entry.path);
+        let deletes = Deletes::from_bytes(&object, &bytes, segment.blocks)?;
+        if deletes.count() != entry.count {
+            return Err(SegmentError::damaged(object, "its count is not the snapshot's"));
+        }
+        Ok(deletes)
+    }
+
+    /// The rows of one catalog file.
+    ///
+    /// # Errors
+    /// Store errors; a damaged or newer file.
+    pub async fn catalog(&self, entry: &CatalogEntry) -> Result<Vec<TableRecord>, SegmentError> {
+        let bytes = self.get_by_hash(&entry.path).await?;
+        read_catalog(&self.store.object_url(&entry.path), bytes)
+    }
+
+    /// The tables of a snapshot, of one lake or all, in the order of their keys.
+    ///
+    /// # Errors
+    /// Those of [`IndexStore::catalog`].
+    pub async fn tables(
+        &self,
+        snapshot: &Snapshot,
+        lake: Option<&str>,
+    ) -> Result<Vec<TableRecord>, SegmentError> {
+        let mut tables = self.tables_with_removed(snapshot, lake).await?;
+        tables.retain(|t| !t.removed);
+        Ok(tables)
+    }
+
+    /// As [`IndexStore::tables`], with the rows that say that a table is gone.
+    ///
+    /// # Errors
+    /// Those of [`IndexStore::catalog`].
+    pub async fn tables_with_removed(
+        &self,
+        snapshot: &Snapshot,
+        lake: Option<&str>,
+    ) -> Result<Vec<TableRecord>, SegmentError> {
+        let mut tables: BTreeMap<TableKey, TableRecord> = BTreeMap::new();
+        let mut files = stream::iter(snapshot.catalog.clone())
+            .map(|entry| async move { self.catalog(&entry).await })
+            .buffered(READS_IN_FLIGHT);
+        while let Some(rows) = files.try_next().await? {
+            for row in rows {
+                if lake.is_none_or(|lake| lake == row.lake) {
+                    tables.insert(row.key(), row);
+                }
+            }
+        }
+        Ok(tables.into_values().collect())
+    }
+
+    /// Reads an object that is named by the xxh3-128 of its content, and checks it.
+    async fn get_by_hash(&self, path: &str) -> Result<Bytes, SegmentError> {
+        let bytes = self.store.get(path).await?;
+        let hash = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes.as_ref()));
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if name.split('.').next() != Some(hash.as_str()) {
+            return Err(SegmentError::damaged(
+                self.store.object_url(path),
+                "its content does not have the hash that is its name",
+            ));
+        }
+        Ok(bytes)
+    }
+}
+
+fn is_ours(path: &str) -> bool {
+    FOLDERS.iter().any(|folder| path.starts_with(folder))
+}
+
+fn is_absent(e: &StoreError) -> bool {
+    e.kind() == StoreErrorKind::NotFound
+}

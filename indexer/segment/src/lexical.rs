@@ -1,0 +1,273 @@
+//! The lexical side: a tantivy index of one segment, one document per block.
+//!
+//! Document numbers are block numbers. The four fields hold term frequencies and nothing else: no
+//! positions, no norms (exact lengths are in `blocks.rs`), no stored or fast fields. tantivy sees
+//! text that is analyzed already, terms joined by spaces, so that its own `whitespace` tokenizer is
+//! all that a foreign reader needs.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, OnceLock};
+
+use tantivy::directory::RamDirectory;
+use tantivy::postings::Postings;
+use tantivy::schema::{
+    Field as TantivyField, IndexRecordOption, Schema, TextFieldIndexing, TextOptions,
+};
+use tantivy::store::{Compressor, ZstdCompressor};
+use tantivy::{
+    DocSet, Index, IndexSettings, InvertedIndexReader, SegmentReader, TERMINATED, TantivyDocument,
+    Term,
+};
+
+use tantivy::Directory;
+use tantivy::SingleSegmentIndexWriter;
+
+use crate::analyzer::analyze_into;
+use crate::directory::{SectionDirectory, clear_last_error, take_last_error};
+use crate::error::SegmentError;
+use crate::table::{Block, Field};
+
+/// Only sizes the first hash table: the single-segment writer never flushes early.
+const WRITER_MEMORY: usize = 30 << 20;
+/// tantivy names its files at random; here they are always this.
+const SEGMENT_NAME: &str = "00000000000000000000000000000000";
+const SEGMENT_UUID: &str = "00000000-0000-0000-0000-000000000000";
+
+fn schema() -> (Schema, [TantivyField; 4]) {
+    let options = TextOptions::default().set_indexing_options(
+        TextFieldIndexing::default()
+            .set_tokenizer("whitespace")
+            .set_fieldnorms(false)
+            .set_index_option(IndexRecordOption::WithFreqs),
+    );
+    let mut builder = Schema::builder();
+    let fields = Field::ALL.map(|field| builder.add_text_field(field.name(), options.clone()));
+    (builder.build(), fields)
+}
+
+/// Writes the lexical index of a segment, block by block.
+pub(crate) struct LexicalWriter {
+    writer: SingleSegmentIndexWriter,
+    directory: RamDirectory,
+    fields: [TantivyField; 4],
+}
+
+impl LexicalWriter {
+    pub(crate) fn new() -> Result<LexicalWriter, SegmentError> {
+        let (schema, fields) = schema();
+        let directory = RamDirectory::create();
+        let writer = Index::builder()
+            .schema(schema)
+            .settings(IndexSettings {
+                docstore_compression: Compressor::Zstd(ZstdCompressor::default()),
+                docstore_compress_dedicated_thread: false,
+                ..IndexSettings::default()
+            })
+            .single_segment_index_writer(directory.clone(), WRITER_MEMORY)
+            .map_err(failed)?;
+        Ok(LexicalWriter {
+            writer,
+            directory,
+            fields,
+        })
+    }
+
+    /// Adds the next block; returns the exact token count of each field.
+    pub(crate) fn add(&mut self, block: &Block) -> Result<[u32; 4], SegmentError> {
+        let mut texts: [String; 4] = Default::default();
+        let mut lengths = [0u32; 4];
+        for (field, text) in &block.fields {
+            let terms = &mut texts[field.index()];
+            let length = &mut lengths[field.index()];
+            analyze_into(text, &mut |term: &str| {
+                if !terms.is_empty() {
+                    terms.push(' ');
+                }
+                terms.push_str(term);
+                *length += 1;
+            });
+        }
+        let mut document = TantivyDocument::new();
+        for (field, text) in self.fields.iter().zip(&texts) {
+            if !text.is_empty() {
+                document.add_text(*field, text);
+            }
+        }
+        self.writer.add_document(document).map_err(failed)?;
+        Ok(lengths)
+    }
+
+    /// The files, by name; the same blocks give the same bytes.
+    pub(crate) fn finish(self) -> Result<Vec<(String, Vec<u8>)>, SegmentError> {
+        let index = self.writer.finalize().map_err(failed)?;
+        let meta = self
+            .directory
+            .atomic_read("meta.json".as_ref())
+            .map_err(|e| failed(e.into()))?;
+        let metas = index.load_metas().map_err(failed)?;
+        let [segment] = metas.segments.as_slice() else {
+            return Err(SegmentError::invalid("the segment", "tantivy made several segments"));
+        };
+        let name = segment.id().uuid_string();
+        let hyphenated: String = [0..8, 8..12, 12..16, 16..20, 20..32]
+            .map(|r| &name[r])
+            .join("-");
+        let meta = String::from_utf8_lossy(&meta)
+            .replace(&hyphenated, SEGMENT_UUID)
+            .replace(&name, SEGMENT_NAME);
+        let mut files = Vec::new();
+        for path in metas.list_segment_files() {
+            if self.directory.exists(&path).unwrap_or(false) {
+                let bytes = self.directory.atomic_read(&path).map_err(|e| failed(e.into()))?;
+                let path = path.to_string_lossy().replace(&name, SEGMENT_NAME);
+                files.push((path, bytes));
+            }
+        }
+        files.push(("meta.json".to_owned(), meta.into_bytes()));
+        files.sort();
+        Ok(files)
+    }
+}
+
+fn failed(e: tantivy::TantivyError) -> SegmentError {
+    SegmentError::invalid("the segment", e.to_string())
+}
+
+/// Reads the lexical index of a segment.
+pub(crate) struct LexicalReader {
+    object: String,
+    blocks: u32,
+    reader: SegmentReader,
+    directory: SectionDirectory,
+    fields: [TantivyField; 4],
+    inverted: [OnceLock<Arc<InvertedIndexReader>>; 4],
+}
+
+impl LexicalReader {
+    /// Reads hot bytes only.
+    pub(crate) fn open(
+        object: &str,
+        directory: SectionDirectory,
+        blocks: u32,
+    ) -> Result<LexicalReader, SegmentError> {
+        let (reader, fields) = guarded(object, || {
+            let index = Index::open(directory.clone())?;
+            let mut fields = [TantivyField::from_field_id(0); 4];
+            for (slot, field) in fields.iter_mut().zip(Field::ALL) {
+                *slot = index.schema().get_field(field.name())?;
+            }
+            let segments = index.searchable_segments()?;
+            let [segment] = segments.as_slice() else {
+                return Err(tantivy::TantivyError::InternalError(format!(
+                    "{} tantivy segments instead of one",
+                    segments.len()
+                )));
+            };
+            Ok((SegmentReader::open(segment)?, fields))
+        })?;
+        if reader.max_doc() != blocks {
+            return Err(SegmentError::damaged(
+                object,
+                format!("it has {blocks} blocks and {} documents", reader.max_doc()),
+            ));
+        }
+        Ok(LexicalReader {
+            object: object.to_owned(),
+            blocks,
+            reader,
+            directory,
+            fields,
+            inverted: Default::default(),
+        })
+    }
+
+    /// Makes all of it ready.
+    pub(crate) fn ensure(&self) -> Result<(), SegmentError> {
+        self.directory.ensure()
+    }
+
+    fn inverted(&self, field: Field) -> Result<&InvertedIndexReader, SegmentError> {
+        let slot = &self.inverted[field.index()];
+        if let Some(reader) = slot.get() {
+            return Ok(reader);
+        }
+        let reader = guarded(&self.object, || {
+            self.reader.inverted_index(self.fields[field.index()])
+        })?;
+        Ok(slot.get_or_init(|| reader))
+    }
+
+    /// Calls `visit` with each block that has the term and how often; in block order.
+    pub(crate) fn postings(
+        &self,
+        field: Field,
+        term: &str,
+        visit: &mut dyn FnMut(u32, u32),
+    ) -> Result<(), SegmentError> {
+        let inverted = self.inverted(field)?;
+        let term = Term::from_field_text(self.fields[field.index()], term);
+        clear_last_error();
+        let mut visiting = false;
+        let mut beyond = false;
+        let walk = catch_unwind(AssertUnwindSafe(|| -> std::io::Result<()> {
+            let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::WithFreqs)?
+            else {
+                return Ok(());
+            };
+            let mut block = postings.doc();
+            while block != TERMINATED {
+                if block >= self.blocks {
+                    beyond = true;
+                    break;
+                }
+                let frequency = postings.term_freq();
+                visiting = true;
+                visit(block, frequency);
+                visiting = false;
+                block = postings.advance();
+            }
+            Ok(())
+        }));
+        match walk {
+            Ok(Ok(())) if !beyond => Ok(()),
+            Ok(Ok(())) => Err(SegmentError::damaged(
+                &self.object,
+                "its postings name blocks that it does not have",
+            )),
+            Ok(Err(e)) => Err(told(&self.object, e.into())),
+            // The caller's own panic is not ours to hide.
+            Err(panic) if visiting => resume_unwind(panic),
+            Err(_) => Err(unreadable(&self.object)),
+        }
+    }
+
+    /// Number of blocks that have the term.
+    pub(crate) fn document_frequency(&self, field: Field, term: &str) -> Result<u32, SegmentError> {
+        let inverted = self.inverted(field)?;
+        let term = Term::from_field_text(self.fields[field.index()], term);
+        guarded(&self.object, || Ok(inverted.doc_freq(&term)?))
+    }
+}
+
+/// Runs tantivy code: its errors and (on hostile bytes) panics become errors about the object.
+fn guarded<T>(
+    object: &str,
+    run: impl FnOnce() -> tantivy::Result<T>,
+) -> Result<T, SegmentError> {
+    clear_last_error();
+    match catch_unwind(AssertUnwindSafe(run)) {
+        Ok(Ok(value)) => Ok(value),
+        Ok(Err(e)) => Err(told(object, e)),
+        Err(_) => Err(take_last_error().unwrap_or_else(|| unreadable(object))),
+    }
+}
+
+fn told(object: &str, e: tantivy::TantivyError) -> SegmentError {
+    take_last_error().unwrap_or_else(|| {
+        SegmentError::damaged(object, format!("its lexical index cannot be read ({e})"))
+    })
+}
+
+fn unreadable(object: &str) -> SegmentError {
+    SegmentError::damaged(object, "its lexical index cannot be read")
+}

@@ -1,0 +1,110 @@
+//! The index format: segments, catalog, snapshots.
+//!
+//! An *index* is a root in any object store. Its data are immutable objects named by content
+//! hashes; its state is a numbered list of them, the newest *snapshot*:
+//!
+//! ```text
+//! <index>/snapshots/<u64::MAX - number>.json   what is live; created once, newest lists first
+//! <index>/segments/<shard>/<hash>.seg          blocks: texts, tantivy index, vectors
+//! <index>/catalog/<shard>/<hash>.parquet       tables: columns, files, contexts
+//! <index>/deletes/<hash>.roar                  blocks of a segment that are no longer live
+//! ```
+//!
+//! A writer calls [`build_segment`] (CPU work) for each shard and epoch, puts segments and catalog
+//! files through an [`IndexStore`], and commits by [`IndexStore::publish`]. A reader takes the
+//! newest [`Snapshot`], opens its segments ([`SegmentReader::open`]), and asks them for postings
+//! and nearest vectors; merging over segments, statistics and scores are the retrieval crate's.
+//! The format is specified, for other implementers too, in `docs/index-format.md`.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! use limn_segment::*;
+//! let index = IndexStore::new(limn_store::Store::in_memory());
+//! let table = TableKey { lake: "memory:///lake".into(), name: "songs".into() };
+//! let segment = build_segment(
+//!     vec![TableBlocks {
+//!         table: table.clone(),
+//!         location: "memory:///lake/songs.csv".into(),
+//!         blocks: vec![Block {
+//!             kind: BlockKind::Schema,
+//!             text: "songs: song_name".into(),
+//!             fields: vec![(Field::Names, "songs song_name".into())],
+//!             vector: Some(vec![half::f16::ONE, half::f16::ZERO]),
+//!         }],
+//!     }],
+//!     &SegmentSettings::new(2, table.shard(1)),
+//! )?;
+//! let mut snapshot = Snapshot::first("a-model", 2, 1);
+//! snapshot.segments.push(index.put_segment(&segment).await?);
+//! index.publish(&snapshot).await?;
+//!
+//! let newest = index.require_newest().await?;
+//! let reader = SegmentReader::open(&index.store, &newest.segments[0]).await?;
+//! let mut found = Vec::new();
+//! let term = &analyzer::analyze("Song")[0];
+//! reader.postings(Field::Names, term, &mut |block, times| found.push((block, times)))?;
+//! assert_eq!(found, [(0, 2)]);
+//! assert_eq!(reader.nearest(&[1.0, 0.0], 5, &Deletes::none())?, [(0, 1.0)]);
+//! assert_eq!(reader.text(0)?, "songs: song_name");
+//! # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **Guarantees.** A reader sees snapshot N or N+1, never a mixture. Every byte of a segment that
+//! reaches an answer was checked against an xxh3-64 of its 64 KiB chunk, which hangs, through the
+//! footer, on the hash in the object's name: any flipped bit that is read is an error, never a wrong
+//! answer. Other objects are checked whole. Lengths and counts in a file are checked before they
+//! are used: a hostile file is an error, costs memory in proportion to its length, and does not
+//! panic. The same tables and blocks give the same bytes, whatever order they come in. Scores do
+//! not depend on the segment or the machine. Of two concurrent publishers of one number exactly one
+//! wins, where the store's conditional PUT is atomic.
+//!
+//! **Non-guarantees.** Checksums find damage, not malice by somebody who can write to the index.
+//! tantivy was not written for hostile input: its panics are caught and become errors (unless the
+//! process aborts on panic), but how much memory it takes is its own affair. A graph may miss
+//! neighbours; segments up to [`EXACT_LIMIT`] vectors have none. Truncating a local index file while
+//! it is mapped kills the reader. Stores whose listings are not sorted by name (S3 Express) are not
+//! supported. Opening a remote segment needs its size in temporary disk space (`TMPDIR`).
+//!
+//! **Recovery.** A killed writer leaves objects that no snapshot names: harmless, and never reused
+//! without being written again. A lost race ([`PublishError::Lost`]) is retried from the newest
+//! snapshot. A damaged object is named in the error: restore it, or index again.
+
+mod blocks;
+mod builder;
+mod catalog;
+mod chunks;
+mod codec;
+mod deletes;
+mod directory;
+mod error;
+mod fetch;
+mod graph;
+mod index_store;
+mod kernel;
+mod layout;
+mod lexical;
+mod map;
+mod reader;
+mod snapshot;
+mod table;
+#[cfg(test)]
+mod tests;
+mod vectors;
+
+pub mod analyzer;
+
+pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
+pub use catalog::{
+    CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, TableRecord, ValueCount, read_catalog,
+    write_catalog,
+};
+pub use deletes::Deletes;
+pub use error::{PublishError, SegmentError};
+pub use index_store::IndexStore;
+pub use layout::SEGMENT_FORMAT;
+pub use reader::{BlockMeta, SegmentReader, SegmentTable, Totals, Warm};
+pub use snapshot::{
+    CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,
+};
+pub use table::{Block, BlockKind, Field, Shard, TableBlocks, TableKey, text_hash};

@@ -1,0 +1,30 @@
+//! Memory maps: a segment's bytes without copying them to the heap.
+//!
+//! The only `unsafe` of the storage side. A map is sound as long as nobody changes or truncates
+//! the file behind it. Segments are immutable objects, written under another name and moved into
+//! place; nothing in limn opens one for writing again, and deleting a mapped file leaves its bytes
+//! alive. The temporary file of a remote segment is unlinked at creation, so only this process can
+//! reach it; each byte of it is written once, before anybody is given a slice that covers it (the
+//! bitmap of `chunks.rs`, released after the write and acquired before the read). Somebody who
+//! truncates an index's file by hand while it is being read kills the reader (SIGBUS).
+
+#![allow(unsafe_code)]
+
+use std::fs::File;
+use std::io;
+
+use memmap2::{Advice, Mmap};
+use tantivy::directory::OwnedBytes;
+
+/// Maps a whole file for reading. Empty files cannot be mapped and give an error.
+pub(crate) fn map(file: &File) -> io::Result<OwnedBytes> {
+    if file.metadata()?.len() == 0 {
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is empty"));
+    }
+    // SAFETY: see the module's text: the file is not changed while it is mapped, but for bytes that
+    // no slice covers yet.
+    let map = unsafe { Mmap::map(file)? };
+    // Questions touch postings here and there; advice is best effort.
+    let _ = map.advise(Advice::Random);
+    Ok(OwnedBytes::new(map))
+}

@@ -1,0 +1,523 @@
+//! Reads a segment: one ranged read opens it, everything else is fetched and verified on touch.
+//!
+//! A local segment is memory-mapped in place; a remote one becomes a sparse temporary file that
+//! fills as questions touch it. Above the bytes both are the same code, so both give the same
+//! answers.
+
+use std::fs::File;
+use std::sync::Arc;
+use std::sync::Mutex;
+
+use bytes::Bytes;
+use half::f16;
+use limn_store::{Store, StoreError, StoreErrorKind};
+use tantivy::directory::OwnedBytes;
+
+use crate::blocks::BlockTable;
+use crate::builder::{MAX_TABLES_BYTES, segment_path};
+use crate::chunks::{ChunkedFile, Remote};
+use crate::codec::{Cursor, decompress};
+use crate::deletes::Deletes;
+use crate::directory::{SectionDirectory, SectionFile};
+use crate::error::SegmentError;
+use crate::layout::{self, CHUNK, Contents, Footer, section};
+use crate::lexical::LexicalReader;
+use crate::map::map;
+use crate::snapshot::SegmentEntry;
+use crate::table::{BlockKind, Field, Shard, TableKey};
+use crate::vectors::VectorReader;
+
+/// What is known of a block without touching its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockMeta {
+    /// Number of its table in [`SegmentReader::tables`].
+    pub table: u32,
+    /// What it is about.
+    pub kind: BlockKind,
+    /// Exact token count of each field, by [`Field::index`].
+    pub lengths: [u32; 4],
+}
+
+/// A table in a segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SegmentTable {
+    /// Its identity.
+    pub key: TableKey,
+    /// URL of its file or directory.
+    pub location: String,
+    /// Its first block.
+    pub first_block: u32,
+    /// Number of its blocks.
+    pub blocks: u32,
+}
+
+/// Counts over blocks: what BM25's averages are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Tokens of each field.
+    pub tokens: [u64; 4],
+    /// Blocks with at least one token in each field.
+    pub filled: [u32; 4],
+}
+
+/// What to fetch ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Warm {
+    /// Term dictionary and postings.
+    Lexical,
+    /// Vectors.
+    Vectors,
+    /// Everything.
+    All,
+}
+
+/// An open segment. Cheap to share; all methods may be called from many threads.
+pub struct SegmentReader {
+    path: String,
+    contents: Contents,
+    tables: Vec<SegmentTable>,
+    blocks: BlockTable,
+    lexical: Arc<LexicalReader>,
+    vectors: Arc<VectorReader>,
+    texts: SectionFile,
+    hashes: SectionFile,
+    totals: Totals,
+}
+
+impl std::fmt::Debug for SegmentReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SegmentReader")
+            .field("path", &self.path)
+            .field("blocks", &self.contents.blocks)
+            .finish_non_exhaustive()
+    }
+}
+
+impl SegmentReader {
+    /// Opens a segment that a snapshot names: a memory map if the store is local, else one ranged
+    /// read of the tail.
+    ///
+    /// # Errors
+    /// Store errors; [`SegmentError::Damaged`], [`SegmentError::NewerFormat`].
+    pub async fn open(store: &Store, entry: &SegmentEntry) -> Result<Arc<Self>, SegmentError> {
+        match store.local_root() {
+            Some(root) => {
+                let path = root.join(&entry.path);
+                let object = store.object_url(&entry.path);
+                let file = File::open(&path).map_err(|e| not_there(&object, e))?;
+                let bytes = map(&file).map_err(|e| match e.kind() {
+                    std::io::ErrorKind::UnexpectedEof => {
+                        SegmentError::damaged(&object, "it is empty")
+                    }
+                    _ => SegmentError::io(object.clone(), e),
+                })?;
+                Self::open_whole(object, bytes, entry)
+            }
+            None => Self::open_remote(store, entry).await,
+        }
+    }
+
+    /// Opens a segment whose bytes are in memory.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::open`].
+    pub fn from_bytes(bytes: Bytes, entry: &SegmentEntry) -> Result<Arc<Self>, SegmentError> {
+        Self::open_whole(entry.path.clone(), OwnedBytes::new(bytes.to_vec()), entry)
+    }
+
+    fn open_whole(
+        object: String,
+        bytes: OwnedBytes,
+        entry: &SegmentEntry,
+    ) -> Result<Arc<Self>, SegmentError> {
+        let size = bytes.len() as u64;
+        check_size(&object, size, entry)?;
+        let footer = layout::open(&object, &bytes, size)?;
+        Self::assemble(object, entry, footer, bytes, None)
+    }
+
+    async fn open_remote(store: &Store, entry: &SegmentEntry) -> Result<Arc<Self>, SegmentError> {
+        let object = store.object_url(&entry.path);
+        let start = entry.bytes.checked_sub(entry.hot).filter(|s| s % CHUNK as u64 == 0);
+        let Some(start) = start else {
+            return Err(SegmentError::damaged(
+                object,
+                "the snapshot gives it an impossible hot part",
+            ));
+        };
+        let tail = store.get_range(&entry.path, start..entry.bytes).await?;
+        check_size(&object, start + tail.len() as u64, entry)?;
+        let footer = layout::open(&object, &tail, entry.bytes)?;
+        let told = |e| SegmentError::io("the temporary copy of a segment (see TMPDIR)", e);
+        let file = tempfile::tempfile().map_err(told)?;
+        file.set_len(entry.bytes).map_err(told)?;
+        let bytes = map(&file).map_err(told)?;
+        let remote = Remote {
+            store: store.clone(),
+            path: entry.path.clone(),
+            file,
+            fetching: Mutex::new(()),
+        };
+        Self::assemble(object, entry, footer, bytes, Some((remote, start as usize, tail)))
+    }
+
+    fn assemble(
+        object: String,
+        entry: &SegmentEntry,
+        footer: Footer,
+        bytes: OwnedBytes,
+        remote: Option<(Remote, usize, Bytes)>,
+    ) -> Result<Arc<Self>, SegmentError> {
+        let Footer { contents, checksums, body, id } = footer;
+        if entry.path != segment_path(contents.shard, id) {
+            return Err(SegmentError::damaged(
+                object,
+                "its content does not have the hash that is its name",
+            ));
+        }
+        if contents.blocks != entry.blocks || contents.tables != entry.tables {
+            return Err(SegmentError::damaged(object, "its counts are not the snapshot's"));
+        }
+        let (remote, tail) = match remote {
+            Some((remote, start, tail)) => (Some(remote), Some((start, tail))),
+            None => (None, None),
+        };
+        let file = Arc::new(ChunkedFile::new(object.clone(), bytes, body, checksums, remote));
+        if let Some((start, tail)) = tail {
+            let covered = body.saturating_sub(start).min(tail.len());
+            file.accept(start, &tail[..covered])?;
+        }
+        let damaged = |detail: String| SegmentError::damaged(&object, detail);
+        let section = |name: &str| {
+            contents
+                .section(name)
+                .map(|s| SectionFile::new(&file, &s.extents))
+                .ok_or_else(|| damaged(format!("it has no section {name}")))
+        };
+        let texts = section(section::TEXTS)?;
+        let hashes = section(section::TEXT_HASHES)?;
+        let meta = section(section::BLOCKS)?.read_all()?;
+        let blocks = BlockTable::decode(&meta, contents.blocks, tantivy::HasLen::len(&texts))
+            .map_err(damaged)?;
+        let with_vectors = blocks.with_vectors();
+        if with_vectors.len() != contents.vectors as usize {
+            return Err(damaged("its vectors are not as many as its footer says".to_owned()));
+        }
+        let tables = section(section::TABLES)?.read_all()?;
+        let tables = decode_tables(&tables, &contents).map_err(damaged)?;
+        let lexical = LexicalReader::open(
+            &object,
+            SectionDirectory::new(&file, &contents),
+            contents.blocks,
+        )?;
+        let vectors = VectorReader::new(
+            &object,
+            section(section::VECTORS)?,
+            contents.dimensions as usize,
+            with_vectors,
+            contents.graph,
+        )?;
+        let totals = totals(&blocks, 0..contents.blocks);
+        Ok(Arc::new(SegmentReader {
+            path: entry.path.clone(),
+            tables,
+            blocks,
+            lexical: Arc::new(lexical),
+            vectors: Arc::new(vectors),
+            texts,
+            hashes,
+            totals,
+            contents,
+        }))
+    }
+
+    /// Fetches (and verifies) ahead of the questions, in long reads.
+    ///
+    /// # Errors
+    /// Those of reading the segment.
+    pub async fn warm(&self, what: Warm) -> Result<(), SegmentError> {
+        let (lexical, vectors) = (Arc::clone(&self.lexical), Arc::clone(&self.vectors));
+        let (texts, hashes) = (self.texts.clone(), self.hashes.clone());
+        let work = move || {
+            if what != Warm::Vectors {
+                lexical.ensure()?;
+            }
+            if what != Warm::Lexical {
+                vectors.ensure()?;
+            }
+            if what == Warm::All {
+                texts.ensure()?;
+                hashes.ensure()?;
+            }
+            Ok(())
+        };
+        match tokio::task::spawn_blocking(work).await {
+            Ok(done) => done,
+            Err(e) => Err(SegmentError::io(self.path.clone(), std::io::Error::other(e))),
+        }
+    }
+
+    /// Path under the index root.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Its shard.
+    #[must_use]
+    pub fn shard(&self) -> Shard {
+        self.contents.shard
+    }
+
+    /// Length of its vectors.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.vectors.dimensions()
+    }
+
+    /// Version of the analyzer that made its terms.
+    #[must_use]
+    pub fn analyzer(&self) -> u32 {
+        self.contents.analyzer
+    }
+
+    /// Number of blocks, deleted ones included.
+    #[must_use]
+    pub fn block_count(&self) -> u32 {
+        self.contents.blocks
+    }
+
+    /// Number of blocks that have a vector.
+    #[must_use]
+    pub fn vector_count(&self) -> usize {
+        self.vectors.count()
+    }
+
+    /// What is known of a block.
+    ///
+    /// # Panics
+    /// Like indexing a slice, if `block` is not below [`SegmentReader::block_count`].
+    #[must_use]
+    pub fn block(&self, block: u32) -> BlockMeta {
+        BlockMeta {
+            table: self.table_of(block),
+            kind: self.blocks.kind(block),
+            lengths: Field::ALL.map(|field| self.blocks.lengths(field)[block as usize]),
+        }
+    }
+
+    /// Number of a block's table in [`SegmentReader::tables`].
+    #[must_use]
+    pub fn table_of(&self, block: u32) -> u32 {
+        // Tables cover the blocks in order, the first from block 0 on.
+        (self.tables.partition_point(|t| t.first_block <= block) as u32).saturating_sub(1)
+    }
+
+    /// What a block is about. Panics like [`SegmentReader::block`].
+    #[must_use]
+    pub fn kind(&self, block: u32) -> BlockKind {
+        self.blocks.kind(block)
+    }
+
+    /// Exact token counts of a field, by block.
+    #[must_use]
+    pub fn field_lengths(&self, field: Field) -> &[u32] {
+        self.blocks.lengths(field)
+    }
+
+    /// The tables, in the order of their keys and of their blocks.
+    #[must_use]
+    pub fn tables(&self) -> &[SegmentTable] {
+        &self.tables
+    }
+
+    /// Counts over all blocks, deleted ones included.
+    #[must_use]
+    pub fn totals(&self) -> Totals {
+        self.totals
+    }
+
+    /// Counts over live blocks.
+    #[must_use]
+    pub fn live_totals(&self, deletes: &Deletes) -> Totals {
+        let mut live = self.totals;
+        let gone = totals(
+            &self.blocks,
+            deletes.0.iter().filter(|b| *b < self.contents.blocks),
+        );
+        live.blocks -= gone.blocks;
+        for field in 0..4 {
+            live.tokens[field] -= gone.tokens[field];
+            live.filled[field] -= gone.filled[field];
+        }
+        live
+    }
+
+    /// The text of a block.
+    ///
+    /// # Errors
+    /// Those of reading the segment; a block that does not exist.
+    pub fn text(&self, block: u32) -> Result<String, SegmentError> {
+        self.check_block(block)?;
+        self.blocks.text(block, &self.texts, &self.path)
+    }
+
+    /// xxh3-128 of a block's text.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::text`].
+    pub fn text_hash(&self, block: u32) -> Result<u128, SegmentError> {
+        self.check_block(block)?;
+        let start = block as usize * 16;
+        let bytes = self.hashes.read(start..start + 16)?;
+        match bytes.as_slice().try_into() {
+            Ok(bytes) => Ok(u128::from_le_bytes(bytes)),
+            Err(_) => Err(SegmentError::damaged(&self.path, "a text hash is cut off")),
+        }
+    }
+
+    fn check_block(&self, block: u32) -> Result<(), SegmentError> {
+        if block < self.contents.blocks {
+            return Ok(());
+        }
+        Err(SegmentError::damaged(
+            &self.path,
+            format!("it has {} blocks and no block {block}", self.contents.blocks),
+        ))
+    }
+
+    /// Calls `visit` with each block that has the (analyzed) term in the field and how often, in
+    /// block order; deleted blocks included.
+    ///
+    /// # Errors
+    /// Those of reading the segment; some blocks may have been visited by then.
+    pub fn postings(
+        &self,
+        field: Field,
+        term: &str,
+        visit: &mut dyn FnMut(u32, u32),
+    ) -> Result<(), SegmentError> {
+        self.lexical.postings(field, term, visit)
+    }
+
+    /// Number of blocks that have the term in the field; deleted blocks included.
+    ///
+    /// # Errors
+    /// Those of reading the segment.
+    pub fn document_frequency(&self, field: Field, term: &str) -> Result<u32, SegmentError> {
+        self.lexical.document_frequency(field, term)
+    }
+
+    /// The `n` live blocks nearest to a unit-length query: blocks and cosines, best first, ties by
+    /// block.
+    ///
+    /// Exact up to [`EXACT_LIMIT`](crate::EXACT_LIMIT) vectors, else by a graph that may miss some.
+    /// A score is the inner product of the query and the stored f16 vector, computed in f32 in one
+    /// fixed order: the same on every machine and in every segment.
+    ///
+    /// # Errors
+    /// Those of reading the segment; a query of another length.
+    pub fn nearest(
+        &self,
+        query: &[f32],
+        n: usize,
+        deletes: &Deletes,
+    ) -> Result<Vec<(u32, f32)>, SegmentError> {
+        self.vectors.nearest(query, n, deletes)
+    }
+
+    /// The score that [`SegmentReader::nearest`] gives a block; `None` if it has no vector.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::nearest`].
+    pub fn similarity(&self, query: &[f32], block: u32) -> Result<Option<f32>, SegmentError> {
+        self.vectors.similarity(query, block)
+    }
+
+    /// The stored vector of a block; `None` if it has none.
+    ///
+    /// # Errors
+    /// Those of reading the segment.
+    pub fn vector(&self, block: u32) -> Result<Option<Vec<f16>>, SegmentError> {
+        Ok(self.vectors.row(block)?.map(|row| {
+            row.chunks_exact(2)
+                .map(|b| f16::from_le_bytes([b[0], b[1]]))
+                .collect()
+        }))
+    }
+}
+
+fn check_size(object: &str, size: u64, entry: &SegmentEntry) -> Result<(), SegmentError> {
+    if size == entry.bytes {
+        return Ok(());
+    }
+    Err(SegmentError::damaged(
+        object,
+        format!("it has {size} bytes and the snapshot says {}", entry.bytes),
+    ))
+}
+
+fn not_there(object: &str, e: std::io::Error) -> SegmentError {
+    match e.kind() {
+        std::io::ErrorKind::NotFound => SegmentError::Store(StoreError::new(
+            StoreErrorKind::NotFound,
+            object,
+            "does not exist, though the snapshot names it",
+            "open the index again (garbage collection may have run), or restore the object",
+        )),
+        _ => SegmentError::io(object, e),
+    }
+}
+
+fn totals(blocks: &BlockTable, which: impl Iterator<Item = u32>) -> Totals {
+    let mut totals = Totals::default();
+    let lengths = Field::ALL.map(|field| blocks.lengths(field));
+    for block in which {
+        totals.blocks += 1;
+        for (field, lengths) in lengths.iter().enumerate() {
+            let length = lengths[block as usize];
+            totals.tokens[field] += u64::from(length);
+            totals.filled[field] += u32::from(length > 0);
+        }
+    }
+    totals
+}
+
+fn decode_tables(bytes: &[u8], contents: &Contents) -> Result<Vec<SegmentTable>, String> {
+    let bytes = decompress(bytes, MAX_TABLES_BYTES)?;
+    let mut cursor = Cursor::new(&bytes);
+    let lake_count = cursor.number()?;
+    if lake_count > u64::from(contents.tables) {
+        return Err("it has more lakes than tables".to_owned());
+    }
+    let lakes = (0..lake_count)
+        .map(|_| cursor.text())
+        .collect::<Result<Vec<&str>, String>>()?;
+    let mut tables: Vec<SegmentTable> = Vec::with_capacity(contents.tables as usize);
+    let mut first_block = 0u32;
+    for _ in 0..contents.tables {
+        let lake = usize::try_from(cursor.number()?).ok().and_then(|i| lakes.get(i));
+        let lake = lake.ok_or("it has a table of no lake")?;
+        let table = SegmentTable {
+            key: TableKey {
+                lake: (*lake).to_owned(),
+                name: cursor.text()?.to_owned(),
+            },
+            location: cursor.text()?.to_owned(),
+            first_block,
+            blocks: cursor.number_u32()?,
+        };
+        first_block = first_block
+            .checked_add(table.blocks)
+            .filter(|end| table.blocks > 0 && *end <= contents.blocks)
+            .ok_or("its tables have more blocks than it has")?;
+        tables.push(table);
+    }
+    if first_block != contents.blocks {
+        return Err("its tables have fewer blocks than it has".to_owned());
+    }
+    cursor.end()?;
+    Ok(tables)
+}

@@ -1,0 +1,197 @@
+//! Catalog files: what goes in comes out, old and new readers get along, damage is an error.
+
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::datatypes::{DataType, Field as ArrowField, Schema};
+use bytes::Bytes;
+use limn_store::Store;
+use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+
+use super::*;
+
+fn record(i: u64) -> TableRecord {
+    TableRecord {
+        lake: format!("s3://lake-{}", i % 2),
+        name: format!("folder/table{i}"),
+        location: format!("s3://lake-{}/folder/table{i}.csv", i % 2),
+        format: "csv".into(),
+        removed: false,
+        rows: (i % 3 != 0).then_some(u64::MAX - i),
+        rows_exact: i % 2 == 0,
+        columns: (0..i % 5)
+            .map(|c| ColumnRecord {
+                name: format!("column \"{c}\" ü\n東京"),
+                data_type: "integer".into(),
+                null_share: c as f64 / 3.0,
+                distinct: c << 40,
+                distinct_exact: c % 2 == 0,
+                min: (c > 0).then(|| "-1".into()),
+                max: (c > 1).then(String::new),
+                frequent: (0..c)
+                    .map(|v| ValueCount {
+                        value: format!("value {v}"),
+                        count: v + (1 << 60),
+                    })
+                    .collect(),
+                profile_exact: c % 2 == 1,
+                narration: (c == 2).then(|| "the number of it".into()),
+            })
+            .collect(),
+        sample: (0..i % 4)
+            .map(|r| vec![Some(format!("{r}")), None, Some(String::new())])
+            .collect(),
+        files: (0..i % 3)
+            .map(|f| FileRecord {
+                path: format!("a b/%20/{f}.csv"),
+                etag: (f > 0).then(|| "\"abc\"".into()),
+                version: None,
+                size: f << 33,
+                modified_ms: -5 + f as i64,
+                fingerprint: "00ff".into(),
+                rows: Some(f),
+                summary: Some("{\"columns\":[{\"x\":1e-7}]}".into()),
+                error: (f == 1).then(|| "cut off".into()),
+            })
+            .collect(),
+        contexts: vec![ContextRecord {
+            source: "registered".into(),
+            text: "line one\nline two \u{1f600}".into(),
+            fingerprint: "ff".into(),
+        }],
+        segment: "segments/0003/ab.seg".into(),
+        first_block: u32::MAX - i as u32,
+        blocks: i as u32,
+        group: "g".into(),
+        error: None,
+        indexed_ms: i64::MIN + i as i64,
+    }
+}
+
+#[test]
+fn records_come_back() {
+    for n in [0, 1, 7, 1500] {
+        let records: Vec<TableRecord> = (0..n).map(record).collect();
+        let bytes = write_catalog(&records).unwrap();
+        assert_eq!(read_catalog("c", bytes.clone()).unwrap(), records);
+        assert_eq!(write_catalog(&records).unwrap(), bytes, "the same bytes");
+    }
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_and_number_comes_back(name in "\\PC*", text: String, share: f64, rows: Option<u64>, ms: i64) {
+        proptest::prop_assume!(!share.is_nan());
+        let mut record = record(4);
+        record.name = name;
+        record.contexts[0].text = text;
+        record.columns[0].null_share = share;
+        record.rows = rows;
+        record.indexed_ms = ms;
+        let bytes = write_catalog(std::slice::from_ref(&record)).unwrap();
+        proptest::prop_assert_eq!(read_catalog("c", bytes).unwrap(), vec![record]);
+    }
+}
+
+/// A catalog file as another version of limn may write it.
+fn file(columns: Vec<(&str, ArrayRef)>, format: Option<&str>) -> Bytes {
+    let fields: Vec<ArrowField> = columns
+        .iter()
+        .map(|(name, array)| ArrowField::new(*name, array.data_type().clone(), true))
+        .collect();
+    let schema = Arc::new(Schema::new(fields));
+    let arrays = columns.into_iter().map(|(_, a)| a).collect();
+    let batch = RecordBatch::try_new(Arc::clone(&schema), arrays).unwrap();
+    let pairs = format.map(|f| vec![KeyValue::new("limn.catalog.format".into(), f.to_owned())]);
+    let properties = WriterProperties::builder().set_key_value_metadata(pairs).build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), schema, Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap().into()
+}
+
+#[test]
+fn unknown_columns_are_ignored_and_missing_ones_empty() {
+    let text = |t: &str| Arc::new(StringArray::from(vec![t])) as ArrayRef;
+    let columns = || vec![("name", text("t")), ("lake", text("l")), ("colour", text("blue"))];
+    let records = read_catalog("c", file(columns(), Some("1"))).unwrap();
+    let expected = TableRecord {
+        name: "t".into(),
+        lake: "l".into(),
+        ..TableRecord::default()
+    };
+    assert_eq!(records, vec![expected]);
+    let newer = read_catalog("c", file(columns(), Some("2"))).unwrap_err();
+    assert!(matches!(newer, SegmentError::NewerFormat { found: 2, .. }));
+    assert!(read_catalog("c", file(columns(), None)).unwrap_err().is_damage());
+    // The wrong type for a name.
+    let wrong = Arc::new(arrow::array::Int64Array::from(vec![1])) as ArrayRef;
+    let wrong = file(vec![("name", wrong)], Some("1"));
+    assert!(read_catalog("c", wrong).unwrap_err().is_damage());
+}
+
+#[test]
+fn any_parquet_tool_sees_the_columns() {
+    let bytes = write_catalog(&[record(3)]).unwrap();
+    let builder = ParquetRecordBatchReaderBuilder::try_new(bytes).unwrap();
+    let schema = builder.schema();
+    assert_eq!(schema.field_with_name("name").unwrap().data_type(), &DataType::Utf8);
+    assert!(schema.field_with_name("columns").unwrap().data_type().is_nested());
+}
+
+#[test]
+fn hostile_bytes_are_errors() {
+    let records: Vec<TableRecord> = (0..20).map(record).collect();
+    let bytes = write_catalog(&records).unwrap();
+    for at in (0..bytes.len()).step_by(13) {
+        let mut flipped = bytes.to_vec();
+        flipped[at] ^= 0x41;
+        // Without the hash of its name a flip may go unnoticed here; it must not panic.
+        let _ = read_catalog("c", flipped.into());
+        assert!(read_catalog("c", bytes.slice(..at)).unwrap_err().is_damage());
+    }
+}
+
+#[test]
+fn later_files_win_and_removed_tables_are_gone() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let index = IndexStore::new(Store::in_memory());
+        let mut snapshot = Snapshot::first("m", 3, 2);
+        let put = async |records: Vec<TableRecord>| {
+            index.put_catalog(Shard(0), &records).await.unwrap()
+        };
+        snapshot.catalog.push(put((0..6).map(record).collect()).await);
+        let mut changed = record(2);
+        changed.error = Some("unreadable".into());
+        let mut removed = record(3);
+        removed.removed = true;
+        snapshot.catalog.push(put(vec![changed.clone(), removed]).await);
+
+        let tables = index.tables(&snapshot, None).await.unwrap();
+        assert_eq!(tables.len(), 5);
+        assert!(tables.is_sorted_by_key(TableRecord::key));
+        assert!(tables.contains(&changed));
+        let one_lake = index.tables(&snapshot, Some("s3://lake-1")).await.unwrap();
+        assert_eq!(one_lake.len(), 2);
+        assert_eq!(index.tables_with_removed(&snapshot, None).await.unwrap().len(), 6);
+        // The other order is another history.
+        snapshot.catalog.reverse();
+        assert_eq!(index.tables(&snapshot, None).await.unwrap().len(), 6);
+
+        // A flipped bit anywhere does not match the name.
+        let path = &snapshot.catalog[0].path;
+        let bytes = index.store.get(path).await.unwrap();
+        for at in (0..bytes.len()).step_by(29) {
+            let mut flipped = bytes.to_vec();
+            flipped[at] ^= 4;
+            index.store.put(path, flipped.into()).await.unwrap();
+            assert!(index.tables(&snapshot, None).await.unwrap_err().is_damage());
+        }
+    });
+}

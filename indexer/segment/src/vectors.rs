@@ -1,0 +1,341 @@
+//! The semantic side: vectors as f16, searched exactly while they are few.
+//!
+//! One section: `rows: u32, bytes per row: u32`, the matrix, and, in large segments, a usearch graph
+//! (`graph.rs`). The section begins 8 bytes before a multiple of 64, so that rows of 384 dimensions
+//! fill whole cache lines. Row numbers count the blocks that have a vector, in block order.
+//!
+//! Exact search is one pass over the matrix: 14,000 rows of 384 dimensions take about a
+//! millisecond on one core, bound by memory.
+
+use std::cmp::Ordering;
+use std::collections::BinaryHeap;
+use std::sync::OnceLock;
+
+use half::f16;
+use tantivy::directory::OwnedBytes;
+
+use crate::deletes::Deletes;
+use crate::directory::SectionFile;
+use crate::error::SegmentError;
+use crate::graph::{self, Graph, MATRIX_HEADER};
+use crate::kernel::Query;
+
+/// Rows scored at a time: their scores stay in the first cache.
+const BATCH: usize = 512;
+/// Candidates asked of the graph for each result wanted.
+const OVERSAMPLE: usize = 2;
+
+/// Collects vectors in block order.
+pub(crate) struct VectorWriter {
+    dimensions: usize,
+    matrix: Vec<u8>,
+}
+
+impl VectorWriter {
+    pub(crate) fn new(dimensions: usize) -> VectorWriter {
+        VectorWriter {
+            dimensions,
+            matrix: Vec::new(),
+        }
+    }
+
+    /// Adds a block's vector; an error says what is wrong with it.
+    pub(crate) fn add(&mut self, vector: &[f16]) -> Result<(), String> {
+        if vector.len() != self.dimensions {
+            return Err(format!(
+                "a vector has {} dimensions and the index {}",
+                vector.len(),
+                self.dimensions
+            ));
+        }
+        if !vector.iter().all(|x| x.is_finite()) {
+            return Err("a vector holds a number that is not finite".to_owned());
+        }
+        self.matrix
+            .extend(vector.iter().flat_map(|x| x.to_le_bytes()));
+        Ok(())
+    }
+
+    /// The section's bytes, and whether they hold a graph.
+    pub(crate) fn finish(self, graph_above: usize) -> Result<(Vec<u8>, bool), String> {
+        let row = self.dimensions * 2;
+        let rows = self.matrix.len().checked_div(row).unwrap_or(0);
+        if rows > graph_above.max(1) {
+            return Ok((graph::build(&self.matrix, self.dimensions)?, true));
+        }
+        let mut out = Vec::with_capacity(MATRIX_HEADER + self.matrix.len());
+        out.extend_from_slice(&(rows as u32).to_le_bytes());
+        out.extend_from_slice(&(row as u32).to_le_bytes());
+        out.extend_from_slice(&self.matrix);
+        Ok((out, false))
+    }
+}
+
+/// Searches the vectors of a segment.
+pub(crate) struct VectorReader {
+    object: String,
+    section: SectionFile,
+    dimensions: usize,
+    /// Block of each row.
+    blocks: Vec<u32>,
+    graph: Option<OnceLock<Graph>>,
+}
+
+impl VectorReader {
+    /// Touches no byte of the section.
+    pub(crate) fn new(
+        object: &str,
+        section: SectionFile,
+        dimensions: usize,
+        blocks: Vec<u32>,
+        graph: bool,
+    ) -> Result<VectorReader, SegmentError> {
+        let wrong = || SegmentError::damaged(object, "its vectors do not fill their section");
+        let matrix = blocks
+            .len()
+            .checked_mul(dimensions)
+            .and_then(|n| n.checked_mul(2))
+            .and_then(|n| n.checked_add(MATRIX_HEADER))
+            .ok_or_else(wrong)?;
+        let length = tantivy::HasLen::len(&section);
+        if length < matrix || (!graph && length != matrix) {
+            return Err(wrong());
+        }
+        Ok(VectorReader {
+            object: object.to_owned(),
+            section,
+            dimensions,
+            blocks,
+            graph: graph.then(OnceLock::new),
+        })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    pub(crate) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    pub(crate) fn ensure(&self) -> Result<(), SegmentError> {
+        self.section.ensure()
+    }
+
+    fn damaged(&self, detail: impl Into<String>) -> SegmentError {
+        SegmentError::damaged(&self.object, detail)
+    }
+
+    /// The stored bytes of a block's vector.
+    pub(crate) fn row(&self, block: u32) -> Result<Option<OwnedBytes>, SegmentError> {
+        let Ok(row) = self.blocks.binary_search(&block) else {
+            return Ok(None);
+        };
+        let start = MATRIX_HEADER + row * self.dimensions * 2;
+        self.section
+            .read(start..start + self.dimensions * 2)
+            .map(Some)
+    }
+
+    fn check_query(&self, query: &[f32]) -> Result<(), SegmentError> {
+        if query.len() == self.dimensions {
+            return Ok(());
+        }
+        Err(SegmentError::invalid(
+            "the question",
+            format!(
+                "its vector has {} dimensions and the index {}: use the embedder the index was built with",
+                query.len(),
+                self.dimensions
+            ),
+        ))
+    }
+
+    /// Score of one block.
+    pub(crate) fn similarity(
+        &self,
+        query: &[f32],
+        block: u32,
+    ) -> Result<Option<f32>, SegmentError> {
+        self.check_query(query)?;
+        Ok(self.row(block)?.map(|row| Query::new(query).score(&row)))
+    }
+
+    /// The best `n` live blocks, best first, ties by block.
+    pub(crate) fn nearest(
+        &self,
+        query: &[f32],
+        n: usize,
+        deletes: &Deletes,
+    ) -> Result<Vec<(u32, f32)>, SegmentError> {
+        self.check_query(query)?;
+        if n == 0 || self.blocks.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = Query::new(query);
+        let section = self.section.read_all()?;
+        let (header, matrix) = section.as_slice().split_at(MATRIX_HEADER);
+        let row = self.dimensions * 2;
+        if header[..4] != (self.blocks.len() as u32).to_le_bytes()
+            || header[4..] != (row as u32).to_le_bytes()
+        {
+            return Err(self.damaged("its matrix has another size than its blocks need"));
+        }
+        if let Some(slot) = &self.graph
+            && let Some(found) = self.search_graph(slot, &section, &query, n, deletes)?
+        {
+            return Ok(found);
+        }
+        let mut best = Best::new(n);
+        let mut scores = [0.0f32; BATCH];
+        for (batch, blocks) in self.blocks.chunks(BATCH).enumerate() {
+            let scores = &mut scores[..blocks.len()];
+            query.scores(&matrix[batch * BATCH * row..], scores);
+            for (score, block) in scores.iter().zip(blocks) {
+                best.offer(*score, *block, |b| !deletes.contains(b));
+            }
+        }
+        Ok(best.sorted())
+    }
+
+    /// `None` if the graph finds too few: then the exact scan answers.
+    fn search_graph(
+        &self,
+        slot: &OnceLock<Graph>,
+        section: &OwnedBytes,
+        query: &Query,
+        n: usize,
+        deletes: &Deletes,
+    ) -> Result<Option<Vec<(u32, f32)>>, SegmentError> {
+        let graph = match slot.get() {
+            Some(graph) => graph,
+            None => {
+                let graph = Graph::view(section.clone(), self.blocks.len(), self.dimensions)
+                    .map_err(|e| self.damaged(e))?;
+                slot.get_or_init(|| graph)
+            }
+        };
+        let live = |row: u32| {
+            self.blocks
+                .get(row as usize)
+                .is_some_and(|block| !deletes.contains(*block))
+        };
+        let wanted = n.saturating_mul(OVERSAMPLE).min(self.blocks.len());
+        let rows = match graph.search(&query.to_row(), wanted, live) {
+            Ok(rows) if rows.len() >= n => rows,
+            Ok(_) => return Ok(None),
+            Err(e) => {
+                tracing::debug!(segment = self.object, error = e, "graph search failed");
+                return Ok(None);
+            }
+        };
+        let mut best = Best::new(n);
+        for row in rows {
+            if let Some(block) = self.blocks.get(row as usize)
+                && let Some(stored) = self.row(*block)?
+            {
+                best.offer(query.score(&stored), *block, |b| !deletes.contains(b));
+            }
+        }
+        Ok(Some(best.sorted()))
+    }
+}
+
+/// The best n of a stream of scores.
+struct Best {
+    n: usize,
+    heap: BinaryHeap<Entry>,
+    /// Score of the worst kept, once n are kept.
+    floor: f32,
+}
+
+/// Greater means worse: the heap's top is the one to be replaced.
+#[derive(PartialEq)]
+struct Entry {
+    score: f32,
+    block: u32,
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        other
+            .score
+            .total_cmp(&self.score)
+            .then(self.block.cmp(&other.block))
+    }
+}
+
+impl Best {
+    fn new(n: usize) -> Best {
+        Best {
+            n,
+            heap: BinaryHeap::with_capacity(n.min(1024) + 1),
+            floor: f32::NEG_INFINITY,
+        }
+    }
+
+    fn offer(&mut self, score: f32, block: u32, live: impl Fn(u32) -> bool) {
+        // Not `<=`: rows come in block order in the scan, but in any order from the graph. The
+        // comparison is false for scores that are no numbers, which are left out.
+        if !(score >= self.floor) || score.is_nan() || !live(block) {
+            return;
+        }
+        self.heap.push(Entry { score, block });
+        if self.heap.len() > self.n {
+            self.heap.pop();
+        }
+        if self.heap.len() == self.n
+            && let Some(worst) = self.heap.peek()
+        {
+            self.floor = worst.score;
+        }
+    }
+
+    fn sorted(self) -> Vec<(u32, f32)> {
+        self.heap
+            .into_sorted_vec()
+            .into_iter()
+            .map(|e| (e.block, e.score))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    proptest::proptest! {
+        #[test]
+        fn best_is_a_stable_sort(scores in proptest::collection::vec(-3i8..3, 0..60), n in 1usize..10) {
+            let mut best = Best::new(n);
+            for (block, score) in scores.iter().enumerate().rev() {
+                best.offer(f32::from(*score), block as u32, |b| b % 5 != 4);
+            }
+            let mut expected: Vec<(u32, f32)> = (0u32..)
+                .zip(&scores)
+                .filter(|(b, _)| b % 5 != 4)
+                .map(|(b, s)| (b, f32::from(*s)))
+                .collect();
+            expected.sort_by(|a, b| b.1.total_cmp(&a.1));
+            expected.truncate(n);
+            proptest::prop_assert_eq!(best.sorted(), expected);
+        }
+    }
+
+    #[test]
+    fn bad_vectors_are_refused() {
+        let mut writer = VectorWriter::new(2);
+        assert!(writer.add(&[f16::ONE]).is_err());
+        assert!(writer.add(&[f16::ONE, f16::NAN]).is_err());
+        assert!(writer.add(&[f16::ONE, f16::ZERO]).is_ok());
+    }
+}

@@ -1,0 +1,99 @@
+//! Contexts: texts about a table, several short ones to a block, a long one over several blocks.
+
+use crate::clean::count_words;
+use crate::pack::{pack, split_to_fit};
+use crate::{BlockKind, DocumentOptions, Field, TableFacts, TextBlock, TokenCounter};
+
+/// Bytes that one token of ordinary text stands for at most, used only to bound how much of a very
+/// long text is measured.
+const BYTES_PER_TOKEN: usize = 12;
+
+/// A table's context blocks, and one searched by words only for what they have no room for.
+pub(crate) fn context_blocks(
+    facts: &TableFacts,
+    counter: &dyn TokenCounter,
+    options: &DocumentOptions,
+) -> Vec<TextBlock> {
+    let window = counter.window();
+    let measured = options
+        .context_blocks
+        .saturating_mul(window)
+        .saturating_mul(BYTES_PER_TOKEN);
+    let mut parts: Vec<String> = Vec::new();
+    let mut beyond: Vec<String> = Vec::new();
+    let mut read = 0usize;
+    for context in &facts.contexts {
+        let text = tidy(context);
+        let (near, far) = split_at_or_before(&text, measured.saturating_sub(read));
+        read += near.len();
+        parts.extend(
+            split_to_fit(near, counter, window)
+                .into_iter()
+                .map(str::to_owned),
+        );
+        if !far.trim().is_empty() {
+            beyond.push(far.to_owned());
+        }
+    }
+    let packed = pack("", &parts, "\n\n", counter, options.context_blocks);
+    let held: usize = packed.iter().map(|(_, held)| held).sum();
+    let mut blocks: Vec<TextBlock> = packed
+        .into_iter()
+        .map(|(text, _)| TextBlock {
+            kind: BlockKind::Context,
+            fields: vec![(Field::Contexts, text.clone())],
+            text,
+        })
+        .collect();
+    let mut rest = parts.split_off(held);
+    rest.append(&mut beyond);
+    if !rest.is_empty() {
+        let rest = first_words(&rest.join("\n\n"), options.context_words);
+        if !rest.is_empty() {
+            blocks.push(TextBlock {
+                kind: BlockKind::Cells,
+                text: rest.clone(),
+                fields: vec![(Field::Contexts, rest)],
+            });
+        }
+    }
+    blocks
+}
+
+/// Line ends as `\n`, no other control characters, no runs of spaces.
+fn tidy(text: &str) -> String {
+    let mut tidied = String::with_capacity(text.len());
+    for line in text.lines() {
+        let mut words = line.split(|c: char| c.is_whitespace() || c.is_control());
+        let mut first = true;
+        for word in words.by_ref().filter(|word| !word.is_empty()) {
+            if !first {
+                tidied.push(' ');
+            }
+            tidied.push_str(word);
+            first = false;
+        }
+        tidied.push('\n');
+    }
+    tidied.trim().to_owned()
+}
+
+fn split_at_or_before(text: &str, bytes: usize) -> (&str, &str) {
+    text.split_at(text.floor_char_boundary(bytes.min(text.len())))
+}
+
+/// The beginning of a text that holds at most `words` words.
+fn first_words(text: &str, words: usize) -> String {
+    let mut kept = String::new();
+    let mut count = 0;
+    for line in text.split_inclusive('\n') {
+        for word in line.split_inclusive(' ') {
+            count += count_words(word);
+            if count > words {
+                return kept.trim().to_owned();
+            }
+            kept.push_str(word);
+        }
+    }
+    kept.trim().to_owned()
+}

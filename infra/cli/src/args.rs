@@ -1,0 +1,249 @@
+//! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+
+/// Find the right table in a data lake by asking in plain words.
+#[derive(Debug, Parser)]
+#[command(name = "limn", version, propagate_version = true, max_term_width = 100, after_help = "\
+First steps:
+  limn index ./my-lake --index my-lake.limn
+  limn search \"which customers left last year?\" --index my-lake.limn
+
+A LAKE and an --index are a path or a URL: file://…, s3://bucket/prefix. S3 credentials and endpoint
+come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP.")]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say more on standard error; twice for details. LIMN_LOG takes filters.
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    pub verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Describe every table of a lake and publish a searchable index.
+    #[command(after_help = "\
+A second run over the same lake reads only what changed. Tables that cannot be read are listed and
+cost only themselves; the exit code is then 1.
+
+Examples:
+  limn index ./lake --index lake.limn
+  limn index s3://bucket/lake --index s3://bucket/index --contexts contexts.jsonl --json")]
+    Index(IndexArgs),
+    /// Ask for a table in plain words.
+    #[command(after_help = "\
+Example:
+  limn search \"how deep are the lakes?\" --index lake.limn -k 3")]
+    Search(SearchArgs),
+    /// Measure how often questions find their tables.
+    #[command(after_help = "\
+QUESTIONS is a file with one JSON object a line: {\"question\": TEXT, \"tables\": [NAME, …]}.
+hit = share of questions with at least one of their tables among the first k; recall = mean share of
+their tables found; full = share with all of them.")]
+    Eval(EvalArgs),
+    /// List the tables of an index.
+    Tables(TablesArgs),
+    /// Show what is known of one table.
+    Show(ShowArgs),
+    /// List the snapshots of an index, newest first.
+    Snapshots(SnapshotsArgs),
+    /// List or fetch the embedded models.
+    Models(ModelsArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct IndexPlace {
+    /// The index: a path or URL.
+    #[arg(long, value_name = "URL", env = "LIMN_INDEX")]
+    pub index: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct JsonOutput {
+    /// Print JSON instead of text for people.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct IndexArgs {
+    /// The lake: a path or URL.
+    #[arg(value_name = "LAKE", env = "LIMN_LAKE")]
+    pub lake: String,
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// Texts about tables, one JSON object a line: {"table": NAME, "context": TEXT}. They stay
+    /// registered until removed.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub contexts: Vec<String>,
+    /// Shards of a new index [default: 4].
+    #[arg(long, value_name = "N")]
+    pub shards: Option<u32>,
+    /// Dataflow workers [default: the cores, at most 4].
+    #[arg(long, value_name = "N", env = "LIMN_WORKERS")]
+    pub workers: Option<usize>,
+    /// Threads that embed [default: the cores].
+    #[arg(long, value_name = "N", env = "LIMN_EMBED_THREADS")]
+    pub embed_threads: Option<usize>,
+    /// How columns are put into words.
+    #[arg(long, value_enum, default_value_t = NarrateArg::Auto)]
+    pub narrate: NarrateArg,
+    /// Which embedder makes the vectors; see `limn models list`.
+    #[arg(long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
+    pub embedder: String,
+    /// Rows drawn from each table.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub sample_rows: usize,
+    /// Bytes read of one file for its column profiles; larger files are sampled.
+    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
+    pub scan_budget: u64,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum NarrateArg {
+    /// The best that is available; today: names.
+    Auto,
+    /// By a language model; not built in yet.
+    Llm,
+    /// Column names split into words and expanded, with types, ranges and frequent values.
+    Names,
+    /// Column names as they are.
+    Off,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct SearchOptions {
+    /// Weight of words against meaning: 1 is words only, 0 meaning only.
+    #[arg(long, default_value_t = 0.5, value_name = "0..1", value_parser = share)]
+    pub alpha: f32,
+    /// Candidates per wanted result from each retriever.
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub candidates: usize,
+    /// Only tables whose name begins with this path.
+    #[arg(long, value_name = "PATH")]
+    pub prefix: Option<String>,
+    /// Whether a language model judges the candidates; no judge is built in yet, so auto is off.
+    #[arg(long, value_enum, default_value_t = JudgeArg::Auto)]
+    pub judge: JudgeArg,
+    /// Retrieve as PNEUMA's plain hybrid does: blocks only, no cells, one field. For comparison.
+    #[arg(long)]
+    pub plain: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum JudgeArg {
+    /// Judge where a judge helps; today: no judge.
+    Auto,
+    /// By a language model; not built in yet.
+    Llm,
+    /// Do not judge.
+    Off,
+}
+
+fn share(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
+        _ => Err(format!("'{text}' is not a number from 0 to 1")),
+    }
+}
+
+fn positive(text: &str) -> Result<usize, String> {
+    match text.trim().parse::<usize>() {
+        Ok(value) if (1..=1000).contains(&value) => Ok(value),
+        _ => Err(format!("'{text}' is not a number from 1 to 1000")),
+    }
+}
+
+#[derive(Debug, clap::Args)]
+pub struct SearchArgs {
+    /// The question, in plain words.
+    pub question: String,
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// How many tables to return.
+    #[arg(short, default_value = "5", value_name = "K", value_parser = positive)]
+    pub k: usize,
+    #[command(flatten)]
+    pub options: SearchOptions,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct EvalArgs {
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// Questions with their tables, one JSON object a line.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub questions: PathBuf,
+    /// The cut-offs to measure.
+    #[arg(short, default_value = "1,5,10", value_delimiter = ',', value_name = "K,…", value_parser = positive)]
+    pub k: Vec<usize>,
+    #[command(flatten)]
+    pub options: SearchOptions,
+    /// Questions answered at once [default: the cores].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Compute the question vectors before the clock starts: measures retrieval alone.
+    #[arg(long)]
+    pub vectors_given: bool,
+    /// Use only the first N questions.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct TablesArgs {
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// Only tables whose name begins with this path.
+    #[arg(long, value_name = "PATH")]
+    pub prefix: Option<String>,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ShowArgs {
+    /// The table's name, as `limn tables` prints it.
+    pub table: String,
+    #[command(flatten)]
+    pub index: IndexPlace,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct SnapshotsArgs {
+    #[command(flatten)]
+    pub index: IndexPlace,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ModelsArgs {
+    #[command(subcommand)]
+    pub command: ModelsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ModelsCommand {
+    /// Show the models limn knows, their licences and sizes, and which are here.
+    List {
+        #[command(flatten)]
+        output: JsonOutput,
+    },
+    /// Fetch and verify a model, so that later runs need no network.
+    Pull {
+        /// Its name; without one, the default embedder.
+        name: Option<String>,
+    },
+}

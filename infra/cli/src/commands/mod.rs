@@ -1,0 +1,80 @@
+//! One file per command: parse, call the libraries, print.
+
+pub mod eval;
+pub mod index;
+pub mod models;
+pub mod search;
+pub mod show;
+pub mod snapshots;
+pub mod tables;
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use limn_models::{Embedder, ModelStore};
+use limn_retrieval::{Mode, Query, Searcher};
+use limn_segment::{IndexStore, Snapshot};
+
+use crate::args::{JudgeArg, SearchOptions};
+use crate::progress::model_progress;
+
+/// Prints one JSON value and a newline.
+pub fn print_json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value)?;
+    writeln!(out)?;
+    Ok(())
+}
+
+/// The embedder by name, fetched at first use.
+pub async fn embedder(name: &str) -> anyhow::Result<Arc<dyn Embedder>> {
+    let name = name.to_owned();
+    tokio::task::spawn_blocking(move || {
+        let progress = model_progress();
+        let embedder = ModelStore::from_env().embedder(&name, &|event| progress.on(&event));
+        progress.finish();
+        embedder
+    })
+    .await
+    .context("the model loader died")?
+    .map_err(Into::into)
+}
+
+/// The embedder that an index was made with.
+pub async fn embedder_of(snapshot: &Snapshot) -> anyhow::Result<Arc<dyn Embedder>> {
+    let name = snapshot.embedder.split('@').next().unwrap_or_default();
+    let embedder = embedder(name).await?;
+    if embedder.id().as_str() != snapshot.embedder {
+        bail!(
+            "the index was made with embedder '{}', this limn has '{}'; index the lake again with this limn",
+            snapshot.embedder,
+            embedder.id()
+        );
+    }
+    Ok(embedder)
+}
+
+/// Opens the newest snapshot of an index for questions.
+pub async fn open_searcher(location: &str) -> anyhow::Result<Searcher> {
+    let index = IndexStore::open(location)?;
+    let snapshot = index.require_newest().await?;
+    let embedder = embedder_of(&snapshot).await?;
+    Ok(Searcher::open(&index, snapshot, embedder).await?)
+}
+
+/// A query as the search options say.
+pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Query> {
+    if options.judge == JudgeArg::Llm {
+        bail!("--judge llm: this limn has no language model to judge with; use --judge off");
+    }
+    Ok(Query {
+        text: text.to_owned(),
+        k,
+        alpha: options.alpha,
+        candidates: options.candidates,
+        prefix: options.prefix.clone(),
+        mode: if options.plain { Mode::Plain } else { Mode::Limn },
+        vector: None,
+    })
+}

@@ -1,0 +1,55 @@
+//! `limn search`: the tables that answer a question, and why.
+
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use limn_retrieval::Answer;
+use limn_segment::analyzer::analyze;
+
+use crate::Outcome;
+use crate::args::SearchArgs;
+use crate::commands::{open_searcher, print_json, query};
+use crate::text::{Style, mark, shorten};
+
+/// Evidence blocks shown per table, and characters of each.
+const EVIDENCE_BLOCKS: usize = 2;
+const EVIDENCE_CHARS: usize = 240;
+
+pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
+    let query = query(&args.question, args.k, &args.options)?;
+    let searcher = open_searcher(&args.index.index).await?;
+    let answer = tokio::task::spawn_blocking(move || searcher.search(&query)).await??;
+    if args.output.json {
+        print_json(&answer)?;
+    } else {
+        print(&answer)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(answer: &Answer) -> io::Result<()> {
+    let style = Style::of_stdout();
+    let words: HashSet<String> = analyze(&answer.question).into_iter().collect();
+    let mut out = io::stdout().lock();
+    for (rank, hit) in answer.results.iter().enumerate() {
+        writeln!(
+            out,
+            "{:>2}. {}  {}",
+            rank + 1,
+            style.bold(&hit.table),
+            style.dim(&format!("{:.2} (words {:.2}, meaning {:.2})", hit.score, hit.lexical, hit.semantic)),
+        )?;
+        writeln!(out, "    {}", style.dim(&hit.location))?;
+        for block in hit.blocks.iter().take(EVIDENCE_BLOCKS) {
+            let text = shorten(&block.text, &words, EVIDENCE_CHARS);
+            writeln!(out, "    {} {}", style.dim(&format!("{}:", block.kind)), mark(&text, &words, &style))?;
+        }
+    }
+    for note in &answer.notes {
+        writeln!(out, "{}", style.dim(&format!("note: {note}")))?;
+    }
+    if answer.results.is_empty() && answer.notes.is_empty() {
+        writeln!(out, "nothing relevant was found")?;
+    }
+    out.flush()
+}

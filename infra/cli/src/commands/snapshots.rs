@@ -1,0 +1,59 @@
+//! `limn snapshots`: the history of an index.
+
+use std::io::{self, Write};
+
+use limn_segment::IndexStore;
+
+use crate::Outcome;
+use crate::args::SnapshotsArgs;
+use crate::commands::print_json;
+use crate::table::Table;
+use crate::text::{bytes, count, utc};
+
+pub async fn run(args: SnapshotsArgs) -> anyhow::Result<Outcome> {
+    let index = IndexStore::open(&args.index.index)?;
+    index.require_newest().await?;
+    let mut rows = Vec::new();
+    for info in index.snapshots().await? {
+        let snapshot = index.snapshot(info.number).await?;
+        let blocks: u64 = snapshot.segments.iter().map(|segment| {
+            u64::from(segment.blocks) - segment.deletes.as_ref().map_or(0, |deletes| u64::from(deletes.count))
+        }).sum();
+        let size: u64 = snapshot.segments.iter().map(|segment| segment.bytes).sum::<u64>()
+            + snapshot.catalog.iter().map(|entry| entry.bytes).sum::<u64>();
+        rows.push((snapshot, blocks, size));
+    }
+    if args.output.json {
+        let rows: Vec<serde_json::Value> = rows
+            .iter()
+            .map(|(snapshot, blocks, size)| {
+                serde_json::json!({
+                    "snapshot": snapshot.number,
+                    "created_ms": snapshot.created_ms,
+                    "segments": snapshot.segments.len(),
+                    "shards": snapshot.shards,
+                    "live_blocks": blocks,
+                    "bytes": size,
+                    "embedder": snapshot.embedder,
+                })
+            })
+            .collect();
+        print_json(&rows)?;
+        return Ok(Outcome::Done);
+    }
+    let mut table = Table::new(&["snapshot", "created (UTC)", "segments", "blocks", "bytes", "embedder"], &[0, 2, 3, 4]);
+    for (snapshot, blocks, size) in rows {
+        table.row(vec![
+            snapshot.number.to_string(),
+            utc(snapshot.created_ms),
+            snapshot.segments.len().to_string(),
+            count(blocks),
+            bytes(size),
+            snapshot.embedder.clone(),
+        ]);
+    }
+    let mut out = io::stdout().lock();
+    table.write(&mut out)?;
+    out.flush()?;
+    Ok(Outcome::Done)
+}

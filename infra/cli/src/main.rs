@@ -1,0 +1,94 @@
+//! The `limn` command.
+//!
+//! Results go to standard output, logs and progress to standard error. Exit codes (a contract):
+//! 0 done; 1 finished, but some tables failed; 2 could not run; 3 lost a publish race.
+
+mod args;
+mod commands;
+mod progress;
+mod table;
+mod text;
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+/// How a command ended, apart from errors.
+enum Outcome {
+    Done,
+    SomeFailed,
+}
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    start_logging(args.verbose);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&anyhow::anyhow!("cannot start the runtime: {error}"), args.verbose),
+    };
+    match runtime.block_on(run(args.command)) {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::SomeFailed) => ExitCode::from(1),
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => fail(&error, args.verbose),
+    }
+}
+
+async fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Index(args) => commands::index::run(args).await,
+        Command::Search(args) => commands::search::run(args).await,
+        Command::Eval(args) => commands::eval::run(args).await,
+        Command::Tables(args) => commands::tables::run(args).await,
+        Command::Show(args) => commands::show::run(args).await,
+        Command::Snapshots(args) => commands::snapshots::run(args).await,
+        Command::Models(args) => commands::models::run(args).await,
+    }
+}
+
+/// One line for a person; the chain of causes with `-v`.
+fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
+    eprintln!("limn: {error}");
+    if verbose > 0 {
+        for cause in error.chain().skip(1) {
+            eprintln!("  because: {cause}");
+        }
+    }
+    let lost_a_race = error.downcast_ref::<limn_pipeline::PipelineError>().is_some_and(|error| {
+        matches!(error, limn_pipeline::PipelineError::Publish(limn_segment::PublishError::Lost { .. }))
+    });
+    ExitCode::from(if lost_a_race { 3 } else { 2 })
+}
+
+/// A reader that went away (`limn tables | head`) is no error.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
+        .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+fn start_logging(verbose: u8) {
+    let default = match verbose {
+        0 => "error",
+        1 => "limn=info,warn",
+        _ => "limn=debug,info",
+    };
+    let directives = std::env::var("LIMN_LOG").unwrap_or_else(|_| {
+        // Every crate of ours logs under its own name.
+        default.replace("limn=info", "limn=info,limn_pipeline=info,limn_lake=info,limn_segment=info,limn_models=info").replace(
+            "limn=debug",
+            "limn=debug,limn_pipeline=debug,limn_lake=debug,limn_segment=debug,limn_models=debug,limn_retrieval=debug",
+        )
+    });
+    let filter = tracing_subscriber::EnvFilter::try_new(directives).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+}

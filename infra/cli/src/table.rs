@@ -1,0 +1,71 @@
+//! Aligned columns for people.
+
+use std::io::{self, Write};
+
+/// Widest cell before it is cut; a table stays readable on an ordinary terminal.
+const MAX_WIDTH: usize = 60;
+
+/// Rows of text, aligned when written.
+pub struct Table {
+    header: Vec<String>,
+    right: Vec<usize>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with this header; the columns in `right` are numbers.
+    pub fn new(header: &[&str], right: &[usize]) -> Self {
+        Self { header: header.iter().map(|&name| name.to_owned()).collect(), right: right.to_vec(), rows: Vec::new() }
+    }
+
+    /// Adds a row.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
+    /// Writes header and rows.
+    pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        let widths: Vec<usize> = (0..self.header.len())
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.chain([&self.header[column]]).map(|cell| cell.chars().count()).max().unwrap_or(0).min(MAX_WIDTH)
+            })
+            .collect();
+        for row in std::iter::once(&self.header).chain(&self.rows) {
+            let mut line = String::new();
+            for (column, width) in widths.iter().enumerate() {
+                let cell = crate::text::cut(row.get(column).map_or("", String::as_str), *width);
+                let padding = " ".repeat(width - cell.chars().count());
+                if self.right.contains(&column) {
+                    line.push_str(&padding);
+                    line.push_str(&cell);
+                } else {
+                    line.push_str(&cell);
+                    line.push_str(&padding);
+                }
+                line.push_str("  ");
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn numbers_are_right_aligned_and_long_cells_are_cut() {
+        let mut table = Table::new(&["name", "rows"], &[1]);
+        table.row(vec!["a".into(), "7".into()]);
+        table.row(vec!["x".repeat(100), "1,000".into()]);
+        let mut out = Vec::new();
+        table.write(&mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[1].starts_with("a ") && lines[1].ends_with("    7"), "{text}");
+        assert!(lines[2].contains('…') && lines[2].chars().count() < 70, "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! Small things about text for people: numbers, sizes, colours, marked words.
+
+use std::collections::HashSet;
+use std::io::IsTerminal;
+
+use limn_segment::analyzer::analyze;
+
+/// Colours, where standard output is a terminal that wants them.
+pub struct Style {
+    on: bool,
+}
+
+impl Style {
+    /// Colours for standard output; `NO_COLOR` switches them off.
+    pub fn of_stdout() -> Self {
+        Self { on: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
+    }
+
+    fn wrap(&self, code: &str, text: &str) -> String {
+        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+
+    pub fn bold(&self, text: &str) -> String {
+        self.wrap("1", text)
+    }
+
+    pub fn dim(&self, text: &str) -> String {
+        self.wrap("2", text)
+    }
+
+    fn marked(&self, text: &str) -> String {
+        self.wrap("1;33", text)
+    }
+}
+
+/// Text on one line: every control character, line breaks among them, becomes a space, so nothing
+/// in a table can steer a terminal.
+pub fn one_line(text: &str) -> String {
+    let cleaned: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    cleaned.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// At most `width` characters, the last one an ellipsis if something was cut.
+pub fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let mut short: String = text.chars().take(width.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+fn matches(word: &str, wanted: &HashSet<String>) -> bool {
+    analyze(word).iter().any(|term| wanted.contains(term))
+}
+
+/// The part of a text around its first matching word, on one line.
+pub fn shorten(text: &str, wanted: &HashSet<String>, width: usize) -> String {
+    let text = one_line(text);
+    let words: Vec<&str> = text.split(' ').collect();
+    let first = words.iter().position(|word| matches(word, wanted)).unwrap_or(0);
+    let mut start = first;
+    let mut lead = 0;
+    while start > 0 && lead + words[start - 1].chars().count() < width / 3 {
+        start -= 1;
+        lead += words[start].chars().count() + 1;
+    }
+    let part = cut(&words[start..].join(" "), width);
+    if start > 0 { format!("…{part}") } else { part }
+}
+
+/// The text with the words that match the question marked.
+pub fn mark(text: &str, wanted: &HashSet<String>, style: &Style) -> String {
+    if !style.on {
+        return text.to_owned();
+    }
+    let marked = text.split(' ').map(|word| if matches(word, wanted) { style.marked(word) } else { word.to_owned() });
+    marked.collect::<Vec<_>>().join(" ")
+}
+
+/// A number with thousands separators.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// "1 table", "2 tables".
+pub fn plural(number: u64, what: &str) -> String {
+    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+}
+
+/// A size with its unit.
+pub fn bytes(number: u64) -> String {
+    indicatif::HumanBytes(number).to_string()
+}
+
+/// A duration in seconds.
+pub fn seconds(seconds: f64) -> String {
+    if seconds < 60.0 { format!("{seconds:.1} s") } else { indicatif::HumanDuration(std::time::Duration::from_secs_f64(seconds)).to_string() }
+}
+
+/// A time in UTC, to the second.
+pub fn utc(milliseconds: i64) -> String {
+    chrono::DateTime::from_timestamp_millis(milliseconds)
+        .map_or_else(|| "?".to_owned(), |time| time.format("%Y-%m-%d %H:%M:%S").to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_cannot_steer_the_terminal() {
+        assert_eq!(one_line("a\x1b[31mred\nb\tc"), "a [31mred b c");
+    }
+
+    #[test]
+    fn the_part_with_the_match_is_shown() {
+        let wanted = HashSet::from(["depth".to_owned()]);
+        let text = format!("{} depth in metres", "word ".repeat(100));
+        assert!(shorten(&text, &wanted, 60).contains("depth"));
+    }
+
+    #[test]
+    fn times_and_numbers() {
+        assert_eq!(utc(1_709_208_000_000), "2024-02-29 12:00:00");
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(plural(1, "table"), "1 table");
+    }
+}

@@ -1,0 +1,152 @@
+//! Vectors: every block that is searched by meaning gets one, and no text gets one twice.
+//!
+//! The vectors of the previous snapshot are found by text hash, so a table that changed in one block
+//! embeds one block. They are looked up only when something is to be embedded: an unchanged lake
+//! reads no segment. What is left goes to the embedding service, which batches over all workers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use half::f16;
+use limn_models::{Embedder, EmbeddingService};
+use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, Snapshot, TableRecord, text_hash};
+use limn_summary::TextBlock;
+use serde::{Deserialize, Serialize};
+use tokio::sync::OnceCell;
+
+use crate::assemble::{Position, TableChange};
+use crate::error::PipelineError;
+use crate::progress::Progress;
+use crate::report::Failure;
+use crate::wire::Wire;
+
+/// A table's change with its vectors, ready for a segment.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EmbeddedTable {
+    /// The catalog row to write.
+    pub row: Option<Wire<TableRecord>>,
+    /// Texts with their vectors.
+    pub blocks: Wire<Vec<Block>>,
+    /// The blocks it had until now.
+    pub replaces: Option<Position>,
+    /// Whether the index had the table.
+    pub known: bool,
+    /// What could not be read of it.
+    pub failures: Vec<Failure>,
+}
+
+/// The vectors of a published snapshot by text hash.
+#[derive(Default)]
+struct PublishedVectors {
+    segments: Vec<Arc<SegmentReader>>,
+    by_text: HashMap<u128, (u32, u32)>,
+}
+
+/// Gives blocks their vectors; shared by the workers of a process.
+pub struct BlockEmbedder {
+    service: EmbeddingService,
+    index: IndexStore,
+    snapshot: Option<Snapshot>,
+    published: OnceCell<PublishedVectors>,
+    progress: Arc<Progress>,
+}
+
+impl BlockEmbedder {
+    /// `snapshot` is the one whose vectors may be reused: made with the same embedder.
+    pub fn new(
+        embedder: Arc<dyn Embedder>,
+        threads: usize,
+        index: IndexStore,
+        snapshot: Option<Snapshot>,
+        progress: Arc<Progress>,
+    ) -> Self {
+        Self {
+            service: EmbeddingService::start(embedder, threads),
+            index,
+            snapshot,
+            published: OnceCell::new(),
+            progress,
+        }
+    }
+
+    /// What the embedding service has done.
+    pub fn stats(&self) -> limn_models::EmbedStats {
+        self.service.stats()
+    }
+
+    /// Embeds the blocks of one table.
+    ///
+    /// # Errors
+    /// The embedder failed, or a published segment is damaged.
+    pub async fn embed(&self, change: TableChange) -> Result<Vec<EmbeddedTable>, PipelineError> {
+        let TableChange { row, blocks, replaces, known, failures } = change;
+        let texts = blocks.0;
+        let mut vectors: Vec<Option<Vec<f16>>> = vec![None; texts.len()];
+        let mut wanted = Vec::new();
+        for (index, block) in texts.iter().enumerate() {
+            if block.kind != limn_summary::BlockKind::Cells {
+                Progress::add(&self.progress.blocks_wanted, 1);
+                vectors[index] = self.published_vector(&block.text).await?;
+                if vectors[index].is_none() {
+                    wanted.push(index);
+                }
+            }
+        }
+        if !wanted.is_empty() {
+            let fresh = self.service.embed(wanted.iter().map(|index| texts[*index].text.clone()).collect()).await?;
+            Progress::add(&self.progress.blocks_embedded_anew, wanted.len());
+            for (index, vector) in wanted.into_iter().zip(fresh) {
+                vectors[index] = Some(vector.into_iter().map(f16::from_f32).collect());
+            }
+        }
+        Progress::add(&self.progress.blocks_embedded, vectors.iter().flatten().count());
+        let blocks = texts.into_iter().zip(vectors).map(|(block, vector)| segment_block(block, vector)).collect();
+        Ok(vec![EmbeddedTable { row, blocks: Wire(blocks), replaces, known, failures }])
+    }
+
+    async fn published_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {
+        let Some(snapshot) = &self.snapshot else { return Ok(None) };
+        let published = self.published.get_or_try_init(|| self.open_published(snapshot)).await?;
+        let Some((segment, block)) = published.by_text.get(&text_hash(text)) else { return Ok(None) };
+        Ok(published.segments[*segment as usize].vector(*block)?)
+    }
+
+    async fn open_published(&self, snapshot: &Snapshot) -> Result<PublishedVectors, PipelineError> {
+        let mut published = PublishedVectors::default();
+        for entry in &snapshot.segments {
+            let reader = SegmentReader::open(&self.index.store, entry).await?;
+            let segment = published.segments.len() as u32;
+            for block in 0..reader.block_count() {
+                if reader.block(block).kind != BlockKind::Cells {
+                    published.by_text.insert(reader.text_hash(block)?, (segment, block));
+                }
+            }
+            published.segments.push(reader);
+        }
+        Ok(published)
+    }
+}
+
+/// The summary's block as the segment keeps it.
+fn segment_block(block: TextBlock, vector: Option<Vec<f16>>) -> Block {
+    let kind = match block.kind {
+        limn_summary::BlockKind::Schema => BlockKind::Schema,
+        limn_summary::BlockKind::Rows => BlockKind::Rows,
+        limn_summary::BlockKind::Context => BlockKind::Context,
+        limn_summary::BlockKind::Cells => BlockKind::Cells,
+    };
+    let fields = block
+        .fields
+        .into_iter()
+        .map(|(field, text)| {
+            let field = match field {
+                limn_summary::Field::Names => Field::Names,
+                limn_summary::Field::Rows => Field::Rows,
+                limn_summary::Field::Contexts => Field::Contexts,
+                limn_summary::Field::Cells => Field::Cells,
+            };
+            (field, text)
+        })
+        .collect();
+    Block { kind, text: block.text, fields, vector }
+}

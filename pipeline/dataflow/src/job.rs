@@ -1,0 +1,163 @@
+//! The nightly job, from top to bottom as the data flows.
+//!
+//! [`build`] is the dataflow: each line a stage, each stage's inside in its own file. [`Job`] holds
+//! what the stages share in one process: the reader, the assembler, the embedder, the segment writer
+//! and the committer. `crate::run` feeds it epochs.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+
+use differential_dataflow::input::InputSession;
+use limn_lake::ContextText;
+use timely::ExchangeData;
+use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
+use timely::dataflow::operators::vec::Map;
+use timely::dataflow::operators::{Inspect, Probe};
+use timely::dataflow::{InputHandle, ProbeHandle, Stream};
+use timely::worker::Worker;
+use tokio::runtime::Handle;
+
+use crate::assemble::{Assembler, assemble_tables, parts_of};
+use crate::async_operator::async_flat_map;
+use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
+use crate::embed::BlockEmbedder;
+use crate::error::{Fatal, PipelineError};
+use crate::plan::GroupPlan;
+use crate::publish::{Committer, PublishedEpoch, gather_epoch};
+use crate::read::{Part, ReadSource, ReadTask, Reader};
+use crate::segments::{SegmentWriter, batch_by_shard};
+use crate::select::{Work, select_work};
+use crate::wire::Wire;
+
+/// What the stages of a process share.
+pub struct Job {
+    /// Reads files within a memory budget.
+    pub reader: Arc<Reader>,
+    /// Makes tables of groups.
+    pub assembler: Arc<Assembler>,
+    /// Gives blocks their vectors.
+    pub embedder: Arc<BlockEmbedder>,
+    /// Builds and uploads bundles.
+    pub writer: Arc<SegmentWriter>,
+    /// Publishes epochs.
+    pub committer: Arc<Committer>,
+    /// The lake's URL.
+    pub lake: String,
+    /// Number of shards.
+    pub shards: u32,
+    /// Where tasks run.
+    pub runtime: Handle,
+    /// The first error that ends the run.
+    pub fatal: Arc<Fatal>,
+}
+
+/// The inputs of the dataflow on one worker, and how far it has come.
+pub struct Inputs {
+    /// The lake as it is: `(group, member)`.
+    pub lake: InputSession<Epoch, (GroupId, MemberId), isize>,
+    /// The lake as it was published.
+    pub published: InputSession<Epoch, (GroupId, MemberId), isize>,
+    /// The plans of groups that may have changed.
+    pub plans: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
+    /// Epochs before its frontier are published.
+    pub done: ProbeHandle<Epoch>,
+}
+
+impl Inputs {
+    /// Moves all inputs to the next epoch.
+    pub fn advance_to(&mut self, epoch: Epoch) {
+        self.lake.advance_to(epoch);
+        self.published.advance_to(epoch);
+        self.plans.advance_to(epoch);
+        self.lake.flush();
+        self.published.flush();
+        self.plans.flush();
+    }
+}
+
+/// Builds the dataflow on one worker. Published epochs are told to `report`.
+pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<PublishedEpoch>) -> Inputs {
+    let mut lake = InputSession::new();
+    let mut published = InputSession::new();
+    let mut plans = InputHandle::new();
+    let done = ProbeHandle::new();
+    worker.dataflow::<Epoch, _, _>(|scope| {
+        let lake = lake.to_collection(scope);
+        let published = published.to_collection(scope);
+        let plans = plans.to_stream(scope);
+
+        // What changed, and the work that makes of it.
+        let changes = changed_groups(lake, published);
+        let work = select_work(changes.inner, plans);
+
+        // Files are read wherever a worker is free; tables come together where their group lives.
+        let reads = run_tasks(work.clone().flat_map(read_tasks), Exchange::new(ReadTask::route), "read files", job, {
+            let reader = Arc::clone(&job.reader);
+            move |task| { let reader = Arc::clone(&reader); async move { reader.read(task).await } }
+        });
+        let tables = assemble_tables(work, reads, Arc::clone(&job.assembler));
+
+        // Texts become vectors, in batches over all workers.
+        let embedded = run_tasks(tables, Pipeline, "embed blocks", job, {
+            let embedder = Arc::clone(&job.embedder);
+            move |table| { let embedder = Arc::clone(&embedder); async move { embedder.embed(table).await } }
+        });
+
+        // A complete epoch becomes a bundle per shard…
+        let batches = batch_by_shard(embedded, job.lake.clone(), job.shards);
+        let shards = run_tasks(batches, Pipeline, "write segments", job, {
+            let writer = Arc::clone(&job.writer);
+            move |(epoch, batch)| { let writer = Arc::clone(&writer); async move { writer.write(epoch, batch).await } }
+        });
+
+        // …and the bundles become the next snapshot.
+        let epochs = gather_epoch(shards);
+        run_tasks(epochs, Pipeline, "publish", job, {
+            let committer = Arc::clone(&job.committer);
+            move |results| { let committer = Arc::clone(&committer); async move { committer.commit(results).await } }
+        })
+        .inspect(move |epoch| {
+            // Nobody listens only when the run is being given up.
+            let _ = report.send(epoch.clone());
+        })
+        .probe_with(&done);
+    });
+    Inputs { lake, published, plans, done }
+}
+
+/// [`async_flat_map`] with what all stages of a job share.
+fn run_tasks<'scope, I, O, P, F, Fut>(
+    stream: Stream<'scope, Epoch, Vec<I>>,
+    pact: P,
+    stage: &'static str,
+    job: &Job,
+    task: F,
+) -> Stream<'scope, Epoch, Vec<O>>
+where
+    I: Send + 'static,
+    O: ExchangeData + Send,
+    P: ParallelizationContract<Epoch, Vec<I>>,
+    F: FnMut(I) -> Fut + 'static,
+    Fut: Future<Output = Result<Vec<O>, PipelineError>> + Send + 'static,
+{
+    async_flat_map(stream, pact, stage, job.runtime.clone(), Arc::clone(&job.fatal), task)
+}
+
+/// The reads that a group's work needs.
+fn read_tasks(work: Work) -> Vec<ReadTask> {
+    let Work::Describe(Wire(plan)) = work else { return Vec::new() };
+    parts_of(&plan)
+        .filter_map(|part| {
+            let source = match part {
+                Part::File(index) => ReadSource::Data(plan.group.files.get(index as usize)?.clone()),
+                Part::Context(index) => {
+                    match &plan.group.contexts.get(index as usize)?.source {
+                        ContextText::Sidecar { object } => ReadSource::Sidecar(object.clone()),
+                        ContextText::Registered { .. } => return None,
+                    }
+                }
+            };
+            Some(ReadTask { group: plan.id, part, source: Wire(source) })
+        })
+        .collect()
+}

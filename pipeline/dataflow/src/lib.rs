@@ -1,0 +1,55 @@
+//! The timely dataflow: a lake's changes in, published segments out.
+//!
+//! A run lists a lake, lays its objects out into groups, and feeds them, epoch by epoch, into one
+//! timely dataflow ([`job`] reads from top to bottom like the picture):
+//!
+//! ```text
+//! listing ─ layout ─► (group, member) ─┬─► what changed ─► work ─► reads ─► tables ─► vectors ─► segments ─► publish
+//! catalog of the last snapshot ────────┘                                                        (by shard)   (by epoch)
+//! ```
+//!
+//! The lake's state and the published state are differential collections of fingerprints
+//! ([`changes`]); only their differences travel on. Operators never block: reads, models and uploads
+//! are tasks on a tokio runtime whose completions wake the operator ([`async_operator`]).
+//!
+//! # Guarantees
+//! - An epoch is published when its frontier has passed: all of it or nothing.
+//! - A table is never split over two epochs, and a run touches only its own lake's tables.
+//! - The documents and vectors do not depend on the number of workers, shards or epochs.
+//! - A table that cannot be read costs only itself; a table whose new version cannot be read keeps
+//!   its last good one.
+//! - Text that is already in the index is not embedded again.
+//!
+//! # Non-guarantees
+//! - The number of segments grows with every epoch that changes something, until compaction.
+//! - A listing is taken as the truth at the time of its pages; a file that changes while it is read
+//!   is described as whatever was read, and found changed by the next run.
+//!
+//! # Recovery
+//! Timely does not survive a lost worker. A task that fails or dies ends the run; the index stays at
+//! its last snapshot, and the next run starts from there: epochs that were published are not repeated.
+
+pub mod assemble;
+pub mod async_operator;
+pub mod changes;
+pub mod documents;
+pub mod embed;
+pub mod error;
+pub mod job;
+pub mod options;
+pub mod plan;
+pub mod progress;
+pub mod publish;
+pub mod published;
+pub mod read;
+pub mod report;
+pub mod run;
+pub mod segments;
+pub mod select;
+pub mod wire;
+
+pub use error::PipelineError;
+pub use options::{Narrate, RunOptions};
+pub use progress::Progress;
+pub use report::{Failure, Report};
+pub use run::{index_lake, LakeIndexer};

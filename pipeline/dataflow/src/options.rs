@@ -1,0 +1,169 @@
+//! What a run can be told, and what an index was made with.
+
+use limn_lake::Contexts;
+use limn_segment::Snapshot;
+use limn_segment::analyzer::ANALYZER_VERSION;
+use serde::{Deserialize, Serialize};
+
+use crate::changes::MemberId;
+use crate::error::PipelineError;
+
+/// Version of the texts that are made of a table; another version describes every table anew.
+pub const DOCUMENTS_VERSION: u32 = 1;
+
+/// Shards of a new index unless told otherwise.
+pub const DEFAULT_SHARDS: u32 = 4;
+
+/// How a run is carried out. Nothing here changes the index's content.
+#[derive(Clone, Debug)]
+pub struct RunOptions {
+    /// Timely workers in this process.
+    pub workers: usize,
+    /// Threads that embed, each on batches of its own.
+    pub embed_threads: usize,
+    /// Bytes of lake data that may be in memory at once, over all readers.
+    pub read_memory: u64,
+    /// An epoch is cut after this many objects…
+    pub epoch_objects: usize,
+    /// …or after this many bytes of objects, whichever comes first; never inside a group.
+    pub epoch_bytes: u64,
+    /// Epochs that may be under way at once.
+    pub epochs_in_flight: u64,
+    /// Contexts to register in this run, beside those already registered.
+    pub contexts: Contexts,
+    /// Shards of the index; `None` keeps the index's own, or the default for a new one.
+    pub shards: Option<u32>,
+    /// Names-only documents, or no schema narration at all.
+    pub narrate: Narrate,
+    /// Rows drawn from each table.
+    pub sample_rows: usize,
+    /// Bytes read of one file for its profile.
+    pub scan_budget: u64,
+    /// Seed of the row priorities.
+    pub seed: u64,
+}
+
+impl Default for RunOptions {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        Self {
+            workers: cores.min(4),
+            embed_threads: cores,
+            read_memory: 256 << 20,
+            epoch_objects: 4096,
+            epoch_bytes: 2 << 30,
+            epochs_in_flight: 2,
+            contexts: Contexts::new(),
+            shards: None,
+            narrate: Narrate::Names,
+            sample_rows: 5,
+            scan_budget: 16 << 20,
+            seed: 0,
+        }
+    }
+}
+
+/// Where the words of a schema document come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Narrate {
+    /// Column names split and expanded, types, ranges, most frequent values.
+    Names,
+    /// Column names as they are, and nothing else.
+    Off,
+}
+
+/// What a lake's tables in an index were made with. Any difference describes them all anew.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IndexSettings {
+    /// The embedder's identity.
+    pub embedder: String,
+    /// Vector dimensions.
+    pub dimensions: usize,
+    /// Narration mode.
+    pub narrate: Narrate,
+    /// Rows drawn from each table.
+    pub sample_rows: usize,
+    /// Bytes read of one file for its profile.
+    pub scan_budget: u64,
+    /// Seed of the row priorities.
+    pub seed: u64,
+    /// [`DOCUMENTS_VERSION`] of the run.
+    pub documents: u32,
+    /// Version of the analyzer.
+    pub analyzer: u32,
+}
+
+impl IndexSettings {
+    /// The settings of a run.
+    pub fn of_run(options: &RunOptions, embedder: &dyn limn_models::Embedder) -> Self {
+        Self {
+            embedder: embedder.id().to_string(),
+            dimensions: embedder.dimensions(),
+            narrate: options.narrate,
+            sample_rows: options.sample_rows,
+            scan_budget: options.scan_budget,
+            seed: options.seed,
+            documents: DOCUMENTS_VERSION,
+            analyzer: ANALYZER_VERSION,
+        }
+    }
+
+    /// The settings that a lake's tables in `snapshot` were made with.
+    pub fn of_lake(snapshot: &Snapshot, lake_url: &str) -> Option<Self> {
+        let settings = snapshot.settings.get("lakes")?.get(lake_url)?;
+        serde_json::from_value(settings.clone()).ok()
+    }
+
+    /// Writes these settings into a snapshot's settings for one lake.
+    pub fn put_into(&self, settings: &mut serde_json::Value, lake_url: &str) {
+        if !settings.is_object() {
+            *settings = serde_json::json!({});
+        }
+        settings["lakes"][lake_url] = serde_json::json!(self);
+    }
+
+    /// A fingerprint that takes part in every group: other settings, another state.
+    pub fn fingerprint(&self) -> MemberId {
+        xxhash_rust::xxh3::xxh3_128(serde_json::json!(self).to_string().as_bytes())
+    }
+
+    /// Whether file summaries made with `other` are those this run would make.
+    pub fn summaries_match(&self, other: &Self) -> bool {
+        (self.sample_rows, self.scan_budget, self.seed, self.documents)
+            == (other.sample_rows, other.scan_budget, other.seed, other.documents)
+    }
+
+    /// Checks that a run with these settings may write into the index.
+    ///
+    /// # Errors
+    /// The vectors of two embedders cannot be compared, so an index has one embedder.
+    pub fn check_against(&self, snapshot: &Snapshot) -> Result<(), PipelineError> {
+        if snapshot.embedder != self.embedder {
+            return Err(PipelineError::Settings(format!(
+                "the index was made with embedder '{}', this run has '{}'; use the same embedder or another --index",
+                snapshot.embedder, self.embedder
+            )));
+        }
+        if snapshot.analyzer != self.analyzer {
+            return Err(PipelineError::Settings(format!(
+                "the index was made with analyzer {}, this limn has {}; index anew into another --index",
+                snapshot.analyzer, self.analyzer
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// The number of shards to use: the index's own, which an explicit request must match.
+pub fn shards(options: &RunOptions, snapshot: Option<&Snapshot>) -> Result<u32, PipelineError> {
+    match (options.shards, snapshot) {
+        (Some(0), _) => Err(PipelineError::Settings("an index needs at least one shard; use --shards 1 or more".into())),
+        (Some(wanted), Some(snapshot)) if wanted != snapshot.shards => Err(PipelineError::Settings(format!(
+            "the index has {} shards, --shards asks for {wanted}; leave --shards away or use another --index",
+            snapshot.shards
+        ))),
+        (_, Some(snapshot)) => Ok(snapshot.shards),
+        (wanted, None) => Ok(wanted.unwrap_or(DEFAULT_SHARDS)),
+    }
+}

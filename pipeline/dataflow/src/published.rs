@@ -1,0 +1,149 @@
+//! What is published: the previous snapshot's catalog, as the dataflow needs it.
+//!
+//! The catalog is read once at the start of a run. Per group it gives the members that the tables
+//! were made from (the `published` side of [`crate::changes`]), the summaries of files that need no
+//! second read, and where the tables' blocks are, so that the next snapshot can delete them.
+
+use std::collections::HashMap;
+
+use limn_lake::{Contexts, FileSummary, Fingerprint, ObjectRecord, TableName};
+use limn_segment::{FileRecord, IndexStore, Snapshot, TableRecord};
+
+use crate::changes::{GroupId, MemberId};
+use crate::error::PipelineError;
+use crate::options::IndexSettings;
+use crate::report::Failure;
+
+/// The source that marks a context registered by hand in a table's catalog row.
+pub const REGISTERED: &str = "registered";
+
+/// The catalog of one lake in the newest snapshot.
+#[derive(Debug, Default)]
+pub struct Published {
+    /// The snapshot, if the index has one.
+    pub snapshot: Option<Snapshot>,
+    groups: HashMap<GroupId, Vec<TableRecord>>,
+    registered: Contexts,
+    settings: Option<MemberId>,
+    reuse_summaries: bool,
+}
+
+impl Published {
+    /// Reads the newest snapshot's catalog rows of the lake at `lake_url`.
+    ///
+    /// # Errors
+    /// The index is unreadable, or was made with another embedder or number of shards.
+    pub async fn load(
+        index: &IndexStore,
+        lake_url: &str,
+        settings: &IndexSettings,
+    ) -> Result<Self, PipelineError> {
+        let Some(snapshot) = index.prepare().await? else {
+            return Ok(Self::default());
+        };
+        settings.check_against(&snapshot)?;
+        let published_settings = IndexSettings::of_lake(&snapshot, lake_url);
+        let mut published = Self {
+            settings: published_settings.as_ref().map(IndexSettings::fingerprint),
+            reuse_summaries: published_settings
+                .is_some_and(|old| old.summaries_match(settings)),
+            ..Self::default()
+        };
+        for record in index.tables_with_removed(&snapshot, Some(lake_url)).await? {
+            if let Ok(table) = TableName::parse(&record.name) {
+                let texts = record.contexts.iter().filter(|context| context.source == REGISTERED);
+                let texts: Vec<String> = texts.map(|context| context.text.clone()).collect();
+                if !texts.is_empty() {
+                    published.registered.insert(table, texts);
+                }
+            }
+            if record.removed {
+                continue;
+            }
+            if let Ok(group) = GroupId::from_str_radix(&record.group, 16) {
+                published.groups.entry(group).or_default().push(record);
+            }
+        }
+        published.snapshot = Some(snapshot);
+        Ok(published)
+    }
+
+    /// Contexts registered by earlier runs, of tables present or gone.
+    pub fn registered(&self) -> &Contexts {
+        &self.registered
+    }
+
+    /// The groups that have something published.
+    pub fn groups(&self) -> impl Iterator<Item = GroupId> + '_ {
+        self.groups.keys().copied()
+    }
+
+    /// The tables that a group has in the index.
+    pub fn tables(&self, group: GroupId) -> &[TableRecord] {
+        self.groups.get(&group).map_or(&[], Vec::as_slice)
+    }
+
+    /// Tables in the index, failed ones not counted.
+    pub fn table_count(&self) -> u64 {
+        self.groups.values().flatten().filter(|record| record.error.is_none()).count() as u64
+    }
+
+    /// The members that a group's published tables were made from, sorted.
+    pub fn members(&self, group: GroupId) -> Vec<MemberId> {
+        let mut members: Vec<MemberId> =
+            self.tables(group).iter().flat_map(members_of).chain(self.settings).collect();
+        members.sort_unstable();
+        members.dedup();
+        members
+    }
+
+    /// What could not be read in the versions that are published, by table.
+    pub fn failures(&self) -> impl Iterator<Item = Failure> + '_ {
+        self.groups.values().flatten().flat_map(|table| {
+            table.files.iter().filter_map(|file| {
+                file.error.as_ref().map(|error| Failure {
+                    table: table.name.clone(),
+                    object: file.path.clone(),
+                    error: error.clone(),
+                })
+            })
+        })
+    }
+
+    /// Whether the lake's tables were made with these settings.
+    pub fn made_with(&self, settings: &IndexSettings) -> bool {
+        self.settings == Some(settings.fingerprint())
+    }
+
+    /// The summary of a file that was read before in this very version, in one of the group's
+    /// tables. A summary that this limn cannot read any more is as good as none: the file is read.
+    pub fn summary(&self, group: GroupId, content: Fingerprint) -> Option<FileSummary> {
+        if !self.reuse_summaries {
+            return None;
+        }
+        self.tables(group)
+            .iter()
+            .flat_map(|table| &table.files)
+            .find(|known| content_of(known) == content)
+            .and_then(|known| FileSummary::from_json(known.summary.as_deref()?).ok())
+    }
+}
+
+/// The content fingerprint of a file in the catalog.
+fn content_of(file: &FileRecord) -> Fingerprint {
+    let object = ObjectRecord {
+        path: file.path.clone(),
+        etag: file.etag.clone(),
+        version: file.version.clone(),
+        size: file.size,
+        modified_ms: file.modified_ms,
+    };
+    object.fingerprint()
+}
+
+/// The members (files and contexts) that a catalog row was made from.
+pub fn members_of(record: &TableRecord) -> impl Iterator<Item = MemberId> + '_ {
+    let files = record.files.iter().map(|file| file.fingerprint.as_str());
+    let contexts = record.contexts.iter().map(|context| context.fingerprint.as_str());
+    files.chain(contexts).filter_map(|hex| MemberId::from_str_radix(hex, 16).ok())
+}

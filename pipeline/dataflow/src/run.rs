@@ -1,0 +1,404 @@
+//! A run: list the lake, feed the dataflow epoch by epoch, and report.
+//!
+//! [`LakeIndexer`] keeps a dataflow for as many listings as its caller gives it; [`index_lake`] is
+//! the nightly case of exactly one. Worker 0 of the process drives: it feeds an epoch when fewer
+//! than `epochs_in_flight` are under way, which bounds what is in memory at once.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use futures::StreamExt;
+use limn_lake::{ObjectRecord, ReadOptions};
+use limn_models::Embedder;
+use limn_segment::IndexStore;
+use limn_store::{RequestCounts, Store, StoreErrorKind};
+use limn_summary::TokenCounter;
+use timely::worker::Worker;
+
+use crate::assemble::Assembler;
+use crate::changes::{Epoch, GroupId, MemberId};
+use crate::embed::BlockEmbedder;
+use crate::error::{Fatal, PipelineError};
+use crate::job::{Inputs, Job, build};
+use crate::options::{IndexSettings, RunOptions, shards};
+use crate::plan::{EpochPlan, Planner, Round};
+use crate::progress::Progress;
+use crate::publish::{Committer, PublishedEpoch};
+use crate::published::Published;
+use crate::read::Reader;
+use crate::report::{ByteTotals, Failure, ModelTotals, ObjectCounts, Report, RequestTotals, Seconds, TableCounts};
+use crate::segments::{Outcome, SegmentWriter};
+use crate::wire::Wire;
+
+/// How long a parked worker sleeps at most before it looks at the job's state again.
+const PARK: Duration = Duration::from_millis(20);
+
+/// Indexes one lake once: lists it, describes what changed, publishes, and reports.
+///
+/// # Errors
+/// The lake cannot be listed, the index cannot be read or written, the embedder fails, or another
+/// writer published first. Tables that cannot be read are no errors but [`Report::failures`].
+pub async fn index_lake(
+    lake: Store,
+    index: IndexStore,
+    embedder: Arc<dyn Embedder>,
+    options: RunOptions,
+    progress: Arc<Progress>,
+) -> Result<Report, PipelineError> {
+    let mut indexer = LakeIndexer::open(lake, index, embedder, options, progress).await?;
+    indexer.run().await
+}
+
+/// A lake and its index, with everything a run shares.
+pub struct LakeIndexer {
+    lake: Store,
+    index: IndexStore,
+    options: RunOptions,
+    progress: Arc<Progress>,
+    published: Arc<Published>,
+    planner: Option<Planner>,
+    job: Arc<Job>,
+    started: Instant,
+    counts: (RequestCounts, RequestCounts),
+}
+
+struct WindowCounter(Arc<dyn Embedder>);
+
+impl TokenCounter for WindowCounter {
+    fn count(&self, text: &str) -> usize {
+        self.0.count_tokens(text)
+    }
+
+    fn window(&self) -> usize {
+        self.0.window()
+    }
+}
+
+impl LakeIndexer {
+    /// Opens the index and reads what it has of this lake.
+    ///
+    /// # Errors
+    /// As [`index_lake`].
+    pub async fn open(
+        lake: Store,
+        index: IndexStore,
+        embedder: Arc<dyn Embedder>,
+        options: RunOptions,
+        progress: Arc<Progress>,
+    ) -> Result<Self, PipelineError> {
+        let started = Instant::now();
+        let counts = (lake.counts(), index.store.counts());
+        let settings = IndexSettings::of_run(&options, embedder.as_ref());
+        let published = Arc::new(Published::load(&index, lake.url(), &settings).await?);
+        let shards = shards(&options, published.snapshot.as_ref())?;
+        let read = ReadOptions {
+            sample_rows: options.sample_rows,
+            scan_budget: options.scan_budget,
+            seed: options.seed,
+        };
+        let job = Arc::new(Job {
+            reader: Arc::new(Reader::new(
+                lake.clone(),
+                Arc::clone(&published),
+                read.clone(),
+                options.read_memory,
+                Arc::clone(&progress),
+            )),
+            assembler: Arc::new(Assembler {
+                lake: lake.clone(),
+                published: Arc::clone(&published),
+                counter: Arc::new(WindowCounter(Arc::clone(&embedder))),
+                narrate: options.narrate,
+                anew: published.snapshot.is_some() && !published.made_with(&settings),
+                progress: Arc::clone(&progress),
+            }),
+            embedder: Arc::new(BlockEmbedder::new(
+                Arc::clone(&embedder),
+                options.embed_threads,
+                index.clone(),
+                published.snapshot.clone(),
+                Arc::clone(&progress),
+            )),
+            writer: Arc::new(SegmentWriter::new(index.clone(), settings.dimensions, Arc::clone(&progress))),
+            committer: Committer::new(
+                index.clone(),
+                lake.url().to_owned(),
+                settings.clone(),
+                shards,
+                published.snapshot.clone(),
+            ),
+            lake: lake.url().to_owned(),
+            shards,
+            runtime: tokio::runtime::Handle::current(),
+            fatal: Arc::new(Fatal::default()),
+        });
+        let planner = Planner::new(lake.clone(), Arc::clone(&published), settings.fingerprint(), read, &options);
+        Ok(Self { lake, index, options, progress, published, planner: Some(planner), job, started, counts })
+    }
+
+    /// Lists the lake once and indexes what changed.
+    ///
+    /// # Errors
+    /// As [`index_lake`].
+    pub async fn run(&mut self) -> Result<Report, PipelineError> {
+        let listing = self.list().await?;
+        let mut planner = self
+            .planner
+            .take()
+            .ok_or_else(|| PipelineError::Dataflow("a run ended with an error; open the lake again".into()))?;
+        let listed = listing.objects.len();
+        let round = planner.round(listing.objects).await;
+        let notes = round.orphans.iter().map(|orphan| format!("context of '{orphan}' names no table of the lake")).collect();
+        let files = round.epochs.iter().flat_map(|epoch| &epoch.groups).map(|plan| plan.group.files.len()).sum();
+        Progress::add(&self.progress.files_wanted, files);
+        Progress::add(&self.progress.epochs_planned, round.epochs.len());
+
+        let job = Arc::clone(&self.job);
+        let workers = self.options.workers.max(1);
+        let in_flight = self.options.epochs_in_flight.max(1);
+        let progress = Arc::clone(&self.progress);
+        let epochs = tokio::task::spawn_blocking(move || run_rounds(&job, vec![round], workers, in_flight, &progress))
+            .await
+            .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
+        self.planner = Some(planner);
+        self.job.committer.commit_first().await?;
+        Ok(self.report(listed, epochs, listing.failures, notes).await)
+    }
+
+    async fn list(&self) -> Result<Listing, PipelineError> {
+        let own_index = self.index.store.url().strip_prefix(&format!("{}/", self.lake.url())).map(|path| format!("{path}/"));
+        let mut listing = Listing::default();
+        let mut objects = self.lake.list("");
+        while let Some(object) = objects.next().await {
+            match object {
+                Ok(object) if own_index.as_ref().is_some_and(|index| object.path.starts_with(index)) => {}
+                Ok(object) => {
+                    Progress::add(&self.progress.objects_listed, 1);
+                    listing.objects.push(ObjectRecord {
+                        path: object.path,
+                        etag: object.etag,
+                        version: object.version,
+                        size: object.size,
+                        modified_ms: object.modified_ms,
+                    });
+                }
+                Err(error) if error.kind() == StoreErrorKind::Entry => listing.failures.push(Failure {
+                    table: String::new(),
+                    object: error.object().to_owned(),
+                    error: error.to_string(),
+                }),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(listing)
+    }
+
+    async fn report(
+        &self,
+        listed: usize,
+        epochs: Vec<PublishedEpoch>,
+        mut failures: Vec<Failure>,
+        notes: Vec<String>,
+    ) -> Report {
+        let mut tables = TableCounts::default();
+        let mut touched: HashSet<String> = HashSet::new();
+        for epoch in epochs {
+            for (name, outcome) in epoch.outcomes {
+                match outcome {
+                    Outcome::Added => tables.added += 1,
+                    Outcome::Changed => tables.changed += 1,
+                    Outcome::Removed => tables.removed += 1,
+                    Outcome::Failed => {}
+                }
+                touched.insert(name);
+            }
+            failures.extend(epoch.failures);
+        }
+        // What was unreadable before and has not changed is still worth telling.
+        failures.extend(self.published.failures().filter(|failure| !touched.contains(&failure.table)));
+        failures.sort();
+        failures.dedup();
+        tables.failed = failures.iter().map(|failure| failure.table.as_str()).collect::<HashSet<_>>().len() as u64;
+        tables.unchanged = self.published.table_count().saturating_sub(tables.changed + tables.removed);
+
+        let lake = self.lake.counts().since(&self.counts.0);
+        let index = self.index.store.counts().since(&self.counts.1);
+        let embed = self.job.embedder.stats();
+        Report {
+            snapshot: self.job.committer.snapshot_number().await,
+            tables,
+            objects: ObjectCounts { listed: listed as u64, read: self.job.reader.files_read() },
+            requests: RequestTotals {
+                list: lake.list + index.list,
+                get: lake.get + index.get,
+                put: lake.put + index.put,
+                head: lake.head + index.head,
+            },
+            bytes: ByteTotals {
+                read: lake.bytes_read + index.bytes_read,
+                written: lake.bytes_written + index.bytes_written,
+            },
+            model: ModelTotals {
+                embedded_blocks: self.progress.blocks_embedded_anew.load(Ordering::Relaxed),
+                embedded_tokens: embed.tokens,
+                ..ModelTotals::default()
+            },
+            seconds: Seconds {
+                total: self.started.elapsed().as_secs_f64(),
+                read: self.progress.read_seconds(),
+                narrate: 0.0,
+                embed: embed.busy.as_secs_f64(),
+                embed_span: embed.span().as_secs_f64(),
+                write: self.progress.write_seconds(),
+            },
+            failures,
+            notes,
+        }
+    }
+}
+
+/// A complete listing, without the index's own objects where it lies inside the lake.
+#[derive(Default)]
+struct Listing {
+    objects: Vec<ObjectRecord>,
+    failures: Vec<Failure>,
+}
+
+/// Runs rounds of epochs through one dataflow, to the end of the last one.
+///
+/// # Errors
+/// The first error of any stage. The dataflow is then dropped on all workers; what was published
+/// stays.
+pub fn run_rounds(
+    job: &Arc<Job>,
+    rounds: Vec<Round>,
+    workers: usize,
+    epochs_in_flight: u64,
+    progress: &Arc<Progress>,
+) -> Result<Vec<PublishedEpoch>, PipelineError> {
+    let epochs: VecDeque<EpochPlan> = rounds.into_iter().flat_map(|round| round.epochs).collect();
+    let source = Arc::new(Mutex::new(Some(epochs)));
+    let over = Arc::new(AtomicBool::new(false));
+    let config = if workers == 1 { timely::Config::thread() } else { timely::Config::process(workers) };
+    let guards = timely::execute(config, {
+        let job = Arc::clone(job);
+        let over = Arc::clone(&over);
+        let progress = Arc::clone(progress);
+        move |worker| {
+            let (send, receive) = mpsc::channel();
+            let inputs = build(worker, &job, send);
+            let epochs = if worker.index() == 0 {
+                source.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+            } else {
+                None
+            };
+            match epochs {
+                Some(epochs) => {
+                    let driver = Driver { inputs, epochs, epochs_in_flight, next: 0, members: HashMap::new(), published: Vec::new() };
+                    let published = driver.drive(worker, &job.fatal, &receive, &progress);
+                    over.store(true, Ordering::Release);
+                    drop_dataflows(worker, &job.fatal);
+                    published
+                }
+                None => {
+                    drop(inputs);
+                    while !over.load(Ordering::Acquire) && !job.fatal.is_set() {
+                        worker.step_or_park(Some(PARK));
+                    }
+                    drop_dataflows(worker, &job.fatal);
+                    Vec::new()
+                }
+            }
+        }
+    })
+    .map_err(PipelineError::Dataflow)?;
+    let mut published = Vec::new();
+    for result in guards.join() {
+        published.extend(result.map_err(PipelineError::Dataflow)?);
+    }
+    match job.fatal.take() {
+        Some(error) => Err(error),
+        None => Ok(published),
+    }
+}
+
+/// After an error the epochs under way will never end: the dataflow is dropped instead.
+fn drop_dataflows(worker: &mut Worker, fatal: &Fatal) {
+    if fatal.is_set() {
+        for dataflow in worker.installed_dataflows() {
+            worker.drop_dataflow(dataflow);
+        }
+    }
+}
+
+/// Feeds epochs on worker 0 and follows them until they are published.
+struct Driver {
+    inputs: Inputs,
+    epochs: VecDeque<EpochPlan>,
+    epochs_in_flight: u64,
+    next: Epoch,
+    /// The members that a group under way will have once published.
+    members: HashMap<Epoch, Vec<((GroupId, MemberId), isize)>>,
+    published: Vec<PublishedEpoch>,
+}
+
+impl Driver {
+    fn drive(
+        mut self,
+        worker: &mut Worker,
+        fatal: &Fatal,
+        receive: &mpsc::Receiver<PublishedEpoch>,
+        progress: &Progress,
+    ) -> Vec<PublishedEpoch> {
+        loop {
+            while !self.epochs.is_empty() && self.under_way() < self.epochs_in_flight {
+                if let Some(epoch) = self.epochs.pop_front() {
+                    self.feed(epoch);
+                }
+            }
+            self.published.extend(receive.try_iter());
+            progress.epochs_done.store(self.next - self.under_way(), Ordering::Relaxed);
+            if fatal.is_set() || (self.epochs.is_empty() && self.under_way() == 0) {
+                break;
+            }
+            worker.step_or_park(Some(PARK));
+        }
+        self.published.extend(receive.try_iter());
+        self.published
+    }
+
+    /// Epochs fed and not yet published.
+    fn under_way(&self) -> u64 {
+        self.inputs.done.with_frontier(|frontier| frontier.first().map_or(0, |oldest| self.next.saturating_sub(*oldest)))
+    }
+
+    fn feed(&mut self, epoch: EpochPlan) {
+        // What earlier epochs published moves the published side, which retracts their changes.
+        let settled: Vec<Epoch> =
+            self.members.keys().copied().filter(|fed| !self.inputs.done.less_equal(fed)).collect();
+        for fed in settled {
+            for (update, diff) in self.members.remove(&fed).unwrap_or_default() {
+                self.inputs.published.update(update, diff);
+            }
+        }
+        for (update, diff) in &epoch.published {
+            self.inputs.published.update(*update, *diff);
+        }
+        for (update, diff) in &epoch.lake {
+            self.inputs.lake.update(*update, *diff);
+        }
+        // Once published, the published side differs from the lake side by nothing.
+        let mut after = epoch.lake;
+        after.extend(epoch.published.into_iter().map(|(update, diff)| (update, -diff)));
+        self.members.insert(self.next, after);
+        for plan in epoch.groups {
+            self.inputs.plans.send(Wire(plan));
+        }
+        self.next += 1;
+        self.inputs.advance_to(self.next);
+    }
+}

@@ -1,0 +1,191 @@
+//! Segments: when an epoch is complete, each shard's tables become one bundle and one catalog file.
+//!
+//! Both are uploaded under the hash of their content before the snapshot names them; a run that dies
+//! here leaves only objects that nobody names.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use limn_segment::{
+    CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey, TableRecord, build_segment,
+};
+use serde::{Deserialize, Serialize};
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::Stream;
+use timely::dataflow::channels::pact::Exchange;
+use timely::dataflow::operators::Capability;
+use timely::dataflow::operators::generic::Operator;
+
+use crate::assemble::Position;
+use crate::changes::Epoch;
+use crate::embed::EmbeddedTable;
+use crate::error::PipelineError;
+use crate::progress::Progress;
+use crate::report::Failure;
+use crate::wire::Wire;
+
+/// The tables of one shard in one epoch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ShardBatch {
+    shard: u32,
+    tables: Vec<EmbeddedTable>,
+}
+
+/// What one shard adds to the next snapshot.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ShardResult {
+    /// The epoch it belongs to.
+    pub epoch: Epoch,
+    /// The new segment, if any table has blocks.
+    pub segment: Option<Wire<SegmentEntry>>,
+    /// The new catalog file, if any row was written.
+    pub catalog: Option<Wire<CatalogEntry>>,
+    /// Blocks that are no longer live.
+    pub replaced: Vec<Position>,
+    /// Tables by what happened to them: (name, what).
+    pub outcomes: Vec<(String, Outcome)>,
+    /// What could not be read.
+    pub failures: Vec<Failure>,
+}
+
+/// What happened to a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Outcome {
+    /// New in the index.
+    Added,
+    /// Described anew.
+    Changed,
+    /// Gone.
+    Removed,
+    /// Not indexed, or kept at its last good version.
+    Failed,
+}
+
+/// Collects an epoch's tables by shard and lets go of them when the epoch is complete.
+pub fn batch_by_shard<'scope>(
+    tables: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
+    lake: String,
+    shards: u32,
+) -> Stream<'scope, Epoch, Vec<(Epoch, ShardBatch)>> {
+    let shard_of = move |table: &EmbeddedTable| {
+        let name = match (&table.row, table.failures.first()) {
+            (Some(row), _) => row.0.name.clone(),
+            (None, Some(failure)) => failure.table.clone(),
+            (None, None) => String::new(),
+        };
+        TableKey { lake: lake.clone(), name }.shard(shards)
+    };
+    let route = shard_of.clone();
+    tables.unary_frontier::<CapacityContainerBuilder<Vec<(Epoch, ShardBatch)>>, _, _, _>(
+        Exchange::new(move |table: &EmbeddedTable| u64::from(route(table).0)),
+        "batch by shard",
+        move |_capability, _info| {
+            let mut stash: HashMap<Epoch, (Capability<Epoch>, HashMap<u32, Vec<EmbeddedTable>>)> = HashMap::new();
+            move |(input, frontier), output| {
+                input.for_each_stamp(|capability, containers| {
+                    let Some(capability) = capability.retain_least(output.output_index()) else { return };
+                    let entry = stash.entry(*capability.time()).or_insert_with(|| (capability, HashMap::new()));
+                    for table in containers.flat_map(|container| container.drain(..)) {
+                        entry.1.entry(shard_of(&table).0).or_default().push(table);
+                    }
+                });
+                let closed: Vec<Epoch> = stash.keys().copied().filter(|epoch| !frontier.less_equal(epoch)).collect();
+                for epoch in closed {
+                    let Some((capability, shards)) = stash.remove(&epoch) else { continue };
+                    let batches = shards.into_iter().map(|(shard, tables)| (epoch, ShardBatch { shard, tables }));
+                    output.session(&capability).give_iterator(batches);
+                }
+            }
+        },
+    )
+}
+
+/// Builds and uploads bundles; shared by the workers of a process.
+pub struct SegmentWriter {
+    index: IndexStore,
+    dimensions: usize,
+    progress: Arc<Progress>,
+    /// The group that each table written by this job belongs to now. A table may move to another
+    /// group (a lone file becomes a directory); the tombstone of the old group must not hide it.
+    live: Mutex<HashMap<String, String>>,
+}
+
+impl SegmentWriter {
+    /// A writer into `index`.
+    pub fn new(index: IndexStore, dimensions: usize, progress: Arc<Progress>) -> Self {
+        Self { index, dimensions, progress, live: Mutex::new(HashMap::new()) }
+    }
+
+    /// Whether a row is a tombstone of a table that lives on in another group.
+    fn has_moved(&self, row: &TableRecord) -> bool {
+        let mut live = self.live.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if row.removed {
+            live.get(&row.name).is_some_and(|group| *group != row.group)
+        } else {
+            live.insert(row.name.clone(), row.group.clone());
+            false
+        }
+    }
+
+    /// Writes one shard's batch.
+    ///
+    /// # Errors
+    /// The index cannot be written.
+    pub async fn write(&self, epoch: Epoch, batch: ShardBatch) -> Result<Vec<ShardResult>, PipelineError> {
+        let start = Instant::now();
+        let mut result = ShardResult { epoch, ..ShardResult::default() };
+        let mut rows = Vec::new();
+        let mut tables = Vec::new();
+        // Rows of tables before tombstones: a table that moved between groups is told apart.
+        let ShardBatch { shard, tables: mut changes } = batch;
+        let shard = Shard(shard);
+        changes.sort_by_key(|table| table.row.as_ref().is_some_and(|row| row.0.removed));
+        for table in changes {
+            result.replaced.extend(table.replaces);
+            let outcome = match &table.row {
+                Some(row) if row.0.removed && table.known => Some((row.0.name.clone(), Outcome::Removed)),
+                Some(row) if row.0.removed => None,
+                Some(row) if row.0.error.is_some() => Some((row.0.name.clone(), Outcome::Failed)),
+                Some(row) if table.known => Some((row.0.name.clone(), Outcome::Changed)),
+                Some(row) => Some((row.0.name.clone(), Outcome::Added)),
+                None => table.failures.first().map(|failure| (failure.table.clone(), Outcome::Failed)),
+            };
+            result.outcomes.extend(outcome);
+            result.failures.extend(table.failures);
+            if let Some(Wire(row)) = table.row
+                && !self.has_moved(&row)
+            {
+                if !table.blocks.0.is_empty() {
+                    tables.push(TableBlocks {
+                        table: TableKey { lake: row.lake.clone(), name: row.name.clone() },
+                        location: row.location.clone(),
+                        blocks: table.blocks.0,
+                    });
+                }
+                rows.push(row);
+            }
+        }
+                if !tables.is_empty() {
+            let settings = SegmentSettings::new(self.dimensions, shard);
+            let built = tokio::task::spawn_blocking(move || build_segment(tables, &settings))
+                .await
+                .map_err(|_| PipelineError::TaskDied { stage: "build segment" })??;
+            let positions: HashMap<&str, (u32, u32)> =
+                built.tables.iter().map(|(key, first, blocks)| (key.name.as_str(), (*first, *blocks))).collect();
+            for row in &mut rows {
+                if let Some((first, blocks)) = positions.get(row.name.as_str()).filter(|_| !row.removed) {
+                    row.segment.clone_from(&built.entry.path);
+                    (row.first_block, row.blocks) = (*first, *blocks);
+                }
+            }
+            result.segment = Some(Wire(self.index.put_segment(&built).await?));
+        }
+        if !rows.is_empty() {
+            rows.sort_by(|a, b| (&a.lake, &a.name, &a.group).cmp(&(&b.lake, &b.name, &b.group)));
+            result.catalog = Some(Wire(self.index.put_catalog(shard, &rows).await?));
+        }
+        self.progress.add_write_time(start.elapsed());
+        Ok(vec![result])
+    }
+}

@@ -1,0 +1,103 @@
+//! Work: the plans of groups that changed, and the groups that are gone.
+//!
+//! The differential side says *which* groups differ; the plans (paths, versions, contexts) travel
+//! beside it in an ordinary stream. They meet here when their epoch is complete; plans of unchanged
+//! groups end here.
+
+use std::collections::HashMap;
+
+use serde::{Deserialize, Serialize};
+use timely::container::CapacityContainerBuilder;
+use timely::dataflow::Stream;
+use timely::dataflow::channels::pact::Exchange;
+use timely::dataflow::operators::Capability;
+use timely::dataflow::operators::generic::Operator;
+
+use crate::changes::{Change, Epoch, GroupId};
+use crate::plan::GroupPlan;
+use crate::wire::Wire;
+
+/// A group with something to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Work {
+    /// Its tables are to be made from this plan.
+    Describe(Wire<GroupPlan>),
+    /// Its tables are to be removed.
+    Remove(GroupId),
+}
+
+impl Work {
+    /// The group it is about.
+    pub fn group(&self) -> GroupId {
+        match self {
+            Self::Describe(plan) => plan.0.id,
+            Self::Remove(group) => *group,
+        }
+    }
+}
+
+/// The worker that keeps a group, as an exchange key.
+pub fn route(group: GroupId) -> u64 {
+    (group as u64) ^ ((group >> 64) as u64)
+}
+
+#[derive(Default)]
+struct EpochStash {
+    plans: HashMap<GroupId, Wire<GroupPlan>>,
+    changes: Vec<(GroupId, Change, isize)>,
+}
+
+/// One update of the collection of changed groups.
+pub type ChangeUpdate = ((GroupId, Change), Epoch, isize);
+
+/// Joins the changes of an epoch with its plans.
+pub fn select_work<'scope>(
+    changes: Stream<'scope, Epoch, Vec<ChangeUpdate>>,
+    plans: Stream<'scope, Epoch, Vec<Wire<GroupPlan>>>,
+) -> Stream<'scope, Epoch, Vec<Work>> {
+    changes.binary_frontier::<_, CapacityContainerBuilder<Vec<Work>>, _, _, _, _>(
+        plans,
+        Exchange::new(|update: &ChangeUpdate| route(update.0.0)),
+        Exchange::new(|plan: &Wire<GroupPlan>| route(plan.0.id)),
+        "select work",
+        |_capability, _info| {
+            let mut stash: HashMap<Epoch, (Capability<Epoch>, EpochStash)> = HashMap::new();
+            move |(changes, changes_frontier), (plans, plans_frontier), output| {
+                let port = output.output_index();
+                changes.for_each_stamp(|capability, containers| {
+                    if let Some(capability) = capability.retain_least(port) {
+                        let entry = stash.entry(*capability.time()).or_insert_with(|| (capability, EpochStash::default()));
+                        entry.1.changes.extend(containers.flat_map(|c| c.drain(..)).map(|((g, c), _, d)| (g, c, d)));
+                    }
+                });
+                plans.for_each_stamp(|capability, containers| {
+                    if let Some(capability) = capability.retain_least(port) {
+                        let entry = stash.entry(*capability.time()).or_insert_with(|| (capability, EpochStash::default()));
+                        entry.1.plans.extend(containers.flat_map(|c| c.drain(..)).map(|plan| (plan.0.id, plan)));
+                    }
+                });
+                let mut closed: Vec<Epoch> = stash
+                    .keys()
+                    .copied()
+                    .filter(|epoch| !changes_frontier.less_equal(epoch) && !plans_frontier.less_equal(epoch))
+                    .collect();
+                closed.sort_unstable();
+                for epoch in closed {
+                    let Some((capability, mut epoch_stash)) = stash.remove(&epoch) else { continue };
+                    let mut session = output.session(&capability);
+                    for (group, change, diff) in epoch_stash.changes {
+                        if diff <= 0 {
+                            continue;
+                        }
+                        match (change, epoch_stash.plans.remove(&group)) {
+                            (Change::Removed, _) => session.give(Work::Remove(group)),
+                            (_, Some(plan)) => session.give(Work::Describe(plan)),
+                            // A change without a plan is the published side moving; the plan is under way.
+                            (_, None) => {}
+                        }
+                    }
+                }
+            }
+        },
+    )
+}

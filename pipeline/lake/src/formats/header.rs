@@ -1,0 +1,205 @@
+//! Which of a delimited file's first rows is the header, and what the columns are called.
+//!
+//! Files are taken to begin with a header unless the evidence says otherwise: in a file without one
+//! the first row is like the rest (numbers over numbers), and numbers seldom name a column.
+
+use super::dialect::usual;
+use super::infer::{classify, is_null, number};
+use super::names;
+use crate::data_type::DataType;
+
+/// How many lines of title or remarks may stand before the header.
+const PREAMBLE: usize = 10;
+
+/// What the first rows say.
+pub(crate) struct Header {
+    /// Rows before the first row of data.
+    pub(crate) skip: usize,
+    /// Unique column names.
+    pub(crate) columns: Vec<String>,
+    /// What a reader of the catalog should know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Reads the first rows of a file, of which there is at least one.
+pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
+    let mut notes = Vec::new();
+    let first_width = rows.first().map_or(0, Vec::len);
+    let width = match rows {
+        [_, rest @ ..] if !rest.is_empty() => usual(rest.iter().map(Vec::len)),
+        _ => first_width,
+    };
+    let usual_rows = rows.iter().skip(1).filter(|row| row.len() == width).count();
+    let even = usual_rows * 10 >= (rows.len() - 1) * 9;
+
+    let mut at = 0;
+    let mut row_names = false;
+    let filled = |row: &[String]| row.iter().filter(|cell| !cell.is_empty()).count();
+    let first_filled = rows.first().map_or(0, |row| filled(row));
+    if even && (first_width < width || first_filled <= 1 && width > 2) {
+        // Lines of one cell (padded with empty ones, perhaps) above a wider table are its title.
+        let title = rows
+            .iter()
+            .take(PREAMBLE + 1)
+            .position(|row| row.len() == width && filled(row) > 1)
+            .filter(|&i| match is_header(&rows[i..]) {
+                Verdict::Surely => first_filled * 3 <= width || first_width == 1,
+                // One cell over two columns may also be R's file of one column and row names.
+                Verdict::Presumably => first_filled * 3 <= width && width > 2,
+                Verdict::No => false,
+            });
+        let trailing = rows.iter().skip(1).all(|row| row.len() < width || row.last().is_some_and(String::is_empty));
+        match title {
+            Some(i) => at = i,
+            None => row_names = first_width + 1 == width && !trailing,
+        }
+    }
+    if at > 0 {
+        notes.push(format!("{} before the header skipped", super::counted(at as u64, "line")));
+    }
+
+    let verdict = if row_names { Verdict::Surely } else { is_header(&rows[at..]) };
+    let has_header = verdict != Verdict::No;
+    let mut raw: Vec<&str> = Vec::new();
+    if row_names {
+        raw.push("");
+        notes.push("the first column has no name in the header".to_owned());
+    }
+    if has_header {
+        raw.extend(rows[at].iter().map(String::as_str));
+    } else {
+        raw.resize(rows[at].len(), "");
+        notes.push("no header found: columns are named by their place".to_owned());
+    }
+    // Where most rows are wider than the header, the rest of their cells are columns too.
+    if raw.len() < width && usual_rows * 2 > rows.len() - 1 {
+        raw.resize(width, "");
+    }
+    // A delimiter at the end of every line makes no column.
+    while raw.len() > 1
+        && raw.last().is_some_and(|name| name.is_empty())
+        && rows[at..].iter().all(|row| row.get(raw.len() - 1).is_none_or(String::is_empty))
+    {
+        raw.pop();
+    }
+    Header { skip: at + usize::from(has_header), columns: names::unique(raw), notes }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    Surely,
+    Presumably,
+    No,
+}
+
+/// Whether the first of `rows` is a header of the others.
+fn is_header(rows: &[Vec<String>]) -> Verdict {
+    let Some((first, rest)) = rows.split_first() else {
+        return Verdict::No;
+    };
+    if rest.is_empty() {
+        let mut named = first.iter().filter(|cell| !cell.is_empty()).peekable();
+        let only_values = named.peek().is_some() && named.all(|cell| classify(cell) != DataType::Text);
+        return if only_values { Verdict::No } else { Verdict::Presumably };
+    }
+    let counting = counts_up(first);
+    let mut votes = 0;
+    for (i, name) in first.iter().enumerate() {
+        let values: Vec<&str> = rest
+            .iter()
+            .filter_map(|row| row.get(i).map(String::as_str))
+            .filter(|value| !is_null(value))
+            .collect();
+        if name.is_empty() || values.is_empty() {
+            continue;
+        }
+        let share = |test: &dyn Fn(&str) -> bool| {
+            values.iter().filter(|value| test(value)).count() as f64 / values.len() as f64
+        };
+        let class = classify(name);
+        votes += if class == DataType::Text {
+            if share(&|value| classify(value) != DataType::Text) >= 0.8 {
+                2
+            } else if values.len() > 1 && values.contains(&name.as_str()) {
+                -1
+            } else {
+                0
+            }
+        } else if share(&|value| like(&class, &classify(value))) >= 0.8 {
+            // Years, and 1, 2, 3, do name columns.
+            if counting || is_year(name) { 0 } else { -1 }
+        } else if share(&|value| classify(value) == DataType::Text) >= 0.8 {
+            1
+        } else {
+            0
+        };
+    }
+    match votes {
+        1.. => Verdict::Surely,
+        0 => Verdict::Presumably,
+        _ => Verdict::No,
+    }
+}
+
+fn like(a: &DataType, b: &DataType) -> bool {
+    a == b || matches!((a, b), (DataType::Integer, DataType::Float) | (DataType::Float, DataType::Integer))
+}
+
+fn is_year(name: &str) -> bool {
+    name.len() == 4 && number(name).is_some_and(|year| (1500.0..=2100.0).contains(&year))
+}
+
+/// Whether the numbers among the names count up by one: 0, 1, 2 (as pandas names columns).
+fn counts_up(names: &[String]) -> bool {
+    let numbers: Vec<f64> = names.iter().filter_map(|name| number(name)).collect();
+    numbers.len() > 1 && numbers.windows(2).all(|pair| pair[1] - pair[0] == 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    fn understand_text(text: &str) -> Header {
+        let rows: Vec<Vec<String>> =
+            text.lines().map(|line| line.split(',').map(|cell| cell.trim().to_owned()).collect()).collect();
+        understand(&rows)
+    }
+
+    fn is(text: &str, skip: usize, columns: &[&str]) {
+        let header = understand_text(text);
+        assert_eq!((header.skip, header.columns), (skip, columns.iter().map(ToString::to_string).collect()), "{text}");
+    }
+
+    #[test]
+    fn a_header_is_presumed() {
+        is("id,name\n1,a\n2,b", 1, &["id", "name"]);
+        is("city,country\nRome,Italy\nParis,France", 1, &["city", "country"]);
+        is("id,name", 1, &["id", "name"]);
+        is("Country,2010,2011\nFrance,1,2\nItaly,3,4", 1, &["Country", "2010", "2011"]);
+        is("name,1,2,3\nAnna,30,20,10\nBen,1,2,3", 1, &["name", "1", "2", "3"]);
+        is("0,1\nAnna,Rome\nBen,Paris", 1, &["0", "1"]);
+        is(",a,b\n0,1,2\n1,3,4", 1, &["column_1", "a", "b"]);
+    }
+
+    #[test]
+    fn rows_without_a_header_are_seen() {
+        is("1,a\n2,b\n3,c", 0, &["column_1", "column_2"]);
+        is("2024-01-01,0.5\n2024-01-02,0.7", 0, &["column_1", "column_2"]);
+        is("Anna,30,Rome\nBen,25,Paris", 0, &["column_1", "column_2", "column_3"]);
+        is("1,2,4", 0, &["column_1", "column_2", "column_3"]);
+        is("a,x\nb,x\nc,x\na,x", 0, &["column_1", "column_2"]);
+    }
+
+    #[test]
+    fn odd_beginnings() {
+        is("Report of 2024\n\nid,name,n\n1,a,2\n2,b,3\n3,b,3\n4,b,3\n5,b,3\n6,b,3\n7,b,3\n8,b,3\n9,b,3\n10,b,3", 3, &["id", "name", "n"]);
+        is("Report,,\n,,\nid,name,n\n1,a,2\n2,b,3", 3, &["id", "name", "n"]);
+        is("id,,\n1,a,2\n2,b,3", 1, &["id", "column_2", "column_3"]);
+        // R writes row names without a name of their own.
+        is("mpg,cyl\nMazda,21,6\nDatsun,22,4", 1, &["column_1", "mpg", "cyl"]);
+        is("a,b,\n1,2,\n3,4,", 1, &["a", "b"]);
+        is("a,b\n1,2,\n3,4,", 1, &["a", "b"]);
+        is("a,b\n1,2,3,4\n3,4,5,6\n5,6,7,8", 1, &["a", "b", "column_3", "column_4"]);
+    }
+}

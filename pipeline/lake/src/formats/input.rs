@@ -1,0 +1,188 @@
+//! The bytes of a text file that are read: all of it up to the scan budget, above it ranges spread
+//! over the file (design, section 6).
+//!
+//! The ranges are a function of the seed, the file's sample path and its size, so a copied or
+//! renamed table is read in the same places. The file is cut into as many equal strata as there are
+//! ranges and one range is drawn in each; the first starts at byte 0, where the header is.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use limn_store::Store;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use super::{Failure, ReadOptions, sniff};
+use crate::error::FileErrorKind;
+use crate::layout::DataFile;
+
+/// A budget is spent in this many ranges.
+const PIECES: u64 = 16;
+/// Below this a range says too little.
+const SMALLEST_PIECE: u64 = 1024;
+/// Ranges under way at a time.
+const CONCURRENT: usize = 4;
+
+/// A contiguous range of the file.
+pub(crate) struct Piece {
+    /// Where in the file it starts.
+    pub(crate) offset: u64,
+    pub(crate) bytes: Bytes,
+    /// Whether it reaches the file's end, so that its last line is whole.
+    pub(crate) to_end: bool,
+}
+
+/// What was fetched of a file.
+pub(crate) struct Input {
+    /// In file order, without overlap; the first starts at byte 0.
+    pub(crate) pieces: Vec<Piece>,
+    /// The file's size in bytes.
+    pub(crate) size: u64,
+}
+
+impl Input {
+    /// Whether every byte of the file is here.
+    pub(crate) fn is_whole(&self) -> bool {
+        matches!(&self.pieces[..], [piece] if piece.offset == 0 && piece.to_end)
+    }
+
+    /// Makes sure that this is text, and UTF-16 into UTF-8. `what` names the format ("CSV").
+    ///
+    /// # Errors
+    /// Another format's content; UTF-16 of which only parts were fetched.
+    pub(crate) fn as_text(&mut self, what: &str) -> Result<(), Failure> {
+        let beginning = &self.pieces[0].bytes;
+        sniff::is_text(beginning, what)?;
+        let Some(order) = sniff::utf16(beginning) else {
+            return Ok(());
+        };
+        if !self.is_whole() {
+            let cause = format!("it is UTF-16 text of {} bytes, more than is read at once", self.size);
+            return Err(Failure::new(FileErrorKind::Unsupported, cause)
+                .with_remedy("convert the file to UTF-8"));
+        }
+        self.pieces[0].bytes = sniff::utf16_to_utf8(beginning, order).into();
+        Ok(())
+    }
+
+    /// The error of a row that does not end within the first range.
+    pub(crate) fn endless_row(&self) -> Failure {
+        let length = super::counted(self.pieces[0].bytes.len() as u64, "byte");
+        Failure::new(
+            FileErrorKind::Unsupported,
+            format!("its first row is longer than the {length} read at a time"),
+        )
+        .with_remedy("check the file's line ends and quotes, or raise the scan budget")
+    }
+
+    /// The row count of the whole file, if all its rows are as long as the `rows` that take
+    /// `bytes`, and the note that says what was read.
+    pub(crate) fn extrapolate(&self, rows: u64, bytes: u64) -> (u64, String) {
+        let share = self.size as f64 / bytes.max(1) as f64;
+        let read: u64 = self.pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
+        ((rows as f64 * share).round() as u64, format!("{read} of {} bytes read", self.size))
+    }
+}
+
+/// Reads `file` within the budget.
+///
+/// # Errors
+/// The store's; an empty file; a file that no longer has the size it was listed with.
+pub(crate) async fn fetch(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<Input, Failure> {
+    let size = file.object.size;
+    if size == 0 {
+        return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
+    }
+    let path = file.object.path.as_str();
+    let ranges = ranges(size, options, &file.sample_path);
+    let pieces = stream::iter(ranges)
+        .map(|range| async move {
+            let bytes = store.get_range(path, range.clone()).await?;
+            if bytes.len() as u64 != range.end - range.start {
+                return Err(Failure::new(
+                    FileErrorKind::Corrupt,
+                    format!("it was listed with {size} bytes and now has fewer: it is being rewritten"),
+                ));
+            }
+            Ok(Piece { offset: range.start, bytes, to_end: range.end == size })
+        })
+        .buffered(CONCURRENT)
+        .try_collect()
+        .await?;
+    Ok(Input { pieces, size })
+}
+
+/// The ranges to read of a file of `size` bytes.
+fn ranges(size: u64, options: &ReadOptions, sample_path: &str) -> Vec<Range<u64>> {
+    let budget = options.scan_budget.max(SMALLEST_PIECE);
+    if size <= budget {
+        return std::iter::once(0..size).collect();
+    }
+    let length = (budget / PIECES).max(SMALLEST_PIECE);
+    let count = (budget / length).max(1);
+    // 128 bits: the product of a size and a stratum's number may pass 64.
+    let edge = |i: u64| (u128::from(size) * u128::from(i) / u128::from(count)) as u64;
+    (0..count)
+        .map(|i| {
+            let (low, high) = (edge(i), edge(i + 1));
+            // size > budget ≥ count · length, so a stratum is at least as long as a range.
+            let slack = (high - low).saturating_sub(length);
+            let start = if i == 0 {
+                0
+            } else {
+                low + draw(options.seed, sample_path, i) % (slack + 1)
+            };
+            start..(start + length).min(size)
+        })
+        .collect()
+}
+
+/// A stable pseudo-random number for choice `i` about a file.
+pub(crate) fn draw(seed: u64, sample_path: &str, i: u64) -> u64 {
+    let mut key = Vec::with_capacity(sample_path.len() + 8);
+    key.extend_from_slice(sample_path.as_bytes());
+    key.extend_from_slice(&i.to_le_bytes());
+    xxh3_64_with_seed(&key, seed)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+    use proptest::prelude::*;
+
+    fn options(scan_budget: u64, seed: u64) -> ReadOptions {
+        ReadOptions { scan_budget, seed, ..ReadOptions::default() }
+    }
+
+    #[test]
+    fn a_file_within_the_budget_is_one_range() {
+        assert_eq!(ranges(100, &options(1 << 20, 0), ""), vec![0..100]);
+        assert_eq!(ranges(1 << 20, &options(1 << 20, 0), ""), vec![0..1 << 20]);
+    }
+
+    #[test]
+    fn the_seed_and_the_path_move_the_ranges() {
+        let at = |seed, path| ranges(1 << 40, &options(1 << 20, seed), path);
+        assert_eq!(at(1, "a"), at(1, "a"));
+        assert_ne!(at(1, "a"), at(2, "a"));
+        assert_ne!(at(1, "a"), at(1, "b"));
+    }
+
+    proptest! {
+        #[test]
+        fn ranges_are_spread_ordered_and_within_the_budget(size in 1u64..u64::MAX, budget in 0u64..1 << 40, seed: u64) {
+            let options = options(budget, seed);
+            let ranges = ranges(size, &options, "part-7.csv");
+            prop_assert_eq!(ranges[0].start, 0);
+            prop_assert!(ranges.len() <= PIECES as usize);
+            prop_assert!(ranges.iter().all(|r| r.start < r.end && r.end <= size));
+            prop_assert!(ranges.windows(2).all(|w| w[0].end <= w[1].start));
+            prop_assert!(ranges.iter().map(|r| r.end - r.start).sum::<u64>() <= budget.max(SMALLEST_PIECE));
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! JSON lines: one object a line. Columns come in the order of their first appearance; objects and
+//! arrays inside an object are kept as compact JSON text.
+//!
+//! Within the budget two near relatives are read too: one array of objects, and objects that stand
+//! one after another over several lines each. A line that is no JSON object is counted, and left
+//! out; where most are, the file is refused.
+
+use limn_store::Store;
+use serde::de::IgnoredAny;
+
+use super::input::{self, Input, Piece};
+use super::json_row::{ArraySeed, Columns, RowSeed};
+use super::{Failure, MAX_COLUMNS, ReadOptions, counted, one_line, parse, sniff};
+use crate::error::FileErrorKind;
+use crate::layout::DataFile;
+use crate::summary::FileSummary;
+
+pub(super) async fn summarise(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let input = input::fetch(store, file, options).await?;
+    let sample_path = file.sample_path.clone();
+    let options = options.clone();
+    parse(move || read(input, &sample_path, &options)).await
+}
+
+fn read(mut input: Input, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
+    input.as_text("JSON")?;
+    let whole = input.is_whole();
+    let text = sniff::without_bom(&input.pieces[0].bytes);
+    let mut scan = Scan::new(sample_path, options, whole);
+    if text.trim_ascii_start().first() == Some(&b'[') {
+        if !whole {
+            return Err(Failure::new(
+                FileErrorKind::Unsupported,
+                format!("it is one JSON array of {} bytes, more than is read at once", input.size),
+            )
+            .with_remedy("write it as JSON lines, one object a line"));
+        }
+        scan.array(text)?;
+    } else {
+        scan.lines(&input)?;
+        if whole && scan.bad * 2 > scan.columns.rows() {
+            // Perhaps each object takes several lines.
+            let mut other = Scan::new(sample_path, options, whole);
+            if other.values(text)? {
+                scan = other;
+            }
+        }
+    }
+    scan.finish(&input)
+}
+
+/// One pass over the file's pieces.
+struct Scan {
+    columns: Columns,
+    whole: bool,
+    /// Bytes of the lines that were read.
+    line_bytes: u64,
+    /// Lines (or values) that are no objects.
+    bad: u64,
+    /// What is wrong with the first of them.
+    first_bad: Option<String>,
+}
+
+impl Scan {
+    fn new(sample_path: &str, options: &ReadOptions, whole: bool) -> Scan {
+        Scan {
+            columns: Columns::new(sample_path, options),
+            whole,
+            line_bytes: 0,
+            bad: 0,
+            first_bad: None,
+        }
+    }
+
+    fn lines(&mut self, input: &Input) -> Result<(), Failure> {
+        for (i, piece) in input.pieces.iter().enumerate() {
+            self.piece(piece, i == 0)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the lines that a piece holds whole.
+    fn piece(&mut self, piece: &Piece, first: bool) -> Result<(), Failure> {
+        let bytes = &piece.bytes[..];
+        let newline = |b: &u8| *b == b'\n';
+        let mut start = if first {
+            bytes.len() - sniff::without_bom(bytes).len()
+        } else {
+            match bytes.iter().position(newline) {
+                Some(i) => i + 1,
+                None => return Ok(()),
+            }
+        };
+        let mut number = 0;
+        while start < bytes.len() {
+            let end = match bytes[start..].iter().position(newline) {
+                Some(length) => start + length + 1,
+                None if piece.to_end => bytes.len(),
+                None => break,
+            };
+            number += 1;
+            let line = bytes[start..end].trim_ascii();
+            if !line.is_empty() {
+                let row = if self.whole { self.columns.rows() } else { piece.offset + start as u64 };
+                self.object(line, row, || if first { format!("line {number}") } else { "a line".to_owned() })?;
+            }
+            self.line_bytes += (end - start) as u64;
+            start = end;
+        }
+        Ok(())
+    }
+
+    /// Takes one value, which should be an object.
+    fn object(&mut self, text: &[u8], row: u64, place: impl Fn() -> String) -> Result<(), Failure> {
+        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        let parsed = RowSeed(&mut self.columns)
+            .read(&mut deserializer)
+            .and_then(|()| deserializer.end());
+        match parsed {
+            Ok(()) => self.columns.commit(row),
+            Err(error) => {
+                self.bad += 1;
+                self.first_bad.get_or_insert_with(|| format!("{}: {error}", place()));
+            }
+        }
+        self.check()
+    }
+
+    /// Objects one after another, with any white space between and within them. Whether there was
+    /// nothing else.
+    fn values(&mut self, text: &[u8]) -> Result<bool, Failure> {
+        let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+        let mut start = 0;
+        while let Some(value) = values.next() {
+            let end = values.byte_offset();
+            if value.is_err() {
+                return Ok(false);
+            }
+            let row = self.columns.rows();
+            self.object(text[start..end].trim_ascii(), row, || format!("value {}", row + 1))?;
+            start = end;
+        }
+        Ok(self.bad == 0)
+    }
+
+    /// One array of objects.
+    fn array(&mut self, text: &[u8]) -> Result<(), Failure> {
+        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        let others = ArraySeed(&mut self.columns)
+            .read(&mut deserializer)
+            .and_then(|others| deserializer.end().map(|()| others));
+        self.check()?;
+        match others {
+            Ok(others) => {
+                self.bad += others;
+                self.first_bad = (others > 0).then(|| "an element of the array is no object".to_owned());
+                Ok(())
+            }
+            Err(error) => Err(Failure::new(
+                FileErrorKind::Corrupt,
+                format!("it begins as a JSON array but breaks off: {}", one_line(&error.to_string())),
+            )),
+        }
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        if self.columns.len() > MAX_COLUMNS {
+            return Err(Failure::new(
+                FileErrorKind::Unsupported,
+                format!("its objects have more than {MAX_COLUMNS} different keys"),
+            )
+            .with_remedy("if the keys are data, write them as values: {\"key\": …, \"value\": …}"));
+        }
+        Ok(())
+    }
+
+    fn finish(self, input: &Input) -> Result<FileSummary, Failure> {
+        let rows = self.columns.rows();
+        if rows + self.bad == 0 {
+            return Err(if self.whole {
+                Failure::new(FileErrorKind::Empty, "it holds no object")
+            } else {
+                input.endless_row()
+            });
+        }
+        if self.bad > rows {
+            let detail = self.first_bad.unwrap_or_default();
+            return Err(Failure::new(
+                FileErrorKind::NotItsFormat,
+                format!(
+                    "{} of {} are no JSON objects ({})",
+                    self.bad,
+                    counted(rows + self.bad, "line"),
+                    one_line(&detail)
+                ),
+            )
+            .with_remedy("write one JSON object a line"));
+        }
+        let mut notes = Vec::new();
+        if let Some(first) = self.first_bad {
+            notes.push(format!(
+                "{} left out that are no JSON objects ({})",
+                counted(self.bad, "line"),
+                one_line(&first)
+            ));
+        }
+        let mut estimate = rows;
+        if !self.whole {
+            let (all, note) = input.extrapolate(rows, self.line_bytes);
+            estimate = all;
+            notes.push(note);
+        }
+        let (columns, sample) = self.columns.finish(self.whole);
+        Ok(FileSummary {
+            columns,
+            rows: estimate,
+            rows_exact: self.whole,
+            sample,
+            approximate: !self.whole,
+            notes,
+        })
+    }
+}

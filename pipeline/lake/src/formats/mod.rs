@@ -1,0 +1,172 @@
+//! From one file's bytes to its [`FileSummary`]: Parquet, delimited text, JSON lines.
+//!
+//! [`summarise_file`] is the one door. Bytes are fetched on the caller's runtime; parsing runs on a
+//! blocking thread, so no operator or request waits behind it, and a parser that panics costs its
+//! own file only: it becomes a [`FileError`] like any other (design, invariant 6).
+//!
+//! What is read is bounded by [`ReadOptions::scan_budget`]: files within it are read whole, of
+//! larger ones ranges or row groups that a stable hash chooses, so the same file is read in the same
+//! places on any machine and on any number of workers. Peak memory stays below about four budgets.
+
+mod dialect;
+mod header;
+pub mod infer;
+mod input;
+mod json_row;
+mod jsonl;
+mod names;
+mod parquet;
+mod sniff;
+mod text;
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+use limn_store::{Store, StoreError};
+
+use crate::error::{FileError, FileErrorKind};
+use crate::layout::DataFile;
+use crate::object::Format;
+use crate::summary::FileSummary;
+
+/// More columns than this are no table anyone searches for, and a profile of each would not fit the
+/// memory a file may use.
+const MAX_COLUMNS: usize = 16_384;
+
+/// How much of each file is read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// Rows that a file's sample holds (the paper's r). Default 5.
+    pub sample_rows: usize,
+    /// Bytes read of one file for its profile and its sample. Default 16 MiB. Rows drawn from a
+    /// Parquet file may cost more: see [`summarise_file`].
+    pub scan_budget: u64,
+    /// What rows and ranges are drawn with. Default 0.
+    pub seed: u64,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        ReadOptions { sample_rows: 5, scan_budget: 16 << 20, seed: 0 }
+    }
+}
+
+/// Reads what limn keeps of a file: its columns with their types and profiles, its row count and a
+/// row sample. The result is a function of the file's content, its `sample_path` and the options.
+///
+/// Requests: text files one ranged read, or sixteen above the budget; Parquet files one for the
+/// footer and a few for the values. The rows drawn from a Parquet file with no page index cost up to
+/// their whole column chunks, read in windows, whatever the budget.
+///
+/// Must be called on a tokio runtime.
+///
+/// # Errors
+/// A [`FileError`] that names the object, the cause and the remedy: the store failed, or the content
+/// is not of the format that the file's name promises, or broken.
+pub async fn summarise_file(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, FileError> {
+    let read = async {
+        match file.format {
+            Format::Parquet => parquet::summarise(store, file, options).await,
+            Format::Csv => text::summarise(store, file, options).await,
+            Format::JsonLines => jsonl::summarise(store, file, options).await,
+        }
+    };
+    // Parsing panics are caught at the blocking thread; this is for whatever runs here.
+    let outcome = AssertUnwindSafe(read)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref())));
+    outcome.map_err(|failure| failure.about(&file.object.path))
+}
+
+/// Runs a parser on a blocking thread.
+async fn parse<T: Send + 'static>(
+    parser: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::task::spawn_blocking(parser).await {
+        Ok(result) => result,
+        Err(error) => Err(match error.try_into_panic() {
+            Ok(panic) => Failure::panicked(panic.as_ref()),
+            Err(_) => Failure::new(FileErrorKind::Unreachable, "the runtime is shutting down"),
+        }),
+    }
+}
+
+/// A [`FileError`] that does not know its object yet.
+#[derive(Debug)]
+enum Failure {
+    Content { kind: FileErrorKind, cause: String, remedy: Option<String> },
+    Store(StoreError),
+}
+
+impl Failure {
+    fn new(kind: FileErrorKind, cause: impl Into<String>) -> Self {
+        Failure::Content { kind, cause: cause.into(), remedy: None }
+    }
+
+    fn with_remedy(self, advice: impl Into<String>) -> Self {
+        match self {
+            Failure::Content { kind, cause, .. } => {
+                Failure::Content { kind, cause, remedy: Some(advice.into()) }
+            }
+            Failure::Store(_) => self,
+        }
+    }
+
+    fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let message = panic
+            .downcast_ref::<&str>()
+            .copied()
+            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+            .unwrap_or("no message");
+        Failure::new(FileErrorKind::Panicked, format!("the reader panicked: {}", one_line(message)))
+    }
+
+    fn too_many_columns(count: usize) -> Self {
+        Failure::new(FileErrorKind::Unsupported, format!("it has {count} columns, more than {MAX_COLUMNS}"))
+            .with_remedy("store it with a row per value, or in several files")
+    }
+
+    fn about(self, path: &str) -> FileError {
+        match self {
+            Failure::Store(error) => FileError::from_store(path, &error),
+            Failure::Content { kind, cause, remedy } => {
+                let error = FileError::new(path, kind, cause);
+                match remedy {
+                    Some(remedy) => error.with_remedy(remedy),
+                    None => error,
+                }
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Failure::Store(error)
+    }
+}
+
+/// A foreign message on one line of bearable length.
+fn one_line(message: &str) -> String {
+    let mut line: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(300) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
+/// `count` things in words: "1 row", "3 rows".
+fn counted(count: u64, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Column names as files give them, made presentable and unique.
+
+use std::collections::HashSet;
+
+/// Column names longer than this are cut: no one searches for more, and a broken file can have a
+/// "name" of megabytes.
+const NAME_CHARS: usize = 200;
+
+/// Trims names and joins their lines, calls nameless columns `column_3` by their place, and makes
+/// repeated names unique: `name`, `name_2`.
+pub(crate) fn unique(raw: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
+    let tidied: Vec<String> = raw.into_iter().map(|name| tidy(name.as_ref())).collect();
+    // A made-up name must not take one that a later column has by right.
+    let given: HashSet<&str> = tidied.iter().map(String::as_str).collect();
+    let mut taken: HashSet<String> = HashSet::with_capacity(tidied.len());
+    let mut names = Vec::with_capacity(tidied.len());
+    for (i, name) in tidied.iter().enumerate() {
+        let base = if name.is_empty() { format!("column_{}", i + 1) } else { name.clone() };
+        let mut candidate = base.clone();
+        let mut n = 1;
+        while taken.contains(&candidate) || (candidate != *name && given.contains(candidate.as_str())) {
+            n += 1;
+            candidate = format!("{base}_{n}");
+        }
+        taken.insert(candidate.clone());
+        names.push(candidate);
+    }
+    names
+}
+
+/// The name without control characters, runs of white space as one space.
+fn tidy(name: &str) -> String {
+    let mut tidied = String::with_capacity(name.len().min(4 * NAME_CHARS));
+    let mut length = 0;
+    let mut space = false;
+    for c in name.chars() {
+        if c.is_whitespace() || c.is_control() || c == '\u{feff}' {
+            space = length > 0;
+            continue;
+        }
+        if space {
+            tidied.push(' ');
+            length += 1;
+            space = false;
+        }
+        if length >= NAME_CHARS {
+            break;
+        }
+        tidied.push(c);
+        length += 1;
+    }
+    tidied
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn repeated_and_empty_names_are_told_apart() {
+        assert_eq!(unique(["a", "a", "", "b", "", "a"]), ["a", "a_2", "column_3", "b", "column_5", "a_3"]);
+        assert_eq!(unique(["", "column_1"]), ["column_1_2", "column_1"]);
+        assert_eq!(unique(["a", "a", "a_2"]), ["a", "a_3", "a_2"]);
+    }
+
+    #[test]
+    fn names_are_one_line() {
+        assert_eq!(unique([" Unit\n Price ", "\u{feff}id", "a\u{0}b"]), ["Unit Price", "id", "a b"]);
+        assert_eq!(unique(["x".repeat(10_000)])[0].len(), NAME_CHARS);
+    }
+
+    proptest! {
+        #[test]
+        fn names_are_unique_and_never_empty(raw in prop::collection::vec("a?b?|column_[1-3]|a_[2-3]|\\PC{0,4}", 0..12)) {
+            let names = unique(&raw);
+            prop_assert_eq!(names.len(), raw.len());
+            prop_assert!(names.iter().all(|name| !name.is_empty()));
+            prop_assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! A Parquet file's footer: read with as few requests as possible, and not believed before it has
+//! been checked, since everything after relies on its numbers.
+
+use std::sync::Arc;
+
+use arrow::datatypes::{DataType as Arrow, Field, Schema};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::reader::{ChunkReader, Length};
+
+use super::depth::schema_depth;
+use super::object::ObjectReader;
+use crate::error::FileErrorKind;
+use crate::formats::{Failure, MAX_COLUMNS, one_line};
+
+/// Files up to this size are fetched at once.
+const AT_ONCE: u64 = 1 << 20;
+/// Of larger files, this much of the end: enough for most footers.
+const TAIL: u64 = 64 << 10;
+/// Length of the footer and magic number.
+const TRAILER: u64 = 8;
+/// More rows than any file has; numbers above come from broken footers, and drawing from them would
+/// take forever.
+const MAX_ROWS: u64 = 1 << 36;
+/// Levels of groups in a schema; the decoder recurses over them.
+const MAX_DEPTH: usize = 128;
+
+/// Reads the footer.
+pub(super) fn read(object: &ObjectReader, scan_budget: u64) -> Result<ParquetMetaData, Failure> {
+    let size = object.len();
+    if size == 0 {
+        return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
+    }
+    if size < TRAILER + 4 {
+        return Err(corrupt(format!("{size} bytes are too few for a Parquet file")));
+    }
+    let fail = |error: ParquetError| broken(&error, object);
+    let tail = if size <= AT_ONCE { size } else { TAIL };
+    object.prefetch(std::iter::once(size - tail..size).collect(), 0).map_err(fail)?;
+    let trailer = object.get_bytes(size - TRAILER, TRAILER as usize).map_err(fail)?;
+    let (length, magic) = trailer.split_at(4);
+    match magic {
+        b"PAR1" => {}
+        b"PARE" => return Err(Failure::new(FileErrorKind::Unsupported, "its footer is encrypted")),
+        _ => {
+            let beginning = object.get_bytes(0, 4).map_err(fail)?;
+            return Err(if beginning.starts_with(b"PAR") {
+                corrupt("it begins as a Parquet file but has no footer: it is cut off")
+            } else {
+                Failure::new(FileErrorKind::NotItsFormat, "it is named as Parquet but is not")
+            });
+        }
+    }
+    let length = length.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+    if length + TRAILER > size {
+        return Err(corrupt(format!("its footer claims {length} bytes of a file of {size}")));
+    }
+    if length > scan_budget.max(AT_ONCE) {
+        return Err(Failure::new(
+            FileErrorKind::Unsupported,
+            format!("its footer alone has {length} bytes"),
+        )
+        .with_remedy("write the file with fewer columns or larger row groups"));
+    }
+    object
+        .prefetch(std::iter::once(size - TRAILER - length..size).collect(), 0)
+        .map_err(fail)?;
+    let bytes = object.get_bytes(size - TRAILER - length, length as usize).map_err(fail)?;
+    if schema_depth(&bytes).is_some_and(|depth| depth > MAX_DEPTH) {
+        return Err(corrupt(format!("its schema nests more than {MAX_DEPTH} levels deep")));
+    }
+    let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(fail)?;
+    check(&metadata, size)?;
+    Ok(metadata)
+}
+
+/// Checks what later code computes with.
+fn check(metadata: &ParquetMetaData, size: u64) -> Result<(), Failure> {
+    let schema = metadata.file_metadata().schema_descr();
+    let columns = schema.root_schema().get_fields().len();
+    if columns == 0 {
+        return Err(Failure::new(FileErrorKind::Empty, "it has no columns"));
+    }
+    if columns > MAX_COLUMNS {
+        return Err(Failure::too_many_columns(columns));
+    }
+    let mut rows = 0u64;
+    for group in metadata.row_groups() {
+        let in_group = u64::try_from(group.num_rows()).ok();
+        rows = in_group.and_then(|n| rows.checked_add(n)).filter(|n| *n <= MAX_ROWS).ok_or_else(|| {
+            corrupt(format!("its footer claims a row group of {} rows", group.num_rows()))
+        })?;
+        if group.num_columns() != schema.num_columns() {
+            return Err(corrupt("its row groups and its schema disagree about the columns"));
+        }
+        for (chunk, column) in group.columns().iter().zip(schema.columns()) {
+            let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+            let end = start.checked_add(chunk.compressed_size());
+            let inside = start >= 0
+                && chunk.data_page_offset() >= 0
+                && chunk.compressed_size() >= 0
+                && end.is_some_and(|end| end as u64 <= size);
+            if !inside {
+                return Err(corrupt(format!("column {} lies beyond the file's end", column.name())));
+            }
+            if column.max_rep_level() == 0 && chunk.num_values() != group.num_rows() {
+                return Err(corrupt(format!(
+                    "column {} has {} values in a row group of {} rows",
+                    column.name(),
+                    chunk.num_values(),
+                    group.num_rows()
+                )));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The footer with the offsets of all pages, if the file has them, they can be read, and they are
+/// small enough.
+pub(super) fn with_page_index(metadata: ParquetMetaData, object: &ObjectReader, budget: u64) -> ParquetMetaData {
+    let chunks = || metadata.row_groups().iter().flat_map(|group| group.columns());
+    let lengths = chunks().map(|chunk| u64::try_from(chunk.offset_index_length().unwrap_or(0)).unwrap_or(0));
+    let length = lengths.fold(0u64, u64::saturating_add);
+    let everywhere = chunks().all(|chunk| chunk.offset_index_offset().is_some());
+    if length == 0 || length > budget / 4 || !everywhere {
+        return metadata;
+    }
+    let mut reader = ParquetMetaDataReader::new_with_metadata(metadata.clone())
+        .with_offset_index_policy(PageIndexPolicy::Optional)
+        .with_column_index_policy(PageIndexPolicy::Skip);
+    match reader.read_page_indexes(object).and_then(|()| reader.finish()) {
+        Ok(indexed) => indexed,
+        // An index is a convenience: without it the file is as good as any other without one.
+        Err(_) => metadata,
+    }
+}
+
+/// The footer in Arrow's terms. Text is decoded as views, which share a dictionary's values instead of
+/// copying them.
+pub(super) fn arrow(metadata: ParquetMetaData, object: &ObjectReader) -> Result<ArrowReaderMetadata, Failure> {
+    let metadata = Arc::new(metadata);
+    let load = |options| ArrowReaderMetadata::try_new(metadata.clone(), options);
+    // The Arrow schema that some writers add may be broken or of a newer kind.
+    let plain = load(ArrowReaderOptions::new())
+        .or_else(|_| load(ArrowReaderOptions::new().with_skip_arrow_metadata(true)))
+        .map_err(|error| broken(&error, object))?;
+    let fields: Vec<Field> = plain
+        .schema()
+        .fields()
+        .iter()
+        .map(|field| {
+            let field = field.as_ref().clone();
+            if is_text(field.data_type()) { field.with_data_type(Arrow::Utf8View) } else { field }
+        })
+        .collect();
+    let schema = Schema::new_with_metadata(fields, plain.schema().metadata().clone());
+    let roots = plain.parquet_schema().root_schema().get_fields().len();
+    if schema.fields().len() != roots {
+        return Err(Failure::new(FileErrorKind::Unsupported, "some of its columns have no Arrow type"));
+    }
+    Ok(load(ArrowReaderOptions::new().with_schema(Arc::new(schema))).unwrap_or(plain))
+}
+
+fn is_text(arrow: &Arrow) -> bool {
+    match arrow {
+        Arrow::Utf8 | Arrow::LargeUtf8 => true,
+        Arrow::Dictionary(_, values) => is_text(values),
+        _ => false,
+    }
+}
+
+pub(super) fn corrupt(cause: impl Into<String>) -> Failure {
+    Failure::new(FileErrorKind::Corrupt, cause)
+}
+
+/// What the decoder's error means. Behind it may be the store's.
+pub(super) fn broken(error: &ParquetError, object: &ObjectReader) -> Failure {
+    if let Some(failure) = object.take_failure() {
+        return failure.into();
+    }
+    let message = one_line(&error.to_string());
+    let kind = if matches!(error, ParquetError::NYI(_)) || message.contains("NYI: ") {
+        FileErrorKind::Unsupported
+    } else {
+        FileErrorKind::Corrupt
+    };
+    let message = ["Parquet error: ", "Arrow: ", "Parquet argument error: ", "NYI: ", "EOF: "]
+        .iter()
+        .fold(message.as_str(), |message, prefix| message.strip_prefix(prefix).unwrap_or(message));
+    Failure::new(kind, format!("its content cannot be decoded: {message}"))
+}

@@ -1,0 +1,345 @@
+//! A Parquet object as the decoder's source of bytes: ranged reads, none larger than needed.
+//!
+//! The decoder runs on a blocking thread and asks for bytes page by page. What is known to be needed
+//! is fetched ahead, several ranges at a time ([`ObjectReader::prefetch`]); everything else comes in
+//! windows, one for each column chunk being read, so that memory stays flat however long a chunk is.
+//!
+//! Parquet allows a page to unpack to two gigabytes, and a broken or hostile one to say so: page
+//! headers are looked at here, before the decoder allocates what they ask for.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::Read;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use limn_store::{Store, StoreError};
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+use tokio::runtime::Handle;
+
+/// Ranges under way at a time.
+const CONCURRENT: usize = 8;
+/// Pages up to this size, packed or unpacked, are read whatever the budget.
+const PAGE: u64 = 8 << 20;
+
+/// One object; clones share what was fetched.
+#[derive(Clone)]
+pub(super) struct ObjectReader(Arc<Inner>);
+
+struct Inner {
+    store: Store,
+    path: String,
+    size: u64,
+    runtime: Handle,
+    largest_page: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Fetched ahead, by where it starts.
+    ahead: BTreeMap<u64, Bytes>,
+    /// Where each column chunk ends, by where it starts: windows do not reach beyond.
+    chunks: BTreeMap<u64, u64>,
+    /// The window in each chunk, by the chunk's start.
+    windows: HashMap<u64, (u64, Bytes)>,
+    /// Bytes fetched at a time.
+    window: u64,
+    /// Whether pages are asked for as a whole, header included: so it is with a page index.
+    pages_with_headers: bool,
+    fetched: u64,
+    failure: Option<StoreError>,
+}
+
+impl ObjectReader {
+    /// A reader of the object at `path`, for a thread outside the runtime.
+    pub(super) fn new(store: Store, path: String, size: u64, runtime: Handle, scan_budget: u64) -> Self {
+        ObjectReader(Arc::new(Inner {
+            store,
+            path,
+            size,
+            runtime,
+            largest_page: scan_budget.max(PAGE),
+            state: Mutex::new(State { window: 64 << 10, ..State::default() }),
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere leaves nothing half-done here.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the column chunks that will be read next, and how: in windows of this size, or by pages
+    /// of an index. Forgets the windows of earlier ones.
+    pub(super) fn expect(&self, chunks: impl Iterator<Item = Range<u64>>, window: u64, page_index: bool) {
+        let mut state = self.state();
+        state.windows.clear();
+        state.chunks = chunks.map(|chunk| (chunk.start, chunk.end)).collect();
+        state.window = window;
+        state.pages_with_headers = page_index;
+    }
+
+    /// Fetches ranges ahead. Those at most `gap` bytes apart are fetched together.
+    pub(super) fn prefetch(&self, ranges: Vec<Range<u64>>, gap: u64) -> Result<()> {
+        let wanted: Vec<Range<u64>> = {
+            let state = self.state();
+            ranges.into_iter().filter(|range| state.ahead(range).is_none()).collect()
+        };
+        let fetches = stream::iter(joined(wanted, gap)).map(|range| async move {
+            let bytes = self.fetch(range.clone()).await?;
+            Ok::<_, ParquetError>((range.start, bytes))
+        });
+        let fetched: Vec<(u64, Bytes)> =
+            self.0.runtime.block_on(fetches.buffered(CONCURRENT).try_collect())?;
+        self.state().ahead.extend(fetched);
+        Ok(())
+    }
+
+    /// Drops what was fetched ahead.
+    pub(super) fn forget(&self) {
+        let mut state = self.state();
+        state.ahead.clear();
+        state.windows.clear();
+    }
+
+    /// Bytes fetched so far.
+    pub(super) fn fetched(&self) -> u64 {
+        self.state().fetched
+    }
+
+    /// The store's error behind a failed read, once.
+    pub(super) fn take_failure(&self) -> Option<StoreError> {
+        self.state().failure.take()
+    }
+
+    async fn fetch(&self, range: Range<u64>) -> Result<Bytes> {
+        match self.0.store.get_range(&self.0.path, range.clone()).await {
+            Ok(bytes) if bytes.len() as u64 == range.end - range.start => {
+                self.state().fetched += bytes.len() as u64;
+                Ok(bytes)
+            }
+            Ok(_) => Err(ParquetError::EOF("the file has become shorter".to_owned())),
+            Err(error) => {
+                let message = error.to_string();
+                self.state().failure = Some(error);
+                Err(ParquetError::General(message))
+            }
+        }
+    }
+
+    /// The bytes from `start` on: at least `length`, and as many more as are at hand.
+    fn bytes_at(&self, start: u64, length: u64) -> Result<Bytes> {
+        let end = match start.checked_add(length) {
+            Some(end) if end <= self.0.size => end,
+            _ => {
+                return Err(ParquetError::EOF(format!(
+                    "{length} bytes expected at {start} of a file of {}",
+                    self.0.size
+                )));
+            }
+        };
+        let (chunk, range) = {
+            let state = self.state();
+            if let Some(bytes) = state.ahead(&(start..end)) {
+                return Ok(bytes);
+            }
+            let chunk = state.chunks.range(..=start).next_back().filter(|(_, to)| start < **to);
+            if let Some((from, _)) = chunk
+                && let Some((at, window)) = state.windows.get(from)
+                && let Some(bytes) = slice(*at, window, &(start..end))
+            {
+                return Ok(bytes);
+            }
+            // With a page index the decoder knows exactly what it wants.
+            let window = if state.pages_with_headers { length } else { length.max(state.window) };
+            let last = chunk.map_or(self.0.size, |(_, to)| (*to).min(self.0.size)).max(end);
+            (chunk.map(|(from, _)| *from), start..(start + window).min(last))
+        };
+        let bytes = self.0.runtime.block_on(self.fetch(range))?;
+        if let Some(chunk) = chunk {
+            self.state().windows.insert(chunk, (start, bytes.clone()));
+        }
+        Ok(bytes)
+    }
+
+    /// Refuses a page that is larger than any that a sane writer makes.
+    fn check_page(&self, packed: u64, header: &[u8]) -> Result<()> {
+        let size = unpacked_size(header).unwrap_or(0).max(packed);
+        if size > self.0.largest_page {
+            return Err(ParquetError::NYI(format!(
+                "a page of {size} bytes (more than {} are not read)",
+                self.0.largest_page
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    fn ahead(&self, range: &Range<u64>) -> Option<Bytes> {
+        let (at, bytes) = self.ahead.range(..=range.start).next_back()?;
+        slice(*at, bytes, range)
+    }
+}
+
+/// What `bytes`, which stand at `at`, hold from `range.start` on, if they hold all of `range`.
+fn slice(at: u64, bytes: &Bytes, range: &Range<u64>) -> Option<Bytes> {
+    let from = range.start.checked_sub(at)?;
+    (at + bytes.len() as u64 >= range.end).then(|| bytes.slice(from as usize..))
+}
+
+/// Ranges in order, those at most `gap` apart made one.
+fn joined(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
+    ranges.retain(|range| range.start < range.end);
+    ranges.sort_unstable_by_key(|range| range.start);
+    let mut joined: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
+/// The second field of a page header in Thrift's compact protocol: the page's unpacked size. (The
+/// first is the page's type; both are required and written in order.)
+fn unpacked_size(header: &[u8]) -> Option<u64> {
+    const NEXT_FIELD_I32: u8 = 0x15;
+    let rest = header.strip_prefix(&[NEXT_FIELD_I32])?;
+    let (_, rest) = varint(rest)?;
+    let rest = rest.strip_prefix(&[NEXT_FIELD_I32])?;
+    let (zigzag, _) = varint(rest)?;
+    Some(zigzag >> 1)
+}
+
+fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut value = 0;
+    for (i, byte) in bytes.iter().take(9).enumerate() {
+        value |= u64::from(byte & 0x7f) << (7 * i);
+        if byte & 0x80 == 0 {
+            return Some((value, &bytes[i + 1..]));
+        }
+    }
+    None
+}
+
+impl Length for ObjectReader {
+    fn len(&self) -> u64 {
+        self.0.size
+    }
+}
+
+impl ChunkReader for ObjectReader {
+    type T = Reading;
+
+    /// Used by the decoder for page headers only.
+    fn get_read(&self, start: u64) -> Result<Reading> {
+        let rest = self.bytes_at(start, 1)?;
+        self.check_page(0, &rest)?;
+        Ok(Reading { object: self.clone(), at: start, rest })
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.check_page(length as u64, &[])?;
+        let bytes = self.bytes_at(start, length as u64)?.slice(..length);
+        let with_header = self.state().pages_with_headers;
+        if with_header {
+            self.check_page(0, &bytes)?;
+        }
+        Ok(bytes)
+    }
+}
+
+/// Sequential reading from a place in the object.
+pub(super) struct Reading {
+    object: ObjectReader,
+    at: u64,
+    rest: Bytes,
+}
+
+impl Read for Reading {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.rest.is_empty() {
+            if buffer.is_empty() || self.at >= self.object.len() {
+                return Ok(0);
+            }
+            self.rest = self.object.bytes_at(self.at, 1).map_err(std::io::Error::other)?;
+        }
+        let length = buffer.len().min(self.rest.len());
+        buffer[..length].copy_from_slice(&self.rest.split_to(length));
+        self.at += length as u64;
+        Ok(length)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    #[test]
+    fn near_ranges_are_joined() {
+        assert_eq!(joined(vec![20..30, 0..10, 11..12, 29..40, 5..5], 1), [0..12, 20..40]);
+        assert_eq!(joined(vec![0..10, 2..3, 10..11], 0), vec![0..11]);
+    }
+
+    #[test]
+    fn page_headers_tell_their_size() {
+        // type 0, unpacked 300 (zigzag 600), packed 100
+        assert_eq!(unpacked_size(&[0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0xc8, 0x01]), Some(300));
+        assert_eq!(unpacked_size(&[0x15, 0x00, 0x15]), None);
+        assert_eq!(unpacked_size(&[]), None);
+        assert_eq!(unpacked_size(&[0x15, 0x00, 0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), None);
+    }
+
+    #[tokio::test]
+    async fn windows_are_kept_and_end_with_their_chunk() {
+        let store = Store::in_memory();
+        let content: Vec<u8> = (0..200u8).collect();
+        store.put("x", content.clone().into()).await.unwrap();
+        let reader = ObjectReader::new(store.clone(), "x".into(), 200, Handle::current(), 1 << 20);
+        tokio::task::spawn_blocking(move || {
+            reader.expect([0..100, 100..150].into_iter(), 40, false);
+            assert_eq!(reader.get_bytes(0, 10).unwrap(), content[..10]);
+            assert_eq!(reader.get_bytes(10, 30).unwrap(), content[10..40]);
+            assert_eq!(reader.fetched(), 40);
+            assert_eq!(reader.get_bytes(120, 5).unwrap(), content[120..125]);
+            assert_eq!(reader.fetched(), 70);
+            assert_eq!(reader.get_bytes(30, 5).unwrap(), content[30..35]);
+            assert_eq!(reader.fetched(), 70, "the first chunk's window is still there");
+            let mut rest = Vec::new();
+            reader.get_read(90).unwrap().take(30).read_to_end(&mut rest).unwrap();
+            assert_eq!(rest, content[90..120]);
+            assert!(reader.get_bytes(190, 11).is_err());
+            assert!(reader.get_bytes(u64::MAX, 2).is_err());
+        })
+        .await
+        .unwrap();
+    }
+
+    #[tokio::test]
+    async fn huge_pages_are_refused_before_they_are_unpacked() {
+        let store = Store::in_memory();
+        // A header that promises about a gigabyte.
+        let header = [0x15, 0x00, 0x15, 0x80, 0x80, 0x80, 0x80, 0x08, 0x15, 0x02];
+        store.put("x", header.to_vec().into()).await.unwrap();
+        let reader = ObjectReader::new(store, "x".into(), 10, Handle::current(), 1 << 20);
+        let error = tokio::task::spawn_blocking(move || reader.get_read(0).err().unwrap().to_string());
+        assert!(error.await.unwrap().contains("a page of 1073741824 bytes"));
+    }
+
+    #[tokio::test]
+    async fn the_stores_error_is_kept() {
+        let reader = ObjectReader::new(Store::in_memory(), "gone".into(), 10, Handle::current(), 1 << 20);
+        tokio::task::spawn_blocking(move || {
+            assert!(reader.get_bytes(0, 5).is_err());
+            assert!(reader.take_failure().unwrap().is_not_found());
+            assert!(reader.take_failure().is_none());
+        })
+        .await
+        .unwrap();
+    }
+}

@@ -1,0 +1,145 @@
+//! What a file really is, told by its first bytes: the checks that come before any text is parsed.
+
+use super::Failure;
+use crate::error::FileErrorKind;
+
+/// How much of the beginning is looked at.
+const LOOK: usize = 8 << 10;
+
+/// First bytes that are never a table's text, and what they begin.
+const MAGIC: [(&[u8], &str, &str); 16] = [
+    (b"PK\x03\x04", "a zip archive (or an Excel workbook)", EXPORT),
+    (b"\xd0\xcf\x11\xe0", "an old Excel or Word document", EXPORT),
+    (b"\x1f\x8b", "compressed with gzip", UNPACK),
+    (b"BZh", "compressed with bzip2", UNPACK),
+    (b"\xfd7zXZ\0", "compressed with xz", UNPACK),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
+    (b"PAR1", "a Parquet file", RENAME),
+    (b"ARROW1", "an Arrow file", EXPORT),
+    (b"Obj\x01", "an Avro file", EXPORT),
+    (b"ORC", "an ORC file", EXPORT),
+    (b"SQLite format 3", "an SQLite database", EXPORT),
+    (b"%PDF-", "a PDF document", EXPORT),
+    (b"\x89PNG", "an image", REMOVE),
+    (b"\xff\xd8\xff", "an image", REMOVE),
+    (b"\x7fELF", "a program", REMOVE),
+    (b"version https://git-lfs.github.com/spec/", "a Git LFS pointer, not the data", "run git lfs pull and copy the file again"),
+];
+
+const EXPORT: &str = "export the table as CSV or Parquet";
+const UNPACK: &str = "unpack the file";
+const RENAME: &str = "rename the file to .parquet";
+const REMOVE: &str = "remove the file, or give it the extension of its content";
+
+/// What the first bytes show of a file that is said to be text. `what` names the format in messages
+/// ("CSV").
+///
+/// # Errors
+/// [`FileErrorKind::NotItsFormat`] where they are of another format, or of no text at all.
+pub(crate) fn is_text(beginning: &[u8], what: &str) -> Result<(), Failure> {
+    let beginning = &beginning[..beginning.len().min(LOOK)];
+    let not = |is: &str| Failure::new(FileErrorKind::NotItsFormat, format!("it is named as {what} but is {is}"));
+    for (magic, is, remedy) in MAGIC {
+        // A few letters may well begin a line of text: then the rest must look binary as well.
+        let letters = magic.len() <= 6 && magic.iter().all(u8::is_ascii_graphic);
+        if beginning.starts_with(magic) && (!letters || looks_binary(beginning)) {
+            return Err(not(is).with_remedy(remedy));
+        }
+    }
+    let start = beginning.trim_ascii_start();
+    let starts = |tag: &str| start.get(..tag.len()).is_some_and(|s| s.eq_ignore_ascii_case(tag.as_bytes()));
+    if ["<!doctype", "<html", "<?xml", "<head>"].iter().any(|tag| starts(tag)) {
+        return Err(not("an HTML or XML document").with_remedy(
+            "download the data itself (a page in its place is often a login or an error)",
+        ));
+    }
+    if utf16(beginning).is_none() && looks_binary(beginning) {
+        return Err(not("binary (it looks like no text)").with_remedy(REMOVE));
+    }
+    Ok(())
+}
+
+/// NUL bytes, or more than a few control characters.
+fn looks_binary(bytes: &[u8]) -> bool {
+    let control = |b: &&u8| matches!(b, 0x01..=0x08 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
+    bytes.contains(&0) || bytes.iter().filter(control).count() * 50 > bytes.len()
+}
+
+/// The byte orders of UTF-16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Utf16 {
+    LittleEndian,
+    BigEndian,
+}
+
+/// Whether a UTF-16 byte order mark begins the file ("Unicode text" as Excel writes it).
+pub(crate) fn utf16(beginning: &[u8]) -> Option<Utf16> {
+    match beginning {
+        // With two more zero bytes it would be UTF-32, which no one writes.
+        [0xff, 0xfe, 0, 0, ..] => None,
+        [0xff, 0xfe, ..] => Some(Utf16::LittleEndian),
+        [0xfe, 0xff, ..] => Some(Utf16::BigEndian),
+        _ => None,
+    }
+}
+
+/// UTF-16 as UTF-8, without the byte order mark; halves of pairs and a last odd byte become U+FFFD.
+pub(crate) fn utf16_to_utf8(bytes: &[u8], order: Utf16) -> String {
+    let units = bytes.chunks_exact(2).skip(1).map(|pair| match order {
+        Utf16::LittleEndian => u16::from_le_bytes([pair[0], pair[1]]),
+        Utf16::BigEndian => u16::from_be_bytes([pair[0], pair[1]]),
+    });
+    let mut text = String::with_capacity(bytes.len() / 2);
+    text.extend(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    if bytes.len() % 2 == 1 {
+        text.push(char::REPLACEMENT_CHARACTER);
+    }
+    text
+}
+
+/// The bytes after a UTF-8 byte order mark.
+pub(crate) fn without_bom(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    fn cause(bytes: &[u8]) -> Option<String> {
+        is_text(bytes, "CSV").err().map(|failure| failure.about("x.csv").to_string())
+    }
+
+    #[test]
+    fn other_formats_are_named() {
+        assert!(cause(b"PK\x03\x04\x14\0\x06\0").unwrap().contains("zip"));
+        assert!(cause(b"\x1f\x8b\x08\0").unwrap().contains("unpack"));
+        assert!(cause(b"PAR1\x15\x04").unwrap().contains("rename"));
+        assert!(cause(b"  <!DOCTYPE html><html>").unwrap().contains("HTML"));
+        assert!(cause(b"version https://git-lfs.github.com/spec/v1\noid sha256:0").unwrap().contains("git lfs pull"));
+        assert!(cause(b"a\0b\0c\0").unwrap().contains("binary"));
+        assert!(cause(&[3, 4, 5, 6, 200, 201]).unwrap().contains("binary"));
+    }
+
+    #[test]
+    fn text_is_text() {
+        for text in ["id,name\n1,a\n", "ORCID,name\n", "BZh,x\n", "<b>,x\n", "é,ü\n", "a\u{1b}[0m,b\r\n"] {
+            assert_eq!(cause(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(cause(b"caf\xe9,na\xefve\n"), None, "Latin-1 is text");
+        assert_eq!(cause(b"\xff\xfea\0,\0b\0\n\0"), None, "UTF-16 is text");
+    }
+
+    #[test]
+    fn utf16_is_decoded() {
+        for (order, bytes) in [
+            (Utf16::LittleEndian, b"\xff\xfea\0\xe9\0\x3d\xd8\x00\xde".to_vec()),
+            (Utf16::BigEndian, b"\xfe\xff\0a\0\xe9\xd8\x3d\xde\x00".to_vec()),
+        ] {
+            assert_eq!(utf16(&bytes), Some(order));
+            assert_eq!(utf16_to_utf8(&bytes, order), "aé😀");
+        }
+        assert_eq!(utf16_to_utf8(b"\xff\xfe\x00\xd8a\0b", Utf16::LittleEndian), "\u{fffd}a\u{fffd}");
+    }
+}

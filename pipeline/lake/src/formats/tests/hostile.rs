@@ -1,0 +1,161 @@
+//! Files that mean harm, or look as if: whatever the bytes, an answer or one clear error, soon.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use arrow::array::{ArrayRef, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow::datatypes::Int32Type;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression;
+use parquet::file::properties::WriterProperties;
+use proptest::prelude::*;
+
+use super::*;
+
+/// Reads within a small budget, and checks what must hold of every outcome.
+fn survives(path: &str, content: Vec<u8>, budget_bytes: u64) -> Result<(), TestCaseError> {
+    let started = Instant::now();
+    let (result, counts) = read_with(path, content.clone(), &budget(budget_bytes));
+    prop_assert!(started.elapsed() < Duration::from_secs(20), "took {:?}", started.elapsed());
+    match result {
+        Ok(summary) => {
+            prop_assert!(!summary.columns.is_empty());
+            for row in &summary.sample.rows {
+                prop_assert_eq!(row.values.len(), summary.columns.len());
+            }
+            if summary.rows_exact && !summary.approximate {
+                prop_assert_eq!(summary.sample.rows.len() as u64, summary.rows.min(5));
+            }
+            if Format::of_path(path) != Some(Format::Parquet) {
+                prop_assert!(counts.bytes_read <= budget_bytes.max(1024));
+            }
+        }
+        Err(error) => {
+            prop_assert_eq!(&error.object, path);
+            prop_assert!(error.kind != FileErrorKind::Panicked || path.ends_with("parquet"), "{}", error);
+            prop_assert!(!error.to_string().contains('\n'));
+        }
+    }
+    Ok(())
+}
+
+fn parquet(compression: Compression, dictionary: bool) -> Vec<u8> {
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter((0..300).map(|i| (i % 7 != 0).then_some(i))));
+    let names: ArrayRef = Arc::new(StringArray::from_iter_values((0..300).map(|i| format!("name {}", i % 10))));
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>((0..300).map(|i| Some(vec![Some(i), None]))));
+    let batch = RecordBatch::try_from_iter([("id", ids), ("name", names), ("list", lists)]).unwrap();
+    let properties = WriterProperties::builder()
+        .set_compression(compression)
+        .set_dictionary_enabled(dictionary)
+        .set_max_row_group_row_count(Some(100))
+        .set_data_page_row_count_limit(20)
+        .set_write_batch_size(20)
+        .build();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), Some(properties)).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn any_bytes_called_csv(content in prop::collection::vec(any::<u8>(), 0..3000), budget in 0u64..4000) {
+        survives("x.csv", content, budget)?;
+    }
+
+    #[test]
+    fn any_text_called_csv(content in "([a-c1-3,;|\t\"\\\\ é-]{0,6}[\n\r,;\"]{0,2}){0,200}", budget in 0u64..2000) {
+        survives("x.csv", content.clone().into_bytes(), budget)?;
+        survives("x.tsv", content.into_bytes(), budget)?;
+    }
+
+    #[test]
+    fn any_bytes_called_json(content in prop::collection::vec(any::<u8>(), 0..3000), budget in 0u64..4000) {
+        survives("x.jsonl", content, budget)?;
+    }
+
+    #[test]
+    fn any_text_called_json(content in "[\\[{]?([{}\\[\\],:\"a-b1-2. \n]|\"a\":|\\{\"a\":1\\}\n|null){0,200}", budget in 0u64..2000) {
+        survives("x.json", content.into_bytes(), budget)?;
+    }
+
+    #[test]
+    fn any_bytes_called_parquet(mut content in prop::collection::vec(any::<u8>(), 0..3000), footer: bool, length in 0u32..3000) {
+        if footer && content.len() > 12 {
+            content[..4].copy_from_slice(b"PAR1");
+            let end = content.len();
+            content[end - 8..end - 4].copy_from_slice(&length.to_le_bytes());
+            content[end - 4..].copy_from_slice(b"PAR1");
+        }
+        survives("x.parquet", content, 1000)?;
+    }
+
+    #[test]
+    fn parquet_with_flipped_bytes(
+        places in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        in_footer: bool,
+        kind in 0usize..4,
+        budget in prop_oneof![Just(500u64), Just(1 << 20)],
+    ) {
+        let mut content = match kind {
+            0 => parquet(Compression::UNCOMPRESSED, true),
+            1 => parquet(Compression::SNAPPY, true),
+            2 => parquet(Compression::ZSTD(Default::default()), false),
+            _ => parquet(Compression::LZ4_RAW, false),
+        };
+        let end = content.len();
+        let length = u32::from_le_bytes(content[end - 8..end - 4].try_into().unwrap()) as usize;
+        for (place, byte) in places {
+            let (from, to) = if in_footer { (end - 8 - length, end) } else { (0, end) };
+            content[from + place.index(to - from)] = byte;
+        }
+        survives("x.parquet", content, budget)?;
+    }
+
+    #[test]
+    fn truncated_parquet(end: prop::sample::Index) {
+        let mut content = parquet(Compression::SNAPPY, true);
+        content.truncate(end.index(content.len()));
+        let (result, _) = read_with("x.parquet", content, &ReadOptions::default());
+        let kind = result.unwrap_err().kind;
+        prop_assert!(matches!(kind, FileErrorKind::Corrupt | FileErrorKind::Empty | FileErrorKind::NotItsFormat), "{:?}", kind);
+    }
+}
+
+#[test]
+fn the_parquet_of_these_tests_is_sound() {
+    for budget_bytes in [500, 1 << 20] {
+        let (result, _) = read_with("x.parquet", parquet(Compression::SNAPPY, true), &budget(budget_bytes));
+        assert_eq!(result.unwrap().rows, 300);
+    }
+}
+
+#[test]
+fn broken_parquet_is_named() {
+    let sound = parquet(Compression::SNAPPY, true);
+    let mut cut = sound.clone();
+    cut.truncate(sound.len() / 2);
+    let error = failure("x.parquet", cut);
+    assert_eq!(error.kind, FileErrorKind::Corrupt);
+    assert!(error.to_string().contains("it is cut off"), "{error}");
+    let mut encrypted = sound.clone();
+    let end = encrypted.len();
+    encrypted[end - 4..].copy_from_slice(b"PARE");
+    assert_eq!(failure("x.parquet", encrypted).kind, FileErrorKind::Unsupported);
+    let mut long = sound;
+    long[end - 8..end - 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    assert!(failure("x.parquet", long).to_string().contains("its footer claims 4294967295 bytes"));
+    assert_eq!(failure("x.parquet", "id,name\n1,a\n2,b\n").kind, FileErrorKind::NotItsFormat);
+    assert_eq!(failure("x.parquet", "").kind, FileErrorKind::Empty);
+    assert_eq!(failure("x.parquet", "PAR1").kind, FileErrorKind::Corrupt);
+}
+
+#[test]
+fn a_schema_of_endless_depth_overflows_no_stack() {
+    let error = failure("x.parquet", crate::formats::parquet::deep_file(100_000));
+    assert!(error.to_string().contains("levels deep"), "{error}");
+    // The decoder itself takes such files.
+    let summary = read("x.parquet", crate::formats::parquet::deep_file(3));
+    assert_eq!(schema(&summary), "a:struct");
+}

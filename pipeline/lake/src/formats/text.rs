@@ -1,0 +1,272 @@
+//! Delimited text (CSV, TSV, `;`, `|`): one pass over the fetched bytes, cell by cell into the
+//! column builders, without a copy of the whole.
+//!
+//! Real files are untidy, so a row that is a cell short or long is padded or cut, counted and noted;
+//! only where most rows disagree, each in its own way, is the file refused. Text that is not UTF-8
+//! is read with replacement characters, and noted. Larger files than the budget are read in ranges:
+//! each is entered at the first line from which rows of the right width follow, since a line break
+//! may also stand inside a quoted cell.
+
+use std::collections::BTreeMap;
+
+use csv::ByteRecord;
+use limn_store::Store;
+
+use super::dialect::{self, Dialect, Plan, Quoting};
+use super::infer::is_null;
+use super::input::{self, Input, Piece};
+use super::{Failure, ReadOptions, counted, parse, sniff};
+use crate::error::FileErrorKind;
+use crate::layout::DataFile;
+use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::sample::RowSampler;
+use crate::summary::FileSummary;
+
+/// A quoted cell of more lines than this has probably lost its closing quote.
+const LINES_IN_A_CELL: u64 = 1000;
+/// Lines tried as the first of a range.
+const ENTRIES: usize = 64;
+
+pub(super) async fn summarise(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let input = input::fetch(store, file, options).await?;
+    let (path, sample_path) = (file.object.path.clone(), file.sample_path.clone());
+    let options = options.clone();
+    parse(move || read(input, &path, &sample_path, &options)).await
+}
+
+/// Parses what was fetched.
+fn read(mut input: Input, path: &str, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
+    input.as_text("CSV")?;
+    let whole = input.is_whole();
+    let plan = dialect::detect(sniff::without_bom(&input.pieces[0].bytes), whole, path)?;
+
+    let scan = |plan| {
+        let mut scan = Scan::new(plan, sample_path, options, whole);
+        scan.run(&input);
+        scan
+    };
+    let mut best = scan(plan.clone());
+    if best.longest_row > LINES_IN_A_CELL && plan.dialect.quoting != Quoting::Off {
+        let dialect = Dialect { quoting: Quoting::Off, ..plan.dialect };
+        let mut other = scan(Plan { dialect, ..plan });
+        if other.ragged.rows * 20 <= other.rows {
+            other.notes.push("quotes are read as letters: one of them is never closed".to_owned());
+            best = other;
+        }
+    }
+    best.finish(&input)
+}
+
+/// One pass over the file's pieces.
+struct Scan {
+    plan: Plan,
+    columns: Vec<ColumnBuilder>,
+    sampler: RowSampler,
+    notes: Vec<String>,
+    whole: bool,
+    rows: u64,
+    /// Bytes of the rows that were counted.
+    row_bytes: u64,
+    ragged: Ragged,
+    /// Cells that are not UTF-8.
+    garbled: u64,
+    /// Lines of the row with the most lines.
+    longest_row: u64,
+}
+
+/// Rows of another width than the header's.
+#[derive(Default)]
+struct Ragged {
+    rows: u64,
+    wider: u64,
+    widths: BTreeMap<usize, u64>,
+}
+
+impl Ragged {
+    /// Distinct widths that are told apart.
+    const WIDTHS: usize = 64;
+
+    fn note(&mut self, width: usize, columns: usize) {
+        self.rows += 1;
+        self.wider += u64::from(width > columns);
+        if self.widths.len() < Self::WIDTHS || self.widths.contains_key(&width) {
+            *self.widths.entry(width).or_default() += 1;
+        }
+    }
+
+    /// Most rows differ from the header and from each other, and not just because some programs
+    /// leave out empty cells at a row's end: whatever this is, it is no table with these columns.
+    fn is_hopeless(&self, rows: u64) -> bool {
+        self.rows * 2 > rows && self.widths.len() >= 3 && self.wider * 10 >= self.rows
+    }
+}
+
+impl Scan {
+    fn new(plan: Plan, sample_path: &str, options: &ReadOptions, whole: bool) -> Scan {
+        let limits = ValueLimits::for_columns(plan.columns.len());
+        Scan {
+            columns: plan
+                .columns
+                .iter()
+                .map(|name| ColumnBuilder::with_limits(name.as_str(), limits))
+                .collect(),
+            sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
+            notes: plan.notes.clone(),
+            plan,
+            whole,
+            rows: 0,
+            row_bytes: 0,
+            ragged: Ragged::default(),
+            garbled: 0,
+            longest_row: 0,
+        }
+    }
+
+    fn run(&mut self, input: &Input) {
+        for (i, piece) in input.pieces.iter().enumerate() {
+            if i == 0 {
+                let text = sniff::without_bom(&piece.bytes);
+                let start = piece.bytes.len() - text.len() + self.plan.start;
+                self.piece(piece, start, self.plan.skip);
+            } else if let Some(start) = self.entry(&piece.bytes) {
+                self.piece(piece, start, 0);
+            }
+        }
+    }
+
+    /// Reads a piece's rows from byte `start` on, but for the first `skip`. A row that the piece cuts
+    /// off is left out, so every row is read only after the next one has begun.
+    fn piece(&mut self, piece: &Piece, start: usize, skip: usize) {
+        let text = &piece.bytes[start..];
+        let offset = piece.offset + start as u64;
+        let mut reader = self.plan.dialect.reader(text);
+        let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
+        for _ in 0..skip {
+            if !reader.read_byte_record(&mut row).unwrap_or(false) {
+                return;
+            }
+        }
+        let (mut from, mut line) = (reader.position().byte(), reader.position().line());
+        // Reading from memory cannot fail, and rows of any width are wanted.
+        let mut more = reader.read_byte_record(&mut row).unwrap_or(false);
+        while more {
+            let (to, next_line) = (reader.position().byte(), reader.position().line());
+            more = reader.read_byte_record(&mut next).unwrap_or(false);
+            if more || piece.to_end {
+                self.longest_row = self.longest_row.max(next_line - line);
+                self.row(&row, offset + from, to - from);
+            }
+            (from, line) = (to, next_line);
+            std::mem::swap(&mut row, &mut next);
+        }
+    }
+
+    /// Where to enter a piece that starts anywhere in a row.
+    fn entry(&self, bytes: &[u8]) -> Option<usize> {
+        let lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i + 1);
+        let mut first = None;
+        for start in lines.take(ENTRIES) {
+            first.get_or_insert(start);
+            if fits(&self.plan.dialect, self.columns.len(), &bytes[start..]) {
+                return Some(start);
+            }
+        }
+        first
+    }
+
+    fn row(&mut self, record: &ByteRecord, offset: u64, bytes: u64) {
+        let (columns, width) = (self.columns.len(), record.len());
+        let last_empty = record.iter().next_back().is_none_or(|cell| cell.trim_ascii().is_empty());
+        // A line of nothing but spaces.
+        if width == 1 && columns > 1 && last_empty {
+            return;
+        }
+        if width != columns && !(width == columns + 1 && last_empty) {
+            self.ragged.note(width, columns);
+        }
+        let number = if self.whole { self.rows } else { offset };
+        self.rows += 1;
+        self.row_bytes += bytes;
+        for (column, cell) in self.columns.iter_mut().zip(record) {
+            let cell = cell.trim_ascii();
+            match std::str::from_utf8(cell) {
+                Ok(text) => column.push((!is_null(text)).then_some(text)),
+                Err(_) => {
+                    self.garbled += 1;
+                    column.push(Some(&String::from_utf8_lossy(cell)));
+                }
+            }
+        }
+        for column in self.columns.iter_mut().skip(width) {
+            column.push(None);
+        }
+        if let Some(priority) = self.sampler.wants(number) {
+            let cell = |i| {
+                let text = String::from_utf8_lossy(record.get(i)?.trim_ascii());
+                (!is_null(&text)).then(|| text.into_owned())
+            };
+            self.sampler.keep(priority, number, (0..columns).map(cell).collect());
+        }
+    }
+
+    fn finish(mut self, input: &Input) -> Result<FileSummary, Failure> {
+        let columns = self.columns.len();
+        if self.rows == 0 && !self.whole {
+            return Err(input.endless_row());
+        }
+        if self.ragged.is_hopeless(self.rows) {
+            let widths = &self.ragged.widths;
+            let (least, most) = (widths.keys().next().unwrap_or(&0), widths.keys().last().unwrap_or(&0));
+            return Err(Failure::new(
+                FileErrorKind::Ragged,
+                format!(
+                    "{} of {} do not have the header's {columns} columns but {least} to {most}",
+                    self.ragged.rows,
+                    counted(self.rows, "row"),
+                ),
+            ));
+        }
+        if self.ragged.rows > 0 {
+            let rows = counted(self.ragged.rows, "row");
+            self.notes.push(format!("{rows} of another width than the header: padded or cut"));
+        }
+        if self.garbled > 0 {
+            self.notes.push(format!("{} not in UTF-8", counted(self.garbled, "cell")));
+        }
+        let mut rows = self.rows;
+        if !self.whole {
+            let (all, note) = input.extrapolate(self.rows, self.row_bytes);
+            rows = all;
+            self.notes.push(note);
+        }
+        Ok(FileSummary {
+            columns: self.columns.into_iter().map(|column| column.finish(self.whole)).collect(),
+            rows,
+            rows_exact: self.whole,
+            sample: self.sampler.finish(),
+            approximate: !self.whole,
+            notes: self.notes,
+        })
+    }
+}
+
+/// Whether rows of `columns` cells begin here, as far as the next few tell.
+fn fits(dialect: &Dialect, columns: usize, text: &[u8]) -> bool {
+    let mut reader = dialect.reader(text);
+    let mut record = ByteRecord::new();
+    for i in 0..4 {
+        let complete = reader.read_byte_record(&mut record).unwrap_or(false)
+            && reader.position().byte() < text.len() as u64;
+        if !complete {
+            return i > 0;
+        }
+        if record.len() != columns {
+            return false;
+        }
+    }
+    true
+}

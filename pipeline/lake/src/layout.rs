@@ -1,0 +1,385 @@
+//! Which objects make which tables: a pure function of the set of paths.
+//!
+//! An object's own path decides first: a file below `key=value` components or named
+//! `part-00000…` belongs to the table of its directory ([`GroupKind::Directory`]). Of the others, all
+//! files of one directory together may be one table if they are named alike
+//! ([`GroupKind::Family`]; whether they are shows when their columns are read), else each is its own
+//! ([`GroupKind::File`]). Names follow: a file's is its path without extension, a directory's its
+//! path, and where two would share a name the files keep their extensions.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use serde::{Deserialize, Serialize};
+
+use crate::contexts::Contexts;
+use crate::error::{FileError, FileErrorKind};
+use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
+use crate::place;
+
+mod names;
+
+use names::{Addressees, Names};
+
+/// A lake's objects, arranged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Layout {
+    /// Groups by path: every data file is in exactly one.
+    pub groups: Vec<Group>,
+    /// Objects that are neither data nor a context.
+    pub ignored: usize,
+    /// Sidecars (by path) and registered contexts (by table) that name no table.
+    pub orphans: Vec<String>,
+    /// Data files whose names no table can have, with the reason.
+    pub refused: Vec<FileError>,
+}
+
+/// Identity of a group: a stable hash of its kind and path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct GroupKey(pub u128);
+
+/// What a group's files make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GroupKind {
+    /// One file, one table.
+    File,
+    /// All data files of one directory, at least two, of one format and named alike but for
+    /// numbers, dates and ids: one table if all have the same columns, else a table each.
+    Family,
+    /// One table whatever the schemas (their union): Hive partitions or a distributed write's parts.
+    Directory,
+}
+
+/// Files that are read together because they are, or may be, one table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Group {
+    /// Identity across runs.
+    pub key: GroupKey,
+    /// The file's path, or the directory's (`""` for the lake's root).
+    pub path: String,
+    /// What the files make.
+    pub kind: GroupKind,
+    /// The table's name if the files are one table.
+    pub name: TableName,
+    /// The files, by path; at least one.
+    pub files: Vec<DataFile>,
+    /// Contexts for the group's table or tables, by table; registered ones before sidecars.
+    pub contexts: Vec<ContextSource>,
+}
+
+/// An object that holds rows.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct DataFile {
+    /// The object.
+    pub object: ObjectRecord,
+    /// How to read it.
+    pub format: Format,
+    /// Partition keys along its path; `None` is null.
+    pub partition: Vec<(String, Option<String>)>,
+    /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
+    /// drawn by it, so it changes with nothing else.
+    pub sample_path: String,
+    /// The table's name if the file is a table of its own (the path, in a
+    /// [`GroupKind::Directory`], where it never is).
+    pub table_name: TableName,
+}
+
+impl DataFile {
+    /// What a file's summary depends on besides the reading options: the version and the
+    /// `sample_path` (which follows from the path).
+    pub fn content_fingerprint(&self) -> Fingerprint {
+        self.object.fingerprint()
+    }
+}
+
+/// Text about a table, and where it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ContextSource {
+    /// The table that it is about.
+    pub table: TableName,
+    /// Where the text is.
+    pub source: ContextText,
+}
+
+/// Where a context's text is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContextText {
+    /// Registered by a person (a contexts file, `limn context add`).
+    Registered {
+        /// The text.
+        text: String,
+    },
+    /// In an object beside the data; see [`crate::contexts::read_sidecar`].
+    Sidecar {
+        /// The object.
+        object: ObjectRecord,
+    },
+}
+
+impl ContextSource {
+    /// Identity of the text (or its object's version) and the table it is for.
+    pub fn fingerprint(&self) -> Fingerprint {
+        let mut hasher = Hasher::new("context");
+        hasher.text(self.table.as_str());
+        match &self.source {
+            ContextText::Registered { text } => hasher.text(text),
+            ContextText::Sidecar { object } => {
+                hasher.optional(None);
+                object.feed(&mut hasher);
+            }
+        }
+        hasher.finish()
+    }
+}
+
+impl GroupKey {
+    fn new(kind: GroupKind, path: &str) -> Self {
+        let mut hasher = Hasher::new(match kind {
+            GroupKind::File => "file",
+            GroupKind::Family => "family",
+            GroupKind::Directory => "directory",
+        });
+        hasher.text(path);
+        GroupKey(hasher.finish().0)
+    }
+}
+
+impl Group {
+    /// One fingerprint per member: files first, then contexts, in their order. A file's covers its
+    /// path, its version and its role (what the table, or the file alone, would be called);
+    /// a context's its table and its text or version. Two groups of one key are equal exactly if
+    /// these are.
+    pub fn fingerprints(&self) -> Vec<Fingerprint> {
+        let files = self.files.iter().map(|file| {
+            let mut hasher = Hasher::new("member");
+            hasher.bytes(&self.key.0.to_le_bytes());
+            hasher.text(self.name.as_str());
+            hasher.text(file.table_name.as_str());
+            file.object.feed(&mut hasher);
+            hasher.finish()
+        });
+        files
+            .chain(self.contexts.iter().map(ContextSource::fingerprint))
+            .collect()
+    }
+
+    /// A family whose files turned out unlike, as a [`GroupKind::File`] group per file: what
+    /// [`crate::assemble::assemble`] would make tables of. Contexts go to the file they name; one
+    /// that names the directory names no table any more and is dropped. Other groups stay whole.
+    #[must_use]
+    pub fn split(self) -> Vec<Group> {
+        if self.kind != GroupKind::Family {
+            return vec![self];
+        }
+        let mut contexts: HashMap<TableName, Vec<ContextSource>> = HashMap::new();
+        for context in self.contexts {
+            contexts
+                .entry(context.table.clone())
+                .or_default()
+                .push(context);
+        }
+        let alone = |file: DataFile| {
+            let contexts = contexts.remove(&file.table_name).unwrap_or_default();
+            Group {
+                contexts,
+                ..Group::of_file(file)
+            }
+        };
+        self.files.into_iter().map(alone).collect()
+    }
+
+    fn of_file(file: DataFile) -> Group {
+        Group {
+            key: GroupKey::new(GroupKind::File, &file.object.path),
+            path: file.object.path.clone(),
+            kind: GroupKind::File,
+            name: file.table_name.clone(),
+            files: vec![file],
+            contexts: Vec::new(),
+        }
+    }
+
+    fn of_directory(
+        kind: GroupKind,
+        directory: &str,
+        name: TableName,
+        files: Vec<DataFile>,
+    ) -> Group {
+        let key = GroupKey::new(kind, directory);
+        Group {
+            key,
+            path: directory.to_owned(),
+            kind,
+            name,
+            files,
+            contexts: Vec::new(),
+        }
+    }
+}
+
+/// Arranges a lake's objects into groups. `registered` are the contexts registered by hand,
+/// `root_name` is what a table of the lake's root is called (the last segment of the lake's URL).
+///
+/// A pure function of the set of objects: their order does not matter, and an object changes only
+/// the groups of its own table, its own directory, and those that would share its name.
+pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str) -> Layout {
+    let mut sorted = Sorted::of(objects);
+    let names = Names::of(&sorted, root_name);
+    let mut groups = Vec::new();
+    for (directory, files) in std::mem::take(&mut sorted.directories) {
+        let name = names.directory(&directory);
+        let files = files.into_iter().map(|(object, format)| {
+            let name = TableName::of_path(&object.path);
+            data_file(object, format, name)
+        });
+        groups.push(Group::of_directory(
+            GroupKind::Directory,
+            &directory,
+            name,
+            files.collect(),
+        ));
+    }
+    for (directory, files) in std::mem::take(&mut sorted.loose) {
+        let files = files.into_iter().map(|(object, format)| {
+            let name = names.file(&object.path);
+            data_file(object, format, name)
+        });
+        if sorted.families.contains(&directory) {
+            let name = names.directory(&directory);
+            groups.push(Group::of_directory(
+                GroupKind::Family,
+                &directory,
+                name,
+                files.collect(),
+            ));
+        } else {
+            groups.extend(files.map(Group::of_file));
+        }
+    }
+    groups.sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
+    let mut layout = Layout {
+        groups,
+        ignored: sorted.ignored,
+        orphans: Vec::new(),
+        refused: sorted.refused,
+    };
+    Addressees::of(&layout.groups).deliver(registered, sorted.sidecars, &mut layout);
+    layout
+}
+
+fn data_file(object: ObjectRecord, format: Format, table_name: TableName) -> DataFile {
+    DataFile {
+        partition: place::partition(&object.path),
+        sample_path: place::sample_path(&object.path).to_owned(),
+        object,
+        format,
+        table_name,
+    }
+}
+
+type Objects = Vec<(ObjectRecord, Format)>;
+
+/// Objects by what their paths say.
+#[derive(Default)]
+struct Sorted {
+    directories: BTreeMap<String, Objects>,
+    // Other data files, by their own directory.
+    loose: BTreeMap<String, Objects>,
+    // Those of `loose` whose files may be one table.
+    families: BTreeSet<String>,
+    sidecars: Vec<ObjectRecord>,
+    ignored: usize,
+    refused: Vec<FileError>,
+}
+
+impl Sorted {
+    fn of(mut objects: Vec<ObjectRecord>) -> Sorted {
+        objects.sort_unstable();
+        objects.dedup_by(|a, b| a.path == b.path);
+        let mut sorted = Sorted::default();
+        for object in objects {
+            sorted.take(object);
+        }
+        let families = sorted.loose.iter().filter(|(directory, files)| {
+            !sorted.directories.contains_key(*directory) && are_alike(files)
+        });
+        sorted.families = families.map(|(directory, _)| directory.clone()).collect();
+        sorted
+    }
+
+    fn take(&mut self, object: ObjectRecord) {
+        let format = Format::of_path(&object.path);
+        if place::is_hidden(&object.path) {
+            self.ignored += 1;
+        } else if let Some(format) = format {
+            if object.path.chars().any(char::is_control) {
+                let cause = "its name has control characters, so no table can be called after it";
+                let error = FileError::new(
+                    object.path.escape_debug().to_string(),
+                    FileErrorKind::Unsupported,
+                    cause,
+                );
+                self.refused.push(error.with_remedy("rename it"));
+            } else if let Some(directory) = place::table_directory(&object.path) {
+                self.directories
+                    .entry(directory.to_owned())
+                    .or_default()
+                    .push((object, format));
+            } else {
+                let (directory, _) = place::split_path(&object.path);
+                self.loose
+                    .entry(directory.to_owned())
+                    .or_default()
+                    .push((object, format));
+            }
+        } else if sidecar_stem(&object.path).is_some() {
+            self.sidecars.push(object);
+        } else {
+            self.ignored += 1;
+        }
+    }
+}
+
+fn are_alike(files: &[(ObjectRecord, Format)]) -> bool {
+    let Some(((first, format), others)) = files.split_first() else {
+        return false;
+    };
+    let stem = |object: &ObjectRecord| {
+        let (_, name) = place::split_path(&object.path);
+        place::without_extension(name).to_owned()
+    };
+    let pattern = place::mask(&stem(first));
+    // `x1.csv` beside `x1.tsv` is the same thing twice, not two parts of one.
+    let mut stems = BTreeSet::from([stem(first)]);
+    !others.is_empty()
+        && others.iter().all(|(object, f)| {
+            let stem = stem(object);
+            f == format && place::mask(&stem) == pattern && stems.insert(stem)
+        })
+}
+
+/// What a sidecar is a sidecar of: its path without `.md` or `.txt`. Texts that come with any
+/// folder (a readme, a licence) are none.
+fn sidecar_stem(path: &str) -> Option<&str> {
+    const COMMON: [&str; 6] = [
+        "readme",
+        "license",
+        "licence",
+        "changelog",
+        "notice",
+        "contributing",
+    ];
+    let stem = place::without_extension(path);
+    let extension = path.get(stem.len() + 1..)?;
+    let (_, name) = place::split_path(stem);
+    let is_text = extension.eq_ignore_ascii_case("md") || extension.eq_ignore_ascii_case("txt");
+    (is_text
+        && !COMMON
+            .iter()
+            .any(|common| name.eq_ignore_ascii_case(common)))
+    .then_some(stem)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,171 @@
+//! Who is called what: names that no two tables share, and which table a context's name means.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted};
+use crate::contexts::Contexts;
+use crate::object::{ObjectRecord, TableName};
+use crate::place;
+
+/// Names that no two tables of a lake share.
+pub(super) struct Names {
+    // How many loose files have this path without extension.
+    stems: HashMap<String, usize>,
+    loose: BTreeSet<String>,
+    directories: BTreeSet<String>,
+    root: String,
+}
+
+impl Names {
+    pub(super) fn of(sorted: &Sorted, root_name: &str) -> Names {
+        let mut stems: HashMap<String, usize> = HashMap::new();
+        let mut loose = BTreeSet::new();
+        for (object, _) in sorted.loose.values().flatten() {
+            *stems
+                .entry(place::without_extension(&object.path).to_owned())
+                .or_default() += 1;
+            loose.insert(object.path.clone());
+        }
+        let directories = sorted.directories.keys().chain(&sorted.families);
+        let directories: BTreeSet<String> = directories
+            .filter(|directory| !directory.is_empty())
+            .cloned()
+            .collect();
+        let root: String = root_name
+            .trim_matches('/')
+            .chars()
+            .filter(|c| !c.is_control())
+            .collect();
+        let root = if root.is_empty() {
+            "lake".to_owned()
+        } else {
+            root
+        };
+        let taken =
+            stems.contains_key(&root) || loose.contains(&root) || directories.contains(&root);
+        // No path has a component ".", so no other table is called that.
+        let root = if taken { format!("./{root}") } else { root };
+        Names {
+            stems,
+            loose,
+            directories,
+            root,
+        }
+    }
+
+    /// The stem, unless another file has the same, or a directory or an object is called that.
+    pub(super) fn file(&self, path: &str) -> TableName {
+        let stem = place::without_extension(path);
+        let shared = self.stems.get(stem).is_some_and(|files| *files > 1)
+            || self.directories.contains(stem)
+            || self.loose.contains(stem);
+        TableName::of_path(if shared { path } else { stem })
+    }
+
+    /// The directory; object stores can hold a file of the same path beside it, then with a slash.
+    pub(super) fn directory(&self, directory: &str) -> TableName {
+        if directory.is_empty() {
+            TableName::of_path(&self.root)
+        } else if self.loose.contains(directory) {
+            TableName::of_path(&format!("{directory}/"))
+        } else {
+            TableName::of_path(directory)
+        }
+    }
+}
+
+/// Which table (group, name) a context means by a name.
+#[derive(Default)]
+pub(super) struct Addressees {
+    by_name: HashMap<String, (usize, TableName)>,
+    by_path: HashMap<String, (usize, TableName)>,
+    by_stem: HashMap<String, Vec<(usize, TableName)>>,
+}
+
+impl Addressees {
+    pub(super) fn of(groups: &[Group]) -> Addressees {
+        let mut addressees = Addressees::default();
+        for (g, group) in groups.iter().enumerate() {
+            let table = (g, group.name.clone());
+            addressees
+                .by_name
+                .insert(group.name.to_string(), table.clone());
+            if group.kind != GroupKind::File && !group.path.is_empty() {
+                addressees
+                    .by_stem
+                    .entry(group.path.clone())
+                    .or_default()
+                    .push(table);
+            }
+            if group.kind == GroupKind::Directory {
+                continue;
+            }
+            for file in &group.files {
+                let table = (g, file.table_name.clone());
+                let path = &file.object.path;
+                addressees
+                    .by_name
+                    .insert(file.table_name.to_string(), table.clone());
+                addressees.by_path.insert(path.clone(), table.clone());
+                let stem = place::without_extension(path).to_owned();
+                addressees.by_stem.entry(stem).or_default().push(table);
+            }
+        }
+        addressees
+    }
+
+    /// A registered context means the table of exactly that name; else the file of that path; else
+    /// whatever the name without extension fits, as it did before a second file came along.
+    fn registered(&self, name: &str) -> Vec<(usize, TableName)> {
+        match self.by_name.get(name).or_else(|| self.by_path.get(name)) {
+            Some(table) => vec![table.clone()],
+            None => self.by_stem.get(name).cloned().unwrap_or_default(),
+        }
+    }
+
+    /// A sidecar `NAME.md` means everything called NAME: files (with or without extension) and a
+    /// directory.
+    fn beside(&self, stem: &str) -> Vec<(usize, TableName)> {
+        let mut tables = self.by_stem.get(stem).cloned().unwrap_or_default();
+        tables.extend(self.by_path.get(stem).cloned());
+        tables
+    }
+
+    pub(super) fn deliver(
+        &self,
+        registered: &Contexts,
+        sidecars: Vec<ObjectRecord>,
+        layout: &mut Layout,
+    ) {
+        let mut send = |tables: Vec<(usize, TableName)>, source: ContextText, label: &str| {
+            if tables.is_empty() {
+                layout.orphans.push(label.to_owned());
+            }
+            for (g, table) in tables {
+                layout.groups[g].contexts.push(ContextSource {
+                    table,
+                    source: source.clone(),
+                });
+            }
+        };
+        for (name, texts) in registered {
+            for text in texts {
+                send(
+                    self.registered(name.as_str()),
+                    ContextText::Registered { text: text.clone() },
+                    name.as_str(),
+                );
+            }
+        }
+        for object in sidecars {
+            let path = object.path.clone();
+            let tables = self.beside(place::without_extension(&path));
+            send(tables, ContextText::Sidecar { object }, &path);
+        }
+        layout.orphans.dedup();
+        for group in &mut layout.groups {
+            // Stable: within a table, registered contexts stay in their given order.
+            group.contexts.sort_by(|a, b| a.table.cmp(&b.table));
+        }
+    }
+}

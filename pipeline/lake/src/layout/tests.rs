@@ -1,0 +1,451 @@
+//! The rules of naming and grouping by example, then the invariants over random sets of paths.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+use proptest::sample::{select, subsequence};
+
+use super::*;
+
+fn object(path: &str) -> ObjectRecord {
+    ObjectRecord {
+        path: path.into(),
+        etag: None,
+        version: None,
+        size: 1,
+        modified_ms: 0,
+    }
+}
+
+fn arrange(paths: &[&str]) -> Layout {
+    layout(
+        paths.iter().map(|path| object(path)).collect(),
+        &Contexts::new(),
+        "lake",
+    )
+}
+
+fn contexts(pairs: &[(&str, &str)]) -> Contexts {
+    let mut contexts = Contexts::new();
+    for (table, text) in pairs {
+        contexts
+            .entry(TableName::parse(table).unwrap())
+            .or_default()
+            .push((*text).to_owned());
+    }
+    contexts
+}
+
+/// `kind name: file names`, by path.
+fn shown(layout: &Layout) -> Vec<String> {
+    let line = |group: &Group| {
+        let names: Vec<&str> = group
+            .files
+            .iter()
+            .map(|file| file.table_name.as_str())
+            .collect();
+        format!("{:?} {}: {}", group.kind, group.name, names.join(" "))
+    };
+    layout.groups.iter().map(line).collect()
+}
+
+#[test]
+fn a_file_is_a_table_named_by_its_path() {
+    let layout = arrange(&[
+        "sales/2024/orders.csv",
+        "sales/2024/people.PARQUET",
+        "x.jsonl",
+        "x.bin",
+        "_SUCCESS",
+    ]);
+    let expected = [
+        "File sales/2024/orders: sales/2024/orders",
+        "File sales/2024/people: sales/2024/people",
+        "File x: x",
+    ];
+    assert_eq!(shown(&layout), expected);
+    assert_eq!(layout.ignored, 2);
+}
+
+#[test]
+fn files_that_would_share_a_name_keep_their_extensions() {
+    let layout = arrange(&[
+        "a.csv",
+        "a.parquet",
+        "b.csv",
+        "c.csv",
+        "c.csv.csv",
+        "d.csv",
+        "d/part-00000.csv",
+    ]);
+    let expected = [
+        "File a.csv: a.csv",
+        "File a.parquet: a.parquet",
+        "File b: b",
+        "File c: c",
+        // "c.csv" is an object's path: not a name for another.
+        "File c.csv.csv: c.csv.csv",
+        "Directory d: d/part-00000.csv",
+        "File d.csv: d.csv",
+    ];
+    assert_eq!(shown(&layout), expected);
+}
+
+#[test]
+fn a_directory_of_like_named_files_is_a_family_and_of_unlike_ones_is_not() {
+    let layout = arrange(&[
+        "logs/2024-01-01.csv",
+        "logs/2024-01-02.csv",
+        "logs/deep/other.csv",
+    ]);
+    assert_eq!(
+        shown(&layout),
+        [
+            "Family logs: logs/2024-01-01 logs/2024-01-02",
+            "File logs/deep/other: logs/deep/other"
+        ]
+    );
+    for unlike in [
+        &["d/x1.csv", "d/x2.csv", "d/notes.csv"][..],
+        &["d/x1.csv", "d/x2.parquet"],
+        &["d/x1.csv", "d/y2.csv"],
+        &["d/x1.csv"],
+        &["d/x1.csv", "d/x1.tsv"],
+        &["d/x.csv", "d/x.tsv"],
+    ] {
+        assert!(
+            arrange(unlike)
+                .groups
+                .iter()
+                .all(|group| group.kind == GroupKind::File),
+            "{unlike:?}"
+        );
+    }
+}
+
+#[test]
+fn partitions_and_parts_are_one_table_of_their_directory() {
+    let layout = arrange(&[
+        "t/y=1/m=2/a.csv",
+        "t/y=2/b.parquet",
+        "t/part-00000.csv",
+        "t/x1.csv",
+        "t/x2.csv",
+        "y=1/a.csv",
+    ]);
+    let groups = shown(&layout);
+    assert_eq!(
+        groups,
+        [
+            "Directory lake: y=1/a.csv",
+            "Directory t: t/part-00000.csv t/y=1/m=2/a.csv t/y=2/b.parquet",
+            // Beside a directory table, like names make no second table of the directory.
+            "File t/x1: t/x1",
+            "File t/x2: t/x2",
+        ]
+    );
+    let partition = &layout.groups[1].files[1].partition;
+    assert_eq!(
+        *partition,
+        [
+            ("y".to_owned(), Some("1".to_owned())),
+            ("m".to_owned(), Some("2".to_owned()))
+        ]
+    );
+}
+
+#[test]
+fn spark_writes_directories_called_like_files() {
+    let layout = arrange(&["out.csv", "out.csv/part-00000.csv", "out.csv/_SUCCESS"]);
+    assert_eq!(
+        shown(&layout),
+        [
+            "File out: out",
+            "Directory out.csv/: out.csv/part-00000.csv"
+        ]
+    );
+}
+
+#[test]
+fn the_root_is_named_after_the_lake_unless_that_is_taken() {
+    assert_eq!(shown(&arrange(&["1.csv", "2.csv"])), ["Family lake: 1 2"]);
+    assert_eq!(
+        shown(&arrange(&["part-00000.csv", "lake.csv"])),
+        ["Directory ./lake: part-00000.csv", "File lake: lake"]
+    );
+    let unnamed = layout(vec![object("part-00000.csv")], &Contexts::new(), "");
+    assert_eq!(unnamed.groups[0].name.as_str(), "lake");
+}
+
+#[test]
+fn names_with_control_characters_are_refused_with_a_reason() {
+    let layout = arrange(&["a\nb.csv", "c.csv"]);
+    assert_eq!(shown(&layout), ["File c: c"]);
+    assert_eq!(layout.refused.len(), 1);
+    let message = layout.refused[0].to_string();
+    assert!(
+        message.contains("a\\nb.csv") && message.contains("rename") && message.lines().count() == 1,
+        "{message}"
+    );
+}
+
+#[test]
+fn contexts_reach_the_tables_they_name() {
+    let objects = [
+        "a.csv",
+        "a.parquet",
+        "a.md",
+        "b/1.csv",
+        "b/2.csv",
+        "b.txt",
+        "b/1.md",
+        "c/k=1/x.csv",
+        "c.md",
+        "c/k=1/x.md",
+        "nothing.md",
+        "README.md",
+        "d.csv",
+        "d.csv.md",
+    ];
+    let registered = contexts(&[
+        ("a", "both"),
+        ("b", "family"),
+        ("b/2", "second"),
+        ("c", "one"),
+        ("c", "two"),
+        ("d.csv", "by path"),
+        ("e", "lost"),
+        ("e", "lost too"),
+    ]);
+    let layout = layout(
+        objects.iter().map(|path| object(path)).collect(),
+        &registered,
+        "lake",
+    );
+    let mut found: Vec<String> = Vec::new();
+    for group in &layout.groups {
+        for context in &group.contexts {
+            let text = match &context.source {
+                ContextText::Registered { text } => text.clone(),
+                ContextText::Sidecar { object } => object.path.clone(),
+            };
+            found.push(format!("{} ← {text}", context.table));
+        }
+    }
+    let expected = [
+        "a.csv ← both",
+        "a.csv ← a.md",
+        "a.parquet ← both",
+        "a.parquet ← a.md",
+        "b ← family",
+        "b ← b.txt",
+        "b/1 ← b/1.md",
+        "b/2 ← second",
+        "c ← one",
+        "c ← two",
+        "c ← c.md",
+        "d ← by path",
+        "d ← d.csv.md",
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(layout.orphans, ["e", "c/k=1/x.md", "nothing.md"]);
+    assert_eq!(layout.ignored, 1);
+}
+
+#[test]
+fn a_split_family_is_what_its_files_would_be_alone() {
+    let registered = contexts(&[("f", "all"), ("f/2", "second")]);
+    let found = layout(
+        vec![object("f/1.csv"), object("f/2.csv")],
+        &registered,
+        "lake",
+    );
+    let [family] = &found.groups[..] else {
+        panic!("{found:?}")
+    };
+    let parts = family.clone().split();
+    let names: Vec<&str> = parts.iter().map(|group| group.name.as_str()).collect();
+    assert_eq!(names, ["f/1", "f/2"]);
+    assert!(
+        parts
+            .iter()
+            .all(|group| group.kind == GroupKind::File && group.files.len() == 1)
+    );
+    let texts: Vec<usize> = parts.iter().map(|group| group.contexts.len()).collect();
+    assert_eq!(texts, [0, 1]);
+    // A file alone in its directory is the same group: the key does not tell how it came about.
+    let alone = layout(vec![object("f/1.csv")], &Contexts::new(), "lake");
+    assert_eq!(alone.groups[0], parts[0]);
+}
+
+#[test]
+fn fingerprints_tell_a_file_that_must_keep_its_extension() {
+    let before = arrange(&["a.csv"]);
+    let after = arrange(&["a.csv", "a.parquet"]);
+    assert_eq!(before.groups[0].key, after.groups[0].key);
+    assert_ne!(
+        before.groups[0].fingerprints(),
+        after.groups[0].fingerprints()
+    );
+    assert_eq!(
+        before.groups[0].files[0].content_fingerprint(),
+        after.groups[0].files[0].content_fingerprint()
+    );
+}
+
+/// Paths of few components, so that names clash often.
+fn some_path() -> impl Strategy<Value = String> {
+    let directory = select(vec![
+        "a", "b", "a.csv", "sales", "k=1", "k=2", "j=x%20y", "_tmp", "_k=1", "lake",
+    ]);
+    let stem = select(vec![
+        "a",
+        "b",
+        "a.csv",
+        "lake",
+        "sales",
+        "x1",
+        "x2",
+        "x10",
+        "part-00000",
+        "part-00001",
+        "readme",
+    ]);
+    let extension = select(vec![
+        ".csv", ".tsv", ".parquet", ".jsonl", ".md", ".txt", ".csv.md", ".bin", "",
+    ]);
+    (prop::collection::vec(directory, 0..3), stem, extension).prop_map(
+        |(directories, stem, extension)| {
+            let mut path = String::new();
+            for directory in directories {
+                path.push_str(directory);
+                path.push('/');
+            }
+            path + stem + extension
+        },
+    )
+}
+
+fn some_objects() -> impl Strategy<Value = Vec<ObjectRecord>> {
+    prop::collection::btree_set(some_path(), 0..30)
+        .prop_map(|paths| paths.iter().map(|path| object(path)).collect())
+}
+
+fn some_contexts() -> impl Strategy<Value = Contexts> {
+    prop::collection::vec((some_path(), "[xy]"), 0..4).prop_map(|pairs| {
+        let pairs: Vec<(&str, &str)> = pairs
+            .iter()
+            .map(|(table, text)| (table.as_str(), text.as_str()))
+            .collect();
+        contexts(&pairs)
+    })
+}
+
+fn some_root() -> impl Strategy<Value = &'static str> {
+    select(vec!["lake", "a", "a.csv", "sales", "", "a/"])
+}
+
+fn by_key(layout: &Layout) -> BTreeMap<GroupKey, &Group> {
+    layout
+        .groups
+        .iter()
+        .map(|group| (group.key, group))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn the_order_of_objects_does_not_matter(
+        (objects, shuffled) in some_objects().prop_flat_map(|o| (Just(o.clone()), Just(o).prop_shuffle())),
+        registered in some_contexts(), root in some_root(),
+    ) {
+        prop_assert_eq!(layout(objects, &registered, root), layout(shuffled, &registered, root));
+    }
+
+    #[test]
+    fn no_two_tables_share_a_name(objects in some_objects(), root in some_root()) {
+        let layout = layout(objects, &Contexts::new(), root);
+        let mut names = BTreeSet::new();
+        let mut keys = BTreeSet::new();
+        for group in &layout.groups {
+            prop_assert!(keys.insert(group.key));
+            prop_assert!(names.insert(group.name.clone()), "{} in {:?}", group.name, shown(&layout));
+            if group.kind == GroupKind::Family {
+                for file in &group.files {
+                    prop_assert!(names.insert(file.table_name.clone()), "{} in {:?}", file.table_name, shown(&layout));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_object_is_in_one_place(objects in some_objects()) {
+        let layout = layout(objects.clone(), &Contexts::new(), "lake");
+        let mut placed: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut sidecars = BTreeSet::new();
+        for group in &layout.groups {
+            prop_assert!(!group.files.is_empty());
+            prop_assert!(group.kind != GroupKind::File || group.files.len() == 1);
+            prop_assert!(group.kind != GroupKind::Family || group.files.len() > 1);
+            prop_assert!(group.files.is_sorted_by_key(|file| &file.object.path));
+            for file in &group.files {
+                *placed.entry(&file.object.path).or_default() += 1;
+            }
+            for context in &group.contexts {
+                if let ContextText::Sidecar { object } = &context.source {
+                    sidecars.insert(object.path.as_str());
+                }
+            }
+        }
+        prop_assert!(placed.values().all(|times| *times == 1));
+        prop_assert_eq!(placed.len() + sidecars.len() + layout.orphans.len() + layout.ignored, objects.len());
+    }
+
+    #[test]
+    fn an_unrelated_object_changes_no_other_group(
+        objects in some_objects(), registered in some_contexts(), root in some_root(), path in some_path(),
+    ) {
+        let before = layout(objects.clone(), &registered, root);
+        let mut more = objects;
+        more.push(object(&format!("elsewhere/{path}")));
+        let after = layout(more, &registered, root);
+        let after = by_key(&after);
+        for group in &before.groups {
+            prop_assert_eq!(after.get(&group.key).copied(), Some(group));
+        }
+    }
+
+    #[test]
+    fn fingerprints_are_equal_exactly_if_groups_are(
+        (all, some) in some_objects().prop_flat_map(|o| (Just(o.clone()), subsequence(o.clone(), 0..=o.len()))),
+        registered in some_contexts(),
+    ) {
+        let before = layout(all, &registered, "lake");
+        let after = layout(some, &registered, "lake");
+        let after = by_key(&after);
+        for group in &before.groups {
+            if let Some(other) = after.get(&group.key) {
+                prop_assert_eq!(group == *other, group.fingerprints() == other.fingerprints());
+            }
+        }
+    }
+
+    #[test]
+    fn how_rows_are_drawn_depends_on_a_files_own_path_only(objects in some_objects()) {
+        let together = layout(objects, &Contexts::new(), "lake");
+        for file in together.groups.iter().flat_map(|group| &group.files) {
+            let alone = layout(vec![file.object.clone()], &Contexts::new(), "lake");
+            prop_assert_eq!(&alone.groups[0].files[0].sample_path, &file.sample_path);
+            prop_assert_eq!(&alone.groups[0].files[0].partition, &file.partition);
+        }
+        // Within a table, no two files draw by the same path.
+        for group in together.groups.iter().filter(|group| group.kind != GroupKind::File) {
+            let paths: BTreeSet<&str> = group.files.iter().map(|file| file.sample_path.as_str()).collect();
+            prop_assert_eq!(paths.len(), group.files.len());
+        }
+    }
+}

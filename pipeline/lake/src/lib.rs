@@ -1,0 +1,77 @@
+//! What a lake holds: which objects make which tables, and what each file and table looks like.
+//!
+//! A *lake* is a root URL with objects below it ([`limn_store::Store`]). This crate turns its
+//! listing into tables in three steps, each a pure function of what it is given or of one file:
+//!
+//! 1. [`layout`] sorts the listed objects into [`Group`]s: files that are, or may be, one table.
+//!    Only paths are looked at.
+//! 2. [`summarise_file`] reads one file, within a budget, into a [`FileSummary`]: its columns with
+//!    types and profiles, its row count, and a row sample that merges.
+//! 3. [`assemble`] merges a group's summaries into [`AssembledTable`]s.
+//!
+//! The unit of incremental work is the file: while its fingerprint
+//! ([`ObjectRecord::fingerprint`]) stays, its summary holds, whatever its neighbours do.
+//!
+//! ```
+//! use limn_lake::{ObjectRecord, contexts::Contexts, layout::layout};
+//! let object = |path: &str| ObjectRecord {
+//!     path: path.into(), etag: None, version: None, size: 1, modified_ms: 0,
+//! };
+//! let found = layout(
+//!     vec![object("hr/people.csv"), object("hr/people.md"), object("sales/year=2024/1.parquet")],
+//!     &Contexts::new(),
+//!     "lake",
+//! );
+//! let names: Vec<_> = found.groups.iter().map(|group| group.name.as_str()).collect();
+//! assert_eq!(names, ["hr/people", "sales"]);
+//! assert_eq!(found.groups[0].contexts.len(), 1);
+//! ```
+//!
+//! # Guarantees
+//! - The same set of objects gives the same groups, names and tables in any order, on any machine,
+//!   with any number of workers; fingerprints, samples and sketches hash the same in every build.
+//! - No two tables of a lake share a name.
+//! - A table's row sample is uniform over all its rows and does not depend on how they are cut into
+//!   reads; a renamed or copied table draws the same rows. Counts of values are exact while a column
+//!   has fewer than 128 distinct values and every row was looked at.
+//! - A file that cannot be read is a [`FileError`] that names the object, the cause and the remedy;
+//!   it costs itself only. Reading never panics and never holds more than a few scan budgets.
+//!
+//! # Non-guarantees
+//! - Files above the scan budget are sampled: their row counts and profiles are marked as estimates,
+//!   and rows are drawn from the parts that were read.
+//! - Which files of one directory are one table is a judgement from names and columns; Delta and
+//!   Iceberg logs are not read.
+//! - Types are inferred to describe a table, not to parse it.
+//!
+//! # Recovery
+//! Nothing here keeps state: run again. [`FileError::is_retryable`] says whether reading the same
+//! version of an object again can help.
+
+pub mod assemble;
+pub mod contexts;
+mod data_type;
+mod error;
+pub mod formats;
+pub mod layout;
+mod merge;
+mod object;
+mod place;
+pub mod profile;
+pub mod sample;
+mod summary;
+mod values;
+
+pub use assemble::{AssembledTable, assemble};
+pub use contexts::Contexts;
+pub use data_type::DataType;
+pub use error::{FileError, FileErrorKind, LakeError};
+pub use formats::{ReadOptions, summarise_file};
+pub use layout::{
+    ContextSource, ContextText, DataFile, Group, GroupKey, GroupKind, Layout, layout,
+};
+pub use merge::FilePart;
+pub use object::{Fingerprint, Format, ObjectRecord, TableName};
+pub use profile::{ColumnProfile, Frequent};
+pub use sample::{RowSample, SampledRow};
+pub use summary::{ColumnSummary, FileSummary, TableSummary};

@@ -1,0 +1,199 @@
+//! Merging files' summaries into a table's: the union of their columns, their profiles, their rows.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use crate::data_type::DataType;
+use crate::formats::infer;
+use crate::profile::ColumnProfile;
+use crate::sample::{RowSample, SampledRow};
+use crate::summary::{ColumnSummary, FileSummary, TableSummary};
+
+/// One file as a part of a table: its summary and what its place in the table adds.
+#[derive(Clone, Copy, Debug)]
+pub struct FilePart<'a> {
+    /// The object's path, for notes.
+    pub path: &'a str,
+    /// What the file holds.
+    pub summary: &'a FileSummary,
+    /// Partition keys and their values (`None` is null), constant over the file. A key that the
+    /// file itself has as a column is left to the file.
+    pub partition: &'a [(String, Option<String>)],
+}
+
+impl TableSummary {
+    /// Merges the summaries of a table's files, given in path order, into a function of the set of
+    /// files. Columns are matched by name (the n-th of a repeated name with the n-th); a column
+    /// that a file lacks is null in that file's rows.
+    pub fn merge(files: &[FilePart<'_>]) -> TableSummary {
+        let union = Union::of(files);
+        let total_rows: u64 = files.iter().map(|file| file.summary.rows).sum();
+        let columns = union
+            .columns
+            .iter()
+            .map(|column| merge_column(column, files, total_rows))
+            .collect();
+        let samples = files
+            .iter()
+            .zip(&union.places)
+            .map(|(file, places)| RowSample {
+                limit: file.summary.sample.limit,
+                rows: file
+                    .summary
+                    .sample
+                    .rows
+                    .iter()
+                    .map(|row| place_row(row, file, places, union.columns.len()))
+                    .collect(),
+            });
+        let notes = files.iter().flat_map(|file| {
+            file.summary.notes.iter().map(move |note| {
+                if files.len() == 1 {
+                    note.clone()
+                } else {
+                    format!("{}: {note}", file.path)
+                }
+            })
+        });
+        TableSummary {
+            columns,
+            rows: total_rows,
+            rows_exact: files.iter().all(|file| file.summary.rows_exact),
+            sample: RowSample::merge(samples),
+            files: files.len() as u64,
+            approximate: files.iter().any(|file| file.summary.approximate),
+            notes: notes.collect(),
+        }
+    }
+}
+
+/// Where a merged column's values in one file come from.
+#[derive(Clone, Copy)]
+enum Source {
+    Column(usize),
+    Key(usize),
+}
+
+struct UnionColumn<'a> {
+    name: &'a str,
+    // (file, source), by file.
+    sources: Vec<(usize, Source)>,
+}
+
+/// The columns of all files, and for each file the place of each of its sources among them.
+#[derive(Default)]
+struct Union<'a> {
+    columns: Vec<UnionColumn<'a>>,
+    // A column is a name and which of that name it is within its file.
+    index: HashMap<(&'a str, usize), usize>,
+    places: Vec<Vec<(Source, usize)>>,
+}
+
+impl<'a> Union<'a> {
+    fn of(files: &[FilePart<'a>]) -> Self {
+        let mut union = Union {
+            places: vec![Vec::new(); files.len()],
+            ..Union::default()
+        };
+        for (f, file) in files.iter().enumerate() {
+            let mut seen: HashMap<&str, usize> = HashMap::new();
+            for (c, name) in file.summary.column_names().enumerate() {
+                let nth = seen.entry(name).or_insert(0);
+                union.add(f, name, *nth, Source::Column(c));
+                *nth += 1;
+            }
+        }
+        // Keys come after all columns, as engines have it.
+        for (f, file) in files.iter().enumerate() {
+            for (k, (key, _)) in file.partition.iter().enumerate() {
+                if !file.summary.column_names().any(|name| name == key) {
+                    union.add(f, key, 0, Source::Key(k));
+                }
+            }
+        }
+        union
+    }
+
+    fn add(&mut self, file: usize, name: &'a str, nth: usize, source: Source) {
+        let next = self.columns.len();
+        let place = *self.index.entry((name, nth)).or_insert(next);
+        if place == next {
+            self.columns.push(UnionColumn {
+                name,
+                sources: Vec::new(),
+            });
+        }
+        let sources = &mut self.columns[place].sources;
+        // A path may repeat a key (k=1/k=2): the first one holds.
+        if sources.last().is_none_or(|(last, _)| *last != file) {
+            sources.push((file, source));
+            self.places[file].push((source, place));
+        }
+    }
+}
+
+fn merge_column(
+    column: &UnionColumn<'_>,
+    files: &[FilePart<'_>],
+    total_rows: u64,
+) -> ColumnSummary {
+    let mut parts: Vec<(DataType, Cow<'_, ColumnProfile>)> =
+        Vec::with_capacity(column.sources.len() + 1);
+    let mut present_rows = 0;
+    for (f, source) in &column.sources {
+        let file = &files[*f];
+        present_rows += file.summary.rows;
+        parts.push(match *source {
+            Source::Column(c) => {
+                let column = &file.summary.columns[c];
+                (column.data_type.clone(), Cow::Borrowed(&column.profile))
+            }
+            Source::Key(k) => match &file.partition[k].1 {
+                Some(value) => (
+                    infer::classify(value),
+                    Cow::Owned(ColumnProfile::constant(value, file.summary.rows)),
+                ),
+                None => (
+                    DataType::Unknown,
+                    Cow::Owned(ColumnProfile::absent(file.summary.rows)),
+                ),
+            },
+        });
+    }
+    if total_rows > present_rows {
+        parts.push((
+            DataType::Unknown,
+            Cow::Owned(ColumnProfile::absent(total_rows - present_rows)),
+        ));
+    }
+    let parts: Vec<(&DataType, &ColumnProfile)> = parts
+        .iter()
+        .map(|(data_type, profile)| (data_type, profile.as_ref()))
+        .collect();
+    let (data_type, profile) = ColumnProfile::merge(&parts);
+    ColumnSummary {
+        name: column.name.to_owned(),
+        data_type,
+        profile,
+    }
+}
+
+fn place_row(
+    row: &SampledRow,
+    file: &FilePart<'_>,
+    places: &[(Source, usize)],
+    width: usize,
+) -> SampledRow {
+    let mut values = vec![None; width];
+    for (source, place) in places {
+        values[*place] = match *source {
+            Source::Column(c) => row.values.get(c).cloned().flatten(),
+            Source::Key(k) => file.partition[k].1.clone(),
+        };
+    }
+    SampledRow {
+        priority: row.priority,
+        row: row.row,
+        values,
+    }
+}

@@ -1,0 +1,268 @@
+//! What an object's path alone says: hidden or not, partition keys, like-named files.
+//!
+//! Everything here is a function of one path, so that nothing a neighbour does changes how a file
+//! is read.
+
+/// Hive's name for a partition whose key is null.
+const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+
+/// Whether writers mean this object to be skipped: a component that starts with `.` or `_`. Of a
+/// directory, `_key=value` is a partition nevertheless (Spark's rule).
+pub(crate) fn is_hidden(path: &str) -> bool {
+    let (directory, name) = split_path(path);
+    name.starts_with(['.', '_'])
+        || directory
+            .split('/')
+            .any(|part| part.starts_with('.') || (part.starts_with('_') && !part.contains('=')))
+}
+
+/// A path's directory (`""` for the root) and file name.
+pub(crate) fn split_path(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+/// A path without the extension of its last component.
+pub(crate) fn without_extension(path: &str) -> &str {
+    let (_, name) = split_path(path);
+    match name.rfind('.') {
+        Some(dot) if dot > 0 => &path[..path.len() - name.len() + dot],
+        _ => path,
+    }
+}
+
+/// The directory of the table that a file belongs to for its path alone: what is above the first
+/// `key=value` component, or the file's own directory if it is named like a part of a
+/// distributed write (`part-00000…`, `part-r-00000…`).
+pub(crate) fn table_directory(path: &str) -> Option<&str> {
+    let (directory, name) = split_path(path);
+    let mut start = 0;
+    for part in directory.split('/') {
+        if partition_of(part).is_some() {
+            return Some(directory[..start].trim_end_matches('/'));
+        }
+        start += part.len() + 1;
+    }
+    is_part(name).then_some(directory)
+}
+
+fn is_part(name: &str) -> bool {
+    let Some(rest) = name.strip_prefix("part-") else {
+        return false;
+    };
+    let rest = rest
+        .strip_prefix("r-")
+        .or_else(|| rest.strip_prefix("m-"))
+        .unwrap_or(rest);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    digits >= 5 && !rest[digits..].starts_with(|c: char| c.is_alphanumeric())
+}
+
+/// The partition keys and values along a path, in order. A null (Hive's
+/// `__HIVE_DEFAULT_PARTITION__`, or nothing) is `None`.
+pub(crate) fn partition(path: &str) -> Vec<(String, Option<String>)> {
+    let (directory, _) = split_path(path);
+    directory.split('/').filter_map(partition_of).collect()
+}
+
+fn partition_of(component: &str) -> Option<(String, Option<String>)> {
+    let (key, value) = component.split_once('=')?;
+    if key.is_empty() {
+        return None;
+    }
+    let value = (value != HIVE_NULL && !value.is_empty()).then(|| percent_decoded(value));
+    Some((percent_decoded(key), value))
+}
+
+/// Hive writes special characters of keys and values as `%XX`. What is no such escape stays.
+fn percent_decoded(text: &str) -> String {
+    if !text.contains('%') {
+        return text.to_owned();
+    }
+    let bytes = text.as_bytes();
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut i = 0;
+    while i < bytes.len() {
+        let escaped = (bytes[i] == b'%')
+            .then(|| bytes.get(i + 1..i + 3))
+            .flatten()
+            .filter(|hex| hex.iter().all(u8::is_ascii_hexdigit))
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        decoded.push(escaped.unwrap_or(bytes[i]));
+        i += if escaped.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&decoded).into_owned()
+}
+
+/// The file's path relative to its table, as far as the path alone tells: for a file that can be
+/// one of many (in a table directory, or with a number, date or uuid in its name) its path below
+/// the table's directory, else `""`. So a lone `orders.csv` draws the same rows under any name,
+/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not.
+pub(crate) fn sample_path(path: &str) -> &str {
+    let (_, name) = split_path(path);
+    match table_directory(path) {
+        Some("") => path,
+        Some(directory) => &path[directory.len() + 1..],
+        None if mask(without_extension(name)).contains(MASK) => name,
+        None => "",
+    }
+}
+
+/// Stands for what varies between like-named files. Not a character of any usual name.
+const MASK: char = '\u{1}';
+
+/// A file name's pattern: uuids, hexadecimal ids of at least eight digits and runs of digits
+/// (so dates too) are masked.
+pub(crate) fn mask(stem: &str) -> String {
+    let mut pattern = String::with_capacity(stem.len());
+    let mut rest = stem;
+    let mut after_word = false;
+    while let Some(first) = rest.chars().next() {
+        let word = rest
+            .find(|c: char| !c.is_ascii_alphanumeric())
+            .unwrap_or(rest.len());
+        if !after_word
+            && let Some(length) = uuid(rest).or_else(|| is_hex_id(&rest[..word]).then_some(word))
+        {
+            pattern.push(MASK);
+            rest = &rest[length..];
+            after_word = true;
+        } else if first.is_ascii_digit() {
+            pattern.push(MASK);
+            rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            after_word = true;
+        } else {
+            pattern.push(first);
+            rest = &rest[first.len_utf8()..];
+            after_word = first.is_alphanumeric();
+        }
+    }
+    pattern
+}
+
+/// The length of the uuid that `text` starts with.
+fn uuid(text: &str) -> Option<usize> {
+    const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+    let mut parts = text.as_bytes().get(..36)?.split(|b| *b == b'-');
+    let well_formed = GROUPS.iter().all(|length| {
+        parts
+            .next()
+            .is_some_and(|part| part.len() == *length && part.iter().all(u8::is_ascii_hexdigit))
+    });
+    let ends = !text
+        .as_bytes()
+        .get(36)
+        .is_some_and(u8::is_ascii_alphanumeric);
+    (well_formed && parts.next().is_none() && ends).then_some(36)
+}
+
+fn is_hex_id(word: &str) -> bool {
+    word.len() >= 8
+        && word.bytes().all(|b| b.is_ascii_hexdigit())
+        && word.bytes().any(|b| b.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    fn shown(stem: &str) -> String {
+        mask(stem).replace(MASK, "#")
+    }
+
+    #[test]
+    fn numbers_dates_and_ids_are_masked_and_words_are_not() {
+        for (stem, pattern) in [
+            ("orders", "orders"),
+            ("orders-2024-01-31", "orders-#-#-#"),
+            ("Q1_sales", "Q#_sales"),
+            ("0b1f3c52-9a77-4c2e-8a7e-5f1d2c3b4a59", "#"),
+            (
+                "part-00000-0b1f3c52-9a77-4c2e-8a7e-5f1d2c3b4a59.c000.snappy",
+                "part-#-#.c#.snappy",
+            ),
+            ("log_deadbee7", "log_#"),
+            ("decade", "decade"),
+            ("feedface", "feedface"),
+            ("xdeadbee7", "xdeadbee#"),
+            ("día٣", "día٣"),
+            ("", ""),
+        ] {
+            assert_eq!(shown(stem), pattern, "{stem}");
+        }
+    }
+
+    #[test]
+    fn writers_scaffolding_is_hidden() {
+        for hidden in [
+            "_SUCCESS",
+            "a/_tmp/x.csv",
+            ".x.csv.crc",
+            "a/.b/c.csv",
+            "a/_x=1.csv",
+            "_delta_log/0.json",
+        ] {
+            assert!(is_hidden(hidden), "{hidden}");
+        }
+        for shown in ["a.csv", "a_b/c.csv", "a/_year=2020/c.csv", "a.b/c.csv"] {
+            assert!(!is_hidden(shown), "{shown}");
+        }
+    }
+
+    #[test]
+    fn table_directories_follow_from_partitions_and_part_names() {
+        for (path, directory) in [
+            ("sales/year=2024/month=1/x.parquet", Some("sales")),
+            ("sales/year=2024/extra/x.parquet", Some("sales")),
+            ("year=2024/x.parquet", Some("")),
+            ("out/part-00000.csv", Some("out")),
+            ("out/part-r-00012.csv", Some("out")),
+            ("part-00000-abc.csv", Some("")),
+            ("out/part-1.csv", None),
+            ("out/part-00000x.csv", None),
+            ("out/=1/x.csv", None),
+            ("out/x=1.csv", None),
+        ] {
+            assert_eq!(table_directory(path), directory, "{path}");
+        }
+    }
+
+    #[test]
+    fn partition_values_are_decoded() {
+        let part = |key: &str, value: Option<&str>| (key.to_owned(), value.map(str::to_owned));
+        assert_eq!(
+            partition(
+                "t/d=2024-01-01%2000%3A00/n=__HIVE_DEFAULT_PARTITION__/e=/p=100%/q=%zz/u=%C3%BC/x.csv"
+            ),
+            [
+                part("d", Some("2024-01-01 00:00")),
+                part("n", None),
+                part("e", None),
+                part("p", Some("100%")),
+                part("q", Some("%zz")),
+                part("u", Some("ü"))
+            ]
+        );
+    }
+
+    #[test]
+    fn sample_paths_are_relative_to_the_table() {
+        for (path, expected) in [
+            ("a/b/orders.csv", ""),
+            ("a/b/orders-2.csv", "orders-2.csv"),
+            ("sales/year=2024/data.parquet", "year=2024/data.parquet"),
+            ("year=2024/data.parquet", "year=2024/data.parquet"),
+            ("out/part-00000.csv", "part-00000.csv"),
+        ] {
+            assert_eq!(sample_path(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn only_the_last_extension_goes() {
+        assert_eq!(without_extension("a.b/c.d.csv"), "a.b/c.d");
+        assert_eq!(without_extension("a.b/c"), "a.b/c");
+        assert_eq!(without_extension("a/.csv"), "a/.csv");
+    }
+}

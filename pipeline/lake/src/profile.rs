@@ -1,0 +1,361 @@
+//! Column profiles: what a column's values look like, per file and merged per table.
+//!
+//! [`ColumnBuilder`] takes one column's values in one pass: infers the type, counts nulls, keeps
+//! minimum and maximum in the order of the type, and the values themselves in a
+//! [`Frequent`]. A value it still remembers costs a hash and a look-up, nothing else.
+
+use serde::{Deserialize, Serialize};
+
+pub use crate::data_type::DataType;
+use crate::data_type::Order;
+use crate::formats::infer;
+use crate::sample::prefix;
+use crate::summary::ColumnSummary;
+use crate::values::ValueCounter;
+pub use crate::values::{Frequent, ValueLimits};
+
+/// Minimum and maximum are cut at this many characters.
+const BOUND_CHARS: usize = 200;
+
+/// What a column's values look like. Merged over files by [`ColumnProfile::merge`].
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnProfile {
+    /// Values that are not null, in the whole file or table (where the profile is not
+    /// [`ColumnProfile::exact`]: as far as known).
+    #[serde(rename = "v", default, skip_serializing_if = "is_zero")]
+    pub values: u64,
+    /// Nulls, likewise.
+    #[serde(rename = "z", default, skip_serializing_if = "is_zero")]
+    pub nulls: u64,
+    /// Of `values`, those that `frequent` did not count because profile reading was cut short.
+    #[serde(rename = "u", default, skip_serializing_if = "is_zero")]
+    pub uncounted: u64,
+    /// Least value in the order of the column's type; unknown where there is none, or where files
+    /// disagree about the order (integers here, text there).
+    #[serde(rename = "lo", default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<String>,
+    /// Greatest value, likewise.
+    #[serde(rename = "hi", default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<String>,
+    /// Distinct values with counts.
+    #[serde(rename = "f", default, skip_serializing_if = "Frequent::is_empty")]
+    pub frequent: Frequent,
+    /// Whether every value was looked at. If not, `frequent` is of a part of the rows.
+    #[serde(rename = "x", default = "yes", skip_serializing_if = "is_true")]
+    pub exact: bool,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_true(b: &bool) -> bool {
+    *b
+}
+
+impl ColumnProfile {
+    /// The profile of a column that is null in all of a file's rows: a column that others of the
+    /// table's files have and this one lacks.
+    pub fn absent(rows: u64) -> Self {
+        ColumnProfile {
+            nulls: rows,
+            exact: true,
+            ..ColumnProfile::default()
+        }
+    }
+
+    /// The profile of a column that has one value in all rows (a partition key's).
+    pub fn constant(value: &str, rows: u64) -> Self {
+        let bound = (rows > 0).then(|| prefix(value, BOUND_CHARS).to_owned());
+        ColumnProfile {
+            values: rows,
+            min: bound.clone(),
+            max: bound,
+            frequent: Frequent::constant(value, rows),
+            exact: true,
+            ..ColumnProfile::default()
+        }
+    }
+
+    /// Nulls as a share of all rows; 0 without rows.
+    pub fn null_share(&self) -> f64 {
+        let rows = self.values + self.nulls;
+        if rows == 0 {
+            0.0
+        } else {
+            self.nulls as f64 / rows as f64
+        }
+    }
+
+    /// Values that `frequent` counted.
+    pub fn counted(&self) -> u64 {
+        self.values.saturating_sub(self.uncounted)
+    }
+
+    /// How many distinct values there are, never more than there are values; exact if
+    /// [`ColumnProfile::distinct_exact`], otherwise an estimate of what was looked at.
+    pub fn distinct(&self) -> u64 {
+        self.frequent.distinct().min(self.values)
+    }
+
+    /// Whether [`ColumnProfile::distinct`] is exact: all values were looked at and there are few.
+    pub fn distinct_exact(&self) -> bool {
+        self.exact && self.frequent.is_complete()
+    }
+
+    /// The profile of several files' rows together; `parts` in path order (see [`Frequent::merge`]).
+    /// Returns it with the widened type. Everything but the frequent values beyond the exact range
+    /// is associative and commutative.
+    pub fn merge(parts: &[(&DataType, &ColumnProfile)]) -> (DataType, ColumnProfile) {
+        let mut data_type = DataType::Unknown;
+        for (part, _) in parts {
+            data_type.widen_with(part);
+        }
+        let order = data_type.order();
+        let mut merged = ColumnProfile {
+            exact: true,
+            ..ColumnProfile::default()
+        };
+        let mut bounded = true;
+        for (part_type, part) in parts {
+            merged.values += part.values;
+            merged.nulls += part.nulls;
+            merged.uncounted += part.uncounted;
+            merged.exact &= part.exact;
+            if part.values == 0 {
+                continue;
+            }
+            bounded &= part_type.order() == order && part.min.is_some() && part.max.is_some();
+            if bounded {
+                replace_if(&mut merged.min, part.min.as_ref(), |new, old| {
+                    data_type.compare(new, old).is_lt()
+                });
+                replace_if(&mut merged.max, part.max.as_ref(), |new, old| {
+                    data_type.compare(new, old).is_gt()
+                });
+            }
+        }
+        if !bounded {
+            merged.min = None;
+            merged.max = None;
+        }
+        merged.frequent = Frequent::merge(parts.iter().map(|(_, part)| &part.frequent));
+        (data_type, merged)
+    }
+}
+
+fn replace_if(
+    kept: &mut Option<String>,
+    new: Option<&String>,
+    better: impl Fn(&str, &str) -> bool,
+) {
+    if let Some(new) = new
+        && kept.as_ref().is_none_or(|old| better(new, old))
+    {
+        *kept = Some(new.clone());
+    }
+}
+
+/// Profiles one column of one file in one pass.
+#[derive(Debug)]
+pub struct ColumnBuilder {
+    name: String,
+    data_type: DataType,
+    values: u64,
+    nulls: u64,
+    counter: ValueCounter,
+    // Both are kept while the type may still widen to text.
+    by_bytes: Option<Bounds<()>>,
+    by_value: Option<Bounds<f64>>,
+    footer: Footer,
+}
+
+#[derive(Debug, Default)]
+struct Footer {
+    min: Option<String>,
+    max: Option<String>,
+    nulls: Option<u64>,
+    values: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Bounds<K> {
+    min: String,
+    max: String,
+    min_key: K,
+    max_key: K,
+}
+
+impl ColumnBuilder {
+    /// A column that remembers as much as the catalog keeps of one.
+    pub fn new(name: impl Into<String>) -> Self {
+        ColumnBuilder::with_limits(name, ValueLimits::default())
+    }
+
+    /// A column of a wide table: see [`ValueLimits::for_columns`].
+    pub fn with_limits(name: impl Into<String>, limits: ValueLimits) -> Self {
+        ColumnBuilder {
+            name: name.into(),
+            data_type: DataType::Unknown,
+            values: 0,
+            nulls: 0,
+            counter: ValueCounter::new(limits),
+            by_bytes: None,
+            by_value: None,
+            footer: Footer::default(),
+        }
+    }
+
+    /// The column's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Takes the next value of an untyped source; `None` is null. Its type is inferred
+    /// ([`infer::classify`]), once per distinct value.
+    #[inline]
+    pub fn push(&mut self, value: Option<&str>) {
+        let Some(value) = value else {
+            self.nulls += 1;
+            return;
+        };
+        self.values += 1;
+        if !self.counter.add(value) {
+            return;
+        }
+        if self.data_type == DataType::Text {
+            self.bound_by_bytes(value);
+            return;
+        }
+        let class = infer::classify(value);
+        self.bound(&class, value);
+        self.data_type.widen_with(&class);
+    }
+
+    /// Takes the next value of a typed source (`None` is null, and still carries the type). Values
+    /// are to be written such that equal values have equal text.
+    #[inline]
+    pub fn push_typed(&mut self, data_type: &DataType, value: Option<&str>) {
+        self.data_type.widen_with(data_type);
+        let Some(value) = value else {
+            self.nulls += 1;
+            return;
+        };
+        self.values += 1;
+        if self.counter.add(value) {
+            self.bound(data_type, value);
+        }
+    }
+
+    /// Takes `n` nulls at once.
+    pub fn push_nulls(&mut self, n: u64) {
+        self.nulls += n;
+    }
+
+    /// Declares (widens) the type, where no value may have been read.
+    pub fn set_type(&mut self, data_type: &DataType) {
+        self.data_type.widen_with(data_type);
+    }
+
+    /// Takes what a file's own statistics say of the whole column. Each that is given overrides
+    /// what was counted.
+    pub fn set_bounds(
+        &mut self,
+        min: Option<&str>,
+        max: Option<&str>,
+        nulls: Option<u64>,
+        values: Option<u64>,
+    ) {
+        let cut = |bound: Option<&str>| bound.map(|bound| prefix(bound, BOUND_CHARS).to_owned());
+        self.footer = Footer {
+            min: cut(min),
+            max: cut(max),
+            nulls,
+            values,
+        };
+    }
+
+    /// The column's summary. `exact`: every value of the file was pushed.
+    pub fn finish(self, exact: bool) -> ColumnSummary {
+        let counted = match self.data_type.order() {
+            Order::Text => self.by_bytes.map(|b| (b.min, b.max)),
+            Order::Number | Order::Instant => self.by_value.map(|b| (b.min, b.max)),
+        };
+        let (min, max) = counted.unzip();
+        let values = self.footer.values.unwrap_or(self.values);
+        let profile = ColumnProfile {
+            values,
+            nulls: self.footer.nulls.unwrap_or(self.nulls),
+            uncounted: values.saturating_sub(self.values),
+            min: self.footer.min.or(min),
+            max: self.footer.max.or(max),
+            frequent: self.counter.finish(),
+            exact,
+        };
+        ColumnSummary {
+            name: self.name,
+            data_type: self.data_type,
+            profile,
+        }
+    }
+
+    fn bound(&mut self, class: &DataType, value: &str) {
+        self.bound_by_bytes(value);
+        let key = match class.order() {
+            Order::Number => infer::number(value),
+            Order::Instant => infer::instant(value).map(|instant| instant as f64),
+            Order::Text => None,
+        };
+        let Some(key) = key else { return };
+        let cut = prefix(value, BOUND_CHARS);
+        match &mut self.by_value {
+            None => self.by_value = Some(Bounds::new(cut, key)),
+            Some(bounds) => {
+                // Keys are rounded (integers beyond 2^53): the values decide between equal keys.
+                let less = |a: &str, ka: f64, b: &str, kb: f64| {
+                    ka.total_cmp(&kb).then_with(|| class.compare(a, b)).is_lt()
+                };
+                if less(cut, key, &bounds.min, bounds.min_key) {
+                    replace(&mut bounds.min, cut);
+                    bounds.min_key = key;
+                } else if less(&bounds.max, bounds.max_key, cut, key) {
+                    replace(&mut bounds.max, cut);
+                    bounds.max_key = key;
+                }
+            }
+        }
+    }
+
+    fn bound_by_bytes(&mut self, value: &str) {
+        let cut = prefix(value, BOUND_CHARS);
+        match &mut self.by_bytes {
+            None => self.by_bytes = Some(Bounds::new(cut, ())),
+            Some(bounds) if cut < bounds.min.as_str() => replace(&mut bounds.min, cut),
+            Some(bounds) if cut > bounds.max.as_str() => replace(&mut bounds.max, cut),
+            Some(_) => {}
+        }
+    }
+}
+
+impl<K: Copy> Bounds<K> {
+    fn new(value: &str, key: K) -> Self {
+        Bounds {
+            min: value.to_owned(),
+            max: value.to_owned(),
+            min_key: key,
+            max_key: key,
+        }
+    }
+}
+
+fn replace(kept: &mut String, new: &str) {
+    kept.clear();
+    kept.push_str(new);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,173 @@
+//! Summaries: what limn knows of one file, and of a table merged from its files' summaries.
+//!
+//! A [`FileSummary`] is the unit of incremental work (design, section 6): a function of the file's
+//! bytes, its `sample_path` and the reading options, stored in the catalog as compact JSON text. A
+//! [`TableSummary`] is a merge of summaries and never stored.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::data_type::DataType;
+use crate::profile::ColumnProfile;
+use crate::sample::RowSample;
+
+/// One column: its name, type and profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnSummary {
+    /// Name as the file gives it. Names may repeat within a file.
+    #[serde(rename = "n")]
+    pub name: String,
+    /// Declared or inferred type.
+    #[serde(rename = "t")]
+    pub data_type: DataType,
+    /// What the values look like.
+    #[serde(rename = "p")]
+    pub profile: ColumnProfile,
+}
+
+/// What one file holds.
+///
+/// Serialises to compact JSON; to formats that are not human-readable (bincode between workers)
+/// as that JSON in a string, because left-out fields need a self-describing format.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct FileSummary {
+    /// Columns in file order; partition keys are not among them.
+    #[serde(rename = "c")]
+    pub columns: Vec<ColumnSummary>,
+    /// Rows in the file.
+    #[serde(rename = "r")]
+    pub rows: u64,
+    /// Whether `rows` is a count and not an estimate.
+    #[serde(rename = "e", default, skip_serializing_if = "is_false")]
+    pub rows_exact: bool,
+    /// Sampled rows, values in the order of `columns`.
+    #[serde(rename = "s")]
+    pub sample: RowSample,
+    /// Whether the sample or a profile was made from a part of the file.
+    #[serde(rename = "a", default, skip_serializing_if = "is_false")]
+    pub approximate: bool,
+    /// What a person should know about how the file was read (ragged rows, cut cells), one line each.
+    #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+impl FileSummary {
+    /// The compact JSON kept in the catalog.
+    ///
+    /// # Errors
+    /// None in practice; serialisation of plain data.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+
+    /// Reads what [`FileSummary::to_json`] wrote.
+    ///
+    /// # Errors
+    /// For text that no version of this crate wrote: read the file again.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The columns' names in order.
+    pub fn column_names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+}
+
+/// What a table holds: its files' summaries merged.
+///
+/// Serialises like [`FileSummary`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct TableSummary {
+    /// Columns in the order in which they first appear in the files (by path), then partition keys.
+    /// A column that a file lacks counts as null in that file's rows.
+    #[serde(rename = "c")]
+    pub columns: Vec<ColumnSummary>,
+    /// Rows in all files that could be read.
+    #[serde(rename = "r")]
+    pub rows: u64,
+    /// Whether `rows` is a count and not an estimate.
+    #[serde(rename = "e", default, skip_serializing_if = "is_false")]
+    pub rows_exact: bool,
+    /// A uniform sample of all rows, values in the order of `columns`.
+    #[serde(rename = "s")]
+    pub sample: RowSample,
+    /// Files merged.
+    #[serde(rename = "f")]
+    pub files: u64,
+    /// Whether some file's sample or profile was made from a part of it.
+    #[serde(rename = "a", default, skip_serializing_if = "is_false")]
+    pub approximate: bool,
+    /// The files' notes, with their paths, where they have any.
+    #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+impl TableSummary {
+    /// The sampled rows, each with one cell per column (`None` is null).
+    pub fn sample_rows(&self) -> impl ExactSizeIterator<Item = &[Option<String>]> {
+        self.sample.rows.iter().map(|row| row.values.as_slice())
+    }
+
+    /// The `n` most frequent values of a column with their counts, most frequent first.
+    pub fn top_values(&self, column: usize, n: usize) -> Vec<(&str, u64)> {
+        self.columns
+            .get(column)
+            .map_or_else(Vec::new, |column| column.profile.frequent.top(n))
+    }
+}
+
+impl Serialize for FileSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            // The inherent function that `remote = "Self"` derives.
+            return FileSummary::serialize(self, serializer);
+        }
+        as_text(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for FileSummary {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return FileSummary::deserialize(deserializer);
+        }
+        from_text(deserializer)
+    }
+}
+
+impl Serialize for TableSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return TableSummary::serialize(self, serializer);
+        }
+        as_text(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TableSummary {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return TableSummary::deserialize(deserializer);
+        }
+        from_text(deserializer)
+    }
+}
+
+fn as_text<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = serde_json::to_string(value).map_err(serde::ser::Error::custom)?;
+    serializer.serialize_str(&text)
+}
+
+fn from_text<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    serde_json::from_str(&text).map_err(serde::de::Error::custom)
+}

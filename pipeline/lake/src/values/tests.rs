@@ -1,0 +1,239 @@
+//! Exact below 128 distinct values, bounded beyond, and mergeable.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn count<'a>(values: impl IntoIterator<Item = &'a str>) -> Frequent {
+    let mut counter = ValueCounter::new(ValueLimits::default());
+    for value in values {
+        counter.add(value);
+    }
+    counter.finish()
+}
+
+fn truth<'a>(values: impl IntoIterator<Item = &'a str>) -> BTreeMap<&'a str, u64> {
+    let mut counts = BTreeMap::new();
+    for value in values {
+        *counts.entry(value).or_insert(0) += 1;
+    }
+    counts
+}
+
+fn known(frequent: &Frequent) -> BTreeMap<&str, u64> {
+    frequent.top(usize::MAX).into_iter().collect()
+}
+
+/// Words of a skewed distribution: `universe` different ones, the first ones often.
+fn words(universe: u64, n: u64, seed: u64) -> Vec<String> {
+    let word = |i: u64| {
+        let hash = xxhash_rust::xxh3::xxh3_64_with_seed(&i.to_le_bytes(), seed);
+        let uniform = (hash >> 11) as f64 / (1u64 << 53) as f64;
+        format!("w{}", (uniform * uniform * universe as f64) as u64)
+    };
+    (0..n).map(word).collect()
+}
+
+#[test]
+fn exactly_127_values_are_complete_and_128_are_not() {
+    let values: Vec<String> = (0..128).map(|i| i.to_string()).collect();
+    let fewer = count(values[..127].iter().map(String::as_str));
+    assert!(fewer.is_complete());
+    assert_eq!(fewer.distinct(), 127);
+    assert!(!count(values.iter().map(String::as_str)).is_complete());
+}
+
+#[test]
+fn frequent_values_are_found_among_many() {
+    // One value in 20 is the same, 19 are new.
+    let values: Vec<String> = (0..20_000)
+        .map(|i| {
+            if i % 20 == 7 {
+                "often".to_owned()
+            } else {
+                format!("v{i}")
+            }
+        })
+        .collect();
+    let frequent = count(values.iter().map(String::as_str));
+    let top = frequent.top(1);
+    assert_eq!(top[0].0, "often");
+    // A lower bound; the counter's error is at most n / 128.
+    assert!((1000 - 20_000 / 128..=1000).contains(&top[0].1), "{top:?}");
+    let distinct = frequent.distinct() as f64;
+    assert!((distinct / 19_001.0 - 1.0).abs() < 0.3, "{distinct}");
+}
+
+#[test]
+fn distinct_estimates_have_no_bias() {
+    let mut ratio = 0.0;
+    for table in 0..40 {
+        let values: Vec<String> = (0..2000).map(|i| format!("{table}/{i}")).collect();
+        ratio += count(values.iter().map(String::as_str)).distinct() as f64 / 2000.0 / 40.0;
+    }
+    // Standard error of the mean: 0.09 / √40 = 0.014.
+    assert!((ratio - 1.0).abs() < 0.05, "{ratio}");
+}
+
+#[test]
+fn memory_is_bounded_and_buffers_are_used_again() {
+    let mut counter = ValueCounter::new(ValueLimits::default());
+    for i in 0..50_000 {
+        counter.add(&format!("value {i}"));
+        assert!(counter.entries.len() <= 3 * 128 + 1);
+        assert!(counter.spare.len() <= 3 * 128 + 1);
+    }
+}
+
+#[test]
+fn long_values_are_cut_but_stay_apart() {
+    let long = "ü".repeat(300);
+    let other = format!("{long}!");
+    let frequent = count([long.as_str(), &other, &long]);
+    let cut = "ü".repeat(200);
+    assert_eq!(frequent.top(5), [(cut.as_str(), 2), (cut.as_str(), 1)]);
+    let merged = Frequent::merge([&frequent, &count([other.as_str()])]);
+    assert_eq!(
+        merged.top(5).iter().map(|(_, n)| *n).collect::<Vec<_>>(),
+        [2, 2]
+    );
+    let text = serde_json::to_string(&merged).unwrap();
+    assert_eq!(serde_json::from_str::<Frequent>(&text).unwrap(), merged);
+}
+
+#[test]
+fn wide_tables_remember_less_per_column_and_still_merge() {
+    assert_eq!(ValueLimits::for_columns(6), ValueLimits::default());
+    assert_eq!(ValueLimits::for_columns(512), ValueLimits::default());
+    let narrow = ValueLimits::for_columns(1_000_000);
+    let mut counter = ValueCounter::new(narrow);
+    let values: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+    values.iter().for_each(|value| {
+        counter.add(value);
+    });
+    let few = counter.finish();
+    assert_eq!(few.len(), 16);
+    let all = count(values.iter().map(String::as_str));
+    let merged = Frequent::merge([&all, &few]);
+    assert_eq!(
+        merged.hashes().collect::<Vec<_>>(),
+        few.hashes().collect::<Vec<_>>()
+    );
+    let text = serde_json::to_string(&few).unwrap();
+    assert_eq!(serde_json::from_str::<Frequent>(&text).unwrap(), few);
+}
+
+#[test]
+fn the_stored_form_is_compact() {
+    let frequent = count(["b", "a", "a"]);
+    let text = serde_json::to_string(&frequent).unwrap();
+    assert!(
+        text.starts_with(r#"{"l":[[2,"a"],[1,"#) && text.ends_with("]]}"),
+        "{text}"
+    );
+    assert_eq!(
+        serde_json::from_str::<Frequent>("{}").unwrap(),
+        Frequent::default()
+    );
+    for wrong in [r#"{"l":[[]]}"#, r#"{"l":[[",a"]]}"#, r#"{"l":[[1,2]]}"#] {
+        assert!(serde_json::from_str::<Frequent>(wrong).is_err(), "{wrong}");
+    }
+}
+
+#[test]
+fn values_with_every_separator_are_stored_and_read_again() {
+    let all = ["", "a,b", "c;d", "e|f", "g/h", "i~j", "\u{f0000}", "\"\n\\"];
+    for values in [&all[..], &[""], &[",", ""], &all[1..3]] {
+        let frequent = count(values.iter().copied());
+        let text = serde_json::to_string(&frequent).unwrap();
+        assert_eq!(
+            serde_json::from_str::<Frequent>(&text).unwrap(),
+            frequent,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn very_many_files_merge_into_bounded_memory_and_keep_what_is_frequent() {
+    let files: Vec<Frequent> = (0..200)
+        .map(|f| {
+            let values: Vec<String> = (0..100).map(|i| format!("{f}/{i}")).collect();
+            count(
+                values
+                    .iter()
+                    .map(String::as_str)
+                    .chain(["often", "often", "often"]),
+            )
+        })
+        .collect();
+    let merged = Frequent::merge(&files);
+    assert_eq!(merged.top(1), [("often", 600)]);
+    let mut hashes: Vec<u64> = files.iter().flat_map(Frequent::hashes).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(merged.hashes().collect::<Vec<_>>(), hashes[..128]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn few_values_are_counted_exactly(universe in 1u64..128, n in 0u64..2000, seed: u64) {
+        let values = words(universe, n, seed);
+        let frequent = count(values.iter().map(String::as_str));
+        prop_assert!(frequent.is_complete());
+        prop_assert_eq!(known(&frequent), truth(values.iter().map(String::as_str)));
+    }
+
+    #[test]
+    fn many_values_are_counted_exactly_if_their_hash_is_low_and_never_too_high(
+        universe in 100u64..3000, n in 0u64..8000, seed: u64,
+    ) {
+        let values = words(universe, n, seed);
+        let frequent = count(values.iter().map(String::as_str));
+        let truth = truth(values.iter().map(String::as_str));
+        let mut hashes: Vec<(u64, u64)> = truth.iter().map(|(v, n)| (xxh3_64(v.as_bytes()), *n)).collect();
+        hashes.sort_unstable();
+        hashes.truncate(128);
+        let lowest: Vec<(u64, u64)> = frequent.lowest.iter().map(|c| (c.hash, c.count)).collect();
+        prop_assert_eq!(lowest, hashes);
+        for (value, count) in frequent.top(usize::MAX) {
+            prop_assert!(count <= truth[value]);
+            // Misra & Gries: never more than n / (k + 1) too low.
+            prop_assert!(count + n / 128 >= truth[value], "{} {} {}", value, count, truth[value]);
+        }
+        let text = serde_json::to_string(&frequent).unwrap();
+        prop_assert_eq!(&serde_json::from_str::<Frequent>(&text).unwrap(), &frequent);
+    }
+
+    #[test]
+    fn merging_parts_is_counting_the_whole(
+        universe in 1u64..400, n in 0u64..3000, seed: u64, cuts in prop::collection::vec(0usize..3000, 0..5),
+    ) {
+        let values = words(universe, n, seed);
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(values.len())).collect();
+        cuts.extend([0, values.len()]);
+        cuts.sort_unstable();
+        let parts: Vec<Frequent> =
+            cuts.windows(2).map(|w| count(values[w[0]..w[1]].iter().map(String::as_str))).collect();
+        let whole = count(values.iter().map(String::as_str));
+        let merged = Frequent::merge(&parts);
+        prop_assert_eq!(&merged.lowest, &whole.lowest);
+        if whole.is_complete() {
+            prop_assert_eq!(&merged, &whole);
+        }
+        // Any grouping of the exact side, any order of everything.
+        let pairwise = parts.iter().fold(Frequent::default(), |sum, part| Frequent::merge([&sum, part]));
+        prop_assert_eq!(&pairwise.lowest, &whole.lowest);
+        prop_assert_eq!(&Frequent::merge(parts.iter().rev()), &merged);
+        let truth = truth(values.iter().map(String::as_str));
+        for (value, count) in merged.top(usize::MAX) {
+            prop_assert!(count <= truth[value]);
+        }
+    }
+}

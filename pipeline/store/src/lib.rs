@@ -1,0 +1,460 @@
+//! Object stores by URL: counted requests, errors that say what to do.
+//!
+//! Everything limn reads or writes outside memory goes through a [`Store`]: a root (a local folder,
+//! an S3 prefix, or memory in tests) under which objects have relative paths.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+//! use limn_store::{PutOutcome, Store};
+//! let store = Store::in_memory();
+//! store.put("a b/ü.txt", "hello".into()).await?;
+//! assert_eq!(store.get("a b/ü.txt").await?, "hello");
+//! assert_eq!(store.put_if_absent("a b/ü.txt", "no".into()).await?, PutOutcome::Exists);
+//! assert_eq!((store.counts().put, store.counts().get), (2, 1));
+//! # Ok::<(), limn_store::StoreError>(()) }).unwrap();
+//! ```
+//!
+//! A relative path is the object's real name below the root, decoded and '/'-separated: what a
+//! person sees in a file manager or an S3 console, whatever spaces, '%' or letters it holds.
+//!
+//! **Guarantees.** Every request is counted ([`Store::counts`]). [`Store::put_if_absent`] has at
+//! most one winner among concurrent writers (a hard link locally, `If-None-Match: *` on S3). A write
+//! is seen whole or not at all. [`Store::list`] yields objects in the order of their full keys on
+//! every store, as a stream of bounded memory (local: one folder's names at a time). An unreadable
+//! local entry is an item of kind [`StoreErrorKind::Entry`] and the listing goes on; any other error
+//! ends it. A dead endpoint fails within about ten seconds. No error or debug output holds a secret.
+//!
+//! **Non-guarantees.** Writes are not forced to disk: they survive a killed process, not a power
+//! cut. `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt
+//! succeeded before its connection broke; who must know reads the object back. A server that calls
+//! itself S3-compatible may let two writers win; it takes a probe to know.
+//!
+//! **Recovery.** [`StoreError::is_retryable`] says whether the same request may succeed later. A
+//! killed local write leaves a `name#N` file that no listing shows and that may be deleted.
+
+mod counting;
+mod error;
+mod location;
+mod walk;
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use futures::stream::{self, BoxStream, FuturesUnordered, StreamExt, TryStreamExt};
+use object_store::path::Path;
+use object_store::{
+    GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
+};
+
+pub use counting::RequestCounts;
+pub use error::{StoreError, StoreErrorKind};
+
+use counting::{Counters, CountingStore, LIST_PAGE};
+use error::{Place, translate};
+
+/// Writes above this size go in parts to remote stores.
+const MULTIPART_FROM: usize = 32 << 20;
+/// The size of one such part; at most [`PARTS_IN_FLIGHT`] are on their way.
+const PART: usize = 16 << 20;
+const PARTS_IN_FLIGHT: usize = 4;
+
+/// A root below which objects live. Cheap to clone; clones share their counts.
+#[derive(Clone)]
+pub struct Store {
+    client: Arc<dyn ObjectStore>,
+    counters: Arc<Counters>,
+    prefix: Path,
+    url: Arc<str>,
+    local_root: Option<Arc<PathBuf>>,
+    place: Arc<Place>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("url", &self.url).finish()
+    }
+}
+
+/// What a listing says of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectInfo {
+    /// The path below the store's root.
+    pub path: String,
+    /// The entity tag, where the store has them.
+    pub etag: Option<String>,
+    /// The version, in stores that keep several.
+    pub version: Option<String>,
+    /// Bytes.
+    pub size: u64,
+    /// The last change, in milliseconds since 1970 (UTC).
+    pub modified_ms: i64,
+}
+
+/// What became of a conditional write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PutOutcome {
+    /// The object was not there and now is.
+    Created,
+    /// The object was there and stayed as it was.
+    Exists,
+}
+
+impl Store {
+    /// Opens a location: a local path (made absolute; it need not exist), `file://`, `s3://` with
+    /// settings from the `AWS_*` variables, or `memory://` (a fresh one each time).
+    ///
+    /// Nothing is requested yet: a wrong bucket or key shows at the first request.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::Configuration`] where the location or a setting makes no sense.
+    pub fn open(location: &str) -> Result<Store, StoreError> {
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Self::open_with(location, variables)
+    }
+
+    /// As [`Store::open`], with the given variables in place of the process's environment.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_with(
+        location: &str,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Store, StoreError> {
+        location::open(location, variables).map(Self::wrap)
+    }
+
+    /// A fresh store in memory, for tests.
+    pub fn in_memory() -> Store {
+        Self::wrap(location::memory())
+    }
+
+    fn wrap(opened: location::Opened) -> Store {
+        let counters = Arc::new(Counters::default());
+        Store {
+            client: Arc::new(CountingStore::new(opened.client, Arc::clone(&counters))),
+            counters,
+            prefix: opened.prefix,
+            url: opened.url.into(),
+            local_root: opened.local_root.map(Arc::new),
+            place: Arc::new(opened.place),
+        }
+    }
+
+    /// The root's one canonical name, without credentials or a trailing slash: a lake's identity.
+    /// A local root is its absolute path, links resolved.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The full location of an object, for people.
+    pub fn object_url(&self, path: &str) -> String {
+        if path.is_empty() {
+            self.url.to_string()
+        } else if self.url.ends_with('/') {
+            format!("{}{path}", self.url)
+        } else {
+            format!("{}/{path}", self.url)
+        }
+    }
+
+    /// The client behind this store, counted, for libraries that want one. Its paths are full keys:
+    /// see [`Store::key`].
+    pub fn object_store(&self) -> Arc<dyn ObjectStore> {
+        Arc::clone(&self.client)
+    }
+
+    /// The full key of a relative path.
+    ///
+    /// A path that no listing yields (with `..`, empty parts or control characters) is percent-encoded:
+    /// it names an object inside the root that does not exist.
+    pub fn key(&self, path: &str) -> Path {
+        let trimmed = path.trim_matches('/');
+        let below = Path::parse(trimmed).unwrap_or_else(|_| Path::from(trimmed));
+        if below.as_ref().is_empty() {
+            return self.prefix.clone();
+        }
+        if self.prefix.as_ref().is_empty() {
+            return below;
+        }
+        let full = format!("{}/{below}", self.prefix);
+        // Both halves are valid, so the whole is; the fallback can only be reached if that breaks.
+        Path::parse(&full).unwrap_or_else(|_| Path::from(full))
+    }
+
+    /// The relative path of a full key; `None` for a key outside the root.
+    pub fn relative(&self, key: &Path) -> Option<String> {
+        let (key, prefix) = (key.as_ref(), self.prefix.as_ref());
+        if prefix.is_empty() {
+            return Some(key.to_owned());
+        }
+        let below = key.strip_prefix(prefix)?;
+        if below.is_empty() {
+            return Some(String::new());
+        }
+        below.strip_prefix('/').map(str::to_owned)
+    }
+
+    /// The folder of a local store, whose files may be memory-mapped in place.
+    pub fn local_root(&self) -> Option<PathBuf> {
+        self.local_root.as_ref().map(|root| root.as_ref().clone())
+    }
+
+    /// Requests and bytes so far.
+    pub fn counts(&self) -> RequestCounts {
+        self.counters.snapshot()
+    }
+
+    /// A client's error about an object of this store, in this crate's terms. For callers that use
+    /// [`Store::object_store`] themselves.
+    pub fn explain(&self, path: &str, error: &object_store::Error) -> StoreError {
+        translate(&self.place, self.object_url(path), error)
+    }
+
+    /// Reads a whole object.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::NotFound`] and the rest.
+    pub async fn get(&self, path: &str) -> Result<Bytes, StoreError> {
+        let told = |error| self.explain(path, &error);
+        let result = self.client.get(&self.key(path)).await.map_err(told)?;
+        result.bytes().await.map_err(told)
+    }
+
+    /// Reads the bytes of `range`, fewer where the object ends earlier.
+    ///
+    /// # Errors
+    /// As [`Store::get`]; also where the range starts beyond the object's end.
+    pub async fn get_range(&self, path: &str, range: Range<u64>) -> Result<Bytes, StoreError> {
+        if range.start >= range.end {
+            return Ok(Bytes::new());
+        }
+        self.client
+            .get_range(&self.key(path), range)
+            .await
+            .map_err(|error| self.explain(path, &error))
+    }
+
+    /// Reads the last `bytes` bytes (all, where the object is smaller) and the object's size, in one
+    /// request.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub async fn get_tail(&self, path: &str, bytes: u64) -> Result<(Bytes, u64), StoreError> {
+        let options = GetOptions {
+            range: Some(GetRange::Suffix(bytes)),
+            ..GetOptions::default()
+        };
+        let result = match self.client.get_opts(&self.key(path), options).await {
+            Ok(result) => result,
+            Err(error) => {
+                // S3 has no range of an empty object (status 416).
+                if error.to_string().contains("416") && self.head(path).await?.size == 0 {
+                    return Ok((Bytes::new(), 0));
+                }
+                return Err(self.explain(path, &error));
+            }
+        };
+        let size = result.meta.size;
+        let tail = result
+            .bytes()
+            .await
+            .map_err(|error| self.explain(path, &error))?;
+        Ok((tail, size))
+    }
+
+    /// Writes an object, replacing one of that name.
+    ///
+    /// # Errors
+    /// Access, space, network.
+    pub async fn put(&self, path: &str, content: Bytes) -> Result<(), StoreError> {
+        if self.place.bucket.is_some() && content.len() > MULTIPART_FROM {
+            return self.put_in_parts(path, content).await;
+        }
+        self.client
+            .put(&self.key(path), PutPayload::from_bytes(content))
+            .await
+            .map(|_| ())
+            .map_err(|error| self.explain(path, &error))
+    }
+
+    async fn put_in_parts(&self, path: &str, content: Bytes) -> Result<(), StoreError> {
+        let told = |error| self.explain(path, &error);
+        let mut upload = self
+            .client
+            .put_multipart(&self.key(path))
+            .await
+            .map_err(told)?;
+        let mut in_flight = FuturesUnordered::new();
+        let mut failed = None;
+        for start in (0..content.len()).step_by(PART) {
+            let part = content.slice(start..content.len().min(start + PART));
+            in_flight.push(upload.put_part(PutPayload::from_bytes(part)));
+            if in_flight.len() >= PARTS_IN_FLIGHT
+                && let Some(Err(error)) = in_flight.next().await
+            {
+                failed = Some(error);
+                break;
+            }
+        }
+        if failed.is_none() {
+            failed = in_flight.try_collect::<Vec<()>>().await.err();
+        }
+        match failed {
+            None => upload.complete().await.map(|_| ()).map_err(told),
+            Some(error) => {
+                // The first failure is what matters; parts left behind expire by the bucket's rules.
+                let _ = upload.abort().await;
+                Err(told(error))
+            }
+        }
+    }
+
+    /// Writes an object only if none of that name is there. See the module's non-guarantees.
+    ///
+    /// # Errors
+    /// Access, space, network; a store without conditional writes.
+    pub async fn put_if_absent(
+        &self,
+        path: &str,
+        content: Bytes,
+    ) -> Result<PutOutcome, StoreError> {
+        let options = PutOptions {
+            mode: PutMode::Create,
+            ..PutOptions::default()
+        };
+        let payload = PutPayload::from_bytes(content);
+        match self
+            .client
+            .put_opts(&self.key(path), payload, options)
+            .await
+        {
+            Ok(_) => Ok(PutOutcome::Created),
+            Err(object_store::Error::AlreadyExists { .. }) => Ok(PutOutcome::Exists),
+            Err(error) => Err(self.explain(path, &error)),
+        }
+    }
+
+    /// Deletes an object; one that is not there is no error.
+    ///
+    /// # Errors
+    /// Access, network.
+    pub async fn delete(&self, path: &str) -> Result<(), StoreError> {
+        match self.client.delete(&self.key(path)).await {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(self.explain(path, &error)),
+        }
+    }
+
+    /// What the store says of one object.
+    ///
+    /// # Errors
+    /// [`StoreErrorKind::NotFound`] and the rest.
+    pub async fn head(&self, path: &str) -> Result<ObjectInfo, StoreError> {
+        let meta = self
+            .client
+            .head(&self.key(path))
+            .await
+            .map_err(|error| self.explain(path, &error))?;
+        Ok(self.info(meta, path))
+    }
+
+    fn info(&self, meta: ObjectMeta, fallback: &str) -> ObjectInfo {
+        ObjectInfo {
+            path: self
+                .relative(&meta.location)
+                .unwrap_or_else(|| fallback.to_owned()),
+            etag: meta.e_tag,
+            version: meta.version,
+            size: meta.size,
+            modified_ms: meta.last_modified.timestamp_millis(),
+        }
+    }
+
+    /// The objects below `prefix` (a folder; "" for all), in the order of their keys.
+    ///
+    /// Errors are items: see the module's guarantees for which of them end the listing. A local
+    /// store needs a tokio runtime (it reads folders on the blocking threads) and reports a missing
+    /// root as [`StoreErrorKind::NotFound`]; a missing `prefix` lists nothing.
+    pub fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
+        let prefix = prefix.trim_matches('/');
+        if let Some(root) = &self.local_root {
+            return self.list_local(root.as_ref().clone(), prefix.to_owned());
+        }
+        let below = self.key(prefix);
+        let below = (!below.as_ref().is_empty()).then_some(below);
+        let store = self.clone();
+        let prefix = prefix.to_owned();
+        self.client
+            .list(below.as_ref())
+            .map(move |item| match item {
+                Ok(meta) => Ok(store.info(meta, "")),
+                Err(error) => Err(store.explain(&prefix, &error)),
+            })
+            .boxed()
+    }
+
+    /// The listing of a local folder, a page at a time on a blocking thread.
+    fn list_local(
+        &self,
+        root: PathBuf,
+        prefix: String,
+    ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
+        enum State {
+            Start(PathBuf, String),
+            Going(std::iter::Peekable<walk::Walk>),
+            Done,
+        }
+        let counters = Arc::clone(&self.counters);
+        let url = self.url.to_string();
+        stream::unfold(State::Start(root, prefix), move |state| {
+            let counters = Arc::clone(&counters);
+            let url = url.clone();
+            async move {
+                if matches!(state, State::Done) {
+                    return None;
+                }
+                counters.listed_page();
+                let read = tokio::task::spawn_blocking(move || {
+                    let mut walk = match state {
+                        State::Start(root, prefix) => match walk::Walk::new(root, &prefix) {
+                            Ok(walk) => walk.peekable(),
+                            Err(error) => return (vec![Err(error)], State::Done),
+                        },
+                        State::Going(walk) => walk,
+                        State::Done => return (Vec::new(), State::Done),
+                    };
+                    let page: Vec<_> = walk.by_ref().take(LIST_PAGE as usize).collect();
+                    let more = walk.peek().is_some();
+                    (
+                        page,
+                        if more {
+                            State::Going(walk)
+                        } else {
+                            State::Done
+                        },
+                    )
+                });
+                let (page, next) = read.await.unwrap_or_else(|error| {
+                    let error = StoreError::new(
+                        StoreErrorKind::Other,
+                        url,
+                        format!("the listing broke off: {error}"),
+                        "run again",
+                    );
+                    (vec![Err(error)], State::Done)
+                });
+                Some((stream::iter(page), next))
+            }
+        })
+        .flatten()
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests;

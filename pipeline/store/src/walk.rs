@@ -1,0 +1,237 @@
+//! Listing a local folder, in the order an S3 listing has, one bad entry costing itself only.
+//!
+//! The client library's own local listing ends at the first unreadable folder, odd name or
+//! symbolic-link loop. A lake is full of such things, so this walk reports each as an item and goes
+//! on. Links are followed; a folder that contains itself through a link is reported, not entered.
+
+use std::fs::Metadata;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::UNIX_EPOCH;
+
+use object_store::path::Path;
+
+use crate::ObjectInfo;
+use crate::error::{StoreError, StoreErrorKind, from_io};
+
+/// One name of a folder that is still to be visited.
+struct Entry {
+    /// The name, with a '/' added to folders: sorting by it gives the order of full keys.
+    sort_key: String,
+    path: PathBuf,
+    relative: String,
+    is_dir: bool,
+}
+
+/// A folder being visited: its identity, and its entries that are left, last one first.
+struct Level {
+    identity: (u64, u64),
+    entries: Vec<Entry>,
+}
+
+/// An iterator over the objects below a local folder.
+pub(crate) struct Walk {
+    levels: Vec<Level>,
+    pending: Vec<StoreError>,
+}
+
+impl Walk {
+    /// Starts at `root`/`prefix`. A missing `prefix` is an empty listing, as on any object store; a
+    /// missing root is an error, for it is nearly always a mistyped path.
+    pub(crate) fn new(root: PathBuf, prefix: &str) -> Result<Self, StoreError> {
+        let shown = root.display().to_string();
+        let meta = std::fs::metadata(&root).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => StoreError::new(
+                StoreErrorKind::NotFound,
+                shown.clone(),
+                "this folder does not exist",
+                "check the path",
+            ),
+            _ => from_io(shown.clone(), &error),
+        })?;
+        if !meta.is_dir() {
+            return Err(StoreError::new(
+                StoreErrorKind::NotFound,
+                shown,
+                "is a file, not a folder",
+                "name the folder that holds it",
+            ));
+        }
+        let mut walk = Walk {
+            levels: Vec::new(),
+            pending: Vec::new(),
+        };
+        let start = if prefix.is_empty() {
+            root
+        } else {
+            root.join(prefix)
+        };
+        match std::fs::metadata(&start) {
+            Ok(meta) if meta.is_dir() => {
+                let relative = if prefix.is_empty() {
+                    String::new()
+                } else {
+                    format!("{prefix}/")
+                };
+                walk.enter(start, &relative, &meta);
+                // The start itself must be readable: there is nothing to go on with.
+                match walk.pending.pop() {
+                    Some(error) if walk.levels.is_empty() => {
+                        return Err(StoreError::new(
+                            StoreErrorKind::AccessDenied,
+                            error.object(),
+                            error.cause(),
+                            error.remedy(),
+                        ));
+                    }
+                    Some(error) => walk.pending.push(error),
+                    None => {}
+                }
+            }
+            _ => {}
+        }
+        Ok(walk)
+    }
+
+    /// Reads the names of a folder and makes it the innermost level.
+    fn enter(&mut self, path: PathBuf, relative: &str, meta: &Metadata) {
+        let identity = (meta.dev(), meta.ino());
+        if self.levels.iter().any(|level| level.identity == identity) {
+            self.pending.push(entry_error(
+                &path,
+                "is a symbolic link to a folder that contains it",
+                "remove the link",
+            ));
+            return;
+        }
+        let listing = match std::fs::read_dir(&path) {
+            Ok(listing) => listing,
+            Err(error) => {
+                let told = from_io(path.display().to_string(), &error);
+                self.pending
+                    .push(entry_error(&path, told.cause(), told.remedy()));
+                return;
+            }
+        };
+        let mut entries = Vec::new();
+        for entry in listing {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    self.pending
+                        .push(entry_error(&path, &error.to_string(), ""));
+                    continue;
+                }
+            };
+            let child = entry.path();
+            let name = match entry.file_name().into_string() {
+                Ok(name) if Path::parse(&name).is_ok() => name,
+                Ok(_) => {
+                    self.pending.push(entry_error(
+                        &child,
+                        "its name has control characters",
+                        "rename it",
+                    ));
+                    continue;
+                }
+                Err(_) => {
+                    self.pending
+                        .push(entry_error(&child, "its name is not UTF-8", "rename it"));
+                    continue;
+                }
+            };
+            let is_dir = match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => match std::fs::metadata(&child) {
+                    Ok(meta) => meta.is_dir(),
+                    // A link to nothing is no object.
+                    Err(_) => continue,
+                },
+                Ok(kind) => kind.is_dir(),
+                Err(_) => false,
+            };
+            if !is_dir && is_staged(&name) {
+                continue;
+            }
+            entries.push(Entry {
+                sort_key: if is_dir {
+                    format!("{name}/")
+                } else {
+                    name.clone()
+                },
+                relative: format!("{relative}{name}"),
+                path: child,
+                is_dir,
+            });
+        }
+        entries.sort_unstable_by(|a, b| b.sort_key.cmp(&a.sort_key));
+        self.levels.push(Level { identity, entries });
+    }
+}
+
+impl Iterator for Walk {
+    type Item = Result<ObjectInfo, StoreError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(error) = self.pending.pop() {
+                return Some(Err(error));
+            }
+            let level = self.levels.last_mut()?;
+            let Some(entry) = level.entries.pop() else {
+                self.levels.pop();
+                continue;
+            };
+            let meta = match std::fs::metadata(&entry.path) {
+                Ok(meta) => meta,
+                // Deleted since its folder was read.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    let told = from_io(entry.path.display().to_string(), &error);
+                    return Some(Err(entry_error(&entry.path, told.cause(), told.remedy())));
+                }
+            };
+            if entry.is_dir {
+                self.enter(entry.path, &format!("{}/", entry.relative), &meta);
+            } else if meta.is_file() {
+                return Some(Ok(info(entry.relative, &meta)));
+            }
+        }
+    }
+}
+
+/// `name#123` is how the client library names a write in progress.
+fn is_staged(name: &str) -> bool {
+    name.split_once('#').is_some_and(|(_, suffix)| {
+        !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+fn entry_error(path: &std::path::Path, cause: &str, remedy: &str) -> StoreError {
+    StoreError::new(
+        StoreErrorKind::Entry,
+        path.display().to_string(),
+        cause,
+        remedy,
+    )
+}
+
+/// The same entity tag as the client library gives, so that a listing and a head request agree.
+fn info(relative: String, meta: &Metadata) -> ObjectInfo {
+    let modified = meta
+        .modified()
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .unwrap_or_default();
+    ObjectInfo {
+        path: relative,
+        etag: Some(format!(
+            "{:x}-{:x}-{:x}",
+            meta.ino(),
+            modified.as_micros(),
+            meta.len()
+        )),
+        version: None,
+        size: meta.len(),
+        modified_ms: i64::try_from(modified.as_millis()).unwrap_or(i64::MAX),
+    }
+}

@@ -1,0 +1,113 @@
+//! What is asked and what comes back.
+
+use limn_segment::{BlockKind, TableKey};
+use serde::Serialize;
+
+/// How tables are scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// limn's own formula: weighted fields over whole tables, cells, quoted values.
+    #[default]
+    Limn,
+    /// PNEUMA's plain hybrid (§5.1): BM25 over blocks as one field, no cells. For comparison.
+    Plain,
+}
+
+/// One question.
+#[derive(Debug, Clone)]
+pub struct Query {
+    /// The question in plain words.
+    pub text: String,
+    /// How many tables are wanted; at least 1.
+    pub k: usize,
+    /// The share of the lexical side, 0 to 1.
+    pub alpha: f32,
+    /// Candidates drawn from each side per table wanted (`n` of PNEUMA §5.1).
+    pub candidates: usize,
+    /// Only tables whose name is this path or lies below it.
+    pub prefix: Option<String>,
+    /// How tables are scored.
+    pub mode: Mode,
+    /// The question's vector, where it is known already.
+    pub vector: Option<Vec<f32>>,
+}
+
+impl Query {
+    /// A query with the defaults: k 5, α 0.5, n 5.
+    pub fn new(text: impl Into<String>) -> Query {
+        Query {
+            text: text.into(),
+            k: 5,
+            alpha: 0.5,
+            candidates: 5,
+            prefix: None,
+            mode: Mode::default(),
+            vector: None,
+        }
+    }
+}
+
+/// The tables found for a question, best first.
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    /// The question as asked.
+    pub question: String,
+    /// The number of the snapshot that was searched.
+    pub snapshot: u64,
+    /// The tables, best first.
+    pub results: Vec<Hit>,
+    /// What the asker should know: words that occur nowhere, nothing relevant found.
+    pub notes: Vec<String>,
+}
+
+/// One table that was found.
+#[derive(Debug, Clone, Serialize)]
+pub struct Hit {
+    /// The table's name: its path in its lake.
+    pub table: String,
+    /// The URL of its file or folder.
+    pub location: String,
+    /// `α·lexical + (1−α)·semantic`.
+    pub score: f32,
+    /// The lexical score, min-max normalised over the question's candidates: 0 to 1.
+    pub lexical: f32,
+    /// The semantic score, likewise.
+    pub semantic: f32,
+    /// The judge's word; `None` where there was no judge.
+    pub judged: Option<bool>,
+    /// What made the table match, best first.
+    pub blocks: Vec<Evidence>,
+}
+
+/// A text of a table that supports its rank.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// What the text is made of.
+    pub kind: BlockKind,
+    /// The text; of cells, the lines that match.
+    pub text: String,
+}
+
+/// The ranking behind an [`Answer`], without texts: what measuring needs.
+#[derive(Debug, Clone)]
+pub struct Ranking {
+    /// The tables, best first.
+    pub tables: Vec<RankedTable>,
+    /// As [`Answer::notes`].
+    pub notes: Vec<String>,
+}
+
+/// One table of a [`Ranking`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedTable {
+    /// Whose rank it is.
+    pub key: TableKey,
+    /// As [`Hit::score`].
+    pub score: f32,
+    /// As [`Hit::lexical`].
+    pub lexical: f32,
+    /// As [`Hit::semantic`].
+    pub semantic: f32,
+    /// The table's number in the searcher.
+    pub(crate) table: u32,
+}

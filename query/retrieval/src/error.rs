@@ -1,0 +1,54 @@
+//! What can go wrong between a question and its tables.
+
+use limn_models::ModelError;
+use limn_segment::SegmentError;
+
+/// A question could not be answered, or an index not opened for questions.
+#[derive(Debug, thiserror::Error)]
+pub enum RetrievalError {
+    /// The index could not be read.
+    #[error(transparent)]
+    Segment(#[from] SegmentError),
+    /// The question could not be embedded.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The vectors of the index were made by another model than the one at hand.
+    #[error(
+        "the index was made with embedder '{index}' and the questions would be embedded by '{given}'; use the index's embedder, or index the lake again"
+    )]
+    OtherEmbedder {
+        /// The embedder the snapshot names.
+        index: String,
+        /// The one that was given.
+        given: String,
+    },
+    /// The question itself makes no sense.
+    #[error("cannot search: {reason}")]
+    Query {
+        /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// A line of a questions file cannot be read.
+    #[error(
+        "{file}, line {line}: {reason}; write one {{\"question\": TEXT, \"tables\": [NAME, …]}} a line"
+    )]
+    Questions {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl RetrievalError {
+    /// Whether the same call may succeed later without anything being changed.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            RetrievalError::Segment(error) => error.is_retryable(),
+            RetrievalError::Model(error) => error.is_retryable(),
+            _ => false,
+        }
+    }
+}

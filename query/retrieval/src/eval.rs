@@ -1,0 +1,383 @@
+//! How often questions find their tables: hit, recall, full, MRR, and how fast.
+//!
+//! The measures are those of the command's contract: over the first k distinct tables, *hit* is the
+//! share of questions with at least one gold table, *recall* the mean share of gold tables found,
+//! *full* the share with all of them. Each k is a search of its own. MRR is the mean of 1/rank of the
+//! first gold table at the largest k, 0 where there is none.
+//!
+//! Latency and questions per second are taken over one pass with one search a question, at k = 5 where
+//! that is asked for, else the largest k; texts are not read. The clock includes the embedding of
+//! the question unless [`EvalOptions::vectors_given`].
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use serde::{Deserialize, Serialize};
+
+use crate::answer::Query;
+use crate::error::RetrievalError;
+use crate::searcher::Searcher;
+
+/// The k at which speed is measured, where it is asked for.
+const TIMED_K: usize = 5;
+
+/// A question whose tables are known.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct EvalQuestion {
+    /// The question.
+    pub question: String,
+    /// The names of the tables that answer it.
+    pub tables: Vec<String>,
+}
+
+/// Reads a questions file: one JSON object a line with `question` and `tables`, other fields ignored,
+/// empty lines skipped. `file` names it in errors.
+///
+/// # Errors
+/// The first line that cannot be read, by its number.
+pub fn read_questions(text: &str, file: &str) -> Result<Vec<EvalQuestion>, RetrievalError> {
+    let mut questions = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let line_text = line.trim_start_matches('\u{feff}').trim();
+        if line_text.is_empty() {
+            continue;
+        }
+        let wrong = |reason: String| RetrievalError::Questions {
+            file: file.to_owned(),
+            line: at + 1,
+            reason,
+        };
+        let question: EvalQuestion =
+            serde_json::from_str(line_text).map_err(|error| wrong(without_place(&error)))?;
+        if question.question.trim().is_empty() {
+            return Err(wrong("the question is empty".to_owned()));
+        }
+        if question.tables.is_empty() {
+            return Err(wrong("the question names no table".to_owned()));
+        }
+        questions.push(question);
+    }
+    if questions.is_empty() {
+        return Err(RetrievalError::Questions {
+            file: file.to_owned(),
+            line: 1,
+            reason: "the file holds no question".to_owned(),
+        });
+    }
+    Ok(questions)
+}
+
+/// serde_json's own "at line 1 column 9" would contradict the file's line number.
+fn without_place(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rfind(" at line ") {
+        Some(at) => text[..at].to_owned(),
+        None => text,
+    }
+}
+
+/// How to measure.
+#[derive(Debug, Clone)]
+pub struct EvalOptions {
+    /// The cut-offs.
+    pub k: Vec<usize>,
+    /// Everything else about a search; its text, k and vector are replaced.
+    pub query: Query,
+    /// Questions asked at once.
+    pub threads: usize,
+    /// Embed the questions before the clock starts.
+    pub vectors_given: bool,
+}
+
+/// Shares of questions at one k, fractions of 1.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Shares {
+    /// At least one gold table.
+    pub hit: f64,
+    /// Mean share of gold tables.
+    pub recall: f64,
+    /// All gold tables.
+    pub full: f64,
+}
+
+/// Milliseconds a question took.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Latency {
+    /// The median.
+    pub p50: f64,
+    /// Ninety-nine of a hundred took at most this.
+    pub p99: f64,
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Evaluation {
+    /// The number of questions.
+    pub questions: usize,
+    /// Shares by k.
+    pub k: BTreeMap<usize, Shares>,
+    /// Mean reciprocal rank at the largest k.
+    pub mrr: f64,
+    /// See the module's documentation.
+    pub latency_ms: Latency,
+    /// Questions answered a second, by all threads together.
+    pub questions_per_s: f64,
+    /// Gold tables (distinct names) that the index does not hold: these can never be found.
+    pub gold_tables_missing: usize,
+}
+
+/// Asks every question and measures.
+///
+/// # Errors
+/// The first search that fails.
+pub fn evaluate(
+    searcher: &Searcher,
+    questions: &[EvalQuestion],
+    options: &EvalOptions,
+) -> Result<Evaluation, RetrievalError> {
+    let mut cuts = options.k.clone();
+    cuts.sort_unstable();
+    cuts.dedup();
+    let (Some(&largest), true) = (cuts.last(), !questions.is_empty()) else {
+        return Err(RetrievalError::Query {
+            reason: "there is nothing to measure: give questions and at least one k".to_owned(),
+        });
+    };
+    let timed = if cuts.contains(&TIMED_K) {
+        TIMED_K
+    } else {
+        largest
+    };
+    let ask =
+        |at: usize, k: usize, vector: Option<Vec<f32>>| -> Result<Vec<String>, RetrievalError> {
+            let query = Query {
+                text: questions[at].question.clone(),
+                k,
+                vector,
+                ..options.query.clone()
+            };
+            let ranking = searcher.rank(&query)?;
+            Ok(ranking
+                .tables
+                .into_iter()
+                .map(|table| table.key.name)
+                .collect())
+        };
+    let embed = |at: usize| searcher.embed(&questions[at].question);
+    let given: Option<Vec<Vec<f32>>> = options
+        .vectors_given
+        .then(|| in_parallel(questions.len(), options.threads, embed))
+        .transpose()?;
+    // The first question pays for pages and dictionaries that are touched for the first time.
+    ask(0, timed, given.as_ref().map(|given| given[0].clone()))?;
+
+    let start = Instant::now();
+    let asked = in_parallel(questions.len(), options.threads, |at| {
+        let began = Instant::now();
+        let vector = match &given {
+            Some(given) => given[at].clone(),
+            None => embed(at)?,
+        };
+        let found = ask(at, timed, Some(vector.clone()))?;
+        Ok((began.elapsed().as_secs_f64() * 1e3, vector, found))
+    })?;
+    let seconds = start.elapsed().as_secs_f64();
+
+    let mut times: Vec<f64> = asked.iter().map(|(time, ..)| *time).collect();
+    times.sort_unstable_by(f64::total_cmp);
+    let mut by_k = BTreeMap::new();
+    let mut mrr = 0.0;
+    for &k in &cuts {
+        let found: Vec<Vec<String>> = if k == timed {
+            asked.iter().map(|(.., found)| found.clone()).collect()
+        } else {
+            in_parallel(questions.len(), options.threads, |at| {
+                ask(at, k, Some(asked[at].1.clone()))
+            })?
+        };
+        by_k.insert(k, shares(questions, &found));
+        if k == largest {
+            mrr = mean_reciprocal_rank(questions, &found);
+        }
+    }
+    let gold: HashSet<&str> = questions
+        .iter()
+        .flat_map(|question| question.tables.iter().map(String::as_str))
+        .collect();
+    Ok(Evaluation {
+        questions: questions.len(),
+        k: by_k,
+        mrr,
+        latency_ms: Latency {
+            p50: percentile(&times, 0.50),
+            p99: percentile(&times, 0.99),
+        },
+        questions_per_s: questions.len() as f64 / seconds.max(1e-9),
+        gold_tables_missing: gold.iter().filter(|name| !searcher.has_table(name)).count(),
+    })
+}
+
+/// Runs `work` for 0..count on several threads; results in order, or the first error met.
+fn in_parallel<T: Send>(
+    count: usize,
+    threads: usize,
+    work: impl Fn(usize) -> Result<T, RetrievalError> + Sync,
+) -> Result<Vec<T>, RetrievalError> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, T)>> = Mutex::new(Vec::with_capacity(count));
+    let failed: Mutex<Option<RetrievalError>> = Mutex::new(None);
+    let run = || {
+        let mut mine = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count {
+                break;
+            }
+            match work(at) {
+                Ok(result) => mine.push((at, result)),
+                Err(error) => {
+                    // The others stop at their next question.
+                    next.store(count, Ordering::Relaxed);
+                    if let Ok(mut failed) = failed.lock() {
+                        failed.get_or_insert(error);
+                    }
+                    break;
+                }
+            }
+        }
+        if let Ok(mut done) = done.lock() {
+            done.append(&mut mine);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.clamp(1, count.max(1)) {
+            scope.spawn(run);
+        }
+        run();
+    });
+    if let Some(error) = failed.into_inner().unwrap_or_default() {
+        return Err(error);
+    }
+    let mut done = done.into_inner().unwrap_or_default();
+    done.sort_unstable_by_key(|(at, _)| *at);
+    Ok(done.into_iter().map(|(_, result)| result).collect())
+}
+
+fn shares(questions: &[EvalQuestion], found: &[Vec<String>]) -> Shares {
+    let mut sum = Shares::default();
+    for (question, found) in questions.iter().zip(found) {
+        let gold: HashSet<&String> = question.tables.iter().collect();
+        let right = gold.iter().filter(|name| found.contains(name)).count();
+        sum.hit += f64::from(u8::from(right > 0));
+        sum.recall += right as f64 / gold.len().max(1) as f64;
+        sum.full += f64::from(u8::from(right == gold.len()));
+    }
+    let count = questions.len().max(1) as f64;
+    Shares {
+        hit: sum.hit / count,
+        recall: sum.recall / count,
+        full: sum.full / count,
+    }
+}
+
+fn mean_reciprocal_rank(questions: &[EvalQuestion], found: &[Vec<String>]) -> f64 {
+    let sum: f64 = questions
+        .iter()
+        .zip(found)
+        .filter_map(|(question, found)| {
+            let rank = found
+                .iter()
+                .position(|name| question.tables.contains(name))?;
+            Some(1.0 / (rank + 1) as f64)
+        })
+        .sum();
+    sum / questions.len().max(1) as f64
+}
+
+/// The nearest-rank percentile of sorted values.
+fn percentile(sorted: &[f64], share: f64) -> f64 {
+    let rank = (share * sorted.len() as f64).ceil() as usize;
+    sorted
+        .get(rank.clamp(1, sorted.len().max(1)) - 1)
+        .copied()
+        .unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use super::*;
+
+    #[test]
+    fn questions_are_read_and_errors_name_the_line() {
+        let text = "{\"question\": \"a?\", \"tables\": [\"t\"], \"more\": 1}\n\n{\"question\": \"b\", \"tables\": [\"t\", \"u\"]}\n";
+        assert_eq!(read_questions(text, "q").unwrap().len(), 2);
+        for (text, part) in [
+            (
+                "{\"question\": \"a\", \"tables\": [\"t\"]}\n{\"question\": 5}",
+                "q, line 2: invalid type",
+            ),
+            ("\n\nnonsense", "q, line 3: expected"),
+            (
+                "{\"question\": \" \", \"tables\": [\"t\"]}",
+                "line 1: the question is empty",
+            ),
+            (
+                "{\"question\": \"a\", \"tables\": []}",
+                "line 1: the question names no table",
+            ),
+            ("{\"question\": \"a\"}", "line 1: missing field `tables`;"),
+            ("\n", "holds no question"),
+        ] {
+            let error = read_questions(text, "q").unwrap_err().to_string();
+            assert!(error.contains(part), "{error}");
+            assert!(!error.contains('\n'));
+        }
+    }
+
+    #[test]
+    fn measures_by_hand() {
+        let question = |tables: &[&str]| EvalQuestion {
+            question: "?".into(),
+            tables: tables.iter().map(|t| (*t).to_owned()).collect(),
+        };
+        let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+        let questions = [
+            question(&["a", "b"]),
+            question(&["c"]),
+            question(&["d", "d"]),
+        ];
+        let found = [names(&["x", "b"]), names(&["y", "z"]), names(&["d", "x"])];
+        let shares = shares(&questions, &found);
+        assert_eq!(shares.hit, 2.0 / 3.0);
+        assert_eq!(shares.recall, (0.5 + 0.0 + 1.0) / 3.0);
+        assert_eq!(shares.full, 1.0 / 3.0);
+        assert_eq!(
+            mean_reciprocal_rank(&questions, &found),
+            (0.5 + 0.0 + 1.0) / 3.0
+        );
+        assert_eq!(percentile(&[1.0, 2.0, 3.0, 4.0], 0.5), 2.0);
+        assert_eq!(percentile(&[1.0, 2.0, 3.0, 4.0], 0.99), 4.0);
+        assert_eq!(percentile(&[], 0.5), 0.0);
+    }
+
+    #[test]
+    fn parallel_work_keeps_order_and_reports_a_failure() {
+        let squares = in_parallel(100, 4, |at| Ok(at * at)).unwrap();
+        assert_eq!(squares, (0..100).map(|at| at * at).collect::<Vec<_>>());
+        let failed = in_parallel(100, 4, |at| {
+            if at == 50 {
+                Err(RetrievalError::Query {
+                    reason: "fifty".into(),
+                })
+            } else {
+                Ok(at)
+            }
+        });
+        assert!(failed.unwrap_err().to_string().contains("fifty"));
+        assert!(in_parallel(0, 4, Ok).unwrap().is_empty());
+    }
+}

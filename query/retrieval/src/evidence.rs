@@ -1,0 +1,131 @@
+//! Evidence: the few texts of a table that show why it was found.
+//!
+//! Only the tables of the final answer are looked at, so their texts may be read and analyzed anew: a
+//! handful a question, and the index need not keep what each block contributed.
+
+use std::collections::{HashMap, HashSet};
+
+use limn_segment::analyzer::analyze_into;
+use limn_segment::{BlockKind, SegmentError};
+
+use crate::answer::Evidence;
+use crate::corpus::{Corpus, Table};
+use crate::lexical::KnownTerms;
+
+/// Blocks shown of a table, and how good a block must be beside the best to be shown.
+const BLOCKS: usize = 3;
+const SHARE_OF_BEST: f32 = 0.4;
+/// Lines and characters shown of a cells block.
+const CELL_LINES: usize = 8;
+const CELL_CHARACTERS: usize = 400;
+
+/// The best texts of a table, best first; at least one where the table has any.
+pub(crate) fn evidence(
+    corpus: &Corpus,
+    table: &Table,
+    vector: &[f32],
+    known: &KnownTerms,
+) -> Result<Vec<Evidence>, SegmentError> {
+    let weights: HashMap<&str, f32> = known
+        .iter()
+        .map(|(term, weight)| (term.as_str(), *weight))
+        .collect();
+    let total: f32 = known.iter().map(|(_, weight)| weight).sum();
+    let reader = &corpus.segments[table.segment].reader;
+    let mut found: Vec<(f32, u32, Evidence)> = Vec::new();
+    for block in corpus.blocks_of(table) {
+        let kind = reader.block(block).kind;
+        let text = reader.text(block)?;
+        let matched = matched_weight(&text, &weights);
+        let words = if total > 0.0 { matched / total } else { 0.0 };
+        if kind == BlockKind::Cells {
+            if let Some(text) = matching_cells(&text, &weights) {
+                found.push((0.5 * words, block, Evidence { kind, text }));
+            }
+            continue;
+        }
+        let cosine = reader.similarity(vector, block)?.unwrap_or(0.0).max(0.0);
+        found.push((0.5 * words + 0.5 * cosine, block, Evidence { kind, text }));
+    }
+    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let enough = found.first().map_or(0.0, |(best, ..)| best * SHARE_OF_BEST);
+    Ok(found
+        .into_iter()
+        .filter(|(score, ..)| *score >= enough)
+        .take(BLOCKS)
+        .map(|(.., evidence)| evidence)
+        .collect())
+}
+
+/// The summed weights of the distinct question terms in a text.
+fn matched_weight(text: &str, weights: &HashMap<&str, f32>) -> f32 {
+    let mut seen = HashSet::new();
+    analyze_into(text, &mut |term: &str| {
+        if let Some((&term, _)) = weights.get_key_value(term) {
+            seen.insert(term);
+        }
+    });
+    // Summed in a fixed order.
+    let mut terms: Vec<&str> = seen.into_iter().collect();
+    terms.sort_unstable();
+    terms.iter().filter_map(|term| weights.get(term)).sum()
+}
+
+/// The lines of a cells block (`column: value | value`) cut to the values that hold a question's
+/// word; `None` where no line does.
+fn matching_cells(text: &str, weights: &HashMap<&str, f32>) -> Option<String> {
+    let mut lines: Vec<(f32, String)> = Vec::new();
+    for line in text.lines() {
+        let (column, values) = line.split_once(": ").unwrap_or(("", line));
+        let kept: Vec<&str> = values
+            .split(" | ")
+            .filter(|value| matched_weight(value, weights) > 0.0)
+            .take(CELL_LINES)
+            .collect();
+        if kept.is_empty() {
+            continue;
+        }
+        let weight = matched_weight(&kept.join(" "), weights);
+        let shown = if column.is_empty() {
+            kept.join(" | ")
+        } else {
+            format!("{column}: {}", kept.join(" | "))
+        };
+        lines.push((weight, shown));
+    }
+    // Stable: equal lines keep the columns' order.
+    lines.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let mut shown = String::new();
+    for (_, line) in lines.into_iter().take(CELL_LINES) {
+        if !shown.is_empty() {
+            if shown.len() + line.len() > CELL_CHARACTERS {
+                break;
+            }
+            shown.push('\n');
+        }
+        let end = line.floor_char_boundary(CELL_CHARACTERS.min(line.len()));
+        shown.push_str(&line[..end]);
+        if end < line.len() {
+            shown.push('…');
+        }
+    }
+    (!shown.is_empty()).then_some(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+
+    use super::*;
+
+    #[test]
+    fn cells_are_cut_to_what_matches() {
+        let weights = HashMap::from([("leipzig", 2.0), ("red", 1.0)]);
+        let text = "colour: red | green | dark red\ncity: Leipzig | Halle\nnumber: 1 | 2";
+        assert_eq!(
+            matching_cells(text, &weights).unwrap(),
+            "city: Leipzig\ncolour: red | dark red"
+        );
+        assert_eq!(matching_cells("a: b", &weights), None);
+    }
+}

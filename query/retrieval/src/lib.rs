@@ -1,0 +1,57 @@
+//! A snapshot and a question to ranked tables.
+//!
+//! A question is put to both indexes of a snapshot: by its words (BM25F over whole tables, with names,
+//! contexts, rows and cells as weighted fields) and by its meaning (cosines of blocks). Candidates of
+//! either side are scored by the other too, both sides are min-max normalised and mixed by α, as in
+//! PNEUMA §5.1; the formula with its constants is one small file, `scoring.rs`. What comes back are
+//! tables, each with the texts that made it match.
+//!
+//! ```no_run
+//! # async fn example(embedder: std::sync::Arc<dyn limn_models::Embedder>)
+//! # -> Result<(), Box<dyn std::error::Error>> {
+//! use limn_retrieval::{Query, Searcher};
+//! use limn_segment::IndexStore;
+//!
+//! let index = IndexStore::open("s3://bucket/index")?;
+//! let snapshot = index.require_newest().await?;
+//! let searcher = Searcher::open(&index, snapshot, embedder).await?;
+//! let query = Query::new("which employees were sick longest?");
+//! let answer = tokio::task::spawn_blocking(move || searcher.search(&query)).await??;
+//! for hit in &answer.results {
+//!     println!("{:.2} {}", hit.score, hit.table);
+//! }
+//! # Ok(()) }
+//! ```
+//!
+//! **Guarantees.** A ranking is a function of the live tables and the question: however tables are
+//! spread over shards and segments, whatever was deleted beside them, scores are the same bit by bit
+//! (as long as vectors are searched exactly). Statistics are exact and over live tables only. A filter
+//! (`prefix`) restricts candidates before ranking, so a filtered search still finds k tables where
+//! there are k; it never changes what a word is worth. [`Searcher`] may be shared by threads. Where
+//! nothing relevant is found, the answer says so instead of listing tables.
+//!
+//! **Non-guarantees.** Above a segment's exact limit vectors come from an approximate graph, whose
+//! misses are measured as recall elsewhere. Scores of different questions are not comparable: min-max
+//! is relative to a question's own candidates.
+//!
+//! **Recovery.** A searcher keeps the snapshot it was opened with; to see a newer one, open another.
+//! [`RetrievalError::is_retryable`] tells whether asking again can help.
+
+mod answer;
+mod corpus;
+mod error;
+pub mod eval;
+mod evidence;
+mod lexical;
+mod question;
+mod ranking;
+mod scoring;
+mod searcher;
+mod semantic;
+
+pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
+pub use error::RetrievalError;
+pub use searcher::Searcher;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,282 @@
+//! From both sides' scores to one ranking: candidates, cross-scoring, min-max, α (PNEUMA §5.1).
+//!
+//! Every cut is by a total order, score first, then the table's number, then the block, so a ranking
+//! is one whatever the shards.
+
+use std::collections::{BTreeMap, HashSet};
+
+use limn_segment::SegmentError;
+
+use crate::corpus::{Corpus, DEAD};
+use crate::lexical::Scratch;
+use crate::scoring::{Formula, fuse, min_max};
+use crate::semantic::{Filter, nearest, table_score};
+
+/// A table in rank order.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Ranked {
+    pub(crate) table: u32,
+    pub(crate) score: f32,
+    pub(crate) lexical: f32,
+    pub(crate) semantic: f32,
+}
+
+/// What both ways of ranking are given.
+pub(crate) struct Request<'a> {
+    pub(crate) corpus: &'a Corpus,
+    pub(crate) vector: &'a [f32],
+    pub(crate) filter: Option<&'a Filter>,
+    pub(crate) k: usize,
+    /// Candidates a side per table wanted.
+    pub(crate) candidates: usize,
+    pub(crate) alpha: f32,
+}
+
+impl Request<'_> {
+    fn allows(&self, table: u32) -> bool {
+        self.filter
+            .is_none_or(|filter| filter.allowed[table as usize])
+    }
+}
+
+/// A ranking, and the best cosine of any block that may be found.
+pub(crate) struct Outcome {
+    pub(crate) ranked: Vec<Ranked>,
+    pub(crate) best_cosine: Option<f32>,
+    /// Whether any table that may be found has a word of the question.
+    pub(crate) any_word: bool,
+}
+
+/// Ranks whole tables, `scratch.scores` holding their lexical scores.
+pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcome, SegmentError> {
+    let formula = &Formula::LIMN;
+    let corpus = request.corpus;
+    let mut matches: Vec<(u32, f32)> = scratch
+        .scores
+        .touched()
+        .iter()
+        .filter(|&&table| request.allows(table))
+        .map(|&table| (table, scratch.scores.get(table)))
+        .collect();
+    let any_word = !matches.is_empty();
+    let mut cosines: BTreeMap<u32, Option<f32>> = BTreeMap::new();
+    let mut size = formula
+        .floor
+        .max(request.candidates.saturating_mul(request.k));
+    loop {
+        let near = nearest(
+            corpus,
+            request.vector,
+            size.saturating_mul(formula.blocks_per_table),
+            request.filter,
+        )?;
+        let mut close = Vec::new();
+        let mut seen = HashSet::new();
+        for block in &near {
+            if seen.insert(block.table) {
+                close.push((block.table, cosine_of(request, &mut cosines, block.table)?));
+            }
+        }
+        let mut close: Vec<(u32, f32)> = close
+            .into_iter()
+            .filter_map(|(table, cosine)| Some((table, cosine?)))
+            .collect();
+        best(&mut close, size);
+        let mut union: Vec<u32> = close.iter().map(|&(table, _)| table).collect();
+        union.extend(best(&mut matches, size).iter().map(|&(table, _)| table));
+        union.sort_unstable();
+        union.dedup();
+
+        let exhausted =
+            near.len() < size.saturating_mul(formula.blocks_per_table) && matches.len() <= size;
+        if union.len() < request.k && !exhausted {
+            size = size.saturating_mul(4);
+            continue;
+        }
+        let mut sides = Vec::with_capacity(union.len());
+        for table in union {
+            let cosine = cosine_of(request, &mut cosines, table)?;
+            sides.push((table, scratch.scores.get(table), cosine));
+        }
+        let mut ranked = combine(request.alpha, &sides);
+        ranked.truncate(request.k);
+        return Ok(Outcome {
+            ranked,
+            best_cosine: near.first().map(|block| block.cosine),
+            any_word,
+        });
+    }
+}
+
+/// A table's semantic score, computed once a question.
+fn cosine_of(
+    request: &Request,
+    known: &mut BTreeMap<u32, Option<f32>>,
+    table: u32,
+) -> Result<Option<f32>, SegmentError> {
+    if let Some(cosine) = known.get(&table) {
+        return Ok(*cosine);
+    }
+    let corpus = request.corpus;
+    let cosine = table_score(corpus, request.vector, &corpus.tables[table as usize])?;
+    known.insert(table, cosine);
+    Ok(cosine)
+}
+
+/// The first `n` by score, then number, in this order, moved to the front; returns them.
+fn best(scored: &mut Vec<(u32, f32)>, n: usize) -> &[(u32, f32)] {
+    let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
+    if scored.len() > n && n > 0 {
+        scored.select_nth_unstable_by(n - 1, order);
+    }
+    let n = n.min(scored.len());
+    scored[..n].sort_unstable_by(order);
+    &scored[..n]
+}
+
+/// Min-max over the candidates, α, and the final order. A candidate without a vector counts as the
+/// farthest; where no candidate has a word of the question, the lexical side is 0 for all.
+fn combine(alpha: f32, sides: &[(u32, f32, Option<f32>)]) -> Vec<Ranked> {
+    let mut lexical: Vec<f32> = sides.iter().map(|side| side.1).collect();
+    if lexical.iter().any(|&score| score > 0.0) {
+        min_max(&mut lexical);
+    }
+    let farthest = sides
+        .iter()
+        .filter_map(|side| side.2)
+        .fold(f32::INFINITY, f32::min);
+    let mut semantic: Vec<f32> = if farthest.is_finite() {
+        sides
+            .iter()
+            .map(|side| side.2.unwrap_or(farthest))
+            .collect()
+    } else {
+        vec![0.0; sides.len()]
+    };
+    if farthest.is_finite() {
+        min_max(&mut semantic);
+    }
+    let mut ranked: Vec<Ranked> = sides
+        .iter()
+        .zip(lexical.into_iter().zip(semantic))
+        .map(|(&(table, ..), (lexical, semantic))| Ranked {
+            table,
+            score: fuse(alpha, lexical, semantic),
+            lexical,
+            semantic,
+        })
+        .collect();
+    ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.table.cmp(&b.table)));
+    ranked
+}
+
+/// A block among plain mode's candidates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    table: u32,
+    block: u32,
+    segment: usize,
+}
+
+/// Ranks tables by their best block, `scratch.scores` holding the blocks' lexical scores; deepens
+/// until k distinct tables are found.
+pub(crate) fn rank_plain(request: &Request, scratch: &Scratch) -> Result<Outcome, SegmentError> {
+    let corpus = request.corpus;
+    let mut matches: Vec<(Place, f32)> = Vec::with_capacity(scratch.scores.touched().len());
+    for &number in scratch.scores.touched() {
+        if let Some(place) = place_of(corpus, number)
+            && request.allows(place.table)
+        {
+            matches.push((place, scratch.scores.get(number)));
+        }
+    }
+    matches.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    let mut depth = request.candidates.saturating_mul(request.k).max(1);
+    loop {
+        let near = nearest(corpus, request.vector, depth, request.filter)?;
+        let exhausted = near.len() < depth && matches.len() <= depth;
+        let mut union: Vec<Place> = near
+            .iter()
+            .map(|near| Place {
+                table: near.table,
+                block: near.block,
+                segment: near.segment,
+            })
+            .chain(matches.iter().take(depth).map(|&(place, _)| place))
+            .collect();
+        union.sort_unstable();
+        union.dedup();
+        let mut sides = Vec::with_capacity(union.len());
+        for (at, place) in union.iter().enumerate() {
+            let segment = &corpus.segments[place.segment];
+            let number = (segment.base + place.block as usize) as u32;
+            let cosine = segment.reader.similarity(request.vector, place.block)?;
+            sides.push((at as u32, scratch.scores.get(number), cosine));
+        }
+        let mut seen = HashSet::new();
+        let mut ranked: Vec<Ranked> = combine(request.alpha, &sides)
+            .into_iter()
+            .filter_map(|block| {
+                let table = union[block.table as usize].table;
+                seen.insert(table).then_some(Ranked { table, ..block })
+            })
+            .collect();
+        if ranked.len() < request.k && !exhausted {
+            depth = depth.saturating_mul(2);
+            continue;
+        }
+        ranked.truncate(request.k);
+        return Ok(Outcome {
+            ranked,
+            best_cosine: near.first().map(|block| block.cosine),
+            any_word: !matches.is_empty(),
+        });
+    }
+}
+
+/// Where a block is, by its number among all blocks; `None` for a dead one.
+fn place_of(corpus: &Corpus, number: u32) -> Option<Place> {
+    let number = number as usize;
+    let segment = corpus
+        .segments
+        .partition_point(|segment| segment.base <= number)
+        .checked_sub(1)?;
+    let block = number - corpus.segments[segment].base;
+    let table = *corpus.segments[segment].table_of.get(block)?;
+    (table != DEAD).then_some(Place {
+        table,
+        block: block as u32,
+        segment,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_are_cut_by_score_and_then_number() {
+        let mut scored = vec![(7, 1.0), (3, 2.0), (5, 1.0), (1, 1.0), (9, 0.5)];
+        assert_eq!(best(&mut scored, 3), [(3, 2.0), (1, 1.0), (5, 1.0)]);
+        assert_eq!(best(&mut scored, 99).len(), 5);
+        assert_eq!(best(&mut Vec::new(), 3), []);
+    }
+
+    #[test]
+    fn one_sided_candidates_take_part() {
+        let ranked = combine(
+            0.5,
+            &[(4, 3.0, Some(0.2)), (2, 0.0, Some(0.8)), (8, 1.5, None)],
+        );
+        let order: Vec<u32> = ranked.iter().map(|r| r.table).collect();
+        // 4: 0.5·1 + 0.5·0; 2: 0.5·0 + 0.5·1, a tie that the number decides; 8: 0.5·0.5 + 0.
+        assert_eq!(order, [2, 4, 8]);
+        assert_eq!(ranked[2].score, 0.25);
+        let nothing_lexical = combine(0.5, &[(1, 0.0, Some(0.5)), (2, 0.0, Some(0.1))]);
+        assert_eq!(
+            (nothing_lexical[0].lexical, nothing_lexical[0].score),
+            (0.0, 0.5)
+        );
+        assert!(combine(0.5, &[]).is_empty());
+    }
+}

@@ -1,0 +1,332 @@
+//! The searcher: one snapshot, opened for questions.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
+
+use futures::stream::{self, StreamExt, TryStreamExt};
+use limn_models::Embedder;
+use limn_segment::{Deletes, Field, IndexStore, SegmentReader, Snapshot, Warm};
+
+use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
+use crate::corpus::Corpus;
+use crate::error::RetrievalError;
+use crate::evidence::evidence;
+use crate::lexical::{KnownTerms, Scratch, score_blocks, score_tables};
+use crate::question::Question;
+use crate::ranking::{Outcome, Ranked, Request, rank_plain, rank_tables};
+use crate::semantic::Filter;
+
+/// Segments opened at once.
+const OPEN_AT_ONCE: usize = 16;
+
+/// With no word of the question in the index, the best block must be at least this close in meaning.
+/// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1, and the best of
+/// thousands about 0.2.
+const CLOSE_ENOUGH: f32 = 0.25;
+
+/// A snapshot opened for questions. Shared by any number of threads.
+pub struct Searcher {
+    corpus: Corpus,
+    snapshot: Snapshot,
+    embedder: Arc<dyn Embedder>,
+    scratch: Mutex<Vec<Scratch>>,
+}
+
+impl std::fmt::Debug for Searcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Searcher")
+            .field("snapshot", &self.snapshot.number)
+            .field("tables", &self.corpus.tables.len())
+            .field("segments", &self.corpus.segments.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Searcher {
+    /// Opens a snapshot: one ranged read a segment, and its deletes.
+    ///
+    /// # Errors
+    /// Where a segment cannot be read or is damaged, or the index was made with another embedder.
+    pub async fn open(
+        index: &IndexStore,
+        snapshot: Snapshot,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Searcher, RetrievalError> {
+        if embedder.id().as_str() != snapshot.embedder {
+            return Err(RetrievalError::OtherEmbedder {
+                index: snapshot.embedder,
+                given: embedder.id().to_string(),
+            });
+        }
+        let opening = snapshot.segments.iter().map(|entry| async move {
+            let reader = SegmentReader::open(&index.store, entry).await?;
+            let deletes = index.deletes(entry).await?;
+            Ok::<_, RetrievalError>((reader, deletes))
+        });
+        let opened: Vec<(Arc<SegmentReader>, Deletes)> = stream::iter(opening)
+            .buffered(OPEN_AT_ONCE)
+            .try_collect()
+            .await?;
+        Ok(Self::from_segments(opened, snapshot, embedder))
+    }
+
+    /// A searcher over segments that are open already.
+    pub(crate) fn from_segments(
+        opened: Vec<(Arc<SegmentReader>, Deletes)>,
+        snapshot: Snapshot,
+        embedder: Arc<dyn Embedder>,
+    ) -> Searcher {
+        Searcher {
+            corpus: Corpus::new(opened),
+            snapshot,
+            embedder,
+            scratch: Mutex::default(),
+        }
+    }
+
+    /// Fetches what questions will touch, for remote indexes that will be asked many.
+    ///
+    /// # Errors
+    /// Where a segment cannot be read.
+    pub async fn warm(&self) -> Result<(), RetrievalError> {
+        let warming = self
+            .corpus
+            .segments
+            .iter()
+            .map(|segment| segment.reader.warm(Warm::All));
+        stream::iter(warming)
+            .buffer_unordered(4)
+            .try_collect::<Vec<()>>()
+            .await?;
+        Ok(())
+    }
+
+    /// The snapshot that is searched.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.snapshot
+    }
+
+    /// The number of live tables.
+    pub fn table_count(&self) -> usize {
+        self.corpus.tables.len()
+    }
+
+    /// Whether a live table of any lake has this name.
+    pub fn has_table(&self, name: &str) -> bool {
+        self.corpus
+            .tables
+            .iter()
+            .any(|table| table.key.name == name)
+    }
+
+    /// A text's vector, of unit length.
+    ///
+    /// # Errors
+    /// Where the model fails.
+    pub fn embed(&self, text: &str) -> Result<Vec<f32>, RetrievalError> {
+        Ok(self.embedder.embed_one(text)?)
+    }
+
+    /// The tables that answer a question, each with the texts that made it match.
+    ///
+    /// Computes and reads on the calling thread; on an async runtime use `spawn_blocking`.
+    ///
+    /// # Errors
+    /// Where the query makes no sense, the model fails, or a segment cannot be read.
+    pub fn search(&self, query: &Query) -> Result<Answer, RetrievalError> {
+        let (ranking, vector, known) = self.rank_with(query)?;
+        let mut results = Vec::with_capacity(ranking.tables.len());
+        for ranked in ranking.tables {
+            let table = &self.corpus.tables[ranked.table as usize];
+            results.push(Hit {
+                table: table.key.name.clone(),
+                location: table.location.clone(),
+                score: ranked.score,
+                lexical: ranked.lexical,
+                semantic: ranked.semantic,
+                judged: None,
+                blocks: evidence(&self.corpus, table, &vector, &known)?,
+            });
+        }
+        Ok(Answer {
+            question: query.text.clone(),
+            snapshot: self.snapshot.number,
+            results,
+            notes: ranking.notes,
+        })
+    }
+
+    /// The ranking alone, without reading any text: what measuring needs.
+    ///
+    /// # Errors
+    /// As [`Searcher::search`].
+    pub fn rank(&self, query: &Query) -> Result<Ranking, RetrievalError> {
+        self.rank_with(query).map(|(ranking, ..)| ranking)
+    }
+
+    fn rank_with(&self, query: &Query) -> Result<(Ranking, Vec<f32>, KnownTerms), RetrievalError> {
+        let vector = self.checked(query)?;
+        let plain = query.mode == Mode::Plain;
+        let question = Question::new(&query.text, plain);
+        let filter = query
+            .prefix
+            .as_deref()
+            .map(|prefix| Filter::new(&self.corpus, prefix));
+        if let Some(note) = self.nothing_to_search(query, filter.as_ref()) {
+            let ranking = Ranking {
+                tables: Vec::new(),
+                notes: vec![note],
+            };
+            return Ok((ranking, vector, KnownTerms::new()));
+        }
+        let request = Request {
+            corpus: &self.corpus,
+            vector: &vector,
+            filter: filter.as_ref(),
+            k: query.k,
+            candidates: query.candidates,
+            alpha: query.alpha,
+        };
+        let mut scratch = self.take_scratch();
+        let (known, outcome) = if plain {
+            let known = score_blocks(&self.corpus, &question, &mut scratch)?;
+            (known, rank_plain(&request, &scratch)?)
+        } else {
+            let known = score_tables(&self.corpus, &question, &mut scratch)?;
+            (known, rank_tables(&request, &scratch)?)
+        };
+        self.give_back(scratch);
+
+        let mut notes = Vec::new();
+        let unknown = self.unknown_words(&question, &known)?;
+        if !unknown.is_empty() {
+            let (what, verb) = if unknown.len() == 1 {
+                ("this word", "occurs")
+            } else {
+                ("these words", "occur")
+            };
+            notes.push(format!(
+                "{what} {verb} nowhere in the index: {}",
+                unknown.join(", ")
+            ));
+        }
+        let tables = if irrelevant(&outcome) {
+            let place = match query.prefix.as_deref() {
+                Some(prefix) => format!(" under '{prefix}'"),
+                None => String::new(),
+            };
+            notes.push(format!(
+                "nothing relevant was found{place}: no table has a word of the question, and no text is close to it in meaning"
+            ));
+            Vec::new()
+        } else {
+            self.named(outcome.ranked)
+        };
+        Ok((Ranking { tables, notes }, vector, known))
+    }
+
+    /// The question's vector, once everything about the query has been found to make sense.
+    fn checked(&self, query: &Query) -> Result<Vec<f32>, RetrievalError> {
+        let wrong = |reason: String| Err(RetrievalError::Query { reason });
+        if query.k == 0 || query.candidates == 0 {
+            return wrong("k and candidates must be at least 1".to_owned());
+        }
+        if !(0.0..=1.0).contains(&query.alpha) {
+            return wrong(format!("alpha is {}, it must be from 0 to 1", query.alpha));
+        }
+        if query.text.trim().is_empty() {
+            return wrong("the question is empty; ask in plain words".to_owned());
+        }
+        let mut vector = match &query.vector {
+            Some(vector) => vector.clone(),
+            None => self.embed(&query.text)?,
+        };
+        if vector.len() != self.snapshot.dimensions {
+            return wrong(format!(
+                "the question's vector has {} dimensions and the index {}",
+                vector.len(),
+                self.snapshot.dimensions
+            ));
+        }
+        let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+        if !length.is_finite() {
+            return wrong("the question's vector holds values that are no numbers".to_owned());
+        }
+        // A vector that has unit length already keeps its bits.
+        if length > 0.0 && (length - 1.0).abs() > 1e-4 {
+            for x in &mut vector {
+                *x /= length;
+            }
+        }
+        Ok(vector)
+    }
+
+    /// The question's words that are in no field of any segment.
+    fn unknown_words(
+        &self,
+        question: &Question,
+        known: &KnownTerms,
+    ) -> Result<Vec<String>, RetrievalError> {
+        let mut occurring: HashSet<&str> = known.iter().map(|(term, _)| term.as_str()).collect();
+        for term in &question.wanted {
+            if occurring.contains(term.as_str()) {
+                continue;
+            }
+            // A field of weight 0 is not walked, but a word in it is not unknown.
+            for segment in &self.corpus.segments {
+                for field in Field::ALL {
+                    if segment.reader.document_frequency(field, term)? > 0 {
+                        occurring.insert(term);
+                    }
+                }
+            }
+        }
+        Ok(question.unknown_words(|term| occurring.contains(term)))
+    }
+
+    fn nothing_to_search(&self, query: &Query, filter: Option<&Filter>) -> Option<String> {
+        if self.corpus.tables.is_empty() {
+            return Some("the index holds no tables".to_owned());
+        }
+        if filter.is_some_and(|filter| filter.count() == 0) {
+            let prefix = query.prefix.as_deref().unwrap_or_default();
+            return Some(format!("no table lies under '{prefix}'"));
+        }
+        None
+    }
+
+    fn named(&self, ranked: Vec<Ranked>) -> Vec<RankedTable> {
+        ranked
+            .into_iter()
+            .map(|ranked| RankedTable {
+                key: self.corpus.tables[ranked.table as usize].key.clone(),
+                score: ranked.score,
+                lexical: ranked.lexical,
+                semantic: ranked.semantic,
+                table: ranked.table,
+            })
+            .collect()
+    }
+
+    fn take_scratch(&self) -> Scratch {
+        self.scratch
+            .lock()
+            .ok()
+            .and_then(|mut pool| pool.pop())
+            .unwrap_or_default()
+    }
+
+    fn give_back(&self, scratch: Scratch) {
+        if let Ok(mut pool) = self.scratch.lock() {
+            pool.push(scratch);
+        }
+    }
+}
+
+/// Whether neither side found anything worth showing.
+fn irrelevant(outcome: &Outcome) -> bool {
+    !outcome.any_word
+        && outcome
+            .best_cosine
+            .is_none_or(|cosine| cosine < CLOSE_ENOUGH)
+}

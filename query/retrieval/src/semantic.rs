@@ -1,0 +1,108 @@
+//! The semantic side: nearest blocks over all segments, and a table's cosine.
+
+use limn_segment::{BlockKind, Deletes, SegmentError};
+
+use crate::corpus::{Corpus, DEAD, Table};
+use crate::scoring::{Formula, combine_kinds};
+
+/// A block found by its vector.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NearBlock {
+    pub(crate) table: u32,
+    pub(crate) segment: usize,
+    pub(crate) block: u32,
+    pub(crate) cosine: f32,
+}
+
+/// The tables a question may find, where it names a prefix.
+pub(crate) struct Filter {
+    /// By table number.
+    pub(crate) allowed: Vec<bool>,
+    /// By segment: blocks that are dead or belong to other tables.
+    hidden: Vec<Deletes>,
+}
+
+impl Filter {
+    /// Only tables whose name is `prefix` or lies below it.
+    pub(crate) fn new(corpus: &Corpus, prefix: &str) -> Filter {
+        let prefix = prefix.trim_matches('/');
+        let below = |name: &str| {
+            name.strip_prefix(prefix)
+                .is_some_and(|rest| prefix.is_empty() || rest.is_empty() || rest.starts_with('/'))
+        };
+        let mut hidden: Vec<Deletes> = corpus
+            .segments
+            .iter()
+            .map(|segment| segment.deletes.clone())
+            .collect();
+        let allowed = corpus
+            .tables
+            .iter()
+            .map(|table| {
+                let allowed = below(&table.key.name);
+                if !allowed {
+                    hidden[table.segment].delete_table(table.first_block, table.blocks);
+                }
+                allowed
+            })
+            .collect();
+        Filter { allowed, hidden }
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.allowed.iter().filter(|allowed| **allowed).count()
+    }
+}
+
+/// The `n` blocks nearest to `vector` (of unit length), best first, ties by table and block.
+pub(crate) fn nearest(
+    corpus: &Corpus,
+    vector: &[f32],
+    n: usize,
+    filter: Option<&Filter>,
+) -> Result<Vec<NearBlock>, SegmentError> {
+    let mut found = Vec::new();
+    for (number, segment) in corpus.segments.iter().enumerate() {
+        let hidden = filter.map_or(&segment.deletes, |filter| &filter.hidden[number]);
+        for (block, cosine) in segment.reader.nearest(vector, n, hidden)? {
+            let table = segment.table_of[block as usize];
+            if table != DEAD {
+                found.push(NearBlock {
+                    table,
+                    segment: number,
+                    block,
+                    cosine,
+                });
+            }
+        }
+    }
+    found.sort_unstable_by(|a, b| {
+        b.cosine
+            .total_cmp(&a.cosine)
+            .then(a.table.cmp(&b.table))
+            .then(a.block.cmp(&b.block))
+    });
+    found.truncate(n);
+    Ok(found)
+}
+
+/// A table's semantic score: its kinds' best cosines, combined. `None` where it has no vectors.
+pub(crate) fn table_score(
+    corpus: &Corpus,
+    vector: &[f32],
+    table: &Table,
+) -> Result<Option<f32>, SegmentError> {
+    let mut kinds = [None::<f32>; BlockKind::ALL.len()];
+    let reader = &corpus.segments[table.segment].reader;
+    for block in corpus.blocks_of(table) {
+        let kind = reader.block(block).kind;
+        if kind == BlockKind::Cells {
+            continue;
+        }
+        if let Some(cosine) = reader.similarity(vector, block)? {
+            let best = &mut kinds[kind as usize];
+            *best = Some(best.map_or(cosine, |best| best.max(cosine)));
+        }
+    }
+    Ok(combine_kinds(&kinds, Formula::LIMN.second_kind))
+}

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Measures retrieval quality of limn on corpora: one default configuration for all of them, and
+PNEUMA's plain hybrid (`limn eval --plain`) beside it.
+
+  tests/bench/corpora.py --limn ~/.cache/limn/target/release/limn --corpora ../shared/corpora \
+      --out tests/bench/results/corpora.json
+
+Needs nothing but Python 3. Indexes are kept in --work and reused while they are current.
+"""
+import argparse
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import time
+
+# corpus, with contexts, the issue's targets for hit@1, hit@5, full@5 in per cent.
+CASES = [
+    ("spider", False, (79, 96, 86)),
+    ("bird_schema", False, (81, 98, 79)),
+    ("fetaqa", False, (36, 52, None)),
+    ("fetaqa", True, (87, 93.5, None)),
+    ("rdatasets", True, (None, None, None)),
+]
+
+
+def run(arguments):
+    done = subprocess.run(arguments, capture_output=True, text=True)
+    if done.returncode not in (0, 1) or not done.stdout:
+        raise SystemExit(f"{' '.join(arguments)}\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def size_of(folder):
+    return sum(path.stat().st_size for path in pathlib.Path(folder).rglob("*") if path.is_file())
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--limn", required=True)
+    parser.add_argument("--corpora", required=True)
+    parser.add_argument("--work", default="/tmp/limn-bench")
+    parser.add_argument("--only", help="comma-separated corpora")
+    parser.add_argument("--out")
+    arguments = parser.parse_args()
+    os.makedirs(arguments.work, exist_ok=True)
+    rows = []
+    for corpus, with_contexts, targets in CASES:
+        name = corpus + ("+contexts" if with_contexts else "")
+        if arguments.only and name not in arguments.only.split(","):
+            continue
+        folder = pathlib.Path(arguments.corpora) / corpus
+        index = f"{arguments.work}/{name}.limn"
+        command = [arguments.limn, "index", str(folder / "tables"), "--index", index, "--json"]
+        if with_contexts:
+            command += ["--contexts", str(folder / "contexts.jsonl")]
+        start = time.time()
+        report = run(command)
+        seconds = time.time() - start
+        row = {
+            "corpus": name,
+            "tables": report["tables"],
+            "index_seconds": round(seconds, 1),
+            "embedded_blocks": report["model"]["embedded_blocks"],
+            "embedded_tokens": report["model"]["embedded_tokens"],
+            "index_bytes": size_of(index),
+            "failures": len(report["failures"]),
+        }
+        for mode, flags in (("limn", []), ("plain", ["--plain"])):
+            result = run([arguments.limn, "eval", "--index", index, "--questions", str(folder / "questions.jsonl"), "-k", "1,5", "--json"] + flags)
+            row[mode] = {
+                "hit@1": round(100 * result["k"]["1"]["hit"], 1),
+                "hit@5": round(100 * result["k"]["5"]["hit"], 1),
+                "full@5": round(100 * result["k"]["5"]["full"], 1),
+                "mrr": round(result["mrr"], 3),
+                "questions_per_s": round(result["questions_per_s"]),
+            }
+        row["questions"] = result["questions"]
+        got = (row["limn"]["hit@1"], row["limn"]["hit@5"], row["limn"]["full@5"])
+        row["targets"] = [t for t in targets]
+        row["met"] = all(t is None or g >= t for g, t in zip(got, targets))
+        rows.append(row)
+        print(f"{name:20} limn {got[0]:5.1f} {got[1]:5.1f} {got[2]:5.1f}   plain {row['plain']['hit@1']:5.1f} "
+              f"{row['plain']['hit@5']:5.1f} {row['plain']['full@5']:5.1f}   target {targets}   "
+              f"{row['index_bytes'] / 1e6:.1f} MB   {'ok' if row['met'] else 'MISSED'}", flush=True)
+    if arguments.out:
+        result = {
+            "date": datetime.date.today().isoformat(),
+            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
+            "what": "hit@1, hit@5, full@5 in per cent over all questions; limn's default and PNEUMA's plain hybrid (--plain)",
+            "rows": rows,
+        }
+        with open(arguments.out, "w") as out:
+            json.dump(result, out, indent=1)
+            out.write("\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+//! What the end-to-end tests share: the real binary, scratch folders, lakes, a real S3 server.
+//!
+//! Every test here runs `limn` as a user would, as a process with arguments, and looks at what it
+//! prints, at its exit code and at what it leaves behind.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+pub mod lake;
+pub mod s3;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// The repository's root.
+pub fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ has a parent").to_owned()
+}
+
+/// The corpora that measure quality, where this machine has them.
+pub fn corpora() -> Option<PathBuf> {
+    let corpora = repository().parent()?.join("shared/corpora");
+    corpora.is_dir().then_some(corpora)
+}
+
+/// The `limn` binary, built from this very source.
+pub fn binary() -> &'static Path {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+        let built = Command::new(cargo)
+            .args(["build", "--release", "--workspace", "--quiet", "--message-format=json-render-diagnostics"])
+            .current_dir(repository())
+            .output()
+            .expect("cargo runs");
+        assert!(built.status.success(), "limn does not build: {}", String::from_utf8_lossy(&built.stderr));
+        String::from_utf8_lossy(&built.stdout)
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+            .find(|message| message["target"]["name"] == "limn" && message["executable"].is_string())
+            .and_then(|message| message["executable"].as_str().map(PathBuf::from))
+            .expect("cargo names the limn binary")
+    })
+}
+
+/// How a run of `limn` ended.
+#[derive(Debug)]
+pub struct Run {
+    /// Exit code; -1 when killed by a signal.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Run {
+    /// Standard output as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+
+    /// Standard output as JSON of a run that must have succeeded.
+    pub fn ok(&self) -> Value {
+        assert_eq!(self.code, 0, "{self:?}");
+        self.json()
+    }
+}
+
+/// A `limn` command that can be given environment variables.
+pub fn limn_command(arguments: &[&str]) -> Command {
+    let mut command = Command::new(binary());
+    command.args(arguments).env_remove("LIMN_INDEX").env_remove("LIMN_LAKE").env_remove("LIMN_EMBEDDER");
+    command
+}
+
+/// Runs a command to its end.
+pub fn run(command: &mut Command) -> Run {
+    let Output { status, stdout, stderr } = command.output().expect("limn starts");
+    Run {
+        code: status.code().unwrap_or(-1),
+        stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&stderr).into_owned(),
+    }
+}
+
+/// Runs `limn` with arguments.
+pub fn limn(arguments: &[&str]) -> Run {
+    run(&mut limn_command(arguments))
+}
+
+/// A path as an argument.
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("test paths are UTF-8")
+}
+
+/// Indexes a lake with the model-free embedder (fast; ranks by words and hashed words).
+pub fn index_hashed(lake: &Path, index: &Path, more: &[&str]) -> Run {
+    let mut arguments = vec!["index", text(lake), "--index", text(index), "--embedder", "hashed-words", "--json"];
+    arguments.extend(more);
+    limn(&arguments)
+}

@@ -1,0 +1,127 @@
+//! A real S3-compatible server on loopback: SeaweedFS, from `tests/requirements.txt`.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+
+/// Credentials that the server knows.
+pub const KEY: &str = "limn-test";
+/// Their secret.
+pub const SECRET: &str = "limn-test-secret";
+
+/// A running server; it ends when dropped.
+pub struct S3Server {
+    process: Child,
+    _data: TempDir,
+    master: String,
+    filer: String,
+    /// Its address, `http://127.0.0.1:port`.
+    pub endpoint: String,
+}
+
+fn weed() -> PathBuf {
+    let tools = PathBuf::from(std::env::var("HOME").unwrap_or_default()).join(".cache/limn/python/bin/weed");
+    assert!(tools.is_file(), "the S3 server for tests is missing; run infra/python-tools (infra/test does)");
+    tools
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
+impl S3Server {
+    /// Starts a server with one empty bucket, `lake`.
+    pub fn start() -> Self {
+        let data = TempDir::new().expect("a scratch folder");
+        let identities = serde_json::json!({"identities": [{
+            "name": "limn",
+            "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
+            "actions": ["Admin", "Read", "Write", "List", "Tagging"],
+        }]});
+        let config = data.path().join("s3.json");
+        std::fs::write(&config, identities.to_string()).expect("the identities are written");
+        let port = free_port();
+        let folder = data.path().join("data");
+        std::fs::create_dir_all(&folder).expect("the data folder");
+        let tools = weed();
+        let ports: Vec<u16> = (0..3).map(|_| free_port()).collect();
+        let process = Command::new(&tools)
+            .args(["server", "-s3", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"])
+            .arg(format!("-dir={}", folder.display()))
+            .arg(format!("-s3.config={}", config.display()))
+            .arg(format!("-s3.port={port}"))
+            .arg(format!("-master.port={}", ports[0]))
+            .arg(format!("-volume.port={}", ports[1]))
+            .arg(format!("-filer.port={}", ports[2]))
+            .args(["-volume.max=20", "-master.volumeSizeLimitMB=256"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the S3 server starts");
+        let server = Self {
+            process,
+            _data: data,
+            master: format!("127.0.0.1:{}", ports[0]),
+            filer: format!("127.0.0.1:{}", ports[2]),
+            endpoint: format!("http://127.0.0.1:{port}"),
+        };
+        server.create_bucket("lake");
+        server
+    }
+
+    /// The environment that limn needs to use it.
+    pub fn environment(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("AWS_ACCESS_KEY_ID", KEY.to_owned()),
+            ("AWS_SECRET_ACCESS_KEY", SECRET.to_owned()),
+            ("AWS_REGION", "us-east-1".to_owned()),
+            ("AWS_ENDPOINT_URL", self.endpoint.clone()),
+            ("AWS_ALLOW_HTTP", "true".to_owned()),
+        ]
+    }
+
+    /// Copies a local folder's content below a folder of the server's file system, by the server's
+    /// own copying tool.
+    pub fn copy_in(&self, folder: &Path, to: &str) {
+        let copied = Command::new(weed())
+            .arg("filer.copy")
+            .arg(folder)
+            .arg(format!("http://{}{to}/", self.filer))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .expect("the copying tool starts");
+        assert!(copied.success(), "{} was not copied in", folder.display());
+    }
+
+    /// Creates a bucket, waiting until the server is up.
+    fn create_bucket(&self, bucket: &str) {
+        let deadline = Instant::now() + Duration::from_secs(60);
+        loop {
+            let created = Command::new("sh")
+                .arg("-c")
+                .arg(format!("echo 's3.bucket.create -name {bucket}' | \"$0\" shell -master={} -filer={}", self.master, self.filer))
+                .arg(weed())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status();
+            if created.is_ok_and(|status| status.success()) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "the S3 server does not answer at {}", self.endpoint);
+            std::thread::sleep(Duration::from_millis(200));
+        }
+    }
+}
+
+impl Drop for S3Server {
+    fn drop(&mut self) {
+        // Already gone is as good as killed.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
