@@ -15,7 +15,10 @@ use serde_json::Value;
 
 /// The repository's root.
 pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("tests/ has a parent").to_owned()
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .expect("tests/ has a parent")
+        .to_owned()
 }
 
 /// The corpora that measure quality, where this machine has them.
@@ -30,15 +33,27 @@ pub fn binary() -> &'static Path {
     BINARY.get_or_init(|| {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
         let built = Command::new(cargo)
-            .args(["build", "--release", "--workspace", "--quiet", "--message-format=json-render-diagnostics"])
+            .args([
+                "build",
+                "--release",
+                "--workspace",
+                "--quiet",
+                "--message-format=json-render-diagnostics",
+            ])
             .current_dir(repository())
             .output()
             .expect("cargo runs");
-        assert!(built.status.success(), "limn does not build: {}", String::from_utf8_lossy(&built.stderr));
+        assert!(
+            built.status.success(),
+            "limn does not build: {}",
+            String::from_utf8_lossy(&built.stderr)
+        );
         String::from_utf8_lossy(&built.stdout)
             .lines()
             .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .find(|message| message["target"]["name"] == "limn" && message["executable"].is_string())
+            .find(|message| {
+                message["target"]["name"] == "limn" && message["executable"].is_string()
+            })
             .and_then(|message| message["executable"].as_str().map(PathBuf::from))
             .expect("cargo names the limn binary")
     })
@@ -58,7 +73,8 @@ pub struct Run {
 impl Run {
     /// Standard output as JSON.
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+        serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
     }
 
     /// Standard output as JSON of a run that must have succeeded.
@@ -71,13 +87,21 @@ impl Run {
 /// A `limn` command that can be given environment variables.
 pub fn limn_command(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
-    command.args(arguments).env_remove("LIMN_INDEX").env_remove("LIMN_LAKE").env_remove("LIMN_EMBEDDER");
+    command
+        .args(arguments)
+        .env_remove("LIMN_INDEX")
+        .env_remove("LIMN_LAKE")
+        .env_remove("LIMN_EMBEDDER");
     command
 }
 
 /// Runs a command to its end.
 pub fn run(command: &mut Command) -> Run {
-    let Output { status, stdout, stderr } = command.output().expect("limn starts");
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = command.output().expect("limn starts");
     Run {
         code: status.code().unwrap_or(-1),
         stdout: String::from_utf8_lossy(&stdout).into_owned(),
@@ -97,7 +121,15 @@ pub fn text(path: &Path) -> &str {
 
 /// Indexes a lake with the model-free embedder (fast; ranks by words and hashed words).
 pub fn index_hashed(lake: &Path, index: &Path, more: &[&str]) -> Run {
-    let mut arguments = vec!["index", text(lake), "--index", text(index), "--embedder", "hashed-words", "--json"];
+    let mut arguments = vec![
+        "index",
+        text(lake),
+        "--index",
+        text(index),
+        "--embedder",
+        "hashed-words",
+        "--json",
+    ];
     arguments.extend(more);
     limn(&arguments)
 }

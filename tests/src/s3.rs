@@ -23,8 +23,12 @@ pub struct S3Server {
 }
 
 fn weed() -> PathBuf {
-    let tools = PathBuf::from(std::env::var("HOME").unwrap_or_default()).join(".cache/limn/python/bin/weed");
-    assert!(tools.is_file(), "the S3 server for tests is missing; run infra/python-tools (infra/test does)");
+    let tools = PathBuf::from(std::env::var("HOME").unwrap_or_default())
+        .join(".cache/limn/python/bin/weed");
+    assert!(
+        tools.is_file(),
+        "the S3 server for tests is missing; run infra/python-tools (infra/test does)"
+    );
     tools
 }
 
@@ -104,7 +108,10 @@ impl S3Server {
         loop {
             let created = Command::new("sh")
                 .arg("-c")
-                .arg(format!("echo 's3.bucket.create -name {bucket}' | \"$0\" shell -master={} -filer={}", self.master, self.filer))
+                .arg(format!(
+                    "echo 's3.bucket.create -name {bucket}' | \"$0\" shell -master={} -filer={}",
+                    self.master, self.filer
+                ))
                 .arg(weed())
                 .stdout(Stdio::null())
                 .stderr(Stdio::null())
@@ -112,7 +119,11 @@ impl S3Server {
             if created.is_ok_and(|status| status.success()) {
                 return;
             }
-            assert!(Instant::now() < deadline, "the S3 server does not answer at {}", self.endpoint);
+            assert!(
+                Instant::now() < deadline,
+                "the S3 server does not answer at {}",
+                self.endpoint
+            );
             std::thread::sleep(Duration::from_millis(200));
         }
     }

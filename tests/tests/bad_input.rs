@@ -9,10 +9,17 @@ use tempfile::TempDir;
 
 /// One line, no panic, names what it should.
 fn is_clear(stderr: &str, wanted: &[&str]) {
-    assert_eq!(stderr.trim_end().lines().count(), 1, "one line expected: {stderr}");
+    assert_eq!(
+        stderr.trim_end().lines().count(),
+        1,
+        "one line expected: {stderr}"
+    );
     assert!(!stderr.contains("panicked"), "{stderr}");
     for part in wanted {
-        assert!(stderr.to_lowercase().contains(&part.to_lowercase()), "'{part}' expected in: {stderr}");
+        assert!(
+            stderr.to_lowercase().contains(&part.to_lowercase()),
+            "'{part}' expected in: {stderr}"
+        );
     }
 }
 
@@ -20,7 +27,14 @@ fn is_clear(stderr: &str, wanted: &[&str]) {
 fn a_missing_lake_or_index_is_one_clear_line() {
     let scratch = TempDir::new().unwrap();
     let index = scratch.path().join("index.limn");
-    let missing = limn(&["index", "/no/such/lake", "--index", text(&index), "--embedder", "hashed-words"]);
+    let missing = limn(&[
+        "index",
+        "/no/such/lake",
+        "--index",
+        text(&index),
+        "--embedder",
+        "hashed-words",
+    ]);
     assert_eq!(missing.code, 2, "{missing:?}");
     is_clear(&missing.stderr, &["/no/such/lake"]);
 
@@ -49,7 +63,10 @@ fn a_scheme_or_flag_that_makes_no_sense_is_usage() {
     ] {
         let run = limn(arguments);
         assert_eq!(run.code, 2, "{arguments:?}: {run:?}");
-        assert!(!run.stderr.is_empty() && !run.stderr.contains("panicked"), "{run:?}");
+        assert!(
+            !run.stderr.is_empty() && !run.stderr.contains("panicked"),
+            "{run:?}"
+        );
     }
 }
 
@@ -63,9 +80,21 @@ fn broken_files_are_named_and_every_other_table_is_indexed() {
     let bytes = fs::read(&parquet).unwrap();
     fs::write(&parquet, &bytes[..bytes.len() - 20]).unwrap();
     lake::write(&lake, "broken/empty.csv", "");
-    fs::write(lake.join("broken/binary.csv"), [0u8, 159, 146, 150, 0, 1, 2, 3].repeat(500)).unwrap();
-    lake::write(&lake, "broken/not_json.jsonl", "this is\nnot json\nat all\n");
-    lake::write(&lake, "broken/ragged.csv", "a,b,c\n1,2,3\n4,5\n6,7,8,9\n10,11,12\n13,14,15\n16,17,18\n19,20,21\n");
+    fs::write(
+        lake.join("broken/binary.csv"),
+        [0u8, 159, 146, 150, 0, 1, 2, 3].repeat(500),
+    )
+    .unwrap();
+    lake::write(
+        &lake,
+        "broken/not_json.jsonl",
+        "this is\nnot json\nat all\n",
+    );
+    lake::write(
+        &lake,
+        "broken/ragged.csv",
+        "a,b,c\n1,2,3\n4,5\n6,7,8,9\n10,11,12\n13,14,15\n16,17,18\n19,20,21\n",
+    );
 
     let index = scratch.path().join("index.limn");
     let run = index_hashed(&lake, &index, &[]);
@@ -75,20 +104,36 @@ fn broken_files_are_named_and_every_other_table_is_indexed() {
     // The seven good tables and the slightly ragged one.
     assert_eq!(report["tables"]["added"], 8, "{report}");
     let failures = report["failures"].as_array().unwrap();
-    for name in ["truncated.parquet", "empty.csv", "binary.csv", "not_json.jsonl"] {
+    for name in [
+        "truncated.parquet",
+        "empty.csv",
+        "binary.csv",
+        "not_json.jsonl",
+    ] {
         let failure = failures
             .iter()
             .find(|failure| failure["object"].as_str().unwrap().ends_with(name))
             .unwrap_or_else(|| panic!("{name} is not among the failures: {report}"));
         let line = failure["error"].as_str().unwrap();
-        assert!(line.contains(name) && !line.contains('\n') && line.contains(';'), "object, cause; remedy expected: {line}");
+        assert!(
+            line.contains(name) && !line.contains('\n') && line.contains(';'),
+            "object, cause; remedy expected: {line}"
+        );
     }
     // The next run reads none of them again, and still tells.
     let again = index_hashed(&lake, &index, &[]);
     assert_eq!(again.code, 1);
     let report = again.json();
-    assert_eq!((&report["objects"]["read"], &report["tables"]["failed"]), (&0.into(), &4.into()), "{report}");
-    assert_eq!((&report["snapshot"], &report["tables"]["unchanged"]), (&1.into(), &8.into()), "{report}");
+    assert_eq!(
+        (&report["objects"]["read"], &report["tables"]["failed"]),
+        (&0.into(), &4.into()),
+        "{report}"
+    );
+    assert_eq!(
+        (&report["snapshot"], &report["tables"]["unchanged"]),
+        (&1.into(), &8.into()),
+        "{report}"
+    );
 }
 
 #[test]
@@ -100,18 +145,35 @@ fn a_table_whose_new_version_is_unreadable_keeps_its_last_good_one() {
     index_hashed(&lake, &index, &[]).ok();
     fs::write(lake.join("hr/employees.csv"), [0u8, 1, 2, 255].repeat(400)).unwrap();
     let run = index_hashed(&lake, &index, &[]);
-    assert_eq!((run.code, &run.json()["tables"]["failed"]), (1, &1.into()), "{run:?}");
-    let answer = limn(&["search", "sick leave hours of employees", "--index", text(&index), "--json"]).ok();
+    assert_eq!(
+        (run.code, &run.json()["tables"]["failed"]),
+        (1, &1.into()),
+        "{run:?}"
+    );
+    let answer = limn(&[
+        "search",
+        "sick leave hours of employees",
+        "--index",
+        text(&index),
+        "--json",
+    ])
+    .ok();
     assert_eq!(answer["results"][0]["table"], "hr/employees", "{answer}");
 }
 
 #[test]
 fn an_empty_lake_is_no_error_and_the_index_can_be_asked() {
     let scratch = TempDir::new().unwrap();
-    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index.limn"));
+    let (lake, index) = (
+        scratch.path().join("lake"),
+        scratch.path().join("index.limn"),
+    );
     fs::create_dir_all(&lake).unwrap();
     let report = index_hashed(&lake, &index, &[]).ok();
-    assert_eq!((&report["snapshot"], &report["tables"]["added"]), (&1.into(), &0.into()));
+    assert_eq!(
+        (&report["snapshot"], &report["tables"]["added"]),
+        (&1.into(), &0.into())
+    );
     let answer = limn(&["search", "anything", "--index", text(&index), "--json"]).ok();
     assert!(answer["results"].as_array().unwrap().is_empty());
 }
@@ -124,7 +186,11 @@ fn an_index_inside_its_lake_does_not_index_itself() {
     let index = lake.join("index.limn");
     index_hashed(&lake, &index, &[]).ok();
     let report = index_hashed(&lake, &index, &[]).ok();
-    assert_eq!((&report["tables"]["added"], &report["tables"]["unchanged"]), (&0.into(), &7.into()), "{report}");
+    assert_eq!(
+        (&report["tables"]["added"], &report["tables"]["unchanged"]),
+        (&0.into(), &7.into()),
+        "{report}"
+    );
 }
 
 #[test]
@@ -135,13 +201,25 @@ fn a_flipped_bit_in_a_segment_is_detected() {
     let index = scratch.path().join("index.limn");
     index_hashed(&lake, &index, &["--shards", "1"]).ok();
     let segments = index.join("segments/0000");
-    let segment = fs::read_dir(&segments).unwrap().next().unwrap().unwrap().path();
+    let segment = fs::read_dir(&segments)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
     let mut bytes = fs::read(&segment).unwrap();
     // Every byte of a small segment is read by a question: the header, the vectors, the words.
     let middle = bytes.len() / 2;
     bytes[middle] ^= 0x10;
     fs::write(&segment, bytes).unwrap();
-    let run = limn(&["search", "water level of the river", "--index", text(&index), "-k", "20"]);
+    let run = limn(&[
+        "search",
+        "water level of the river",
+        "--index",
+        text(&index),
+        "-k",
+        "20",
+    ]);
     assert_eq!(run.code, 2, "{run:?}");
     is_clear(&run.stderr, &["segments/", "index"]);
 }

@@ -15,19 +15,43 @@ fn measure(corpus: &str) -> Option<Value> {
     let folder = corpora.join(corpus);
     let scratch = TempDir::new().unwrap();
     let index = scratch.path().join("index.limn");
-    limn(&["index", text(&folder.join("tables")), "--index", text(&index), "--json"]).ok();
+    limn(&[
+        "index",
+        text(&folder.join("tables")),
+        "--index",
+        text(&index),
+        "--json",
+    ])
+    .ok();
     let questions = folder.join("questions.jsonl");
-    Some(limn(&["eval", "--index", text(&index), "--questions", text(&questions), "-k", "1,5", "--json"]).ok())
+    Some(
+        limn(&[
+            "eval",
+            "--index",
+            text(&index),
+            "--questions",
+            text(&questions),
+            "-k",
+            "1,5",
+            "--json",
+        ])
+        .ok(),
+    )
 }
 
 fn at_least(scores: &Value, k: &str, share: &str, floor: f64) {
     let got = 100.0 * scores["k"][k][share].as_f64().unwrap();
-    assert!(got >= floor, "{share}@{k} is {got:.1}, below {floor}: {scores}");
+    assert!(
+        got >= floor,
+        "{share}@{k} is {got:.1}, below {floor}: {scores}"
+    );
 }
 
 #[test]
 fn bird_schema_is_answered_as_promised() {
-    let Some(scores) = measure("bird_schema") else { return };
+    let Some(scores) = measure("bird_schema") else {
+        return;
+    };
     at_least(&scores, "1", "hit", 81.0);
     at_least(&scores, "5", "hit", 98.0);
     at_least(&scores, "5", "full", 79.0);
@@ -35,7 +59,9 @@ fn bird_schema_is_answered_as_promised() {
 
 #[test]
 fn spider_is_answered_as_promised() {
-    let Some(scores) = measure("spider") else { return };
+    let Some(scores) = measure("spider") else {
+        return;
+    };
     at_least(&scores, "1", "hit", 79.0);
     at_least(&scores, "5", "hit", 96.0);
     at_least(&scores, "5", "full", 86.0);

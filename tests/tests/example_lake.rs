@@ -32,70 +32,188 @@ fn the_example_lake_is_indexed_asked_and_indexed_again() {
     let contexts = examples.join("contexts.jsonl");
 
     // The first run finds every table.
-    let report = limn(&["index", &lake, "--index", index, "--contexts", text(&contexts), "--json"]).ok();
+    let report = limn(&[
+        "index",
+        &lake,
+        "--index",
+        index,
+        "--contexts",
+        text(&contexts),
+        "--json",
+    ])
+    .ok();
     assert_eq!(report["tables"]["added"], 22, "{report}");
     assert_eq!(report["snapshot"], 1);
-    assert!(report["failures"].as_array().unwrap().is_empty(), "{report}");
+    assert!(
+        report["failures"].as_array().unwrap().is_empty(),
+        "{report}"
+    );
     assert!(report["model"]["embedded_blocks"].as_u64().unwrap() > 40);
 
     // It answers its questions.
     let questions = examples.join("questions.jsonl");
-    let scores = limn(&["eval", "--index", index, "--questions", text(&questions), "-k", "1,5", "--json"]).ok();
+    let scores = limn(&[
+        "eval",
+        "--index",
+        index,
+        "--questions",
+        text(&questions),
+        "-k",
+        "1,5",
+        "--json",
+    ])
+    .ok();
     assert_eq!(scores["questions"], 40);
-    assert!(scores["k"]["1"]["hit"].as_f64().unwrap() >= 0.75, "{scores}");
-    assert!(scores["k"]["5"]["hit"].as_f64().unwrap() >= 0.95, "{scores}");
+    assert!(
+        scores["k"]["1"]["hit"].as_f64().unwrap() >= 0.75,
+        "{scores}"
+    );
+    assert!(
+        scores["k"]["5"]["hit"].as_f64().unwrap() >= 0.95,
+        "{scores}"
+    );
 
     // A search says which table, where, why.
-    let answer = limn(&["search", "Which lakes were covered by ice?", "--index", index, "-k", "3", "--json"]).ok();
+    let answer = limn(&[
+        "search",
+        "Which lakes were covered by ice?",
+        "--index",
+        index,
+        "-k",
+        "3",
+        "--json",
+    ])
+    .ok();
     let results = answer["results"].as_array().unwrap();
     assert_eq!(results.len(), 3);
-    assert!(results.iter().any(|hit| hit["table"] == "hydrology/lake_levels"), "{answer}");
+    assert!(
+        results
+            .iter()
+            .any(|hit| hit["table"] == "hydrology/lake_levels"),
+        "{answer}"
+    );
     for hit in results {
-        for field in ["table", "location", "score", "lexical", "semantic", "judged", "blocks"] {
+        for field in [
+            "table", "location", "score", "lexical", "semantic", "judged", "blocks",
+        ] {
             assert!(hit.get(field).is_some(), "{field} is missing: {hit}");
         }
         assert!(hit["location"].as_str().unwrap().starts_with(&lake));
         assert!(!hit["blocks"].as_array().unwrap().is_empty());
     }
-    let people = limn(&["search", "Which lakes were covered by ice?", "--index", index]);
+    let people = limn(&[
+        "search",
+        "Which lakes were covered by ice?",
+        "--index",
+        index,
+    ]);
     assert_eq!(people.code, 0);
-    assert!(people.stdout.starts_with(" 1. ") && !people.stdout.contains('\u{1b}'), "{}", people.stdout);
+    assert!(
+        people.stdout.starts_with(" 1. ") && !people.stdout.contains('\u{1b}'),
+        "{}",
+        people.stdout
+    );
 
     // A quoted cell finds its table, a prefix confines.
-    let inside = limn(&["search", "water level", "--index", index, "--prefix", "library/", "--json"]).ok();
-    assert!(inside["results"].as_array().unwrap().iter().all(|hit| hit["table"].as_str().unwrap().starts_with("library/")));
+    let inside = limn(&[
+        "search",
+        "water level",
+        "--index",
+        index,
+        "--prefix",
+        "library/",
+        "--json",
+    ])
+    .ok();
+    assert!(
+        inside["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|hit| hit["table"].as_str().unwrap().starts_with("library/"))
+    );
 
     // Tables and one table.
     let tables = limn(&["tables", "--index", index, "--json"]).ok();
     assert_eq!(tables.as_array().unwrap().len(), 22);
     let shown = limn(&["show", "sensors/readings", "--index", index, "--json"]).ok();
-    let columns: Vec<&str> = shown[0]["columns"].as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap()).collect();
-    assert!(columns.contains(&"year") && columns.contains(&"month"), "partition keys are columns: {columns:?}");
+    let columns: Vec<&str> = shown[0]["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|c| c["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        columns.contains(&"year") && columns.contains(&"month"),
+        "partition keys are columns: {columns:?}"
+    );
     assert_eq!(shown[0]["rows"], 320);
     assert_eq!(shown[0]["sample"].as_array().unwrap().len(), 5);
     let unknown = limn(&["show", "sensors/reading", "--index", index]);
     assert_eq!(unknown.code, 2);
-    assert!(unknown.stderr.contains("did you mean sensors/readings"), "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("did you mean sensors/readings"),
+        "{}",
+        unknown.stderr
+    );
 
     // Nothing changed: nothing is read, embedded or published. Registered contexts stay.
     let again = limn(&["index", &lake, "--index", index, "--json"]).ok();
-    assert_eq!((&again["snapshot"], &again["tables"]["unchanged"]), (&1.into(), &22.into()), "{again}");
-    assert_eq!((&again["objects"]["read"], &again["model"]["embedded_blocks"]), (&0.into(), &0.into()), "{again}");
+    assert_eq!(
+        (&again["snapshot"], &again["tables"]["unchanged"]),
+        (&1.into(), &22.into()),
+        "{again}"
+    );
+    assert_eq!(
+        (
+            &again["objects"]["read"],
+            &again["model"]["embedded_blocks"]
+        ),
+        (&0.into(), &0.into()),
+        "{again}"
+    );
 
     // One edit: one table, one object.
     let edited = Path::new(&lake).join("hydrology/stations.tsv");
     let content = fs::read_to_string(&edited).unwrap();
-    fs::write(&edited, content + &content.lines().nth(1).unwrap().replace('\t', "\t") + "\n").unwrap();
+    fs::write(
+        &edited,
+        content + &content.lines().nth(1).unwrap().replace('\t', "\t") + "\n",
+    )
+    .unwrap();
     let third = limn(&["index", &lake, "--index", index, "--json"]).ok();
-    assert_eq!((&third["tables"]["changed"], &third["objects"]["read"]), (&1.into(), &1.into()), "{third}");
-    assert_eq!((&third["snapshot"], &third["tables"]["unchanged"]), (&2.into(), &21.into()), "{third}");
+    assert_eq!(
+        (&third["tables"]["changed"], &third["objects"]["read"]),
+        (&1.into(), &1.into()),
+        "{third}"
+    );
+    assert_eq!(
+        (&third["snapshot"], &third["tables"]["unchanged"]),
+        (&2.into(), &21.into()),
+        "{third}"
+    );
 
     // A table that goes is found no more.
     fs::remove_file(Path::new(&lake).join("astronomy/variable_stars.csv")).unwrap();
     let fourth = limn(&["index", &lake, "--index", index, "--json"]).ok();
     assert_eq!(fourth["tables"]["removed"], 1, "{fourth}");
-    let stars = limn(&["search", "which stars vary in brightness?", "--index", index, "-k", "10", "--json"]).ok();
-    assert!(stars["results"].as_array().unwrap().iter().all(|hit| hit["table"] != "astronomy/variable_stars"));
+    let stars = limn(&[
+        "search",
+        "which stars vary in brightness?",
+        "--index",
+        index,
+        "-k",
+        "10",
+        "--json",
+    ])
+    .ok();
+    assert!(
+        stars["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|hit| hit["table"] != "astronomy/variable_stars")
+    );
     let snapshots = limn(&["snapshots", "--index", index, "--json"]).ok();
     assert_eq!(snapshots.as_array().unwrap().len(), 3);
 }
@@ -106,7 +224,14 @@ fn a_question_about_nothing_in_the_lake_says_so() {
     let index = scratch.path().join("example.limn");
     let lake = repository().join("examples/lake");
     limn(&["index", text(&lake), "--index", text(&index), "--json"]).ok();
-    let answer = limn(&["search", "zxqv wrrgh blorptang", "--index", text(&index), "--json"]).ok();
+    let answer = limn(&[
+        "search",
+        "zxqv wrrgh blorptang",
+        "--index",
+        text(&index),
+        "--json",
+    ])
+    .ok();
     assert!(answer["results"].as_array().unwrap().is_empty(), "{answer}");
     assert!(!answer["notes"].as_array().unwrap().is_empty(), "{answer}");
 }

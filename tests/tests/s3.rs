@@ -13,16 +13,21 @@ fn limn_on(server: &S3Server, arguments: &[&str]) -> Run {
 
 /// Answers without what names the place.
 fn answers(ask: impl Fn(&str) -> Run) -> Vec<Value> {
-    ["sick leave of employees", "river water level", "moons of planets", "sales amount by day"]
-        .into_iter()
-        .map(|question| {
-            let mut answer = ask(question).ok();
-            for hit in answer["results"].as_array_mut().unwrap() {
-                hit["location"] = Value::Null;
-            }
-            answer
-        })
-        .collect()
+    [
+        "sick leave of employees",
+        "river water level",
+        "moons of planets",
+        "sales amount by day",
+    ]
+    .into_iter()
+    .map(|question| {
+        let mut answer = ask(question).ok();
+        for hit in answer["results"].as_array_mut().unwrap() {
+            hit["location"] = Value::Null;
+        }
+        answer
+    })
+    .collect()
 }
 
 #[test]
@@ -44,19 +49,60 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
     let remote = limn_on(&server, &arguments).ok();
     assert_eq!(remote["tables"], local["tables"], "{remote}");
 
-    let local_answers = answers(|question| limn_tests::limn(&["search", question, "--index", text(&local_index), "-k", "10", "--json"]));
-    let remote_answers = answers(|question| limn_on(&server, &["search", question, "--index", "s3://lake/index", "-k", "10", "--json"]));
+    let local_answers = answers(|question| {
+        limn_tests::limn(&[
+            "search",
+            question,
+            "--index",
+            text(&local_index),
+            "-k",
+            "10",
+            "--json",
+        ])
+    });
+    let remote_answers = answers(|question| {
+        limn_on(
+            &server,
+            &[
+                "search",
+                question,
+                "--index",
+                "s3://lake/index",
+                "-k",
+                "10",
+                "--json",
+            ],
+        )
+    });
     assert_eq!(local_answers, remote_answers);
 
     let again = limn_on(&server, &arguments).ok();
-    assert_eq!((&again["snapshot"], &again["objects"]["read"]), (&remote["snapshot"], &0.into()), "{again}");
+    assert_eq!(
+        (&again["snapshot"], &again["objects"]["read"]),
+        (&remote["snapshot"], &0.into()),
+        "{again}"
+    );
 
     // What can be wrong with access: one clear line each, and no secret in it.
-    let wrong_key = run(limn_command(&arguments).envs(server.environment()).env("AWS_SECRET_ACCESS_KEY", "not-the-secret"));
+    let wrong_key = run(limn_command(&arguments)
+        .envs(server.environment())
+        .env("AWS_SECRET_ACCESS_KEY", "not-the-secret"));
     clear(&wrong_key, &["AWS_ACCESS_KEY_ID"], "not-the-secret");
-    let no_bucket = limn_on(&server, &["index", "s3://nowhere/data", "--index", "s3://lake/other", "--embedder", "hashed-words"]);
+    let no_bucket = limn_on(
+        &server,
+        &[
+            "index",
+            "s3://nowhere/data",
+            "--index",
+            "s3://lake/other",
+            "--embedder",
+            "hashed-words",
+        ],
+    );
     clear(&no_bucket, &["nowhere"], limn_tests::s3::SECRET);
-    let refused = run(limn_command(&arguments).envs(server.environment()).env("AWS_ENDPOINT_URL", "http://127.0.0.1:9"));
+    let refused = run(limn_command(&arguments)
+        .envs(server.environment())
+        .env("AWS_ENDPOINT_URL", "http://127.0.0.1:9"));
     clear(&refused, &["127.0.0.1:9"], limn_tests::s3::SECRET);
 }
 

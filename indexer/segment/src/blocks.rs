@@ -19,6 +19,24 @@ const META_LEVEL: i32 = 19;
 /// In a kind's byte: the block has a vector.
 const HAS_VECTOR: u8 = 0x80;
 
+/// Counts over blocks: what BM25's averages are made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Number of blocks.
+    pub blocks: u32,
+    /// Tokens of each field.
+    pub tokens: [u64; 4],
+    /// Blocks with at least one token in each field.
+    pub filled: [u32; 4],
+}
+
+/// The bytes of three sections.
+pub(crate) struct BlockSections {
+    pub(crate) blocks: Vec<u8>,
+    pub(crate) texts: Vec<u8>,
+    pub(crate) hashes: Vec<u8>,
+}
+
 /// Collects blocks in order.
 #[derive(Default)]
 pub(crate) struct BlockWriter {
@@ -76,8 +94,7 @@ impl BlockWriter {
         self.kinds.len()
     }
 
-    /// The sections: blocks, texts, text hashes.
-    pub(crate) fn finish(mut self) -> Result<(Vec<u8>, Vec<u8>, Vec<u8>), String> {
+    pub(crate) fn finish(mut self) -> Result<BlockSections, String> {
         if self.open_blocks > 0 {
             self.close()?;
         }
@@ -92,7 +109,11 @@ impl BlockWriter {
             put_number(&mut meta, *blocks);
             put_number(&mut meta, *bytes);
         }
-        Ok((compress(&meta, META_LEVEL)?, self.texts, self.hashes))
+        Ok(BlockSections {
+            blocks: compress(&meta, META_LEVEL)?,
+            texts: self.texts,
+            hashes: self.hashes,
+        })
     }
 }
 
@@ -192,6 +213,21 @@ impl BlockTable {
 
     pub(crate) fn lengths(&self, field: Field) -> &[u32] {
         &self.lengths[field.index()]
+    }
+
+    /// Counts over some blocks.
+    pub(crate) fn totals(&self, which: impl Iterator<Item = u32>) -> Totals {
+        let mut totals = Totals::default();
+        let lengths = Field::ALL.map(|field| self.lengths(field));
+        for block in which {
+            totals.blocks += 1;
+            for (field, lengths) in lengths.iter().enumerate() {
+                let length = lengths[block as usize];
+                totals.tokens[field] += u64::from(length);
+                totals.filled[field] += u32::from(length > 0);
+            }
+        }
+        totals
     }
 
     /// Reads a block's text from the `texts` section.

@@ -6,13 +6,13 @@
 use bytes::Bytes;
 
 use crate::analyzer::ANALYZER_VERSION;
-use crate::blocks::BlockWriter;
-use crate::codec::{compress, put_number, put_text};
+use crate::blocks::{BlockSections, BlockWriter};
 use crate::error::SegmentError;
 use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
 use crate::lexical::LexicalWriter;
 use crate::snapshot::SegmentEntry;
 use crate::table::{Shard, TableBlocks, TableKey};
+use crate::tables::TableWriter;
 use crate::vectors::VectorWriter;
 
 /// Up to so many vectors a segment is searched exactly, which then takes a few milliseconds a core.
@@ -23,9 +23,6 @@ const MAX_BLOCKS: usize = 1 << 31;
 const TANTIVY_TAIL: usize = 1 << 10;
 /// Rows begin on cache lines.
 const ROW_ALIGNMENT: usize = 64;
-/// The tables section may not decompress to more.
-pub(crate) const MAX_TABLES_BYTES: usize = 1 << 30;
-const META_LEVEL: i32 = 19;
 
 /// How a segment is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,11 +89,17 @@ pub fn build_segment(
     settings: &SegmentSettings,
 ) -> Result<BuiltSegment, SegmentError> {
     tables.sort_by(|a, b| a.table.cmp(&b.table));
-    if let Some(pair) = tables.windows(2).find(|pair| pair[0].table == pair[1].table) {
+    if let Some(pair) = tables
+        .windows(2)
+        .find(|pair| pair[0].table == pair[1].table)
+    {
         return Err(SegmentError::invalid(&pair[0].table, "it was given twice"));
     }
     if tables.iter().map(|t| t.blocks.len()).sum::<usize>() > MAX_BLOCKS {
-        return Err(SegmentError::invalid("the segment", "too many blocks: use more shards"));
+        return Err(SegmentError::invalid(
+            "the segment",
+            "too many blocks: use more shards",
+        ));
     }
 
     let mut lexical = LexicalWriter::new()?;
@@ -126,18 +129,25 @@ pub fn build_segment(
         }
         let count = table.blocks.len() as u32;
         if count > 0 {
-            directory.add(&table, count);
+            directory.add(&table, count)?;
         }
         placed.push((table.table, first, count));
     }
     if blocks.count() == 0 {
-        return Err(SegmentError::invalid("the segment", "it would have no blocks"));
+        return Err(SegmentError::invalid(
+            "the segment",
+            "it would have no blocks",
+        ));
     }
 
     let failed = |e: String| SegmentError::invalid("the segment", e);
     let block_count = blocks.count() as u32;
     let table_count = directory.count;
-    let (meta, texts, hashes) = blocks.finish().map_err(failed)?;
+    let BlockSections {
+        blocks: meta,
+        texts,
+        hashes,
+    } = blocks.finish().map_err(failed)?;
     let (vectors, graph) = vectors.finish(settings.graph_above).map_err(failed)?;
     let files = lexical.finish()?;
     let mut stats = SegmentStats {
@@ -234,40 +244,5 @@ impl Layout {
         while self.bytes.len() % alignment != rest {
             self.bytes.push(0);
         }
-    }
-}
-
-/// The `tables` section: lakes once, then name, location and number of blocks of each table.
-#[derive(Default)]
-struct TableWriter {
-    lakes: Vec<String>,
-    rows: Vec<u8>,
-    count: u32,
-}
-
-impl TableWriter {
-    fn add(&mut self, table: &TableBlocks, blocks: u32) {
-        // Tables are sorted by lake, so a lake seen before is the last one.
-        if self.lakes.last() != Some(&table.table.lake) {
-            self.lakes.push(table.table.lake.clone());
-        }
-        put_number(&mut self.rows, self.lakes.len() as u64 - 1);
-        put_text(&mut self.rows, &table.table.name);
-        put_text(&mut self.rows, &table.location);
-        put_number(&mut self.rows, u64::from(blocks));
-        self.count += 1;
-    }
-
-    fn finish(self) -> Result<Vec<u8>, SegmentError> {
-        let mut bytes = Vec::new();
-        put_number(&mut bytes, self.lakes.len() as u64);
-        for lake in &self.lakes {
-            put_text(&mut bytes, lake);
-        }
-        bytes.extend_from_slice(&self.rows);
-        if bytes.len() > MAX_TABLES_BYTES {
-            return Err(SegmentError::invalid("the segment", "too many tables: use more shards"));
-        }
-        compress(&bytes, META_LEVEL).map_err(|e| SegmentError::invalid("the segment", e))
     }
 }

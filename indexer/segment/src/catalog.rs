@@ -14,9 +14,11 @@ use arrow::json::writer::{JsonArray, WriterBuilder};
 use bytes::Bytes;
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SegmentError;
@@ -163,14 +165,20 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
         .set_compression(Compression::ZSTD(
             ZstdLevel::try_new(6).map_err(|e| failed(e.to_string()))?,
         ))
-        .set_statistics_enabled(EnabledStatistics::Chunk)
+        // Small files are mostly metadata: only what a foreign reader may filter by.
+        .set_statistics_enabled(EnabledStatistics::None)
+        .set_column_statistics_enabled(ColumnPath::from("lake"), EnabledStatistics::Chunk)
+        .set_column_statistics_enabled(ColumnPath::from("name"), EnabledStatistics::Chunk)
         .set_created_by("limn".to_owned())
         .set_key_value_metadata(Some(vec![KeyValue::new(
             FORMAT_KEY.to_owned(),
             CATALOG_FORMAT.to_string(),
         )]))
         .build();
-    let mut writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties))
+    let options = ArrowWriterOptions::new()
+        .with_properties(properties)
+        .with_skip_arrow_metadata(true);
+    let mut writer = ArrowWriter::try_new_with_options(Vec::new(), Arc::clone(&schema), options)
         .map_err(|e| failed(e.to_string()))?;
     for rows in records.chunks(BATCH_ROWS) {
         let mut decoder = ReaderBuilder::new(Arc::clone(&schema))
@@ -181,7 +189,10 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
             writer.write(&batch).map_err(|e| failed(e.to_string()))?;
         }
     }
-    Ok(writer.into_inner().map_err(|e| failed(e.to_string()))?.into())
+    Ok(writer
+        .into_inner()
+        .map_err(|e| failed(e.to_string()))?
+        .into())
 }
 
 /// Reads a catalog file's bytes; `object` names it in errors. Unknown columns are ignored, missing
@@ -191,8 +202,12 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
 /// [`SegmentError::Damaged`] for bytes that are no catalog, [`SegmentError::NewerFormat`].
 pub fn read_catalog(object: &str, bytes: Bytes) -> Result<Vec<TableRecord>, SegmentError> {
     // Damaged Parquet can panic deep in a decoder; that costs this object, not the process.
-    catch_unwind(AssertUnwindSafe(|| read_unguarded(object, bytes)))
-        .unwrap_or_else(|_| Err(SegmentError::damaged(object, "it is no readable Parquet file")))
+    catch_unwind(AssertUnwindSafe(|| read_unguarded(object, bytes))).unwrap_or_else(|_| {
+        Err(SegmentError::damaged(
+            object,
+            "it is no readable Parquet file",
+        ))
+    })
 }
 
 fn read_unguarded(object: &str, bytes: Bytes) -> Result<Vec<TableRecord>, SegmentError> {
@@ -235,15 +250,17 @@ fn rows_of(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
     if json.is_empty() {
         return Ok(Vec::new());
     }
-    let mut records: Vec<TableRecord> =
-        serde_json::from_slice(&json).map_err(|e| e.to_string())?;
+    let mut records: Vec<TableRecord> = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
     exact_shares(batch, &mut records);
     Ok(records)
 }
 
 /// The one floating-point column, taken past JSON, whose parser may be off by the last bit.
 fn exact_shares(batch: &RecordBatch, records: &mut [TableRecord]) {
-    let Some(lists) = batch.column_by_name("columns").and_then(|c| c.as_list_opt::<i32>()) else {
+    let Some(lists) = batch
+        .column_by_name("columns")
+        .and_then(|c| c.as_list_opt::<i32>())
+    else {
         return;
     };
     for (row, record) in records.iter_mut().enumerate() {

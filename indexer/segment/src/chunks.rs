@@ -61,7 +61,9 @@ impl ChunkedFile {
         checksums: Vec<u64>,
         remote: Option<Remote>,
     ) -> ChunkedFile {
-        let ready = (0..checksums.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let ready = (0..checksums.len().div_ceil(64))
+            .map(|_| AtomicU64::new(0))
+            .collect();
         ChunkedFile {
             object,
             bytes,
@@ -102,7 +104,7 @@ impl ChunkedFile {
         let Some(remote) = &self.remote else {
             return Ok(());
         };
-        if start % CHUNK != 0 {
+        if !start.is_multiple_of(CHUNK) {
             return Err(self.damaged("its hot part does not begin at a chunk"));
         }
         for (i, chunk) in bytes.chunks(CHUNK).enumerate() {
@@ -148,9 +150,15 @@ impl ChunkedFile {
 
     fn fetch(&self, remote: &Remote, chunks: Range<usize>) -> Result<(), SegmentError> {
         // A poisoned lock guards no data: the bitmap is right at every moment.
-        let _guard = remote.fetching.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = remote
+            .fetching
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let windows = chunks.start / WINDOW * WINDOW
-            ..chunks.end.next_multiple_of(WINDOW).min(self.checksums.len());
+            ..chunks
+                .end
+                .next_multiple_of(WINDOW)
+                .min(self.checksums.len());
         let mut missing: Vec<Range<u64>> = Vec::new();
         for chunk in windows.filter(|c| !self.is_ready(*c)) {
             let range = self.chunk_range(chunk);

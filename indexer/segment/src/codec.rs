@@ -108,7 +108,10 @@ pub(crate) fn decompress_frame(bytes: &[u8], length: usize) -> Result<Vec<u8>, S
     FRAMES.set(Some(decompressor));
     let out = result.map_err(|e| e.to_string())?;
     if out.len() != length {
-        return Err(format!("a frame has {} bytes instead of {length}", out.len()));
+        return Err(format!(
+            "a frame has {} bytes instead of {length}",
+            out.len()
+        ));
     }
     Ok(out)
 }

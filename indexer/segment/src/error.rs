@@ -60,10 +60,10 @@ pub enum SegmentError {
         /// The number asked for.
         number: u64,
     },
-    /// Input that no segment or catalog can hold.
-    #[error("{object} cannot be indexed: {detail}")]
+    /// Input that no segment or catalog can hold, or a question of another length.
+    #[error("{object} cannot be used: {detail}")]
     Invalid {
-        /// Table at fault.
+        /// What is at fault: a table, mostly.
         object: String,
         /// Why.
         detail: String,

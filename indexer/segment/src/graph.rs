@@ -132,7 +132,11 @@ impl Graph {
                 u32::try_from(key).is_ok_and(&live)
             })
             .map_err(|e| e.to_string())?;
-        Ok(found.keys.iter().filter_map(|k| u32::try_from(*k).ok()).collect())
+        Ok(found
+            .keys
+            .iter()
+            .filter_map(|k| u32::try_from(*k).ok())
+            .collect())
     }
 }
 
@@ -165,7 +169,10 @@ fn check(bytes: &[u8], rows: usize, dimensions: usize) -> Result<(), String> {
         .chunks_exact(2)
         .map(u64_of)
         .collect();
-    if levels.get(entry as usize).is_none_or(|level| *level < max_level) {
+    if levels
+        .get(entry as usize)
+        .is_none_or(|level| *level < max_level)
+    {
         return Err(wrong("entry"));
     }
     for (key, level) in levels.iter().enumerate() {

@@ -208,7 +208,11 @@ impl IndexStore {
         };
         let newest = self.newest_number().await?.unwrap_or(0);
         if ours && newest == snapshot.number {
-            tracing::info!(snapshot = snapshot.number, index = self.store.url(), "published");
+            tracing::info!(
+                snapshot = snapshot.number,
+                index = self.store.url(),
+                "published"
+            );
             return Ok(());
         }
         Err(PublishError::Lost {
@@ -293,7 +297,10 @@ impl IndexStore {
         let object = self.store.object_url(&entry.path);
         let deletes = Deletes::from_bytes(&object, &bytes, segment.blocks)?;
         if deletes.count() != entry.count {
-            return Err(SegmentError::damaged(object, "its count is not the snapshot's"));
+            return Err(SegmentError::damaged(
+                object,
+                "its count is not the snapshot's",
+            ));
         }
         Ok(deletes)
     }

@@ -135,7 +135,10 @@ pub(crate) fn open(object: &str, tail: &[u8], size: u64) -> Result<Footer, Segme
         });
     }
     if u64_at(16) != size {
-        return Err(damaged(&format!("it has {size} bytes and was written with {}", u64_at(16))));
+        return Err(damaged(&format!(
+            "it has {size} bytes and was written with {}",
+            u64_at(16)
+        )));
     }
     let footer_length = usize::try_from(u64_at(8)).unwrap_or(usize::MAX);
     let footer = (tail.len() - TRAILER)
@@ -269,7 +272,11 @@ mod tests {
             let mut c = contents();
             change(&mut c);
             let bytes = sealed(&c);
-            assert!(open("s", &bytes, bytes.len() as u64).unwrap_err().is_damage());
+            assert!(
+                open("s", &bytes, bytes.len() as u64)
+                    .unwrap_err()
+                    .is_damage()
+            );
         };
         check(|c| c.blocks = u32::MAX);
         check(|c| c.tables = 2);
@@ -290,6 +297,9 @@ mod tests {
         let sum = xxh3_64(&bytes[end - TRAILER..end - 16]);
         bytes[end - 16..end - 8].copy_from_slice(&sum.to_le_bytes());
         let error = open("s", &bytes, end as u64).unwrap_err();
-        assert!(matches!(error, SegmentError::NewerFormat { found: 2, .. }), "{error}");
+        assert!(
+            matches!(error, SegmentError::NewerFormat { found: 2, .. }),
+            "{error}"
+        );
     }
 }

@@ -106,7 +106,10 @@ impl LexicalWriter {
             .map_err(|e| failed(e.into()))?;
         let metas = index.load_metas().map_err(failed)?;
         let [segment] = metas.segments.as_slice() else {
-            return Err(SegmentError::invalid("the segment", "tantivy made several segments"));
+            return Err(SegmentError::invalid(
+                "the segment",
+                "tantivy made several segments",
+            ));
         };
         let name = segment.id().uuid_string();
         let hyphenated: String = [0..8, 8..12, 12..16, 16..20, 20..32]
@@ -118,7 +121,10 @@ impl LexicalWriter {
         let mut files = Vec::new();
         for path in metas.list_segment_files() {
             if self.directory.exists(&path).unwrap_or(false) {
-                let bytes = self.directory.atomic_read(&path).map_err(|e| failed(e.into()))?;
+                let bytes = self
+                    .directory
+                    .atomic_read(&path)
+                    .map_err(|e| failed(e.into()))?;
                 let path = path.to_string_lossy().replace(&name, SEGMENT_NAME);
                 files.push((path, bytes));
             }
@@ -250,10 +256,7 @@ impl LexicalReader {
 }
 
 /// Runs tantivy code: its errors and (on hostile bytes) panics become errors about the object.
-fn guarded<T>(
-    object: &str,
-    run: impl FnOnce() -> tantivy::Result<T>,
-) -> Result<T, SegmentError> {
+fn guarded<T>(object: &str, run: impl FnOnce() -> tantivy::Result<T>) -> Result<T, SegmentError> {
     clear_last_error();
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(value)) => Ok(value),

@@ -88,12 +88,14 @@ mod map;
 mod reader;
 mod snapshot;
 mod table;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod vectors;
 
 pub mod analyzer;
 
+pub use blocks::Totals;
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
 pub use catalog::{
     CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, TableRecord, ValueCount, read_catalog,
@@ -103,8 +105,9 @@ pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
 pub use index_store::IndexStore;
 pub use layout::SEGMENT_FORMAT;
-pub use reader::{BlockMeta, SegmentReader, SegmentTable, Totals, Warm};
+pub use reader::{BlockMeta, SegmentReader, Warm};
 pub use snapshot::{
     CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,
 };
 pub use table::{Block, BlockKind, Field, Shard, TableBlocks, TableKey, text_hash};
+pub use tables::SegmentTable;

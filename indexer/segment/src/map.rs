@@ -19,7 +19,10 @@ use tantivy::directory::OwnedBytes;
 /// Maps a whole file for reading. Empty files cannot be mapped and give an error.
 pub(crate) fn map(file: &File) -> io::Result<OwnedBytes> {
     if file.metadata()?.len() == 0 {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the file is empty"));
+        return Err(io::Error::new(
+            io::ErrorKind::UnexpectedEof,
+            "the file is empty",
+        ));
     }
     // SAFETY: see the module's text: the file is not changed while it is mapped, but for bytes that
     // no slice covers yet.

@@ -5,18 +5,16 @@
 //! answers.
 
 use std::fs::File;
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use half::f16;
 use limn_store::{Store, StoreError, StoreErrorKind};
 use tantivy::directory::OwnedBytes;
 
-use crate::blocks::BlockTable;
-use crate::builder::{MAX_TABLES_BYTES, segment_path};
+use crate::blocks::{BlockTable, Totals};
+use crate::builder::segment_path;
 use crate::chunks::{ChunkedFile, Remote};
-use crate::codec::{Cursor, decompress};
 use crate::deletes::Deletes;
 use crate::directory::{SectionDirectory, SectionFile};
 use crate::error::SegmentError;
@@ -24,7 +22,8 @@ use crate::layout::{self, CHUNK, Contents, Footer, section};
 use crate::lexical::LexicalReader;
 use crate::map::map;
 use crate::snapshot::SegmentEntry;
-use crate::table::{BlockKind, Field, Shard, TableKey};
+use crate::table::{BlockKind, Field, Shard};
+use crate::tables::{SegmentTable, decode_tables};
 use crate::vectors::VectorReader;
 
 /// What is known of a block without touching its text.
@@ -36,30 +35,6 @@ pub struct BlockMeta {
     pub kind: BlockKind,
     /// Exact token count of each field, by [`Field::index`].
     pub lengths: [u32; 4],
-}
-
-/// A table in a segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SegmentTable {
-    /// Its identity.
-    pub key: TableKey,
-    /// URL of its file or directory.
-    pub location: String,
-    /// Its first block.
-    pub first_block: u32,
-    /// Number of its blocks.
-    pub blocks: u32,
-}
-
-/// Counts over blocks: what BM25's averages are made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Number of blocks.
-    pub blocks: u32,
-    /// Tokens of each field.
-    pub tokens: [u64; 4],
-    /// Blocks with at least one token in each field.
-    pub filled: [u32; 4],
 }
 
 /// What to fetch ahead.
@@ -140,7 +115,10 @@ impl SegmentReader {
 
     async fn open_remote(store: &Store, entry: &SegmentEntry) -> Result<Arc<Self>, SegmentError> {
         let object = store.object_url(&entry.path);
-        let start = entry.bytes.checked_sub(entry.hot).filter(|s| s % CHUNK as u64 == 0);
+        let start = entry
+            .bytes
+            .checked_sub(entry.hot)
+            .filter(|s| s % CHUNK as u64 == 0);
         let Some(start) = start else {
             return Err(SegmentError::damaged(
                 object,
@@ -160,7 +138,13 @@ impl SegmentReader {
             file,
             fetching: Mutex::new(()),
         };
-        Self::assemble(object, entry, footer, bytes, Some((remote, start as usize, tail)))
+        Self::assemble(
+            object,
+            entry,
+            footer,
+            bytes,
+            Some((remote, start as usize, tail)),
+        )
     }
 
     fn assemble(
@@ -170,7 +154,12 @@ impl SegmentReader {
         bytes: OwnedBytes,
         remote: Option<(Remote, usize, Bytes)>,
     ) -> Result<Arc<Self>, SegmentError> {
-        let Footer { contents, checksums, body, id } = footer;
+        let Footer {
+            contents,
+            checksums,
+            body,
+            id,
+        } = footer;
         if entry.path != segment_path(contents.shard, id) {
             return Err(SegmentError::damaged(
                 object,
@@ -178,13 +167,22 @@ impl SegmentReader {
             ));
         }
         if contents.blocks != entry.blocks || contents.tables != entry.tables {
-            return Err(SegmentError::damaged(object, "its counts are not the snapshot's"));
+            return Err(SegmentError::damaged(
+                object,
+                "its counts are not the snapshot's",
+            ));
         }
         let (remote, tail) = match remote {
             Some((remote, start, tail)) => (Some(remote), Some((start, tail))),
             None => (None, None),
         };
-        let file = Arc::new(ChunkedFile::new(object.clone(), bytes, body, checksums, remote));
+        let file = Arc::new(ChunkedFile::new(
+            object.clone(),
+            bytes,
+            body,
+            checksums,
+            remote,
+        ));
         if let Some((start, tail)) = tail {
             let covered = body.saturating_sub(start).min(tail.len());
             file.accept(start, &tail[..covered])?;
@@ -203,7 +201,9 @@ impl SegmentReader {
             .map_err(damaged)?;
         let with_vectors = blocks.with_vectors();
         if with_vectors.len() != contents.vectors as usize {
-            return Err(damaged("its vectors are not as many as its footer says".to_owned()));
+            return Err(damaged(
+                "its vectors are not as many as its footer says".to_owned(),
+            ));
         }
         let tables = section(section::TABLES)?.read_all()?;
         let tables = decode_tables(&tables, &contents).map_err(damaged)?;
@@ -219,7 +219,7 @@ impl SegmentReader {
             with_vectors,
             contents.graph,
         )?;
-        let totals = totals(&blocks, 0..contents.blocks);
+        let totals = blocks.totals(0..contents.blocks);
         Ok(Arc::new(SegmentReader {
             path: entry.path.clone(),
             tables,
@@ -255,7 +255,10 @@ impl SegmentReader {
         };
         match tokio::task::spawn_blocking(work).await {
             Ok(done) => done,
-            Err(e) => Err(SegmentError::io(self.path.clone(), std::io::Error::other(e))),
+            Err(e) => Err(SegmentError::io(
+                self.path.clone(),
+                std::io::Error::other(e),
+            )),
         }
     }
 
@@ -343,10 +346,8 @@ impl SegmentReader {
     #[must_use]
     pub fn live_totals(&self, deletes: &Deletes) -> Totals {
         let mut live = self.totals;
-        let gone = totals(
-            &self.blocks,
-            deletes.0.iter().filter(|b| *b < self.contents.blocks),
-        );
+        let known = deletes.0.iter().filter(|b| *b < self.contents.blocks);
+        let gone = self.blocks.totals(known);
         live.blocks -= gone.blocks;
         for field in 0..4 {
             live.tokens[field] -= gone.tokens[field];
@@ -384,7 +385,10 @@ impl SegmentReader {
         }
         Err(SegmentError::damaged(
             &self.path,
-            format!("it has {} blocks and no block {block}", self.contents.blocks),
+            format!(
+                "it has {} blocks and no block {block}",
+                self.contents.blocks
+            ),
         ))
     }
 
@@ -469,55 +473,4 @@ fn not_there(object: &str, e: std::io::Error) -> SegmentError {
         )),
         _ => SegmentError::io(object, e),
     }
-}
-
-fn totals(blocks: &BlockTable, which: impl Iterator<Item = u32>) -> Totals {
-    let mut totals = Totals::default();
-    let lengths = Field::ALL.map(|field| blocks.lengths(field));
-    for block in which {
-        totals.blocks += 1;
-        for (field, lengths) in lengths.iter().enumerate() {
-            let length = lengths[block as usize];
-            totals.tokens[field] += u64::from(length);
-            totals.filled[field] += u32::from(length > 0);
-        }
-    }
-    totals
-}
-
-fn decode_tables(bytes: &[u8], contents: &Contents) -> Result<Vec<SegmentTable>, String> {
-    let bytes = decompress(bytes, MAX_TABLES_BYTES)?;
-    let mut cursor = Cursor::new(&bytes);
-    let lake_count = cursor.number()?;
-    if lake_count > u64::from(contents.tables) {
-        return Err("it has more lakes than tables".to_owned());
-    }
-    let lakes = (0..lake_count)
-        .map(|_| cursor.text())
-        .collect::<Result<Vec<&str>, String>>()?;
-    let mut tables: Vec<SegmentTable> = Vec::with_capacity(contents.tables as usize);
-    let mut first_block = 0u32;
-    for _ in 0..contents.tables {
-        let lake = usize::try_from(cursor.number()?).ok().and_then(|i| lakes.get(i));
-        let lake = lake.ok_or("it has a table of no lake")?;
-        let table = SegmentTable {
-            key: TableKey {
-                lake: (*lake).to_owned(),
-                name: cursor.text()?.to_owned(),
-            },
-            location: cursor.text()?.to_owned(),
-            first_block,
-            blocks: cursor.number_u32()?,
-        };
-        first_block = first_block
-            .checked_add(table.blocks)
-            .filter(|end| table.blocks > 0 && *end <= contents.blocks)
-            .ok_or("its tables have more blocks than it has")?;
-        tables.push(table);
-    }
-    if first_block != contents.blocks {
-        return Err("its tables have fewer blocks than it has".to_owned());
-    }
-    cursor.end()?;
-    Ok(tables)
 }

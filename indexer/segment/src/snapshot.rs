@@ -156,8 +156,9 @@ impl Snapshot {
 
     /// The file's bytes.
     pub fn to_bytes(&self) -> Result<Vec<u8>, SegmentError> {
-        let mut bytes = serde_json::to_vec_pretty(self)
-            .map_err(|e| SegmentError::invalid(format!("snapshot {}", self.number), e.to_string()))?;
+        let mut bytes = serde_json::to_vec_pretty(self).map_err(|e| {
+            SegmentError::invalid(format!("snapshot {}", self.number), e.to_string())
+        })?;
         // Reopen the object ("\n}") to append the checksum as its last member.
         bytes.truncate(bytes.len().saturating_sub(2));
         bytes.extend_from_slice(b",\n  \"checksum\": \"");
@@ -187,8 +188,8 @@ impl Snapshot {
         if digits != expected.as_bytes() {
             return Err(damaged("its checksum does not match its content"));
         }
-        let version: Version =
-            serde_json::from_slice(bytes).map_err(|e| damaged(&format!("it is no snapshot ({e})")))?;
+        let version: Version = serde_json::from_slice(bytes)
+            .map_err(|e| damaged(&format!("it is no snapshot ({e})")))?;
         if version.format > SNAPSHOT_FORMAT {
             return Err(SegmentError::NewerFormat {
                 object: object.to_owned(),
@@ -196,8 +197,8 @@ impl Snapshot {
                 supported: SNAPSHOT_FORMAT,
             });
         }
-        let snapshot: Snapshot =
-            serde_json::from_slice(bytes).map_err(|e| damaged(&format!("it is no snapshot ({e})")))?;
+        let snapshot: Snapshot = serde_json::from_slice(bytes)
+            .map_err(|e| damaged(&format!("it is no snapshot ({e})")))?;
         if snapshot.shards == 0 {
             return Err(damaged("it has no shards"));
         }
@@ -249,7 +250,10 @@ mod tests {
             assert_eq!(Snapshot::number_of(&Snapshot::path(number)), Some(number));
         }
         assert_eq!(Snapshot::number_of("snapshots/1.json"), None);
-        assert_eq!(Snapshot::number_of("snapshots/99999999999999999999.json"), None);
+        assert_eq!(
+            Snapshot::number_of("snapshots/99999999999999999999.json"),
+            None
+        );
     }
 
     #[test]
@@ -263,7 +267,10 @@ mod tests {
             for bit in 0..8 {
                 let mut flipped = bytes.clone();
                 flipped[i] ^= 1 << bit;
-                assert!(Snapshot::from_bytes("s", &flipped).is_err(), "byte {i} bit {bit}");
+                assert!(
+                    Snapshot::from_bytes("s", &flipped).is_err(),
+                    "byte {i} bit {bit}"
+                );
             }
             assert!(Snapshot::from_bytes("s", &bytes[..i]).is_err());
         }

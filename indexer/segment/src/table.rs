@@ -189,8 +189,10 @@ mod vector_bits {
     }
 
     pub fn deserialize<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<f16>>, D::Error> {
-        Ok(Option::<Vec<u16>>::deserialize(d)?
-            .map(|v| v.into_iter().map(f16::from_bits).collect()))
+        Ok(
+            Option::<Vec<u16>>::deserialize(d)?
+                .map(|v| v.into_iter().map(f16::from_bits).collect()),
+        )
     }
 }
 
@@ -225,9 +227,6 @@ mod tests {
         };
         let json = serde_json::to_string(&block).unwrap();
         let back: Block = serde_json::from_str(&json).unwrap();
-        assert_eq!(
-            back.vector.unwrap()[1].to_bits(),
-            f16::NEG_ZERO.to_bits()
-        );
+        assert_eq!(back.vector.unwrap()[1].to_bits(), f16::NEG_ZERO.to_bits());
     }
 }

@@ -283,9 +283,8 @@ impl Best {
     }
 
     fn offer(&mut self, score: f32, block: u32, live: impl Fn(u32) -> bool) {
-        // Not `<=`: rows come in block order in the scan, but in any order from the graph. The
-        // comparison is false for scores that are no numbers, which are left out.
-        if !(score >= self.floor) || score.is_nan() || !live(block) {
+        // Equal scores go on: from the graph, rows come in any order.
+        if score < self.floor || score.is_nan() || !live(block) {
             return;
         }
         self.heap.push(Entry { score, block });

@@ -21,30 +21,35 @@ pub(crate) fn row_blocks(
         .map(|column| shown_name(&column.name, options.split_identifiers))
         .collect();
     let mut lines = Vec::new();
+    let mut values_of_lines = Vec::new();
     for row in &facts.sample {
-        let cells: Vec<String> = names
+        let (cells, values): (Vec<String>, Vec<String>) = names
             .iter()
             .zip(row)
             .filter_map(|(name, value)| {
                 let value = clip(value.as_deref()?, VALUE);
-                (!value.is_empty()).then(|| format!("{name}: {value}"))
+                (!value.is_empty()).then(|| (format!("{name}: {value}"), value))
             })
-            .collect();
-        if cells.is_empty() {
-            continue;
+            .unzip();
+        // One line a row: what no block has room for is cut.
+        for (line, held) in pack("", &cells, " | ", counter, 1) {
+            lines.push(line);
+            values_of_lines.push(values[..held.min(values.len())].join(" | "));
         }
-        lines.extend(
-            pack("", &cells, " | ", counter, 1)
-                .into_iter()
-                .map(|(line, _)| line),
-        );
     }
+    let mut next = 0;
     pack("", &lines, "\n", counter, options.row_blocks)
         .into_iter()
-        .map(|(text, _)| TextBlock {
-            kind: BlockKind::Rows,
-            fields: vec![(Field::Rows, text.clone())],
-            text,
+        .map(|(text, held)| {
+            let end = (next + held).min(values_of_lines.len());
+            let values = values_of_lines[next..end].join("\n");
+            next = end;
+            TextBlock {
+                kind: BlockKind::Rows,
+                // Names have a field of their own: here they would only make every row long.
+                fields: vec![(Field::Rows, values)],
+                text,
+            }
         })
         .collect()
 }

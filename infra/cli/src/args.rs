@@ -6,13 +6,19 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 
 /// Find the right table in a data lake by asking in plain words.
 #[derive(Debug, Parser)]
-#[command(name = "limn", version, propagate_version = true, max_term_width = 100, after_help = "\
+#[command(
+    name = "limn",
+    version,
+    propagate_version = true,
+    max_term_width = 100,
+    after_help = "\
 First steps:
   limn index ./my-lake --index my-lake.limn
   limn search \"which customers left last year?\" --index my-lake.limn
 
 A LAKE and an --index are a path or a URL: file://…, s3://bucket/prefix. S3 credentials and endpoint
-come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP.")]
+come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP."
+)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
@@ -100,6 +106,9 @@ pub struct IndexArgs {
     /// Bytes read of one file for its column profiles; larger files are sampled.
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub scan_budget: u64,
+    /// Publish after this many objects, so that tables become searchable while a large run goes on.
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
+    pub epoch_objects: u64,
     #[command(flatten)]
     pub output: JsonOutput,
 }

@@ -25,9 +25,17 @@ enum Outcome {
 fn main() -> ExitCode {
     let args = Args::parse();
     start_logging(args.verbose);
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+    {
         Ok(runtime) => runtime,
-        Err(error) => return fail(&anyhow::anyhow!("cannot start the runtime: {error}"), args.verbose),
+        Err(error) => {
+            return fail(
+                &anyhow::anyhow!("cannot start the runtime: {error}"),
+                args.verbose,
+            );
+        }
     };
     match runtime.block_on(run(args.command)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
@@ -57,9 +65,14 @@ fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
             eprintln!("  because: {cause}");
         }
     }
-    let lost_a_race = error.downcast_ref::<limn_pipeline::PipelineError>().is_some_and(|error| {
-        matches!(error, limn_pipeline::PipelineError::Publish(limn_segment::PublishError::Lost { .. }))
-    });
+    let lost_a_race = error
+        .downcast_ref::<limn_pipeline::PipelineError>()
+        .is_some_and(|error| {
+            matches!(
+                error,
+                limn_pipeline::PipelineError::Publish(limn_segment::PublishError::Lost { .. })
+            )
+        });
     ExitCode::from(if lost_a_race { 3 } else { 2 })
 }
 
@@ -84,7 +97,8 @@ fn start_logging(verbose: u8) {
             "limn=debug,limn_pipeline=debug,limn_lake=debug,limn_segment=debug,limn_models=debug,limn_retrieval=debug",
         )
     });
-    let filter = tracing_subscriber::EnvFilter::try_new(directives).unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
+    let filter = tracing_subscriber::EnvFilter::try_new(directives)
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)

@@ -39,8 +39,9 @@ impl IndexBars {
 }
 
 fn bar(bars: &MultiProgress, name: &'static str) -> ProgressBar {
-    let style = ProgressStyle::with_template("{prefix:>9} {wide_bar} {human_pos}/{human_len} {eta:>5}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template("{prefix:>9} {wide_bar} {human_pos}/{human_len} {eta:>5}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
     bars.add(ProgressBar::new(0).with_style(style).with_prefix(name))
 }
 
@@ -48,12 +49,14 @@ fn follow(progress: &Progress, stop: &AtomicBool) {
     let bars = MultiProgress::new();
     let listed = bars.add(ProgressBar::new_spinner().with_prefix("objects"));
     listed.set_style(
-        ProgressStyle::with_template("{prefix:>9} {human_pos} listed").unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        ProgressStyle::with_template("{prefix:>9} {human_pos} listed")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
     let files = bar(&bars, "files");
     let tables = bars.add(ProgressBar::new_spinner().with_prefix("tables"));
     tables.set_style(
-        ProgressStyle::with_template("{prefix:>9} {human_pos} described").unwrap_or_else(|_| ProgressStyle::default_spinner()),
+        ProgressStyle::with_template("{prefix:>9} {human_pos} described")
+            .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
     let blocks = bar(&bars, "blocks");
     let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -89,18 +92,23 @@ impl ModelBar {
     /// Shows an event.
     pub fn on(&self, event: &limn_models::Progress) {
         match event {
-            limn_models::Progress::Fetching { file, done, total, .. } => {
+            limn_models::Progress::Fetching {
+                file, done, total, ..
+            } => {
                 if self.bar.is_hidden() && std::io::stderr().is_terminal() {
-                    self.bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
+                    self.bar
+                        .set_draw_target(indicatif::ProgressDrawTarget::stderr());
                 }
-                self.bar.set_prefix(file.clone());
+                self.bar.set_prefix(*file);
                 self.bar.set_length(*total);
                 self.bar.set_position(*done);
             }
             limn_models::Progress::Failed { source, reason } => {
                 tracing::info!(%source, %reason, "model source failed, trying the next");
             }
-            limn_models::Progress::Waiting => self.bar.set_message("waiting for another limn that fetches this model"),
+            limn_models::Progress::Waiting => self
+                .bar
+                .set_message("waiting for another limn that fetches this model"),
             limn_models::Progress::Done => self.bar.finish_and_clear(),
         }
     }

@@ -15,7 +15,11 @@ pub struct Table {
 impl Table {
     /// A table with this header; the columns in `right` are numbers.
     pub fn new(header: &[&str], right: &[usize]) -> Self {
-        Self { header: header.iter().map(|&name| name.to_owned()).collect(), right: right.to_vec(), rows: Vec::new() }
+        Self {
+            header: header.iter().map(|&name| name.to_owned()).collect(),
+            right: right.to_vec(),
+            rows: Vec::new(),
+        }
     }
 
     /// Adds a row.
@@ -28,7 +32,12 @@ impl Table {
         let widths: Vec<usize> = (0..self.header.len())
             .map(|column| {
                 let cells = self.rows.iter().filter_map(|row| row.get(column));
-                cells.chain([&self.header[column]]).map(|cell| cell.chars().count()).max().unwrap_or(0).min(MAX_WIDTH)
+                cells
+                    .chain([&self.header[column]])
+                    .map(|cell| cell.chars().count())
+                    .max()
+                    .unwrap_or(0)
+                    .min(MAX_WIDTH)
             })
             .collect();
         for row in std::iter::once(&self.header).chain(&self.rows) {
@@ -65,7 +74,13 @@ mod tests {
         table.write(&mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines[1].starts_with("a ") && lines[1].ends_with("    7"), "{text}");
-        assert!(lines[2].contains('…') && lines[2].chars().count() < 70, "{text}");
+        assert!(
+            lines[1].starts_with("a ") && lines[1].ends_with("    7"),
+            "{text}"
+        );
+        assert!(
+            lines[2].contains('…') && lines[2].chars().count() < 70,
+            "{text}"
+        );
     }
 }

@@ -13,11 +13,17 @@ pub struct Style {
 impl Style {
     /// Colours for standard output; `NO_COLOR` switches them off.
     pub fn of_stdout() -> Self {
-        Self { on: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() }
+        Self {
+            on: std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        }
     }
 
     fn wrap(&self, code: &str, text: &str) -> String {
-        if self.on { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.on {
+            format!("\x1b[{code}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
     }
 
     pub fn bold(&self, text: &str) -> String {
@@ -36,7 +42,10 @@ impl Style {
 /// Text on one line: every control character, line breaks among them, becomes a space, so nothing
 /// in a table can steer a terminal.
 pub fn one_line(text: &str) -> String {
-    let cleaned: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let cleaned: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     cleaned.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -58,7 +67,10 @@ fn matches(word: &str, wanted: &HashSet<String>) -> bool {
 pub fn shorten(text: &str, wanted: &HashSet<String>, width: usize) -> String {
     let text = one_line(text);
     let words: Vec<&str> = text.split(' ').collect();
-    let first = words.iter().position(|word| matches(word, wanted)).unwrap_or(0);
+    let first = words
+        .iter()
+        .position(|word| matches(word, wanted))
+        .unwrap_or(0);
     let mut start = first;
     let mut lead = 0;
     while start > 0 && lead + words[start - 1].chars().count() < width / 3 {
@@ -66,7 +78,11 @@ pub fn shorten(text: &str, wanted: &HashSet<String>, width: usize) -> String {
         lead += words[start].chars().count() + 1;
     }
     let part = cut(&words[start..].join(" "), width);
-    if start > 0 { format!("…{part}") } else { part }
+    if start > 0 {
+        format!("…{part}")
+    } else {
+        part
+    }
 }
 
 /// The text with the words that match the question marked.
@@ -74,7 +90,13 @@ pub fn mark(text: &str, wanted: &HashSet<String>, style: &Style) -> String {
     if !style.on {
         return text.to_owned();
     }
-    let marked = text.split(' ').map(|word| if matches(word, wanted) { style.marked(word) } else { word.to_owned() });
+    let marked = text.split(' ').map(|word| {
+        if matches(word, wanted) {
+            style.marked(word)
+        } else {
+            word.to_owned()
+        }
+    });
     marked.collect::<Vec<_>>().join(" ")
 }
 
@@ -93,7 +115,11 @@ pub fn count(number: u64) -> String {
 
 /// "1 table", "2 tables".
 pub fn plural(number: u64, what: &str) -> String {
-    format!("{} {what}{}", count(number), if number == 1 { "" } else { "s" })
+    format!(
+        "{} {what}{}",
+        count(number),
+        if number == 1 { "" } else { "s" }
+    )
 }
 
 /// A size with its unit.
@@ -103,13 +129,19 @@ pub fn bytes(number: u64) -> String {
 
 /// A duration in seconds.
 pub fn seconds(seconds: f64) -> String {
-    if seconds < 60.0 { format!("{seconds:.1} s") } else { indicatif::HumanDuration(std::time::Duration::from_secs_f64(seconds)).to_string() }
+    if seconds < 60.0 {
+        format!("{seconds:.1} s")
+    } else {
+        indicatif::HumanDuration(std::time::Duration::from_secs_f64(seconds)).to_string()
+    }
 }
 
 /// A time in UTC, to the second.
 pub fn utc(milliseconds: i64) -> String {
-    chrono::DateTime::from_timestamp_millis(milliseconds)
-        .map_or_else(|| "?".to_owned(), |time| time.format("%Y-%m-%d %H:%M:%S").to_string())
+    chrono::DateTime::from_timestamp_millis(milliseconds).map_or_else(
+        || "?".to_owned(),
+        |time| time.format("%Y-%m-%d %H:%M:%S").to_string(),
+    )
 }
 
 #[cfg(test)]

@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use limn_lake::{AssembledTable, ContextText, FileError, FileSummary, Fingerprint, TableName, assemble};
+use limn_lake::{
+    AssembledTable, ContextText, FileError, FileSummary, Fingerprint, TableName, assemble,
+};
 use limn_segment::{ContextRecord, FileRecord, TableRecord};
 use limn_store::Store;
 use limn_summary::{TextBlock, TokenCounter};
@@ -86,16 +88,24 @@ struct Pending {
 
 impl Pending {
     fn is_complete(&self) -> bool {
-        self.plan.as_ref().is_some_and(|plan| self.parts.len() == parts_of(plan).count())
+        self.plan
+            .as_ref()
+            .is_some_and(|plan| self.parts.len() == parts_of(plan).count())
     }
 }
 
 /// The parts of a group that have to be read.
 pub fn parts_of(plan: &GroupPlan) -> impl Iterator<Item = Part> + '_ {
     let files = (0..plan.group.files.len()).map(|index| Part::File(index as u32));
-    let sidecars = plan.group.contexts.iter().enumerate().filter_map(|(index, context)| {
-        matches!(context.source, ContextText::Sidecar { .. }).then_some(Part::Context(index as u32))
-    });
+    let sidecars = plan
+        .group
+        .contexts
+        .iter()
+        .enumerate()
+        .filter_map(|(index, context)| {
+            matches!(context.source, ContextText::Sidecar { .. })
+                .then_some(Part::Context(index as u32))
+        });
     files.chain(sidecars)
 }
 
@@ -128,12 +138,15 @@ pub fn assemble_tables<'scope>(
         Exchange::new(|read: &ReadDone| route(read.group)),
         "assemble tables",
         move |_capability, _info| {
-            let mut pending: HashMap<(Epoch, GroupId), (Capability<Epoch>, Pending)> = HashMap::new();
+            let mut pending: HashMap<(Epoch, GroupId), (Capability<Epoch>, Pending)> =
+                HashMap::new();
             move |work, reads, output| {
                 let port = output.output_index();
                 let mut touched = Vec::new();
                 work.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(port) else { return };
+                    let Some(capability) = capability.retain_least(port) else {
+                        return;
+                    };
                     let epoch = *capability.time();
                     for item in containers.flat_map(|container| container.drain(..)) {
                         match item {
@@ -142,7 +155,9 @@ pub fn assemble_tables<'scope>(
                                 .give_iterator(assembler.remove(group).into_iter()),
                             Work::Describe(plan) => {
                                 let key = (epoch, plan.0.id);
-                                let entry = pending.entry(key).or_insert_with(|| (capability.clone(), Pending::default()));
+                                let entry = pending
+                                    .entry(key)
+                                    .or_insert_with(|| (capability.clone(), Pending::default()));
                                 entry.1.plan = Some(plan.0);
                                 touched.push(key);
                             }
@@ -150,20 +165,34 @@ pub fn assemble_tables<'scope>(
                     }
                 });
                 reads.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(port) else { return };
+                    let Some(capability) = capability.retain_least(port) else {
+                        return;
+                    };
                     let epoch = *capability.time();
                     for read in containers.flat_map(|container| container.drain(..)) {
                         let key = (epoch, read.group);
-                        let entry = pending.entry(key).or_insert_with(|| (capability.clone(), Pending::default()));
+                        let entry = pending
+                            .entry(key)
+                            .or_insert_with(|| (capability.clone(), Pending::default()));
                         entry.1.parts.insert(read.part, read.result.0);
                         touched.push(key);
                     }
                 });
                 for key in touched {
-                    if pending.get(&key).is_some_and(|(_, group)| group.is_complete())
-                        && let Some((capability, Pending { plan: Some(plan), parts })) = pending.remove(&key)
+                    if pending
+                        .get(&key)
+                        .is_some_and(|(_, group)| group.is_complete())
+                        && let Some((
+                            capability,
+                            Pending {
+                                plan: Some(plan),
+                                parts,
+                            },
+                        )) = pending.remove(&key)
                     {
-                        output.session(&capability).give_iterator(assembler.describe(&plan, parts).into_iter());
+                        output
+                            .session(&capability)
+                            .give_iterator(assembler.describe(&plan, parts).into_iter());
                     }
                 }
             }
@@ -174,7 +203,11 @@ pub fn assemble_tables<'scope>(
 impl Assembler {
     /// The tables of a group that is gone.
     fn remove(&self, group: GroupId) -> Vec<TableChange> {
-        self.published.tables(group).iter().map(|record| self.tombstone(record)).collect()
+        self.published
+            .tables(group)
+            .iter()
+            .map(|record| self.tombstone(record))
+            .collect()
     }
 
     fn tombstone(&self, record: &TableRecord) -> TableChange {
@@ -183,7 +216,12 @@ impl Assembler {
             name: record.name.clone(),
             group: record.group.clone(),
             removed: true,
-            contexts: record.contexts.iter().filter(|context| context.source == REGISTERED).cloned().collect(),
+            contexts: record
+                .contexts
+                .iter()
+                .filter(|context| context.source == REGISTERED)
+                .cloned()
+                .collect(),
             indexed_ms: now_ms(),
             ..TableRecord::default()
         };
@@ -215,8 +253,12 @@ impl Assembler {
             })
             .collect();
 
-        let mut gone: BTreeMap<&str, &TableRecord> =
-            self.published.tables(plan.id).iter().map(|record| (record.name.as_str(), record)).collect();
+        let mut gone: BTreeMap<&str, &TableRecord> = self
+            .published
+            .tables(plan.id)
+            .iter()
+            .map(|record| (record.name.as_str(), record))
+            .collect();
         let mut changes: Vec<TableChange> = failures
             .into_iter()
             .map(|failure| TableChange {
@@ -230,7 +272,9 @@ impl Assembler {
         for table in assemble(group, &summaries) {
             let old = gone.remove(table.name.as_str());
             let whole = table.name == group.name;
-            let contexts = contexts.iter().filter(|(about, _)| whole || *about == table.name);
+            let contexts = contexts
+                .iter()
+                .filter(|(about, _)| whole || *about == table.name);
             let contexts = contexts.map(|(_, context)| context.clone()).collect();
             let files = file_records(plan, &members, &table, &summaries);
             changes.extend(self.table(plan, &table, files, contexts, old));
@@ -257,7 +301,14 @@ impl Assembler {
                 error: error.to_string(),
             })
             .collect();
-        let row = catalog_row(&self.lake, table, files, contexts, &format!("{:032x}", plan.id), now_ms());
+        let row = catalog_row(
+            &self.lake,
+            table,
+            files,
+            contexts,
+            &format!("{:032x}", plan.id),
+            now_ms(),
+        );
         let Some(summary) = &table.summary else {
             return Some(self.unreadable(row, failures, old));
         };
@@ -267,7 +318,13 @@ impl Assembler {
         {
             return None;
         }
-        let blocks = describe(table, summary, &row.contexts, self.counter.as_ref(), self.narrate);
+        let blocks = describe(
+            table,
+            summary,
+            &row.contexts,
+            self.counter.as_ref(),
+            self.narrate,
+        );
         Progress::add(&self.progress.tables_described, 1);
         Some(TableChange {
             row: Some(Wire(row)),
@@ -280,7 +337,12 @@ impl Assembler {
 
     /// A table of which nothing can be read. It keeps its last good version if it had one; else its
     /// row remembers the error, so that the next run need not read the same bytes again.
-    fn unreadable(&self, mut row: TableRecord, failures: Vec<Failure>, old: Option<&TableRecord>) -> TableChange {
+    fn unreadable(
+        &self,
+        mut row: TableRecord,
+        failures: Vec<Failure>,
+        old: Option<&TableRecord>,
+    ) -> TableChange {
         let had_blocks = old.is_some_and(|old| old.blocks > 0);
         let settled = !row.files.is_empty() && !had_blocks;
         row.error = failures.first().map(|failure| failure.error.clone());
@@ -319,7 +381,14 @@ fn read_contexts(
                 Some(Ok(ReadResult::Summary(_))) | None => continue,
             },
         };
-        contexts.push((context.table.clone(), ContextRecord { source, text, fingerprint: member.to_string() }));
+        contexts.push((
+            context.table.clone(),
+            ContextRecord {
+                source,
+                text,
+                fingerprint: member.to_string(),
+            },
+        ));
     }
     contexts
 }
@@ -332,7 +401,12 @@ fn file_records(
     table: &AssembledTable,
     summaries: &[Result<FileSummary, FileError>],
 ) -> Vec<FileRecord> {
-    let mut indexes: Vec<usize> = table.files.iter().copied().chain(table.failed.iter().map(|(index, _)| *index)).collect();
+    let mut indexes: Vec<usize> = table
+        .files
+        .iter()
+        .copied()
+        .chain(table.failed.iter().map(|(index, _)| *index))
+        .collect();
     indexes.sort_unstable();
     indexes.dedup();
     indexes
@@ -362,5 +436,7 @@ fn file_records(
 fn now_ms() -> i64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+        .map_or(0, |since| {
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        })
 }

@@ -44,7 +44,8 @@ struct EndGuard<O> {
 impl<O> Drop for EndGuard<O> {
     fn drop(&mut self) {
         if !self.finished {
-            self.fatal.set(PipelineError::TaskDied { stage: self.stage });
+            self.fatal
+                .set(PipelineError::TaskDied { stage: self.stage });
         }
         if let Some(completion) = self.completion.take() {
             // The operator is gone only when the dataflow was dropped; nobody waits then.
@@ -73,49 +74,58 @@ where
     Fut: Future<Output = Result<Vec<O>, PipelineError>> + Send + 'static,
 {
     let worker = stream.scope().worker();
-    stream.unary::<CapacityContainerBuilder<Vec<O>>, _, _, _>(pact, stage, move |_capability, info| {
-        let activator = Arc::new(worker.sync_activator_for(info.address.to_vec()));
-        let (send, receive) = mpsc::channel::<Completion<O>>();
-        let mut open: HashMap<Epoch, (Capability<Epoch>, usize)> = HashMap::new();
-        move |input, output| {
-            input.for_each_stamp(|capability, containers| {
-                let Some(capability) = capability.retain_least(output.output_index()) else {
-                    return;
-                };
-                let epoch = *capability.time();
-                let entry = open.entry(epoch).or_insert_with(|| (capability, 0));
-                for record in containers.flat_map(|container| container.drain(..)) {
-                    entry.1 += 1;
-                    let mut guard = EndGuard {
-                        completion: Some(Completion { epoch, outputs: Vec::new() }),
-                        send: send.clone(),
-                        activator: Arc::clone(&activator),
-                        fatal: Arc::clone(&fatal),
-                        stage,
-                        finished: false,
+    stream.unary::<CapacityContainerBuilder<Vec<O>>, _, _, _>(
+        pact,
+        stage,
+        move |_capability, info| {
+            let activator = Arc::new(worker.sync_activator_for(info.address.to_vec()));
+            let (send, receive) = mpsc::channel::<Completion<O>>();
+            let mut open: HashMap<Epoch, (Capability<Epoch>, usize)> = HashMap::new();
+            move |input, output| {
+                input.for_each_stamp(|capability, containers| {
+                    let Some(capability) = capability.retain_least(output.output_index()) else {
+                        return;
                     };
-                    let future = task(record);
-                    runtime.spawn(async move {
-                        let result = future.await;
-                        guard.finished = true;
-                        match result {
-                            Ok(outputs) => {
-                                if let Some(completion) = guard.completion.as_mut() {
-                                    completion.outputs = outputs;
+                    let epoch = *capability.time();
+                    let entry = open.entry(epoch).or_insert_with(|| (capability, 0));
+                    for record in containers.flat_map(|container| container.drain(..)) {
+                        entry.1 += 1;
+                        let mut guard = EndGuard {
+                            completion: Some(Completion {
+                                epoch,
+                                outputs: Vec::new(),
+                            }),
+                            send: send.clone(),
+                            activator: Arc::clone(&activator),
+                            fatal: Arc::clone(&fatal),
+                            stage,
+                            finished: false,
+                        };
+                        let future = task(record);
+                        runtime.spawn(async move {
+                            let result = future.await;
+                            guard.finished = true;
+                            match result {
+                                Ok(outputs) => {
+                                    if let Some(completion) = guard.completion.as_mut() {
+                                        completion.outputs = outputs;
+                                    }
                                 }
+                                Err(error) => guard.fatal.set(error),
                             }
-                            Err(error) => guard.fatal.set(error),
-                        }
-                    });
+                        });
+                    }
+                });
+                while let Ok(completion) = receive.try_recv() {
+                    if let Some((capability, in_flight)) = open.get_mut(&completion.epoch) {
+                        output
+                            .session(capability)
+                            .give_iterator(completion.outputs.into_iter());
+                        *in_flight -= 1;
+                    }
                 }
-            });
-            while let Ok(completion) = receive.try_recv() {
-                if let Some((capability, in_flight)) = open.get_mut(&completion.epoch) {
-                    output.session(capability).give_iterator(completion.outputs.into_iter());
-                    *in_flight -= 1;
-                }
+                open.retain(|_, (_, in_flight)| *in_flight > 0);
             }
-            open.retain(|_, (_, in_flight)| *in_flight > 0);
-        }
-    })
+        },
+    )
 }

@@ -126,7 +126,9 @@ mod tests {
 
     /// A lake of 1,000 groups of three objects, all published.
     fn lake_of_a_thousand() -> Vec<(u128, u128, isize)> {
-        (0..3000u128).map(|object| (object % 1000, object, 1)).collect()
+        (0..3000u128)
+            .map(|object| (object % 1000, object, 1))
+            .collect()
     }
 
     #[test]
@@ -156,17 +158,22 @@ mod tests {
             (vec![], vec![(7, 7, -1), (7, 9107, 1)]),
         ]);
         let at = |epoch: Epoch, diff: isize| {
-            emitted.iter().filter(|e| e.2 == epoch && e.3 == diff).count()
+            emitted
+                .iter()
+                .filter(|e| e.2 == epoch && e.3 == diff)
+                .count()
         };
-        assert_eq!((at(1, 1), at(2, 1), at(2, -1), at(3, -1)), (1, 1, 1, 1), "{emitted:?}");
+        assert_eq!(
+            (at(1, 1), at(2, 1), at(2, -1), at(3, -1)),
+            (1, 1, 1, 1),
+            "{emitted:?}"
+        );
         assert_eq!(emitted.len(), 4);
     }
 
     #[test]
     fn additions_and_removals_are_told_apart() {
-        let emitted = run(vec![
-            (vec![(1, 10, 1)], vec![(2, 20, 1)]),
-        ]);
+        let emitted = run(vec![(vec![(1, 10, 1)], vec![(2, 20, 1)])]);
         let mut changes: Vec<_> = emitted.iter().map(|e| (e.0, e.1)).collect();
         changes.sort();
         assert!(matches!(changes[0], (1, Change::Added { .. })));

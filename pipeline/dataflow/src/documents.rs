@@ -20,12 +20,22 @@ pub fn describe(
 ) -> Vec<TextBlock> {
     let facts = TableFacts {
         name: table.name.to_string(),
-        columns: summary.columns.iter().map(|column| column_facts(column, narrate)).collect(),
+        columns: summary
+            .columns
+            .iter()
+            .map(|column| column_facts(column, narrate))
+            .collect(),
         rows: Some(summary.rows),
         sample: summary.sample_rows().map(<[_]>::to_vec).collect(),
-        contexts: contexts.iter().map(|context| context.text.clone()).collect(),
+        contexts: contexts
+            .iter()
+            .map(|context| context.text.clone())
+            .collect(),
     };
-    let options = DocumentOptions { split_identifiers: narrate == Narrate::Names, ..DocumentOptions::default() };
+    let options = DocumentOptions {
+        split_identifiers: narrate == Narrate::Names,
+        ..DocumentOptions::default()
+    };
     documents(&facts, counter, &options)
 }
 
@@ -34,11 +44,20 @@ fn column_facts(column: &ColumnSummary, narrate: Narrate) -> ColumnFacts {
     let known = narrate == Narrate::Names;
     ColumnFacts {
         name: column.name.clone(),
-        type_label: if known { column.data_type.to_string() } else { String::new() },
+        type_label: if known {
+            column.data_type.to_string()
+        } else {
+            String::new()
+        },
         min: profile.min.clone().filter(|_| known),
         max: profile.max.clone().filter(|_| known),
         null_share: profile.null_share(),
-        frequent: profile.frequent.top(usize::MAX).into_iter().map(|(value, count)| (value.to_owned(), count)).collect(),
+        frequent: profile
+            .frequent
+            .top(usize::MAX)
+            .into_iter()
+            .map(|(value, count)| (value.to_owned(), count))
+            .collect(),
         distinct: profile.distinct(),
         narration: None,
     }
@@ -61,8 +80,12 @@ pub fn catalog_row(
         format: table.format.to_string(),
         rows: summary.map(|summary| summary.rows),
         rows_exact: summary.is_some_and(|summary| summary.rows_exact),
-        columns: summary.map_or_else(Vec::new, |summary| summary.columns.iter().map(column_record).collect()),
-        sample: summary.map_or_else(Vec::new, |summary| summary.sample_rows().map(<[_]>::to_vec).collect()),
+        columns: summary.map_or_else(Vec::new, |summary| {
+            summary.columns.iter().map(column_record).collect()
+        }),
+        sample: summary.map_or_else(Vec::new, |summary| {
+            summary.sample_rows().map(<[_]>::to_vec).collect()
+        }),
         files,
         contexts,
         group: group.to_owned(),
@@ -85,7 +108,10 @@ fn column_record(column: &ColumnSummary) -> ColumnRecord {
             .frequent
             .top(CATALOG_VALUES)
             .into_iter()
-            .map(|(value, count)| ValueCount { value: value.to_owned(), count })
+            .map(|(value, count)| ValueCount {
+                value: value.to_owned(),
+                count,
+            })
             .collect(),
         profile_exact: profile.exact,
         narration: None,

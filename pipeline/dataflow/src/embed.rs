@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use half::f16;
 use limn_models::{Embedder, EmbeddingService};
-use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, Snapshot, TableRecord, text_hash};
+use limn_segment::{
+    Block, BlockKind, Field, IndexStore, SegmentReader, Snapshot, TableRecord, text_hash,
+};
 use limn_summary::TextBlock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
@@ -79,7 +81,13 @@ impl BlockEmbedder {
     /// # Errors
     /// The embedder failed, or a published segment is damaged.
     pub async fn embed(&self, change: TableChange) -> Result<Vec<EmbeddedTable>, PipelineError> {
-        let TableChange { row, blocks, replaces, known, failures } = change;
+        let TableChange {
+            row,
+            blocks,
+            replaces,
+            known,
+            failures,
+        } = change;
         let texts = blocks.0;
         let mut vectors: Vec<Option<Vec<f16>>> = vec![None; texts.len()];
         let mut wanted = Vec::new();
@@ -93,21 +101,49 @@ impl BlockEmbedder {
             }
         }
         if !wanted.is_empty() {
-            let fresh = self.service.embed(wanted.iter().map(|index| texts[*index].text.clone()).collect()).await?;
+            let fresh = self
+                .service
+                .embed(
+                    wanted
+                        .iter()
+                        .map(|index| texts[*index].text.clone())
+                        .collect(),
+                )
+                .await?;
             Progress::add(&self.progress.blocks_embedded_anew, wanted.len());
             for (index, vector) in wanted.into_iter().zip(fresh) {
                 vectors[index] = Some(vector.into_iter().map(f16::from_f32).collect());
             }
         }
-        Progress::add(&self.progress.blocks_embedded, vectors.iter().flatten().count());
-        let blocks = texts.into_iter().zip(vectors).map(|(block, vector)| segment_block(block, vector)).collect();
-        Ok(vec![EmbeddedTable { row, blocks: Wire(blocks), replaces, known, failures }])
+        Progress::add(
+            &self.progress.blocks_embedded,
+            vectors.iter().flatten().count(),
+        );
+        let blocks = texts
+            .into_iter()
+            .zip(vectors)
+            .map(|(block, vector)| segment_block(block, vector))
+            .collect();
+        Ok(vec![EmbeddedTable {
+            row,
+            blocks: Wire(blocks),
+            replaces,
+            known,
+            failures,
+        }])
     }
 
     async fn published_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {
-        let Some(snapshot) = &self.snapshot else { return Ok(None) };
-        let published = self.published.get_or_try_init(|| self.open_published(snapshot)).await?;
-        let Some((segment, block)) = published.by_text.get(&text_hash(text)) else { return Ok(None) };
+        let Some(snapshot) = &self.snapshot else {
+            return Ok(None);
+        };
+        let published = self
+            .published
+            .get_or_try_init(|| self.open_published(snapshot))
+            .await?;
+        let Some((segment, block)) = published.by_text.get(&text_hash(text)) else {
+            return Ok(None);
+        };
         Ok(published.segments[*segment as usize].vector(*block)?)
     }
 
@@ -118,7 +154,9 @@ impl BlockEmbedder {
             let segment = published.segments.len() as u32;
             for block in 0..reader.block_count() {
                 if reader.block(block).kind != BlockKind::Cells {
-                    published.by_text.insert(reader.text_hash(block)?, (segment, block));
+                    published
+                        .by_text
+                        .insert(reader.text_hash(block)?, (segment, block));
                 }
             }
             published.segments.push(reader);
@@ -148,5 +186,10 @@ fn segment_block(block: TextBlock, vector: Option<Vec<f16>>) -> Block {
             (field, text)
         })
         .collect();
-    Block { kind, text: block.text, fields, vector }
+    Block {
+        kind,
+        text: block.text,
+        fields,
+        vector,
+    }
 }

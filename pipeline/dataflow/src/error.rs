@@ -25,7 +25,9 @@ pub enum PipelineError {
     #[error("{0}")]
     Settings(String),
     /// A task of the dataflow panicked: a defect of limn.
-    #[error("a task of stage '{stage}' died; this is a defect of limn, please report it with the log (-v)")]
+    #[error(
+        "a task of stage '{stage}' died; this is a defect of limn, please report it with the log (-v)"
+    )]
     TaskDied {
         /// The dataflow stage.
         stage: &'static str,
@@ -59,7 +61,10 @@ pub struct Fatal {
 impl Fatal {
     /// Keeps `error` if it is the first one.
     pub fn set(&self, error: PipelineError) {
-        let mut slot = self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut slot = self
+            .error
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         if slot.is_none() && !self.raised.load(Ordering::Acquire) {
             tracing::debug!(%error, "fatal error");
             *slot = Some(error);
@@ -74,6 +79,9 @@ impl Fatal {
 
     /// Takes the error out.
     pub fn take(&self) -> Option<PipelineError> {
-        self.error.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+        self.error
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner())
+            .take()
     }
 }

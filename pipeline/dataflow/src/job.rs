@@ -58,7 +58,8 @@ pub struct Inputs {
     /// The lake as it was published.
     pub published: InputSession<Epoch, (GroupId, MemberId), isize>,
     /// The plans of groups that may have changed.
-    pub plans: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
+    pub plans:
+        InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
     /// Epochs before its frontier are published.
     pub done: ProbeHandle<Epoch>,
 }
@@ -91,30 +92,48 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         let work = select_work(changes.inner, plans);
 
         // Files are read wherever a worker is free; tables come together where their group lives.
-        let reads = run_tasks(work.clone().flat_map(read_tasks), Exchange::new(ReadTask::route), "read files", job, {
-            let reader = Arc::clone(&job.reader);
-            move |task| { let reader = Arc::clone(&reader); async move { reader.read(task).await } }
-        });
+        let reads = run_tasks(
+            work.clone().flat_map(read_tasks),
+            Exchange::new(ReadTask::route),
+            "read files",
+            job,
+            {
+                let reader = Arc::clone(&job.reader);
+                move |task| {
+                    let reader = Arc::clone(&reader);
+                    async move { reader.read(task).await }
+                }
+            },
+        );
         let tables = assemble_tables(work, reads, Arc::clone(&job.assembler));
 
         // Texts become vectors, in batches over all workers.
         let embedded = run_tasks(tables, Pipeline, "embed blocks", job, {
             let embedder = Arc::clone(&job.embedder);
-            move |table| { let embedder = Arc::clone(&embedder); async move { embedder.embed(table).await } }
+            move |table| {
+                let embedder = Arc::clone(&embedder);
+                async move { embedder.embed(table).await }
+            }
         });
 
         // A complete epoch becomes a bundle per shard…
         let batches = batch_by_shard(embedded, job.lake.clone(), job.shards);
         let shards = run_tasks(batches, Pipeline, "write segments", job, {
             let writer = Arc::clone(&job.writer);
-            move |(epoch, batch)| { let writer = Arc::clone(&writer); async move { writer.write(epoch, batch).await } }
+            move |(epoch, batch)| {
+                let writer = Arc::clone(&writer);
+                async move { writer.write(epoch, batch).await }
+            }
         });
 
         // …and the bundles become the next snapshot.
         let epochs = gather_epoch(shards);
         run_tasks(epochs, Pipeline, "publish", job, {
             let committer = Arc::clone(&job.committer);
-            move |results| { let committer = Arc::clone(&committer); async move { committer.commit(results).await } }
+            move |results| {
+                let committer = Arc::clone(&committer);
+                async move { committer.commit(results).await }
+            }
         })
         .inspect(move |epoch| {
             // Nobody listens only when the run is being given up.
@@ -122,7 +141,12 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         })
         .probe_with(&done);
     });
-    Inputs { lake, published, plans, done }
+    Inputs {
+        lake,
+        published,
+        plans,
+        done,
+    }
 }
 
 /// [`async_flat_map`] with what all stages of a job share.
@@ -140,24 +164,37 @@ where
     F: FnMut(I) -> Fut + 'static,
     Fut: Future<Output = Result<Vec<O>, PipelineError>> + Send + 'static,
 {
-    async_flat_map(stream, pact, stage, job.runtime.clone(), Arc::clone(&job.fatal), task)
+    async_flat_map(
+        stream,
+        pact,
+        stage,
+        job.runtime.clone(),
+        Arc::clone(&job.fatal),
+        task,
+    )
 }
 
 /// The reads that a group's work needs.
 fn read_tasks(work: Work) -> Vec<ReadTask> {
-    let Work::Describe(Wire(plan)) = work else { return Vec::new() };
+    let Work::Describe(Wire(plan)) = work else {
+        return Vec::new();
+    };
     parts_of(&plan)
         .filter_map(|part| {
             let source = match part {
-                Part::File(index) => ReadSource::Data(plan.group.files.get(index as usize)?.clone()),
-                Part::Context(index) => {
-                    match &plan.group.contexts.get(index as usize)?.source {
-                        ContextText::Sidecar { object } => ReadSource::Sidecar(object.clone()),
-                        ContextText::Registered { .. } => return None,
-                    }
+                Part::File(index) => {
+                    ReadSource::Data(plan.group.files.get(index as usize)?.clone())
                 }
+                Part::Context(index) => match &plan.group.contexts.get(index as usize)?.source {
+                    ContextText::Sidecar { object } => ReadSource::Sidecar(object.clone()),
+                    ContextText::Registered { .. } => return None,
+                },
             };
-            Some(ReadTask { group: plan.id, part, source: Wire(source) })
+            Some(ReadTask {
+                group: plan.id,
+                part,
+                source: Wire(source),
+            })
         })
         .collect()
 }

@@ -52,4 +52,4 @@ pub use error::PipelineError;
 pub use options::{Narrate, RunOptions};
 pub use progress::Progress;
 pub use report::{Failure, Report};
-pub use run::{index_lake, LakeIndexer};
+pub use run::{LakeIndexer, index_lake};

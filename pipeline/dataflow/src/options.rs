@@ -130,8 +130,17 @@ impl IndexSettings {
 
     /// Whether file summaries made with `other` are those this run would make.
     pub fn summaries_match(&self, other: &Self) -> bool {
-        (self.sample_rows, self.scan_budget, self.seed, self.documents)
-            == (other.sample_rows, other.scan_budget, other.seed, other.documents)
+        (
+            self.sample_rows,
+            self.scan_budget,
+            self.seed,
+            self.documents,
+        ) == (
+            other.sample_rows,
+            other.scan_budget,
+            other.seed,
+            other.documents,
+        )
     }
 
     /// Checks that a run with these settings may write into the index.
@@ -158,11 +167,15 @@ impl IndexSettings {
 /// The number of shards to use: the index's own, which an explicit request must match.
 pub fn shards(options: &RunOptions, snapshot: Option<&Snapshot>) -> Result<u32, PipelineError> {
     match (options.shards, snapshot) {
-        (Some(0), _) => Err(PipelineError::Settings("an index needs at least one shard; use --shards 1 or more".into())),
-        (Some(wanted), Some(snapshot)) if wanted != snapshot.shards => Err(PipelineError::Settings(format!(
-            "the index has {} shards, --shards asks for {wanted}; leave --shards away or use another --index",
-            snapshot.shards
-        ))),
+        (Some(0), _) => Err(PipelineError::Settings(
+            "an index needs at least one shard; use --shards 1 or more".into(),
+        )),
+        (Some(wanted), Some(snapshot)) if wanted != snapshot.shards => {
+            Err(PipelineError::Settings(format!(
+                "the index has {} shards, --shards asks for {wanted}; leave --shards away or use another --index",
+                snapshot.shards
+            )))
+        }
         (_, Some(snapshot)) => Ok(snapshot.shards),
         (wanted, None) => Ok(wanted.unwrap_or(DEFAULT_SHARDS)),
     }

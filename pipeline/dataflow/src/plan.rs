@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use limn_lake::assemble::are_unlike;
 use limn_lake::{
-    Contexts, DataFile, FileError, FileSummary, Group, GroupKind, ObjectRecord, ReadOptions, layout, summarise_file,
+    Contexts, DataFile, FileError, FileSummary, Group, GroupKind, ObjectRecord, ReadOptions,
+    layout, summarise_file,
 };
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,12 @@ impl Planner {
                 }
             }
         }
-        let root_name = store.url().rsplit('/').find(|part| !part.is_empty()).unwrap_or("lake").to_owned();
+        let root_name = store
+            .url()
+            .rsplit('/')
+            .find(|part| !part.is_empty())
+            .unwrap_or("lake")
+            .to_owned();
         Self {
             store,
             root_name,
@@ -119,13 +125,20 @@ impl Planner {
         let mut epochs = Vec::new();
         let mut epoch = EpochPlan::default();
         let (mut objects, mut bytes) = (0, 0);
-        let mut gone: HashSet<GroupId> =
-            self.lake.keys().copied().chain(self.published.groups()).collect();
+        let mut gone: HashSet<GroupId> = self
+            .lake
+            .keys()
+            .copied()
+            .chain(self.published.groups())
+            .collect();
         for group in groups {
             let id = group.key.0;
             gone.remove(&id);
-            let mut members: Vec<MemberId> =
-                group.fingerprints().into_iter().map(|fingerprint| fingerprint.0).collect();
+            let mut members: Vec<MemberId> = group
+                .fingerprints()
+                .into_iter()
+                .map(|fingerprint| fingerprint.0)
+                .collect();
             members.push(self.settings);
             members.sort_unstable();
             members.dedup();
@@ -133,7 +146,10 @@ impl Planner {
                 continue;
             }
             let size: u64 = group.files.iter().map(|file| file.object.size).sum();
-            if objects > 0 && (objects + group.files.len() > self.epoch_objects || bytes + size > self.epoch_bytes) {
+            if objects > 0
+                && (objects + group.files.len() > self.epoch_objects
+                    || bytes + size > self.epoch_bytes)
+            {
                 epochs.push(std::mem::take(&mut epoch));
                 (objects, bytes) = (0, 0);
             }
@@ -148,13 +164,22 @@ impl Planner {
             self.feed(&mut epoch, id, Vec::new());
         }
         epochs.push(epoch);
-        Round { epochs: epochs.into(), orphans: layout.orphans, refused: layout.refused }
+        Round {
+            epochs: epochs.into(),
+            orphans: layout.orphans,
+            refused: layout.refused,
+        }
     }
 
     /// Puts a group's new members into an epoch, and its published members the first time.
     fn feed(&mut self, epoch: &mut EpochPlan, id: GroupId, members: Vec<MemberId>) {
         if self.published_fed.insert(id) {
-            epoch.published.extend(self.published.members(id).into_iter().map(|member| ((id, member), 1)));
+            epoch.published.extend(
+                self.published
+                    .members(id)
+                    .into_iter()
+                    .map(|member| ((id, member), 1)),
+            );
         }
         let old = if members.is_empty() {
             self.lake.remove(&id)
@@ -162,8 +187,17 @@ impl Planner {
             self.lake.insert(id, members.clone())
         };
         let old = old.unwrap_or_default();
-        epoch.lake.extend(old.iter().filter(|m| !members.contains(m)).map(|m| ((id, *m), -1)));
-        epoch.lake.extend(members.iter().filter(|m| !old.contains(m)).map(|m| ((id, *m), 1)));
+        epoch.lake.extend(
+            old.iter()
+                .filter(|m| !members.contains(m))
+                .map(|m| ((id, *m), -1)),
+        );
+        epoch.lake.extend(
+            members
+                .iter()
+                .filter(|m| !old.contains(m))
+                .map(|m| ((id, *m), 1)),
+        );
     }
 
     /// Whether a family is certainly not one table: two of its files have different columns.

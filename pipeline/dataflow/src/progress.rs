@@ -37,12 +37,14 @@ impl Progress {
 
     /// Adds time spent reading one file (summed over concurrent reads).
     pub(crate) fn add_read_time(&self, spent: Duration) {
-        self.read_nanos.fetch_add(spent.as_nanos() as u64, Ordering::Relaxed);
+        self.read_nanos
+            .fetch_add(spent.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// Adds time spent building and writing one segment (summed over concurrent writes).
     pub(crate) fn add_write_time(&self, spent: Duration) {
-        self.write_nanos.fetch_add(spent.as_nanos() as u64, Ordering::Relaxed);
+        self.write_nanos
+            .fetch_add(spent.as_nanos() as u64, Ordering::Relaxed);
     }
 
     /// Seconds spent reading, summed over concurrent reads.

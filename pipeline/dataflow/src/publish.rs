@@ -45,9 +45,15 @@ pub fn gather_epoch<'scope>(
             let mut stash = BTreeMap::new();
             move |(input, frontier), output| {
                 input.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(output.output_index()) else { return };
-                    let entry = stash.entry(*capability.time()).or_insert_with(|| (capability, Vec::new()));
-                    entry.1.extend(containers.flat_map(|container| container.drain(..)));
+                    let Some(capability) = capability.retain_least(output.output_index()) else {
+                        return;
+                    };
+                    let entry = stash
+                        .entry(*capability.time())
+                        .or_insert_with(|| (capability, Vec::new()));
+                    entry
+                        .1
+                        .extend(containers.flat_map(|container| container.drain(..)));
                 });
                 while let Some(entry) = stash.first_entry() {
                     if frontier.less_equal(entry.key()) {
@@ -85,21 +91,43 @@ impl Committer {
         shards: u32,
         snapshot: Option<Snapshot>,
     ) -> Arc<Self> {
-        let state = Mutex::new(CommitState { snapshot, deletes: HashMap::new() });
-        Arc::new(Self { index, lake, settings, shards, state })
+        let state = Mutex::new(CommitState {
+            snapshot,
+            deletes: HashMap::new(),
+        });
+        Arc::new(Self {
+            index,
+            lake,
+            settings,
+            shards,
+            state,
+        })
     }
 
     /// The number of the newest snapshot, 0 before the first.
     pub async fn snapshot_number(&self) -> u64 {
-        self.state.lock().await.snapshot.as_ref().map_or(0, |snapshot| snapshot.number)
+        self.state
+            .lock()
+            .await
+            .snapshot
+            .as_ref()
+            .map_or(0, |snapshot| snapshot.number)
     }
 
     /// Publishes one epoch, if it changed anything.
     ///
     /// # Errors
     /// Another writer published first, or the store refused; the index is then as it was.
-    pub async fn commit(&self, mut results: Vec<ShardResult>) -> Result<Vec<PublishedEpoch>, PipelineError> {
-        results.sort_by(|a, b| a.segment.as_ref().map(|s| &s.0.path).cmp(&b.segment.as_ref().map(|s| &s.0.path)));
+    pub async fn commit(
+        &self,
+        mut results: Vec<ShardResult>,
+    ) -> Result<Vec<PublishedEpoch>, PipelineError> {
+        results.sort_by(|a, b| {
+            a.segment
+                .as_ref()
+                .map(|s| &s.0.path)
+                .cmp(&b.segment.as_ref().map(|s| &s.0.path))
+        });
         let mut state = self.state.lock().await;
         let mut published = PublishedEpoch::default();
         let mut next = self.next_snapshot(state.snapshot.as_ref());
@@ -111,17 +139,26 @@ impl Committer {
             next.catalog.extend(result.catalog.map(|entry| entry.0));
             next.segments.extend(result.segment.map(|entry| entry.0));
             for position in result.replaced {
-                replaced.entry(position.segment.clone()).or_default().push(position);
+                replaced
+                    .entry(position.segment.clone())
+                    .or_default()
+                    .push(position);
             }
             published.outcomes.extend(result.outcomes);
             published.failures.extend(result.failures);
         }
         if changed {
             for (path, positions) in replaced {
-                self.delete(&mut next, &mut state.deletes, &path, &positions).await?;
+                self.delete(&mut next, &mut state.deletes, &path, &positions)
+                    .await?;
             }
             self.index.publish(&next).await?;
-            tracing::info!(snapshot = next.number, epoch = published.epoch, segments = next.segments.len(), "published");
+            tracing::info!(
+                snapshot = next.number,
+                epoch = published.epoch,
+                segments = next.segments.len(),
+                "published"
+            );
             state.snapshot = Some(next);
         }
         Ok(vec![published])
@@ -143,7 +180,13 @@ impl Committer {
 
     fn next_snapshot(&self, previous: Option<&Snapshot>) -> Snapshot {
         let mut next = previous.map_or_else(
-            || Snapshot::first(&self.settings.embedder, self.settings.dimensions, self.shards),
+            || {
+                Snapshot::first(
+                    &self.settings.embedder,
+                    self.settings.dimensions,
+                    self.shards,
+                )
+            },
             Snapshot::next,
         );
         self.settings.put_into(&mut next.settings, &self.lake);
@@ -158,7 +201,11 @@ impl Committer {
         path: &str,
         positions: &[Position],
     ) -> Result<(), PipelineError> {
-        let Some(at) = next.segments.iter().position(|segment| segment.path == path) else {
+        let Some(at) = next
+            .segments
+            .iter()
+            .position(|segment| segment.path == path)
+        else {
             return Ok(());
         };
         let entry: &mut SegmentEntry = &mut next.segments[at];

@@ -45,13 +45,15 @@ impl Published {
         let published_settings = IndexSettings::of_lake(&snapshot, lake_url);
         let mut published = Self {
             settings: published_settings.as_ref().map(IndexSettings::fingerprint),
-            reuse_summaries: published_settings
-                .is_some_and(|old| old.summaries_match(settings)),
+            reuse_summaries: published_settings.is_some_and(|old| old.summaries_match(settings)),
             ..Self::default()
         };
         for record in index.tables_with_removed(&snapshot, Some(lake_url)).await? {
             if let Ok(table) = TableName::parse(&record.name) {
-                let texts = record.contexts.iter().filter(|context| context.source == REGISTERED);
+                let texts = record
+                    .contexts
+                    .iter()
+                    .filter(|context| context.source == REGISTERED);
                 let texts: Vec<String> = texts.map(|context| context.text.clone()).collect();
                 if !texts.is_empty() {
                     published.registered.insert(table, texts);
@@ -85,13 +87,21 @@ impl Published {
 
     /// Tables in the index, failed ones not counted.
     pub fn table_count(&self) -> u64 {
-        self.groups.values().flatten().filter(|record| record.error.is_none()).count() as u64
+        self.groups
+            .values()
+            .flatten()
+            .filter(|record| record.error.is_none())
+            .count() as u64
     }
 
     /// The members that a group's published tables were made from, sorted.
     pub fn members(&self, group: GroupId) -> Vec<MemberId> {
-        let mut members: Vec<MemberId> =
-            self.tables(group).iter().flat_map(members_of).chain(self.settings).collect();
+        let mut members: Vec<MemberId> = self
+            .tables(group)
+            .iter()
+            .flat_map(members_of)
+            .chain(self.settings)
+            .collect();
         members.sort_unstable();
         members.dedup();
         members
@@ -144,6 +154,11 @@ fn content_of(file: &FileRecord) -> Fingerprint {
 /// The members (files and contexts) that a catalog row was made from.
 pub fn members_of(record: &TableRecord) -> impl Iterator<Item = MemberId> + '_ {
     let files = record.files.iter().map(|file| file.fingerprint.as_str());
-    let contexts = record.contexts.iter().map(|context| context.fingerprint.as_str());
-    files.chain(contexts).filter_map(|hex| MemberId::from_str_radix(hex, 16).ok())
+    let contexts = record
+        .contexts
+        .iter()
+        .map(|context| context.fingerprint.as_str());
+    files
+        .chain(contexts)
+        .filter_map(|hex| MemberId::from_str_radix(hex, 16).ok())
 }

@@ -126,15 +126,25 @@ impl Reader {
     /// # Errors
     /// Only when the job is being shut down; whatever is wrong with the file is in the result.
     pub async fn read(&self, task: ReadTask) -> Result<Vec<ReadDone>, PipelineError> {
-        let ReadTask { group, part, source } = task;
+        let ReadTask {
+            group,
+            part,
+            source,
+        } = task;
         let result = match &source.0 {
             ReadSource::Data(file) => self.summarise(group, file).await,
             ReadSource::Sidecar(object) => {
                 let _permits = self.reserve(object.size).await?;
-                read_sidecar(&self.store, object).await.map(ReadResult::Text)
+                read_sidecar(&self.store, object)
+                    .await
+                    .map(ReadResult::Text)
             }
         };
-        Ok(vec![ReadDone { group, part, result: Wire(result) }])
+        Ok(vec![ReadDone {
+            group,
+            part,
+            result: Wire(result),
+        }])
     }
 
     async fn summarise(&self, group: GroupId, file: &DataFile) -> Result<ReadResult, FileError> {
@@ -143,7 +153,10 @@ impl Reader {
             return Ok(ReadResult::Summary(known));
         }
         // A closed semaphore means the job ends; the summary is then of no use, but still correct.
-        let _permits = self.reserve(file.object.size.min(2 * self.options.scan_budget)).await.ok();
+        let _permits = self
+            .reserve(file.object.size.min(2 * self.options.scan_budget))
+            .await
+            .ok();
         let start = Instant::now();
         let summary = summarise_file(&self.store, file, &self.options).await;
         self.files_read.fetch_add(1, Ordering::Relaxed);
@@ -152,8 +165,13 @@ impl Reader {
         summary.map(ReadResult::Summary)
     }
 
-    async fn reserve(&self, bytes: u64) -> Result<tokio::sync::OwnedSemaphorePermit, PipelineError> {
-        let permits = u32::try_from(bytes / PERMIT_BYTES + 1).unwrap_or(u32::MAX).min(self.permits);
+    async fn reserve(
+        &self,
+        bytes: u64,
+    ) -> Result<tokio::sync::OwnedSemaphorePermit, PipelineError> {
+        let permits = u32::try_from(bytes / PERMIT_BYTES + 1)
+            .unwrap_or(u32::MAX)
+            .min(self.permits);
         Arc::clone(&self.memory)
             .acquire_many_owned(permits)
             .await

@@ -30,7 +30,9 @@ use crate::progress::Progress;
 use crate::publish::{Committer, PublishedEpoch};
 use crate::published::Published;
 use crate::read::Reader;
-use crate::report::{ByteTotals, Failure, ModelTotals, ObjectCounts, Report, RequestTotals, Seconds, TableCounts};
+use crate::report::{
+    ByteTotals, Failure, ModelTotals, ObjectCounts, Report, RequestTotals, Seconds, TableCounts,
+};
 use crate::segments::{Outcome, SegmentWriter};
 use crate::wire::Wire;
 
@@ -123,7 +125,11 @@ impl LakeIndexer {
                 published.snapshot.clone(),
                 Arc::clone(&progress),
             )),
-            writer: Arc::new(SegmentWriter::new(index.clone(), settings.dimensions, Arc::clone(&progress))),
+            writer: Arc::new(SegmentWriter::new(
+                index.clone(),
+                settings.dimensions,
+                Arc::clone(&progress),
+            )),
             committer: Committer::new(
                 index.clone(),
                 lake.url().to_owned(),
@@ -136,8 +142,24 @@ impl LakeIndexer {
             runtime: tokio::runtime::Handle::current(),
             fatal: Arc::new(Fatal::default()),
         });
-        let planner = Planner::new(lake.clone(), Arc::clone(&published), settings.fingerprint(), read, &options);
-        Ok(Self { lake, index, options, progress, published, planner: Some(planner), job, started, counts })
+        let planner = Planner::new(
+            lake.clone(),
+            Arc::clone(&published),
+            settings.fingerprint(),
+            read,
+            &options,
+        );
+        Ok(Self {
+            lake,
+            index,
+            options,
+            progress,
+            published,
+            planner: Some(planner),
+            job,
+            started,
+            counts,
+        })
     }
 
     /// Lists the lake once and indexes what changed.
@@ -146,14 +168,22 @@ impl LakeIndexer {
     /// As [`index_lake`].
     pub async fn run(&mut self) -> Result<Report, PipelineError> {
         let listing = self.list().await?;
-        let mut planner = self
-            .planner
-            .take()
-            .ok_or_else(|| PipelineError::Dataflow("a run ended with an error; open the lake again".into()))?;
+        let mut planner = self.planner.take().ok_or_else(|| {
+            PipelineError::Dataflow("a run ended with an error; open the lake again".into())
+        })?;
         let listed = listing.objects.len();
         let round = planner.round(listing.objects).await;
-        let notes = round.orphans.iter().map(|orphan| format!("context of '{orphan}' names no table of the lake")).collect();
-        let files = round.epochs.iter().flat_map(|epoch| &epoch.groups).map(|plan| plan.group.files.len()).sum();
+        let notes = round
+            .orphans
+            .iter()
+            .map(|orphan| format!("context of '{orphan}' names no table of the lake"))
+            .collect();
+        let files = round
+            .epochs
+            .iter()
+            .flat_map(|epoch| &epoch.groups)
+            .map(|plan| plan.group.files.len())
+            .sum();
         Progress::add(&self.progress.files_wanted, files);
         Progress::add(&self.progress.epochs_planned, round.epochs.len());
 
@@ -161,21 +191,31 @@ impl LakeIndexer {
         let workers = self.options.workers.max(1);
         let in_flight = self.options.epochs_in_flight.max(1);
         let progress = Arc::clone(&self.progress);
-        let epochs = tokio::task::spawn_blocking(move || run_rounds(&job, vec![round], workers, in_flight, &progress))
-            .await
-            .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
+        let epochs = tokio::task::spawn_blocking(move || {
+            run_rounds(&job, vec![round], workers, in_flight, &progress)
+        })
+        .await
+        .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
         self.planner = Some(planner);
         self.job.committer.commit_first().await?;
         Ok(self.report(listed, epochs, listing.failures, notes).await)
     }
 
     async fn list(&self) -> Result<Listing, PipelineError> {
-        let own_index = self.index.store.url().strip_prefix(&format!("{}/", self.lake.url())).map(|path| format!("{path}/"));
+        let own_index = self
+            .index
+            .store
+            .url()
+            .strip_prefix(&format!("{}/", self.lake.url()))
+            .map(|path| format!("{path}/"));
         let mut listing = Listing::default();
         let mut objects = self.lake.list("");
         while let Some(object) = objects.next().await {
             match object {
-                Ok(object) if own_index.as_ref().is_some_and(|index| object.path.starts_with(index)) => {}
+                Ok(object)
+                    if own_index
+                        .as_ref()
+                        .is_some_and(|index| object.path.starts_with(index)) => {}
                 Ok(object) => {
                     Progress::add(&self.progress.objects_listed, 1);
                     listing.objects.push(ObjectRecord {
@@ -186,11 +226,13 @@ impl LakeIndexer {
                         modified_ms: object.modified_ms,
                     });
                 }
-                Err(error) if error.kind() == StoreErrorKind::Entry => listing.failures.push(Failure {
-                    table: String::new(),
-                    object: error.object().to_owned(),
-                    error: error.to_string(),
-                }),
+                Err(error) if error.kind() == StoreErrorKind::Entry => {
+                    listing.failures.push(Failure {
+                        table: String::new(),
+                        object: error.object().to_owned(),
+                        error: error.to_string(),
+                    })
+                }
                 Err(error) => return Err(error.into()),
             }
         }
@@ -219,11 +261,22 @@ impl LakeIndexer {
             failures.extend(epoch.failures);
         }
         // What was unreadable before and has not changed is still worth telling.
-        failures.extend(self.published.failures().filter(|failure| !touched.contains(&failure.table)));
+        failures.extend(
+            self.published
+                .failures()
+                .filter(|failure| !touched.contains(&failure.table)),
+        );
         failures.sort();
         failures.dedup();
-        tables.failed = failures.iter().map(|failure| failure.table.as_str()).collect::<HashSet<_>>().len() as u64;
-        tables.unchanged = self.published.table_count().saturating_sub(tables.changed + tables.removed);
+        tables.failed = failures
+            .iter()
+            .map(|failure| failure.table.as_str())
+            .collect::<HashSet<_>>()
+            .len() as u64;
+        tables.unchanged = self
+            .published
+            .table_count()
+            .saturating_sub(tables.changed + tables.removed);
 
         let lake = self.lake.counts().since(&self.counts.0);
         let index = self.index.store.counts().since(&self.counts.1);
@@ -231,7 +284,10 @@ impl LakeIndexer {
         Report {
             snapshot: self.job.committer.snapshot_number().await,
             tables,
-            objects: ObjectCounts { listed: listed as u64, read: self.job.reader.files_read() },
+            objects: ObjectCounts {
+                listed: listed as u64,
+                read: self.job.reader.files_read(),
+            },
             requests: RequestTotals {
                 list: lake.list + index.list,
                 get: lake.get + index.get,
@@ -283,7 +339,11 @@ pub fn run_rounds(
     let epochs: VecDeque<EpochPlan> = rounds.into_iter().flat_map(|round| round.epochs).collect();
     let source = Arc::new(Mutex::new(Some(epochs)));
     let over = Arc::new(AtomicBool::new(false));
-    let config = if workers == 1 { timely::Config::thread() } else { timely::Config::process(workers) };
+    let config = if workers == 1 {
+        timely::Config::thread()
+    } else {
+        timely::Config::process(workers)
+    };
     let guards = timely::execute(config, {
         let job = Arc::clone(job);
         let over = Arc::clone(&over);
@@ -292,13 +352,23 @@ pub fn run_rounds(
             let (send, receive) = mpsc::channel();
             let inputs = build(worker, &job, send);
             let epochs = if worker.index() == 0 {
-                source.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).take()
+                source
+                    .lock()
+                    .unwrap_or_else(|poisoned| poisoned.into_inner())
+                    .take()
             } else {
                 None
             };
             match epochs {
                 Some(epochs) => {
-                    let driver = Driver { inputs, epochs, epochs_in_flight, next: 0, members: HashMap::new(), published: Vec::new() };
+                    let driver = Driver {
+                        inputs,
+                        epochs,
+                        epochs_in_flight,
+                        next: 0,
+                        members: HashMap::new(),
+                        published: Vec::new(),
+                    };
                     let published = driver.drive(worker, &job.fatal, &receive, &progress);
                     over.store(true, Ordering::Release);
                     drop_dataflows(worker, &job.fatal);
@@ -361,7 +431,9 @@ impl Driver {
                 }
             }
             self.published.extend(receive.try_iter());
-            progress.epochs_done.store(self.next - self.under_way(), Ordering::Relaxed);
+            progress
+                .epochs_done
+                .store(self.next - self.under_way(), Ordering::Relaxed);
             if fatal.is_set() || (self.epochs.is_empty() && self.under_way() == 0) {
                 break;
             }
@@ -373,13 +445,21 @@ impl Driver {
 
     /// Epochs fed and not yet published.
     fn under_way(&self) -> u64 {
-        self.inputs.done.with_frontier(|frontier| frontier.first().map_or(0, |oldest| self.next.saturating_sub(*oldest)))
+        self.inputs.done.with_frontier(|frontier| {
+            frontier
+                .first()
+                .map_or(0, |oldest| self.next.saturating_sub(*oldest))
+        })
     }
 
     fn feed(&mut self, epoch: EpochPlan) {
         // What earlier epochs published moves the published side, which retracts their changes.
-        let settled: Vec<Epoch> =
-            self.members.keys().copied().filter(|fed| !self.inputs.done.less_equal(fed)).collect();
+        let settled: Vec<Epoch> = self
+            .members
+            .keys()
+            .copied()
+            .filter(|fed| !self.inputs.done.less_equal(fed))
+            .collect();
         for fed in settled {
             for (update, diff) in self.members.remove(&fed).unwrap_or_default() {
                 self.inputs.published.update(update, diff);
@@ -393,7 +473,12 @@ impl Driver {
         }
         // Once published, the published side differs from the lake side by nothing.
         let mut after = epoch.lake;
-        after.extend(epoch.published.into_iter().map(|(update, diff)| (update, -diff)));
+        after.extend(
+            epoch
+                .published
+                .into_iter()
+                .map(|(update, diff)| (update, -diff)),
+        );
         self.members.insert(self.next, after);
         for plan in epoch.groups {
             self.inputs.plans.send(Wire(plan));

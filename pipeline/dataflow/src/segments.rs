@@ -8,7 +8,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use limn_segment::{
-    CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey, TableRecord, build_segment,
+    CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey,
+    TableRecord, build_segment,
 };
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -74,26 +75,43 @@ pub fn batch_by_shard<'scope>(
             (None, Some(failure)) => failure.table.clone(),
             (None, None) => String::new(),
         };
-        TableKey { lake: lake.clone(), name }.shard(shards)
+        TableKey {
+            lake: lake.clone(),
+            name,
+        }
+        .shard(shards)
     };
     let route = shard_of.clone();
     tables.unary_frontier::<CapacityContainerBuilder<Vec<(Epoch, ShardBatch)>>, _, _, _>(
         Exchange::new(move |table: &EmbeddedTable| u64::from(route(table).0)),
         "batch by shard",
         move |_capability, _info| {
-            let mut stash: HashMap<Epoch, (Capability<Epoch>, HashMap<u32, Vec<EmbeddedTable>>)> = HashMap::new();
+            let mut stash: HashMap<Epoch, (Capability<Epoch>, HashMap<u32, Vec<EmbeddedTable>>)> =
+                HashMap::new();
             move |(input, frontier), output| {
                 input.for_each_stamp(|capability, containers| {
-                    let Some(capability) = capability.retain_least(output.output_index()) else { return };
-                    let entry = stash.entry(*capability.time()).or_insert_with(|| (capability, HashMap::new()));
+                    let Some(capability) = capability.retain_least(output.output_index()) else {
+                        return;
+                    };
+                    let entry = stash
+                        .entry(*capability.time())
+                        .or_insert_with(|| (capability, HashMap::new()));
                     for table in containers.flat_map(|container| container.drain(..)) {
                         entry.1.entry(shard_of(&table).0).or_default().push(table);
                     }
                 });
-                let closed: Vec<Epoch> = stash.keys().copied().filter(|epoch| !frontier.less_equal(epoch)).collect();
+                let closed: Vec<Epoch> = stash
+                    .keys()
+                    .copied()
+                    .filter(|epoch| !frontier.less_equal(epoch))
+                    .collect();
                 for epoch in closed {
-                    let Some((capability, shards)) = stash.remove(&epoch) else { continue };
-                    let batches = shards.into_iter().map(|(shard, tables)| (epoch, ShardBatch { shard, tables }));
+                    let Some((capability, shards)) = stash.remove(&epoch) else {
+                        continue;
+                    };
+                    let batches = shards
+                        .into_iter()
+                        .map(|(shard, tables)| (epoch, ShardBatch { shard, tables }));
                     output.session(&capability).give_iterator(batches);
                 }
             }
@@ -114,12 +132,20 @@ pub struct SegmentWriter {
 impl SegmentWriter {
     /// A writer into `index`.
     pub fn new(index: IndexStore, dimensions: usize, progress: Arc<Progress>) -> Self {
-        Self { index, dimensions, progress, live: Mutex::new(HashMap::new()) }
+        Self {
+            index,
+            dimensions,
+            progress,
+            live: Mutex::new(HashMap::new()),
+        }
     }
 
     /// Whether a row is a tombstone of a table that lives on in another group.
     fn has_moved(&self, row: &TableRecord) -> bool {
-        let mut live = self.live.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut live = self
+            .live
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         if row.removed {
             live.get(&row.name).is_some_and(|group| *group != row.group)
         } else {
@@ -132,24 +158,39 @@ impl SegmentWriter {
     ///
     /// # Errors
     /// The index cannot be written.
-    pub async fn write(&self, epoch: Epoch, batch: ShardBatch) -> Result<Vec<ShardResult>, PipelineError> {
+    pub async fn write(
+        &self,
+        epoch: Epoch,
+        batch: ShardBatch,
+    ) -> Result<Vec<ShardResult>, PipelineError> {
         let start = Instant::now();
-        let mut result = ShardResult { epoch, ..ShardResult::default() };
+        let mut result = ShardResult {
+            epoch,
+            ..ShardResult::default()
+        };
         let mut rows = Vec::new();
         let mut tables = Vec::new();
         // Rows of tables before tombstones: a table that moved between groups is told apart.
-        let ShardBatch { shard, tables: mut changes } = batch;
+        let ShardBatch {
+            shard,
+            tables: mut changes,
+        } = batch;
         let shard = Shard(shard);
         changes.sort_by_key(|table| table.row.as_ref().is_some_and(|row| row.0.removed));
         for table in changes {
             result.replaced.extend(table.replaces);
             let outcome = match &table.row {
-                Some(row) if row.0.removed && table.known => Some((row.0.name.clone(), Outcome::Removed)),
+                Some(row) if row.0.removed && table.known => {
+                    Some((row.0.name.clone(), Outcome::Removed))
+                }
                 Some(row) if row.0.removed => None,
                 Some(row) if row.0.error.is_some() => Some((row.0.name.clone(), Outcome::Failed)),
                 Some(row) if table.known => Some((row.0.name.clone(), Outcome::Changed)),
                 Some(row) => Some((row.0.name.clone(), Outcome::Added)),
-                None => table.failures.first().map(|failure| (failure.table.clone(), Outcome::Failed)),
+                None => table
+                    .failures
+                    .first()
+                    .map(|failure| (failure.table.clone(), Outcome::Failed)),
             };
             result.outcomes.extend(outcome);
             result.failures.extend(table.failures);
@@ -158,7 +199,10 @@ impl SegmentWriter {
             {
                 if !table.blocks.0.is_empty() {
                     tables.push(TableBlocks {
-                        table: TableKey { lake: row.lake.clone(), name: row.name.clone() },
+                        table: TableKey {
+                            lake: row.lake.clone(),
+                            name: row.name.clone(),
+                        },
                         location: row.location.clone(),
                         blocks: table.blocks.0,
                     });
@@ -166,15 +210,22 @@ impl SegmentWriter {
                 rows.push(row);
             }
         }
-                if !tables.is_empty() {
+        if !tables.is_empty() {
             let settings = SegmentSettings::new(self.dimensions, shard);
             let built = tokio::task::spawn_blocking(move || build_segment(tables, &settings))
                 .await
-                .map_err(|_| PipelineError::TaskDied { stage: "build segment" })??;
-            let positions: HashMap<&str, (u32, u32)> =
-                built.tables.iter().map(|(key, first, blocks)| (key.name.as_str(), (*first, *blocks))).collect();
+                .map_err(|_| PipelineError::TaskDied {
+                    stage: "build segment",
+                })??;
+            let positions: HashMap<&str, (u32, u32)> = built
+                .tables
+                .iter()
+                .map(|(key, first, blocks)| (key.name.as_str(), (*first, *blocks)))
+                .collect();
             for row in &mut rows {
-                if let Some((first, blocks)) = positions.get(row.name.as_str()).filter(|_| !row.removed) {
+                if let Some((first, blocks)) =
+                    positions.get(row.name.as_str()).filter(|_| !row.removed)
+                {
                     row.segment.clone_from(&built.entry.path);
                     (row.first_block, row.blocks) = (*first, *blocks);
                 }

@@ -66,24 +66,39 @@ pub fn select_work<'scope>(
                 let port = output.output_index();
                 changes.for_each_stamp(|capability, containers| {
                     if let Some(capability) = capability.retain_least(port) {
-                        let entry = stash.entry(*capability.time()).or_insert_with(|| (capability, EpochStash::default()));
-                        entry.1.changes.extend(containers.flat_map(|c| c.drain(..)).map(|((g, c), _, d)| (g, c, d)));
+                        // Updates of several epochs may travel together: each one's own time counts.
+                        for ((group, change), epoch, diff) in containers.flat_map(|c| c.drain(..)) {
+                            let entry = stash.entry(epoch).or_insert_with(|| {
+                                (capability.delayed(&epoch), EpochStash::default())
+                            });
+                            entry.1.changes.push((group, change, diff));
+                        }
                     }
                 });
                 plans.for_each_stamp(|capability, containers| {
                     if let Some(capability) = capability.retain_least(port) {
-                        let entry = stash.entry(*capability.time()).or_insert_with(|| (capability, EpochStash::default()));
-                        entry.1.plans.extend(containers.flat_map(|c| c.drain(..)).map(|plan| (plan.0.id, plan)));
+                        let entry = stash
+                            .entry(*capability.time())
+                            .or_insert_with(|| (capability, EpochStash::default()));
+                        entry.1.plans.extend(
+                            containers
+                                .flat_map(|c| c.drain(..))
+                                .map(|plan| (plan.0.id, plan)),
+                        );
                     }
                 });
                 let mut closed: Vec<Epoch> = stash
                     .keys()
                     .copied()
-                    .filter(|epoch| !changes_frontier.less_equal(epoch) && !plans_frontier.less_equal(epoch))
+                    .filter(|epoch| {
+                        !changes_frontier.less_equal(epoch) && !plans_frontier.less_equal(epoch)
+                    })
                     .collect();
                 closed.sort_unstable();
                 for epoch in closed {
-                    let Some((capability, mut epoch_stash)) = stash.remove(&epoch) else { continue };
+                    let Some((capability, mut epoch_stash)) = stash.remove(&epoch) else {
+                        continue;
+                    };
                     let mut session = output.session(&capability);
                     for (group, change, diff) in epoch_stash.changes {
                         if diff <= 0 {

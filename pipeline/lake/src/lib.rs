@@ -3,11 +3,11 @@
 //! A *lake* is a root URL with objects below it ([`limn_store::Store`]). This crate turns its
 //! listing into tables in three steps, each a pure function of what it is given or of one file:
 //!
-//! 1. [`layout`] sorts the listed objects into [`Group`]s: files that are, or may be, one table.
+//! 1. [`layout()`] sorts the listed objects into [`Group`]s: files that are, or may be, one table.
 //!    Only paths are looked at.
 //! 2. [`summarise_file`] reads one file, within a budget, into a [`FileSummary`]: its columns with
 //!    types and profiles, its row count, and a row sample that merges.
-//! 3. [`assemble`] merges a group's summaries into [`AssembledTable`]s.
+//! 3. [`assemble()`] merges a group's summaries into [`AssembledTable`]s.
 //!
 //! The unit of incremental work is the file: while its fingerprint
 //! ([`ObjectRecord::fingerprint`]) stays, its summary holds, whatever its neighbours do.

@@ -12,7 +12,7 @@ use crate::formats::infer;
 use crate::sample::prefix;
 use crate::summary::ColumnSummary;
 use crate::values::ValueCounter;
-pub use crate::values::{Frequent, ValueLimits};
+pub use crate::values::{EXACT_BELOW, Frequent, VALUE_CHARS, ValueLimits};
 
 /// Minimum and maximum are cut at this many characters.
 const BOUND_CHARS: usize = 200;

@@ -247,6 +247,7 @@ pub(crate) struct ValueCounter {
 
 #[derive(Debug)]
 struct Entry {
+    // Empty for a value that was seen once and whose hash is not among the lowest.
     value: String,
     // Occurrences since this entry was made: exact for the lowest hashes, else a lower bound.
     count: u64,
@@ -274,11 +275,19 @@ impl ValueCounter {
             if overflowed {
                 self.weighted += usize::from(entry.weight == 0);
                 entry.weight += 1;
+                if entry.value.is_empty() {
+                    entry.value = copy(&mut self.spare, value);
+                }
             }
             return false;
         }
-        let mut text = self.spare.pop().unwrap_or_default();
-        text.push_str(prefix(value, VALUE_CHARS));
+        // Most values of a long column are seen once: their text waits for the second time.
+        let is_low = !overflowed || self.lowest.peek().is_some_and(|greatest| hash < *greatest);
+        let text = if is_low {
+            copy(&mut self.spare, value)
+        } else {
+            String::new()
+        };
         self.entries.insert(
             hash,
             Entry {
@@ -289,7 +298,7 @@ impl ValueCounter {
         );
         if overflowed {
             self.weighted += 1;
-            if self.lowest.peek().is_some_and(|greatest| hash < *greatest) {
+            if is_low {
                 self.lowest.push(hash);
                 if let Some(out) = self.lowest.pop() {
                     self.forget_if_idle(out);
@@ -369,9 +378,17 @@ impl ValueCounter {
     }
 }
 
+fn copy(spare: &mut Vec<String>, value: &str) -> String {
+    let mut text = spare.pop().unwrap_or_default();
+    text.push_str(prefix(value, VALUE_CHARS));
+    text
+}
+
 fn recycle(spare: &mut Vec<String>, mut text: String) {
-    text.clear();
-    spare.push(text);
+    if text.capacity() > 0 {
+        text.clear();
+        spare.push(text);
+    }
 }
 
 #[cfg(test)]

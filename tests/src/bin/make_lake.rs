@@ -17,23 +17,93 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-const AREAS: [&str; 12] =
-    ["sales", "hr", "finance", "logistics", "support", "marketing", "energy", "clinic", "fleet", "research", "web", "stock"];
+const AREAS: [&str; 12] = [
+    "sales",
+    "hr",
+    "finance",
+    "logistics",
+    "support",
+    "marketing",
+    "energy",
+    "clinic",
+    "fleet",
+    "research",
+    "web",
+    "stock",
+];
 const THINGS: [&str; 24] = [
-    "orders", "invoices", "visits", "sessions", "shipments", "payments", "tickets", "contracts", "sensors", "meters", "patients",
-    "routes", "campaigns", "suppliers", "returns", "refunds", "employees", "reviews", "budgets", "forecasts", "incidents",
-    "subscriptions", "parcels", "assets",
+    "orders",
+    "invoices",
+    "visits",
+    "sessions",
+    "shipments",
+    "payments",
+    "tickets",
+    "contracts",
+    "sensors",
+    "meters",
+    "patients",
+    "routes",
+    "campaigns",
+    "suppliers",
+    "returns",
+    "refunds",
+    "employees",
+    "reviews",
+    "budgets",
+    "forecasts",
+    "incidents",
+    "subscriptions",
+    "parcels",
+    "assets",
 ];
 const COLUMNS: [&str; 40] = [
-    "customer_id", "order_date", "unit_price", "quantity", "region", "country", "status", "created_at", "updated_at", "email",
-    "city", "postal_code", "discount", "tax_rate", "currency", "channel", "device", "browser", "duration_ms", "score", "weight_kg",
-    "height_cm", "temperature", "pressure", "voltage", "latitude", "longitude", "rating", "comment", "category", "brand", "sku",
-    "warehouse", "carrier", "tracking_code", "department", "salary", "manager", "start_date", "end_date",
+    "customer_id",
+    "order_date",
+    "unit_price",
+    "quantity",
+    "region",
+    "country",
+    "status",
+    "created_at",
+    "updated_at",
+    "email",
+    "city",
+    "postal_code",
+    "discount",
+    "tax_rate",
+    "currency",
+    "channel",
+    "device",
+    "browser",
+    "duration_ms",
+    "score",
+    "weight_kg",
+    "height_cm",
+    "temperature",
+    "pressure",
+    "voltage",
+    "latitude",
+    "longitude",
+    "rating",
+    "comment",
+    "category",
+    "brand",
+    "sku",
+    "warehouse",
+    "carrier",
+    "tracking_code",
+    "department",
+    "salary",
+    "manager",
+    "start_date",
+    "end_date",
 ];
 const WORDS: [&str; 32] = [
-    "amber", "basalt", "cedar", "delta", "ember", "fjord", "granite", "harbor", "indigo", "jasper", "krill", "lagoon", "meadow",
-    "nickel", "ochre", "pebble", "quartz", "river", "saffron", "timber", "umber", "velvet", "willow", "xenon", "yarrow", "zephyr",
-    "north", "south", "east", "west", "upper", "lower",
+    "amber", "basalt", "cedar", "delta", "ember", "fjord", "granite", "harbor", "indigo", "jasper",
+    "krill", "lagoon", "meadow", "nickel", "ochre", "pebble", "quartz", "river", "saffron",
+    "timber", "umber", "velvet", "willow", "xenon", "yarrow", "zephyr", "north", "south", "east",
+    "west", "upper", "lower",
 ];
 
 /// SplitMix64 (Steele, Lea, Flood 2014): a small generator whose stream is the same everywhere.
@@ -57,7 +127,12 @@ impl Random {
     }
 
     fn word(&mut self) -> String {
-        format!("{} {} {}", self.pick(&WORDS), self.pick(&WORDS), self.below(100_000))
+        format!(
+            "{} {} {}",
+            self.pick(&WORDS),
+            self.pick(&WORDS),
+            self.below(100_000)
+        )
     }
 }
 
@@ -100,7 +175,12 @@ fn value(random: &mut Random, kind: Kind) -> String {
         Kind::Integer => random.below(1_000_000).to_string(),
         Kind::Float => format!("{:.3}", random.below(100_000_000) as f64 / 1000.0),
         Kind::Text => random.word(),
-        Kind::Date => format!("20{:02}-{:02}-{:02}", random.below(26), 1 + random.below(12), 1 + random.below(28)),
+        Kind::Date => format!(
+            "20{:02}-{:02}-{:02}",
+            random.below(26),
+            1 + random.below(12),
+            1 + random.below(28)
+        ),
     }
 }
 
@@ -110,7 +190,10 @@ fn write_csv(path: &Path, columns: &[Column], random: &mut Random, bytes: u64) {
     writeln!(out, "{}", header.join(",")).unwrap();
     let mut written = 0;
     while written < bytes {
-        let row: Vec<String> = columns.iter().map(|column| value(random, column.kind)).collect();
+        let row: Vec<String> = columns
+            .iter()
+            .map(|column| value(random, column.kind))
+            .collect();
         let line = row.join(",");
         written += line.len() as u64 + 1;
         writeln!(out, "{line}").unwrap();
@@ -122,9 +205,15 @@ fn write_parquet(path: &Path, columns: &[Column], random: &mut Random, bytes: u6
     let batch = |random: &mut Random, rows: u64| {
         let arrays = columns.iter().map(|column| {
             let array: ArrayRef = match column.kind {
-                Kind::Integer => Arc::new(Int64Array::from_iter_values((0..rows).map(|_| random.below(1_000_000) as i64))),
-                Kind::Float => Arc::new(Float64Array::from_iter_values((0..rows).map(|_| random.below(100_000_000) as f64 / 1000.0))),
-                Kind::Text | Kind::Date => Arc::new(StringArray::from_iter_values((0..rows).map(|_| value(random, column.kind)))),
+                Kind::Integer => Arc::new(Int64Array::from_iter_values(
+                    (0..rows).map(|_| random.below(1_000_000) as i64),
+                )),
+                Kind::Float => Arc::new(Float64Array::from_iter_values(
+                    (0..rows).map(|_| random.below(100_000_000) as f64 / 1000.0),
+                )),
+                Kind::Text | Kind::Date => Arc::new(StringArray::from_iter_values(
+                    (0..rows).map(|_| value(random, column.kind)),
+                )),
             };
             (column.name.clone(), array)
         });
@@ -132,8 +221,16 @@ fn write_parquet(path: &Path, columns: &[Column], random: &mut Random, bytes: u6
     };
     let first = batch(random, 64);
     // Snappy, as most lakes have it; row groups of 128 Ki rows.
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).set_max_row_group_row_count(Some(128 << 10)).build();
-    let mut writer = ArrowWriter::try_new(File::create(path).unwrap(), first.schema(), Some(properties)).unwrap();
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .set_max_row_group_row_count(Some(128 << 10))
+        .build();
+    let mut writer = ArrowWriter::try_new(
+        File::create(path).unwrap(),
+        first.schema(),
+        Some(properties),
+    )
+    .unwrap();
     writer.write(&first).unwrap();
     while (writer.bytes_written() + writer.in_progress_size()) as u64 <= bytes {
         writer.write(&batch(random, 4096)).unwrap();
@@ -145,9 +242,14 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let flag = |name: &str, default: f64| {
         let at = arguments.iter().position(|argument| argument == name);
-        at.and_then(|at| arguments.get(at + 1)?.parse().ok()).unwrap_or(default)
+        at.and_then(|at| arguments.get(at + 1)?.parse().ok())
+            .unwrap_or(default)
     };
-    let Some(root) = arguments.first().filter(|first| !first.starts_with("--")).map(PathBuf::from) else {
+    let Some(root) = arguments
+        .first()
+        .filter(|first| !first.starts_with("--"))
+        .map(PathBuf::from)
+    else {
         eprintln!("usage: make_lake FOLDER [--gigabytes 10] [--tables 3000] [--seed 1]");
         std::process::exit(2);
     };
@@ -162,10 +264,16 @@ fn main() {
     for (rank, weight) in weights.iter().enumerate() {
         let bytes = ((total as f64) * weight / sum) as u64;
         let name = format!("{}_{}", random.pick(&WORDS), random.pick(&THINGS));
-        let folder = root.join(random.pick(&AREAS)).join(format!("{}_{rank}", random.pick(&WORDS)));
+        let folder = root
+            .join(random.pick(&AREAS))
+            .join(format!("{}_{rank}", random.pick(&WORDS)));
         fs::create_dir_all(&folder).unwrap();
         let columns = columns(&mut random);
-        let path = folder.join(if rank % 2 == 0 { format!("{name}.parquet") } else { format!("{name}.csv") });
+        let path = folder.join(if rank % 2 == 0 {
+            format!("{name}.parquet")
+        } else {
+            format!("{name}.csv")
+        });
         if rank % 2 == 0 {
             write_parquet(&path, &columns, &mut random, bytes);
         } else {
@@ -173,5 +281,9 @@ fn main() {
         }
         written += fs::metadata(&path).unwrap().len();
     }
-    println!("{tables} tables, {:.2} GB in {}", written as f64 / 1e9, root.display());
+    println!(
+        "{tables} tables, {:.2} GB in {}",
+        written as f64 / 1e9,
+        root.display()
+    );
 }

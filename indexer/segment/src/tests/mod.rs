@@ -3,6 +3,7 @@
 
 mod catalogs;
 mod damage;
+mod fixtures;
 mod publishing;
 mod segments;
 
@@ -15,11 +16,46 @@ use crate::*;
 pub(crate) const DIMENSIONS: usize = 24;
 
 const WORDS: [&str; 40] = [
-    "Song_Name", "sickLeaveHours", "city", "cities", "HTTPServer", "price", "2024", "Zürich",
-    "東京", "river", "lake", "employee", "employees", "rate", "rating", "address", "postal_code",
-    "country", "amount", "total", "date", "born", "height_cm", "weight", "species", "genus",
-    "station", "temperature", "rainfall", "budget", "revenue", "margin", "title", "album",
-    "artist", "genre", "label", "year", "rank", "score",
+    "Song_Name",
+    "sickLeaveHours",
+    "city",
+    "cities",
+    "HTTPServer",
+    "price",
+    "2024",
+    "Zürich",
+    "東京",
+    "river",
+    "lake",
+    "employee",
+    "employees",
+    "rate",
+    "rating",
+    "address",
+    "postal_code",
+    "country",
+    "amount",
+    "total",
+    "date",
+    "born",
+    "height_cm",
+    "weight",
+    "species",
+    "genus",
+    "station",
+    "temperature",
+    "rainfall",
+    "budget",
+    "revenue",
+    "margin",
+    "title",
+    "album",
+    "artist",
+    "genre",
+    "label",
+    "year",
+    "rank",
+    "score",
 ];
 
 /// A stable pseudo-random number.

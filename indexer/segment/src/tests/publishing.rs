@@ -40,8 +40,11 @@ fn of_two_publishers_exactly_one_wins() {
                 };
                 let (a, b) = (race(mine), race(yours));
                 let results = [a.await.unwrap(), b.await.unwrap()];
-                let winners: Vec<&Snapshot> =
-                    results.iter().filter(|r| r.0.is_ok()).map(|r| &r.1).collect();
+                let winners: Vec<&Snapshot> = results
+                    .iter()
+                    .filter(|r| r.0.is_ok())
+                    .map(|r| &r.1)
+                    .collect();
                 assert_eq!(winners.len(), 1, "round {round}");
                 for (result, _) in &results {
                     if let Err(e) = result {
@@ -74,7 +77,17 @@ fn an_echo_of_our_own_put_is_a_success_and_an_old_number_is_lost() {
         // Freed by garbage collection, then used again by a writer that slept.
         index.store.delete(&Snapshot::path(2)).await.unwrap();
         let error = index.publish(&first.next()).await.unwrap_err();
-        assert!(matches!(error, PublishError::Lost { number: 2, newest: 3, .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                PublishError::Lost {
+                    number: 2,
+                    newest: 3,
+                    ..
+                }
+            ),
+            "{error}"
+        );
         assert_eq!(index.require_newest().await.unwrap().number, 3);
     });
 }
@@ -107,7 +120,10 @@ fn places_that_are_no_index_say_so() {
             assert_eq!(index.newest().await.unwrap(), None);
             assert_eq!(index.prepare().await.unwrap(), None);
             let error = index.require_newest().await.unwrap_err();
-            assert!(error.to_string().contains("limn index LAKE --index"), "{error}");
+            assert!(
+                error.to_string().contains("limn index LAKE --index"),
+                "{error}"
+            );
         }
         for index in [memory(), at("other")] {
             index.store.put("orders.csv", "a,b".into()).await.unwrap();
@@ -125,7 +141,11 @@ fn places_that_are_no_index_say_so() {
         assert!(index.prepare().await.is_err());
         // What a killed first run leaves is no reason to refuse.
         let index = memory();
-        index.store.put("segments/0000/x.seg", "x".into()).await.unwrap();
+        index
+            .store
+            .put("segments/0000/x.seg", "x".into())
+            .await
+            .unwrap();
         assert_eq!(index.prepare().await.unwrap(), None);
         let error = index.require_newest().await.unwrap_err().to_string();
         assert!(error.contains("published nothing"), "{error}");
@@ -139,13 +159,24 @@ fn snapshots_by_number() {
         index.publish(&Snapshot::first("m", 3, 1)).await.unwrap();
         assert_eq!(index.snapshot(1).await.unwrap().number, 1);
         let error = index.snapshot(7).await.unwrap_err();
-        assert!(matches!(error, SegmentError::NoSuchSnapshot { number: 7, .. }));
+        assert!(matches!(
+            error,
+            SegmentError::NoSuchSnapshot { number: 7, .. }
+        ));
         // A copy under another number is noticed; strangers among the snapshots are passed over.
         let bytes = index.store.get(&Snapshot::path(1)).await.unwrap();
         index.store.put(&Snapshot::path(2), bytes).await.unwrap();
         assert!(index.snapshot(2).await.unwrap_err().is_damage());
-        index.store.put("snapshots/.DS_Store", "x".into()).await.unwrap();
-        index.store.put("snapshots/00000000000000000000.json.tmp", "x".into()).await.unwrap();
+        index
+            .store
+            .put("snapshots/.DS_Store", "x".into())
+            .await
+            .unwrap();
+        index
+            .store
+            .put("snapshots/00000000000000000000.json.tmp", "x".into())
+            .await
+            .unwrap();
         assert_eq!(index.snapshots().await.unwrap().len(), 2);
         assert!(index.newest().await.unwrap_err().is_damage());
     });

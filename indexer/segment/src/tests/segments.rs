@@ -110,12 +110,18 @@ fn nearest_is_exact_and_filtered() {
             .sum();
         assert!((exact - f64::from(all[0].1)).abs() < 1e-6);
     }
-    let cells = (0u32..).zip(&blocks).find(|(_, b)| b.vector.is_none()).unwrap().0;
+    let cells = (0u32..)
+        .zip(&blocks)
+        .find(|(_, b)| b.vector.is_none())
+        .unwrap()
+        .0;
     assert_eq!(reader.similarity(&unit_vector(1), cells).unwrap(), None);
     let error = reader.nearest(&[1.0], 3, &deletes).unwrap_err();
     assert!(error.to_string().contains("dimensions"), "{error}");
     // A query of no numbers finds nothing rather than anything.
-    let none = reader.nearest(&[f32::NAN; DIMENSIONS], 3, &deletes).unwrap();
+    let none = reader
+        .nearest(&[f32::NAN; DIMENSIONS], 3, &deletes)
+        .unwrap();
     assert!(none.is_empty());
 }
 
@@ -165,17 +171,17 @@ fn answers_of(readers: &[std::sync::Arc<SegmentReader>]) -> BTreeMap<String, Str
             reader.postings(*field, term, visit).unwrap();
         }
     }
-    let mut nearest: Vec<(u32, String)> = readers
+    let mut nearest: Vec<(f32, String)> = readers
         .iter()
         .flat_map(|r| {
             let found = r.nearest(&query, 12, &Deletes::none()).unwrap();
             found.into_iter().map(|(b, s)| {
                 let table = &r.tables()[r.block(b).table as usize];
-                (s.to_bits(), format!("{}#{}", table.key, b - table.first_block))
+                (s, format!("{}#{}", table.key, b - table.first_block))
             })
         })
         .collect();
-    nearest.sort_by(|a, b| b.cmp(a));
+    nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     nearest.truncate(12);
     answers.insert("nearest".into(), format!("{nearest:?}"));
     answers
@@ -186,7 +192,10 @@ fn one_shard_and_eight_give_the_same_postings_lengths_and_scores() {
     let open = |shards: u32| {
         let mut by_shard: BTreeMap<Shard, Vec<TableBlocks>> = BTreeMap::new();
         for table in sample_tables(50) {
-            by_shard.entry(table.table.shard(shards)).or_default().push(table);
+            by_shard
+                .entry(table.table.shard(shards))
+                .or_default()
+                .push(table);
         }
         by_shard
             .into_iter()
@@ -209,7 +218,11 @@ fn one_shard_and_eight_give_the_same_postings_lengths_and_scores() {
 #[test]
 fn memory_disk_and_a_remote_store_give_the_same_answers() {
     let segment = built(300);
-    assert!(segment.bytes.len() > 150_000, "several chunks: {}", segment.bytes.len());
+    assert!(
+        segment.bytes.len() > 150_000,
+        "several chunks: {}",
+        segment.bytes.len()
+    );
     let (_, postings) = expected(sample_tables(300));
     let terms = terms_of(&postings);
     let folder = tempfile::tempdir().unwrap();
@@ -217,14 +230,21 @@ fn memory_disk_and_a_remote_store_give_the_same_answers() {
         let memory = SegmentReader::from_bytes(segment.bytes.clone(), &segment.entry).unwrap();
         let disk = IndexStore::open(folder.path().to_str().unwrap()).unwrap();
         disk.put_segment(&segment).await.unwrap();
-        let disk = SegmentReader::open(&disk.store, &segment.entry).await.unwrap();
+        let disk = SegmentReader::open(&disk.store, &segment.entry)
+            .await
+            .unwrap();
         let remote = IndexStore::new(Store::in_memory());
         remote.put_segment(&segment).await.unwrap();
-        let remote = SegmentReader::open(&remote.store, &segment.entry).await.unwrap();
+        let remote = SegmentReader::open(&remote.store, &segment.entry)
+            .await
+            .unwrap();
 
         // On this runtime's only thread: a reader that blocked on it would never return.
         let told = |r: &SegmentReader| -> Vec<String> {
-            read_everything(r, &terms).into_iter().map(Result::unwrap).collect()
+            read_everything(r, &terms)
+                .into_iter()
+                .map(Result::unwrap)
+                .collect()
         };
         let expected = told(&memory);
         assert_eq!(told(&disk), expected);
@@ -243,10 +263,19 @@ fn requests_are_counted() {
         let before = index.store.counts();
         let reader = SegmentReader::open(&index.store, &entry).await.unwrap();
         let opened = index.store.counts();
-        assert_eq!(opened.get - before.get, 1, "one ranged read opens a segment");
+        assert_eq!(
+            opened.get - before.get,
+            1,
+            "one ranged read opens a segment"
+        );
         assert_eq!(opened.list + opened.head, before.list + before.head);
         assert!(opened.bytes_read - before.bytes_read <= entry.hot);
-        assert!(entry.hot < entry.bytes / 4, "{} of {}", entry.hot, entry.bytes);
+        assert!(
+            entry.hot < entry.bytes / 4,
+            "{} of {}",
+            entry.hot,
+            entry.bytes
+        );
 
         // Everything that is asked of the open segment is hot.
         let _ = (reader.block(5), reader.totals(), reader.tables());
@@ -258,21 +287,32 @@ fn requests_are_counted() {
                 reader.postings(field, term, &mut |_, _| ()).unwrap();
             }
         }
-        reader.nearest(&unit_vector(5), 5, &Deletes::none()).unwrap();
+        reader
+            .nearest(&unit_vector(5), 5, &Deletes::none())
+            .unwrap();
         for block in [1, 2000, 4000] {
             reader.text(block).unwrap();
         }
         let asked = index.store.counts();
-        assert!(asked.get - opened.get <= 8, "{} requests", asked.get - opened.get);
+        assert!(
+            asked.get - opened.get <= 8,
+            "{} requests",
+            asked.get - opened.get
+        );
         // The same again costs nothing.
-        reader.nearest(&unit_vector(6), 5, &Deletes::none()).unwrap();
+        reader
+            .nearest(&unit_vector(6), 5, &Deletes::none())
+            .unwrap();
         reader.text(2000).unwrap();
         assert_eq!(index.store.counts().get, asked.get);
 
         let fresh = SegmentReader::open(&index.store, &entry).await.unwrap();
         fresh.warm(Warm::All).await.unwrap();
         let warm = index.store.counts();
-        assert!(warm.bytes_read - asked.bytes_read <= entry.bytes, "nothing is read twice");
+        assert!(
+            warm.bytes_read - asked.bytes_read <= entry.bytes,
+            "nothing is read twice"
+        );
         read_everything(&fresh, &[(Field::Rows, "price".into())]);
         assert_eq!(index.store.counts().get, warm.get);
     });
@@ -328,7 +368,10 @@ fn a_graph_finds_what_the_scan_finds() {
     let graph = build_segment(tables.clone(), &graph_settings).unwrap();
     tables.reverse();
     let again = build_segment(tables, &graph_settings).unwrap();
-    assert_eq!(graph.id, again.id, "graphs are built the same way every time");
+    assert_eq!(
+        graph.id, again.id,
+        "graphs are built the same way every time"
+    );
     assert!(graph.bytes.len() > flat.bytes.len());
     assert_ne!(graph.id, flat.id);
     let flat = SegmentReader::from_bytes(flat.bytes, &flat.entry).unwrap();
@@ -366,13 +409,24 @@ fn bad_input_names_the_table() {
         build_segment(tables, &settings()).unwrap_err().to_string()
     };
     let error = wrong(|t| t[1] = t[0].clone());
-    assert!(error.contains("folder/table0") && error.contains("twice"), "{error}");
+    assert!(
+        error.contains("folder/table0") && error.contains("twice"),
+        "{error}"
+    );
     let error = wrong(|t| t[2].blocks[0].vector = Some(vec![f16::ONE]));
-    assert!(error.contains("folder/table2") && error.contains("dimensions"), "{error}");
+    assert!(
+        error.contains("folder/table2") && error.contains("dimensions"),
+        "{error}"
+    );
     let error = wrong(|t| t[2].blocks[0].vector = Some(vec![f16::NAN; DIMENSIONS]));
     assert!(error.contains("finite"), "{error}");
     let error = wrong(|t| t[1].blocks[0].text = "x".repeat((16 << 20) + 1));
-    assert!(error.contains("folder/table1") && error.contains("bytes"), "{error}");
+    assert!(
+        error.contains("folder/table1") && error.contains("bytes"),
+        "{error}"
+    );
+    let error = wrong(|t| t[1].table.name = "x".repeat(20_000));
+    assert!(error.contains("too long") && error.len() < 200, "{error}");
     let error = wrong(Vec::clear);
     assert!(error.contains("no blocks"), "{error}");
 }
@@ -388,7 +442,12 @@ fn tables_without_blocks_and_segments_without_vectors() {
     assert_eq!(segment.tables.iter().filter(|t| t.2 == 0).count(), 1);
     let reader = SegmentReader::from_bytes(segment.bytes, &segment.entry).unwrap();
     assert_eq!((reader.tables().len(), reader.vector_count()), (2, 0));
-    assert!(reader.nearest(&unit_vector(1), 3, &Deletes::none()).unwrap().is_empty());
+    assert!(
+        reader
+            .nearest(&unit_vector(1), 3, &Deletes::none())
+            .unwrap()
+            .is_empty()
+    );
 }
 
 proptest::proptest! {

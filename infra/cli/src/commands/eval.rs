@@ -20,11 +20,14 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let options = EvalOptions {
         k: args.k.clone(),
         query: query("", 1, &args.options)?,
-        threads: args.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
+        threads: args
+            .threads
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
         vectors_given: args.vectors_given,
     };
     let searcher = open_searcher(&args.index.index).await?;
-    let evaluation = tokio::task::spawn_blocking(move || evaluate(&searcher, &questions, &options)).await??;
+    let evaluation =
+        tokio::task::spawn_blocking(move || evaluate(&searcher, &questions, &options)).await??;
     if args.output.json {
         print_json(&evaluation)?;
     } else {
@@ -49,7 +52,10 @@ fn print(evaluation: &Evaluation) -> io::Result<()> {
     writeln!(
         out,
         "mrr {:.3}; {:.0} questions/s; latency p50 {:.1} ms, p99 {:.1} ms",
-        evaluation.mrr, evaluation.questions_per_s, evaluation.latency_ms.p50, evaluation.latency_ms.p99
+        evaluation.mrr,
+        evaluation.questions_per_s,
+        evaluation.latency_ms.p50,
+        evaluation.latency_ms.p99
     )?;
     out.flush()
 }

@@ -35,7 +35,11 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     } else {
         print(&report, &args)?;
     }
-    Ok(if report.tables.failed > 0 || !report.failures.is_empty() { Outcome::SomeFailed } else { Outcome::Done })
+    Ok(if report.tables.failed > 0 || !report.failures.is_empty() {
+        Outcome::SomeFailed
+    } else {
+        Outcome::Done
+    })
 }
 
 fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
@@ -52,10 +56,13 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
         narrate: match args.narrate {
             NarrateArg::Auto | NarrateArg::Names => Narrate::Names,
             NarrateArg::Off => Narrate::Off,
-            NarrateArg::Llm => bail!("--narrate llm: this limn has no language model to narrate with; use --narrate names"),
+            NarrateArg::Llm => bail!(
+                "--narrate llm: this limn has no language model to narrate with; use --narrate names"
+            ),
         },
         sample_rows: args.sample_rows,
         scan_budget: args.scan_budget,
+        epoch_objects: usize::try_from(args.epoch_objects).unwrap_or(usize::MAX),
         ..defaults
     })
 }
@@ -88,16 +95,28 @@ fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
         writeln!(out, "note: {note}")?;
     }
     if report.notes.len() > FAILURES_SHOWN {
-        writeln!(out, "note: … and {} more", report.notes.len() - FAILURES_SHOWN)?;
+        writeln!(
+            out,
+            "note: … and {} more",
+            report.notes.len() - FAILURES_SHOWN
+        )?;
     }
     for failure in report.failures.iter().take(FAILURES_SHOWN) {
         writeln!(out, "failed: {}", failure.error)?;
     }
     if report.failures.len() > FAILURES_SHOWN {
-        writeln!(out, "failed: … and {} more; --json lists them all", report.failures.len() - FAILURES_SHOWN)?;
+        writeln!(
+            out,
+            "failed: … and {} more; --json lists them all",
+            report.failures.len() - FAILURES_SHOWN
+        )?;
     }
     if tables.added + tables.changed + tables.unchanged == 0 {
-        writeln!(out, "the lake has no tables: nothing in {} is Parquet, CSV, TSV or JSON Lines", args.lake)?;
+        writeln!(
+            out,
+            "the lake has no tables: nothing in {} is Parquet, CSV, TSV or JSON Lines",
+            args.lake
+        )?;
     }
     out.flush()
 }

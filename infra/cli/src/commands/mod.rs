@@ -74,7 +74,11 @@ pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Qu
         alpha: options.alpha,
         candidates: options.candidates,
         prefix: options.prefix.clone(),
-        mode: if options.plain { Mode::Plain } else { Mode::Limn },
+        mode: if options.plain {
+            Mode::Plain
+        } else {
+            Mode::Limn
+        },
         vector: None,
     })
 }

@@ -49,7 +49,11 @@ fn list(json: bool) -> anyhow::Result<()> {
     }
     let mut out = io::stdout().lock();
     table.write(&mut out)?;
-    writeln!(out, "models are kept in {} (LIMN_MODELS names another folder)", store.root().display())?;
+    writeln!(
+        out,
+        "models are kept in {} (LIMN_MODELS names another folder)",
+        store.root().display()
+    )?;
     Ok(())
 }
 

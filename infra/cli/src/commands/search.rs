@@ -37,12 +37,20 @@ fn print(answer: &Answer) -> io::Result<()> {
             "{:>2}. {}  {}",
             rank + 1,
             style.bold(&hit.table),
-            style.dim(&format!("{:.2} (words {:.2}, meaning {:.2})", hit.score, hit.lexical, hit.semantic)),
+            style.dim(&format!(
+                "{:.2} (words {:.2}, meaning {:.2})",
+                hit.score, hit.lexical, hit.semantic
+            )),
         )?;
         writeln!(out, "    {}", style.dim(&hit.location))?;
         for block in hit.blocks.iter().take(EVIDENCE_BLOCKS) {
             let text = shorten(&block.text, &words, EVIDENCE_CHARS);
-            writeln!(out, "    {} {}", style.dim(&format!("{}:", block.kind)), mark(&text, &words, &style))?;
+            writeln!(
+                out,
+                "    {} {}",
+                style.dim(&format!("{}:", block.kind)),
+                mark(&text, &words, &style)
+            )?;
         }
     }
     for note in &answer.notes {

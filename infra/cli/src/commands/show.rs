@@ -15,10 +15,17 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = index.require_newest().await?;
     let tables = index.tables(&snapshot, None).await?;
-    let found: Vec<&TableRecord> = tables.iter().filter(|table| table.name == args.table).collect();
+    let found: Vec<&TableRecord> = tables
+        .iter()
+        .filter(|table| table.name == args.table)
+        .collect();
     if found.is_empty() {
         let near: Vec<&str> = nearest(&args.table, &tables);
-        let hint = if near.is_empty() { "`limn tables` lists what there is".to_owned() } else { format!("did you mean {}?", near.join(", ")) };
+        let hint = if near.is_empty() {
+            "`limn tables` lists what there is".to_owned()
+        } else {
+            format!("did you mean {}?", near.join(", "))
+        };
         bail!("the index has no table '{}'; {hint}", args.table);
     }
     if args.output.json {
@@ -59,8 +66,15 @@ fn nearest<'a>(wanted: &str, tables: &'a [TableRecord]) -> Vec<&'a str> {
 fn print(table: &TableRecord) -> io::Result<()> {
     let style = Style::of_stdout();
     let mut out = io::stdout().lock();
-    writeln!(out, "{}  {}", style.bold(&one_line(&table.name)), style.dim(&table.location))?;
-    let rows = table.rows.map_or("? rows".to_owned(), |rows| plural(rows, "row"));
+    writeln!(
+        out,
+        "{}  {}",
+        style.bold(&one_line(&table.name)),
+        style.dim(&table.location)
+    )?;
+    let rows = table
+        .rows
+        .map_or("? rows".to_owned(), |rows| plural(rows, "row"));
     let about = if table.rows_exact { "" } else { "about " };
     writeln!(
         out,
@@ -73,28 +87,65 @@ fn print(table: &TableRecord) -> io::Result<()> {
         writeln!(out, "unreadable: {error}")?;
     }
     for context in &table.contexts {
-        writeln!(out, "\n{} {}", style.dim(&format!("context ({}):", context.source)), cut(&one_line(&context.text), 400))?;
+        writeln!(
+            out,
+            "\n{} {}",
+            style.dim(&format!("context ({}):", context.source)),
+            cut(&one_line(&context.text), 400)
+        )?;
     }
     writeln!(out)?;
-    let mut columns = Table::new(&["column", "type", "null", "distinct", "range", "most frequent"], &[2, 3]);
+    let mut columns = Table::new(
+        &[
+            "column",
+            "type",
+            "null",
+            "distinct",
+            "range",
+            "most frequent",
+        ],
+        &[2, 3],
+    );
     for column in &table.columns {
         columns.row(vec![
             one_line(&column.name),
             column.data_type.clone(),
             format!("{:.0}%", 100.0 * column.null_share),
-            format!("{}{}", if column.distinct_exact { "" } else { "~" }, count(column.distinct)),
+            format!(
+                "{}{}",
+                if column.distinct_exact { "" } else { "~" },
+                count(column.distinct)
+            ),
             range(column),
-            column.frequent.iter().take(4).map(|value| cut(&one_line(&value.value), 24)).collect::<Vec<_>>().join(", "),
+            column
+                .frequent
+                .iter()
+                .take(4)
+                .map(|value| cut(&one_line(&value.value), 24))
+                .collect::<Vec<_>>()
+                .join(", "),
         ]);
     }
     columns.write(&mut out)?;
     if !table.sample.is_empty() {
         writeln!(out, "\n{}", style.dim("sampled rows"))?;
-        let names: Vec<String> = table.columns.iter().map(|column| one_line(&column.name)).collect();
+        let names: Vec<String> = table
+            .columns
+            .iter()
+            .map(|column| one_line(&column.name))
+            .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut rows = Table::new(&names, &[]);
         for row in &table.sample {
-            rows.row(row.iter().map(|value| value.as_deref().map_or("–".to_owned(), |value| cut(&one_line(value), 24))).collect());
+            rows.row(
+                row.iter()
+                    .map(|value| {
+                        value
+                            .as_deref()
+                            .map_or("–".to_owned(), |value| cut(&one_line(value), 24))
+                    })
+                    .collect(),
+            );
         }
         rows.write(&mut out)?;
     }
@@ -103,7 +154,9 @@ fn print(table: &TableRecord) -> io::Result<()> {
 
 fn range(column: &ColumnRecord) -> String {
     match (&column.min, &column.max) {
-        (Some(min), Some(max)) => format!("{} … {}", cut(&one_line(min), 20), cut(&one_line(max), 20)),
+        (Some(min), Some(max)) => {
+            format!("{} … {}", cut(&one_line(min), 20), cut(&one_line(max), 20))
+        }
         _ => String::new(),
     }
 }

@@ -16,11 +16,27 @@ pub async fn run(args: SnapshotsArgs) -> anyhow::Result<Outcome> {
     let mut rows = Vec::new();
     for info in index.snapshots().await? {
         let snapshot = index.snapshot(info.number).await?;
-        let blocks: u64 = snapshot.segments.iter().map(|segment| {
-            u64::from(segment.blocks) - segment.deletes.as_ref().map_or(0, |deletes| u64::from(deletes.count))
-        }).sum();
-        let size: u64 = snapshot.segments.iter().map(|segment| segment.bytes).sum::<u64>()
-            + snapshot.catalog.iter().map(|entry| entry.bytes).sum::<u64>();
+        let blocks: u64 = snapshot
+            .segments
+            .iter()
+            .map(|segment| {
+                u64::from(segment.blocks)
+                    - segment
+                        .deletes
+                        .as_ref()
+                        .map_or(0, |deletes| u64::from(deletes.count))
+            })
+            .sum();
+        let size: u64 = snapshot
+            .segments
+            .iter()
+            .map(|segment| segment.bytes)
+            .sum::<u64>()
+            + snapshot
+                .catalog
+                .iter()
+                .map(|entry| entry.bytes)
+                .sum::<u64>();
         rows.push((snapshot, blocks, size));
     }
     if args.output.json {
@@ -41,7 +57,17 @@ pub async fn run(args: SnapshotsArgs) -> anyhow::Result<Outcome> {
         print_json(&rows)?;
         return Ok(Outcome::Done);
     }
-    let mut table = Table::new(&["snapshot", "created (UTC)", "segments", "blocks", "bytes", "embedder"], &[0, 2, 3, 4]);
+    let mut table = Table::new(
+        &[
+            "snapshot",
+            "created (UTC)",
+            "segments",
+            "blocks",
+            "bytes",
+            "embedder",
+        ],
+        &[0, 2, 3, 4],
+    );
     for (snapshot, blocks, size) in rows {
         table.row(vec![
             snapshot.number.to_string(),

@@ -42,7 +42,10 @@ fn summary(table: &TableRecord) -> serde_json::Value {
 }
 
 fn print(tables: &[TableRecord]) -> io::Result<()> {
-    let mut listing = Table::new(&["table", "format", "rows", "columns", "files", "contexts"], &[2, 3, 4, 5]);
+    let mut listing = Table::new(
+        &["table", "format", "rows", "columns", "files", "contexts"],
+        &[2, 3, 4, 5],
+    );
     for table in tables {
         let rows = match (table.rows, table.rows_exact) {
             (Some(rows), true) => count(rows),
@@ -51,7 +54,11 @@ fn print(tables: &[TableRecord]) -> io::Result<()> {
         };
         listing.row(vec![
             one_line(&table.name),
-            if table.error.is_some() { "unreadable".to_owned() } else { table.format.clone() },
+            if table.error.is_some() {
+                "unreadable".to_owned()
+            } else {
+                table.format.clone()
+            },
             rows,
             table.columns.len().to_string(),
             table.files.len().to_string(),

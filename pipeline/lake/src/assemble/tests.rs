@@ -290,7 +290,12 @@ fn a_small_files_summary_is_small() {
             cities[i % 5].to_owned(),
             format!("{}.{:02}", i * 13 % 97, i * 31 % 100),
             format!("2024-{:02}-{:02}", 1 + i % 12, 1 + i % 28),
-            if i % 3 == 0 { "open" } else { "shipped" }.to_owned(),
+            if i.is_multiple_of(3) {
+                "open"
+            } else {
+                "shipped"
+            }
+            .to_owned(),
         ]
     };
     let rows: Vec<Vec<String>> = (0..30).map(row).collect();
@@ -319,6 +324,21 @@ fn stored_summaries_are_pinned() {
         FileSummary::from_json(&summary.to_json().unwrap()).unwrap(),
         summary
     );
+}
+
+#[test]
+fn what_workers_exchange_survives_a_format_that_describes_nothing() {
+    fn same<T: Serialize + serde::de::DeserializeOwned + PartialEq + std::fmt::Debug>(value: &T) {
+        let bytes = bincode::serialize(value).unwrap();
+        assert_eq!(&bincode::deserialize::<T>(&bytes).unwrap(), value);
+    }
+    let group = group(&["t/y=2023/1.csv", "t/y=__HIVE_DEFAULT_PARTITION__/1.csv"]);
+    let mut read = summaries(&group, &[(&["a"], &[&["1"], &[""]]), (&["a"], &[])]);
+    read[1] = Err(broken());
+    same(&group);
+    same(&group.fingerprints());
+    same(&read);
+    same(&assemble(&group, &read));
 }
 
 fn some_file() -> impl Strategy<Value = (Vec<String>, Vec<Vec<String>>)> {

@@ -81,7 +81,13 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
         .unwrap_or_default();
     let tabs = extension.eq_ignore_ascii_case("tsv") || extension.eq_ignore_ascii_case("tab");
 
-    let mut best = (f64::MIN, Dialect { delimiter: b',', quoting: Quoting::Doubled });
+    let mut best = (
+        f64::MIN,
+        Dialect {
+            delimiter: b',',
+            quoting: Quoting::Doubled,
+        },
+    );
     for delimiter in DELIMITERS {
         if declared.is_some_and(|declared| declared != delimiter) {
             continue;
@@ -99,13 +105,22 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
     let dialect = best.1;
     let rows = first_rows(&dialect, head, complete);
     if rows.is_empty() {
-        return Err(Failure::new(FileErrorKind::Empty, "it has no text but blank lines"));
+        return Err(Failure::new(
+            FileErrorKind::Empty,
+            "it has no text but blank lines",
+        ));
     }
     let header = header::understand(&rows);
     if header.columns.len() > MAX_COLUMNS {
         return Err(Failure::too_many_columns(header.columns.len()));
     }
-    Ok(Plan { dialect, start, skip: header.skip, columns: header.columns, notes: header.notes })
+    Ok(Plan {
+        dialect,
+        start,
+        skip: header.skip,
+        columns: header.columns,
+        notes: header.notes,
+    })
 }
 
 const DELIMITERS: [u8; 4] = *b",\t;|";
@@ -131,7 +146,8 @@ fn quoting(delimiter: u8, head: &[u8], complete: bool) -> (Quoting, Shape) {
     }
     // Quotes that open cells but seldom close any are letters, though two of them may by chance make
     // a cell over two lines.
-    let edge = |byte: Option<&u8>| byte.is_none_or(|b| *b == delimiter || matches!(b, b'\r' | b'\n'));
+    let edge =
+        |byte: Option<&u8>| byte.is_none_or(|b| *b == delimiter || matches!(b, b'\r' | b'\n'));
     let (mut opening, mut closing) = (0, 0);
     for (i, _) in head.iter().enumerate().filter(|(_, byte)| **byte == b'"') {
         opening += usize::from(i == 0 || edge(head.get(i - 1)));
@@ -179,7 +195,8 @@ impl Shape {
     fn of(dialect: &Dialect, head: &[u8], complete: bool) -> Shape {
         let mut rows: Vec<(usize, bool, u64)> = Vec::with_capacity(ROWS);
         let total = each_row(dialect, head, complete, |record, bytes| {
-            let last_empty = record.len() > 1 && record.iter().next_back().is_some_and(<[u8]>::is_empty);
+            let last_empty =
+                record.len() > 1 && record.iter().next_back().is_some_and(<[u8]>::is_empty);
             rows.push((record.len(), last_empty, bytes));
         });
         let width = usual(rows.iter().map(|(width, ..)| *width));
@@ -285,27 +302,82 @@ mod tests {
 
     #[test]
     fn delimiters() {
-        is("id,name\n1,a\n2,b\n", ',', Quoting::Doubled, &["id", "name"]);
-        is("id\tname\n1\ta, b\n2\tc\n", '\t', Quoting::Doubled, &["id", "name"]);
-        is("id|name\n1|a\n2|b\n", '|', Quoting::Doubled, &["id", "name"]);
+        is(
+            "id,name\n1,a\n2,b\n",
+            ',',
+            Quoting::Doubled,
+            &["id", "name"],
+        );
+        is(
+            "id\tname\n1\ta, b\n2\tc\n",
+            '\t',
+            Quoting::Doubled,
+            &["id", "name"],
+        );
+        is(
+            "id|name\n1|a\n2|b\n",
+            '|',
+            Quoting::Doubled,
+            &["id", "name"],
+        );
         // Decimal commas are even too, but not in the header.
-        is("id;price;tax\n1;2,5;0,5\n2;3,5;0,7\n", ';', Quoting::Doubled, &["id", "price", "tax"]);
+        is(
+            "id;price;tax\n1;2,5;0,5\n2;3,5;0,7\n",
+            ';',
+            Quoting::Doubled,
+            &["id", "price", "tax"],
+        );
         is("sep=;\na;b\n1,5;2\n", ';', Quoting::Doubled, &["a", "b"]);
-        is("name\nAnna\nBen; the other\n", ',', Quoting::Doubled, &["name"]);
-        is("remark\nyes, and no\nno\nwell, well, well\nmaybe\n", ',', Quoting::Doubled, &["remark"]);
+        is(
+            "name\nAnna\nBen; the other\n",
+            ',',
+            Quoting::Doubled,
+            &["name"],
+        );
+        is(
+            "remark\nyes, and no\nno\nwell, well, well\nmaybe\n",
+            ',',
+            Quoting::Doubled,
+            &["remark"],
+        );
         is("a\tb\n", '\t', Quoting::Doubled, &["a", "b"]);
     }
 
     #[test]
     fn quotings() {
-        is("a,b\n1,\"x, \"\"y\"\"\"\n2,z\n", ',', Quoting::Doubled, &["a", "b"]);
-        is("a,b\n1,\"x, \\\"y\\\", z\"\n2,\"q\"\n", ',', Quoting::Backslash, &["a", "b"]);
-        is("path,b\n\"C:\\dir\\\",1\n\"D:\\\",2\n", ',', Quoting::Doubled, &["path", "b"]);
+        is(
+            "a,b\n1,\"x, \"\"y\"\"\"\n2,z\n",
+            ',',
+            Quoting::Doubled,
+            &["a", "b"],
+        );
+        is(
+            "a,b\n1,\"x, \\\"y\\\", z\"\n2,\"q\"\n",
+            ',',
+            Quoting::Backslash,
+            &["a", "b"],
+        );
+        is(
+            "path,b\n\"C:\\dir\\\",1\n\"D:\\\",2\n",
+            ',',
+            Quoting::Doubled,
+            &["path", "b"],
+        );
         let stray: String = (0..50).map(|i| format!("{i}\t\"tis {i}\tz\n")).collect();
-        is(&format!("id\ttext\tc\n{stray}"), '\t', Quoting::Off, &["id", "text", "c"]);
+        is(
+            &format!("id\ttext\tc\n{stray}"),
+            '\t',
+            Quoting::Off,
+            &["id", "text", "c"],
+        );
         // Commas in every quoted cell must not count as more columns.
         let names: String = (0..9).map(|i| format!("\"Doe, J{i}\",{i}\n")).collect();
-        is(&format!("\"name, first\",n\n{names}"), ',', Quoting::Doubled, &["name, first", "n"]);
+        is(
+            &format!("\"name, first\",n\n{names}"),
+            ',',
+            Quoting::Doubled,
+            &["name, first", "n"],
+        );
     }
 
     #[test]
@@ -319,13 +391,25 @@ mod tests {
     fn blank_files_are_empty() {
         for text in ["\n\n", "\r\n", "  \n"] {
             let result = detect(text.as_bytes(), true, "x.csv");
-            assert!(matches!(result, Err(Failure::Content { kind: FileErrorKind::Empty, .. })) || text.contains(' '), "{text:?}");
+            assert!(
+                matches!(
+                    result,
+                    Err(Failure::Content {
+                        kind: FileErrorKind::Empty,
+                        ..
+                    })
+                ) || text.contains(' '),
+                "{text:?}"
+            );
         }
     }
 
     #[test]
     fn too_many_columns_are_refused() {
         let text = ",".repeat(MAX_COLUMNS + 5);
-        assert!(detect(text.as_bytes(), true, "x.csv").is_err() || plan(&text).columns.len() <= MAX_COLUMNS);
+        assert!(
+            detect(text.as_bytes(), true, "x.csv").is_err()
+                || plan(&text).columns.len() <= MAX_COLUMNS
+        );
     }
 }

@@ -45,20 +45,32 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
             .filter(|&i| match is_header(&rows[i..]) {
                 Verdict::Surely => first_filled * 3 <= width || first_width == 1,
                 // One cell over two columns may also be R's file of one column and row names.
-                Verdict::Presumably => first_filled * 3 <= width && width > 2,
+                Verdict::Presumably => {
+                    first_filled * 3 <= width && width > 2 && first_width < width
+                }
                 Verdict::No => false,
             });
-        let trailing = rows.iter().skip(1).all(|row| row.len() < width || row.last().is_some_and(String::is_empty));
+        let trailing = rows
+            .iter()
+            .skip(1)
+            .all(|row| row.len() < width || row.last().is_some_and(String::is_empty));
         match title {
             Some(i) => at = i,
             None => row_names = first_width + 1 == width && !trailing,
         }
     }
     if at > 0 {
-        notes.push(format!("{} before the header skipped", super::counted(at as u64, "line")));
+        notes.push(format!(
+            "{} before the header skipped",
+            super::counted(at as u64, "line")
+        ));
     }
 
-    let verdict = if row_names { Verdict::Surely } else { is_header(&rows[at..]) };
+    let verdict = if row_names {
+        Verdict::Surely
+    } else {
+        is_header(&rows[at..])
+    };
     let has_header = verdict != Verdict::No;
     let mut raw: Vec<&str> = Vec::new();
     if row_names {
@@ -78,11 +90,17 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
     // A delimiter at the end of every line makes no column.
     while raw.len() > 1
         && raw.last().is_some_and(|name| name.is_empty())
-        && rows[at..].iter().all(|row| row.get(raw.len() - 1).is_none_or(String::is_empty))
+        && rows[at..]
+            .iter()
+            .all(|row| row.get(raw.len() - 1).is_none_or(String::is_empty))
     {
         raw.pop();
     }
-    Header { skip: at + usize::from(has_header), columns: names::unique(raw), notes }
+    Header {
+        skip: at + usize::from(has_header),
+        columns: names::unique(raw),
+        notes,
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,10 +117,25 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
     };
     if rest.is_empty() {
         let mut named = first.iter().filter(|cell| !cell.is_empty()).peekable();
-        let only_values = named.peek().is_some() && named.all(|cell| classify(cell) != DataType::Text);
-        return if only_values { Verdict::No } else { Verdict::Presumably };
+        let only_values =
+            named.peek().is_some() && named.all(|cell| classify(cell) != DataType::Text);
+        return if only_values {
+            Verdict::No
+        } else {
+            Verdict::Presumably
+        };
     }
     let counting = counts_up(first);
+    // Rows that repeat several names are more lines of the header, wherever they stand.
+    let is_more_header = |row: &[String]| {
+        first
+            .iter()
+            .zip(row)
+            .filter(|(name, cell)| name == cell && !name.is_empty())
+            .count()
+            > 1
+    };
+    let rest: Vec<&Vec<String>> = rest.iter().filter(|row| !is_more_header(row)).collect();
     let mut votes = 0;
     for (i, name) in first.iter().enumerate() {
         let values: Vec<&str> = rest
@@ -120,7 +153,7 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
         votes += if class == DataType::Text {
             if share(&|value| classify(value) != DataType::Text) >= 0.8 {
                 2
-            } else if values.len() > 1 && values.contains(&name.as_str()) {
+            } else if repeats(name, &values) {
                 -1
             } else {
                 0
@@ -141,8 +174,24 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
     }
 }
 
+/// Whether a name is one of the column's usual values. The next two rows do not count: they may be more
+/// lines of the header, and those repeat names too.
+fn repeats(name: &str, values: &[&str]) -> bool {
+    name.chars().any(char::is_alphanumeric)
+        && values
+            .iter()
+            .skip(2)
+            .filter(|value| **value == name)
+            .count()
+            > 1
+}
+
 fn like(a: &DataType, b: &DataType) -> bool {
-    a == b || matches!((a, b), (DataType::Integer, DataType::Float) | (DataType::Float, DataType::Integer))
+    a == b
+        || matches!(
+            (a, b),
+            (DataType::Integer, DataType::Float) | (DataType::Float, DataType::Integer)
+        )
 }
 
 fn is_year(name: &str) -> bool {
@@ -161,23 +210,46 @@ mod tests {
     use super::*;
 
     fn understand_text(text: &str) -> Header {
-        let rows: Vec<Vec<String>> =
-            text.lines().map(|line| line.split(',').map(|cell| cell.trim().to_owned()).collect()).collect();
+        let rows: Vec<Vec<String>> = text
+            .lines()
+            .map(|line| line.split(',').map(|cell| cell.trim().to_owned()).collect())
+            .collect();
         understand(&rows)
     }
 
     fn is(text: &str, skip: usize, columns: &[&str]) {
         let header = understand_text(text);
-        assert_eq!((header.skip, header.columns), (skip, columns.iter().map(ToString::to_string).collect()), "{text}");
+        assert_eq!(
+            (header.skip, header.columns),
+            (skip, columns.iter().map(ToString::to_string).collect()),
+            "{text}"
+        );
     }
 
     #[test]
     fn a_header_is_presumed() {
         is("id,name\n1,a\n2,b", 1, &["id", "name"]);
-        is("city,country\nRome,Italy\nParis,France", 1, &["city", "country"]);
+        is(
+            "city,country\nRome,Italy\nParis,France",
+            1,
+            &["city", "country"],
+        );
         is("id,name", 1, &["id", "name"]);
-        is("Country,2010,2011\nFrance,1,2\nItaly,3,4", 1, &["Country", "2010", "2011"]);
-        is("name,1,2,3\nAnna,30,20,10\nBen,1,2,3", 1, &["name", "1", "2", "3"]);
+        is(
+            "Country,2010,2011\nFrance,1,2\nItaly,3,4",
+            1,
+            &["Country", "2010", "2011"],
+        );
+        is(
+            "name,1,2,3\nAnna,30,20,10\nBen,1,2,3",
+            1,
+            &["name", "1", "2", "3"],
+        );
+        is(
+            "Party,-,Votes\nParty,-,Total\nx,-,some\ny,-,some\nz,-,none",
+            1,
+            &["Party", "-", "Votes"],
+        );
         is("0,1\nAnna,Rome\nBen,Paris", 1, &["0", "1"]);
         is(",a,b\n0,1,2\n1,3,4", 1, &["column_1", "a", "b"]);
     }
@@ -185,21 +257,45 @@ mod tests {
     #[test]
     fn rows_without_a_header_are_seen() {
         is("1,a\n2,b\n3,c", 0, &["column_1", "column_2"]);
-        is("2024-01-01,0.5\n2024-01-02,0.7", 0, &["column_1", "column_2"]);
-        is("Anna,30,Rome\nBen,25,Paris", 0, &["column_1", "column_2", "column_3"]);
+        is(
+            "2024-01-01,0.5\n2024-01-02,0.7",
+            0,
+            &["column_1", "column_2"],
+        );
+        is(
+            "Anna,30,Rome\nBen,25,Paris",
+            0,
+            &["column_1", "column_2", "column_3"],
+        );
         is("1,2,4", 0, &["column_1", "column_2", "column_3"]);
-        is("a,x\nb,x\nc,x\na,x", 0, &["column_1", "column_2"]);
+        is("a,x\nb,x\nc,x\na,x\nb,x\nc,x", 0, &["column_1", "column_2"]);
     }
 
     #[test]
     fn odd_beginnings() {
-        is("Report of 2024\n\nid,name,n\n1,a,2\n2,b,3\n3,b,3\n4,b,3\n5,b,3\n6,b,3\n7,b,3\n8,b,3\n9,b,3\n10,b,3", 3, &["id", "name", "n"]);
-        is("Report,,\n,,\nid,name,n\n1,a,2\n2,b,3", 3, &["id", "name", "n"]);
+        is(
+            "Report of 2024\n\nid,name,n\n1,a,2\n2,b,3\n3,b,3\n4,b,3\n5,b,3\n6,b,3\n7,b,3\n8,b,3\n9,b,3\n10,b,3",
+            3,
+            &["id", "name", "n"],
+        );
+        is(
+            "Report,,\n,,\nid,name,n\n1,a,2\n2,b,3",
+            3,
+            &["id", "name", "n"],
+        );
         is("id,,\n1,a,2\n2,b,3", 1, &["id", "column_2", "column_3"]);
         // R writes row names without a name of their own.
-        is("mpg,cyl\nMazda,21,6\nDatsun,22,4", 1, &["column_1", "mpg", "cyl"]);
+        is(
+            "mpg,cyl\nMazda,21,6\nDatsun,22,4",
+            1,
+            &["column_1", "mpg", "cyl"],
+        );
         is("a,b,\n1,2,\n3,4,", 1, &["a", "b"]);
         is("a,b\n1,2,\n3,4,", 1, &["a", "b"]);
-        is("a,b\n1,2,3,4\n3,4,5,6\n5,6,7,8", 1, &["a", "b", "column_3", "column_4"]);
+        is(
+            "a,b\n1,2,3,4\n3,4,5,6\n5,6,7,8",
+            1,
+            &["a", "b", "column_3", "column_4"],
+        );
     }
 }

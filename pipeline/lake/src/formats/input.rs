@@ -57,7 +57,10 @@ impl Input {
             return Ok(());
         };
         if !self.is_whole() {
-            let cause = format!("it is UTF-16 text of {} bytes, more than is read at once", self.size);
+            let cause = format!(
+                "it is UTF-16 text of {} bytes, more than is read at once",
+                self.size
+            );
             return Err(Failure::new(FileErrorKind::Unsupported, cause)
                 .with_remedy("convert the file to UTF-8"));
         }
@@ -79,8 +82,15 @@ impl Input {
     /// `bytes`, and the note that says what was read.
     pub(crate) fn extrapolate(&self, rows: u64, bytes: u64) -> (u64, String) {
         let share = self.size as f64 / bytes.max(1) as f64;
-        let read: u64 = self.pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
-        ((rows as f64 * share).round() as u64, format!("{read} of {} bytes read", self.size))
+        let read: u64 = self
+            .pieces
+            .iter()
+            .map(|piece| piece.bytes.len() as u64)
+            .sum();
+        (
+            (rows as f64 * share).round() as u64,
+            format!("{read} of {} bytes read", self.size),
+        )
     }
 }
 
@@ -105,10 +115,16 @@ pub(crate) async fn fetch(
             if bytes.len() as u64 != range.end - range.start {
                 return Err(Failure::new(
                     FileErrorKind::Corrupt,
-                    format!("it was listed with {size} bytes and now has fewer: it is being rewritten"),
+                    format!(
+                        "it was listed with {size} bytes and now has fewer: it is being rewritten"
+                    ),
                 ));
             }
-            Ok(Piece { offset: range.start, bytes, to_end: range.end == size })
+            Ok(Piece {
+                offset: range.start,
+                bytes,
+                to_end: range.end == size,
+            })
         })
         .buffered(CONCURRENT)
         .try_collect()
@@ -156,7 +172,11 @@ mod tests {
     use proptest::prelude::*;
 
     fn options(scan_budget: u64, seed: u64) -> ReadOptions {
-        ReadOptions { scan_budget, seed, ..ReadOptions::default() }
+        ReadOptions {
+            scan_budget,
+            seed,
+            ..ReadOptions::default()
+        }
     }
 
     #[test]

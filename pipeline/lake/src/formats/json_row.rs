@@ -92,14 +92,21 @@ impl Columns {
         let column = self.keys.len();
         self.by_key.insert(key.into(), column);
         self.keys.push(key.into());
-        self.columns.push(ColumnBuilder::with_limits(key, ValueLimits::for_columns(column + 1)));
+        self.columns.push(ColumnBuilder::with_limits(
+            key,
+            ValueLimits::for_columns(column + 1),
+        ));
         self.pushed.push(0);
         self.places.push(None);
         column
     }
 
     fn cell(&mut self, column: usize, data_type: DataType, text: Option<Range<usize>>) {
-        let cell = Cell { column, data_type, text };
+        let cell = Cell {
+            column,
+            data_type,
+            text,
+        };
         match self.places[column] {
             // A key that an object repeats: the last one holds.
             Some(place) => self.cells[place] = cell,
@@ -139,7 +146,10 @@ impl Columns {
         let mut columns = Vec::with_capacity(names.len());
         for ((mut column, pushed), name) in self.columns.into_iter().zip(self.pushed).zip(names) {
             column.push_nulls(self.rows - pushed);
-            columns.push(ColumnSummary { name, ..column.finish(exact) });
+            columns.push(ColumnSummary {
+                name,
+                ..column.finish(exact)
+            });
         }
         (columns, sample)
     }
@@ -164,11 +174,17 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut hint = 0;
-        while let Some(column) = map.next_key_seed(KeySeed { columns: &mut *self.0, hint })? {
+        while let Some(column) = map.next_key_seed(KeySeed {
+            columns: &mut *self.0,
+            hint,
+        })? {
             if column >= MAX_COLUMNS {
                 return Err(A::Error::custom("too many different keys"));
             }
-            map.next_value_seed(CellSeed { columns: &mut *self.0, column })?;
+            map.next_value_seed(CellSeed {
+                columns: &mut *self.0,
+                column,
+            })?;
             hint = column + 1;
         }
         Ok(())
@@ -206,6 +222,31 @@ struct CellSeed<'a> {
 }
 
 impl CellSeed<'_> {
+    fn integer(self, negative: bool, mut value: u64) {
+        // By hand: the formatting machinery costs more than the parsing.
+        let mut digits = [0; 21];
+        let mut start = digits.len();
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (value % 10) as u8;
+            value /= 10;
+            if value == 0 {
+                break;
+            }
+        }
+        if negative {
+            start -= 1;
+            digits[start] = b'-';
+        }
+        let from = self.columns.text.len();
+        self.columns
+            .text
+            .extend(digits[start..].iter().map(|digit| *digit as char));
+        let to = self.columns.text.len();
+        self.columns
+            .cell(self.column, DataType::Integer, Some(from..to));
+    }
+
     fn write<E: Error>(self, data_type: DataType, value: impl std::fmt::Display) -> Result<(), E> {
         let start = self.columns.text.len();
         write!(self.columns.text, "{value}").map_err(E::custom)?;
@@ -240,11 +281,13 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.write(DataType::Integer, value)
+        self.integer(value < 0, value.unsigned_abs());
+        Ok(())
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.write(DataType::Integer, value)
+        self.integer(false, value);
+        Ok(())
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<(), E> {

@@ -26,7 +26,11 @@ pub(super) async fn summarise(
     parse(move || read(input, &sample_path, &options)).await
 }
 
-fn read(mut input: Input, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
+fn read(
+    mut input: Input,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
     input.as_text("JSON")?;
     let whole = input.is_whole();
     let text = sniff::without_bom(&input.pieces[0].bytes);
@@ -35,7 +39,10 @@ fn read(mut input: Input, sample_path: &str, options: &ReadOptions) -> Result<Fi
         if !whole {
             return Err(Failure::new(
                 FileErrorKind::Unsupported,
-                format!("it is one JSON array of {} bytes, more than is read at once", input.size),
+                format!(
+                    "it is one JSON array of {} bytes, more than is read at once",
+                    input.size
+                ),
             )
             .with_remedy("write it as JSON lines, one object a line"));
         }
@@ -105,8 +112,18 @@ impl Scan {
             number += 1;
             let line = bytes[start..end].trim_ascii();
             if !line.is_empty() {
-                let row = if self.whole { self.columns.rows() } else { piece.offset + start as u64 };
-                self.object(line, row, || if first { format!("line {number}") } else { "a line".to_owned() })?;
+                let row = if self.whole {
+                    self.columns.rows()
+                } else {
+                    piece.offset + start as u64
+                };
+                self.object(line, row, || {
+                    if first {
+                        format!("line {number}")
+                    } else {
+                        "a line".to_owned()
+                    }
+                })?;
             }
             self.line_bytes += (end - start) as u64;
             start = end;
@@ -124,7 +141,8 @@ impl Scan {
             Ok(()) => self.columns.commit(row),
             Err(error) => {
                 self.bad += 1;
-                self.first_bad.get_or_insert_with(|| format!("{}: {error}", place()));
+                self.first_bad
+                    .get_or_insert_with(|| format!("{}: {error}", place()));
             }
         }
         self.check()
@@ -141,7 +159,9 @@ impl Scan {
                 return Ok(false);
             }
             let row = self.columns.rows();
-            self.object(text[start..end].trim_ascii(), row, || format!("value {}", row + 1))?;
+            self.object(text[start..end].trim_ascii(), row, || {
+                format!("value {}", row + 1)
+            })?;
             start = end;
         }
         Ok(self.bad == 0)
@@ -157,12 +177,16 @@ impl Scan {
         match others {
             Ok(others) => {
                 self.bad += others;
-                self.first_bad = (others > 0).then(|| "an element of the array is no object".to_owned());
+                self.first_bad =
+                    (others > 0).then(|| "an element of the array is no object".to_owned());
                 Ok(())
             }
             Err(error) => Err(Failure::new(
                 FileErrorKind::Corrupt,
-                format!("it begins as a JSON array but breaks off: {}", one_line(&error.to_string())),
+                format!(
+                    "it begins as a JSON array but breaks off: {}",
+                    one_line(&error.to_string())
+                ),
             )),
         }
     }
@@ -173,7 +197,9 @@ impl Scan {
                 FileErrorKind::Unsupported,
                 format!("its objects have more than {MAX_COLUMNS} different keys"),
             )
-            .with_remedy("if the keys are data, write them as values: {\"key\": …, \"value\": …}"));
+            .with_remedy(
+                "if the keys are data, write them as values: {\"key\": …, \"value\": …}",
+            ));
         }
         Ok(())
     }

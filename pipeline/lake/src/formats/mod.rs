@@ -48,7 +48,11 @@ pub struct ReadOptions {
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        ReadOptions { sample_rows: 5, scan_budget: 16 << 20, seed: 0 }
+        ReadOptions {
+            sample_rows: 5,
+            scan_budget: 16 << 20,
+            seed: 0,
+        }
     }
 }
 
@@ -100,20 +104,30 @@ async fn parse<T: Send + 'static>(
 /// A [`FileError`] that does not know its object yet.
 #[derive(Debug)]
 enum Failure {
-    Content { kind: FileErrorKind, cause: String, remedy: Option<String> },
+    Content {
+        kind: FileErrorKind,
+        cause: String,
+        remedy: Option<String>,
+    },
     Store(StoreError),
 }
 
 impl Failure {
     fn new(kind: FileErrorKind, cause: impl Into<String>) -> Self {
-        Failure::Content { kind, cause: cause.into(), remedy: None }
+        Failure::Content {
+            kind,
+            cause: cause.into(),
+            remedy: None,
+        }
     }
 
     fn with_remedy(self, advice: impl Into<String>) -> Self {
         match self {
-            Failure::Content { kind, cause, .. } => {
-                Failure::Content { kind, cause, remedy: Some(advice.into()) }
-            }
+            Failure::Content { kind, cause, .. } => Failure::Content {
+                kind,
+                cause,
+                remedy: Some(advice.into()),
+            },
             Failure::Store(_) => self,
         }
     }
@@ -124,18 +138,31 @@ impl Failure {
             .copied()
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
             .unwrap_or("no message");
-        Failure::new(FileErrorKind::Panicked, format!("the reader panicked: {}", one_line(message)))
+        Failure::new(
+            FileErrorKind::Panicked,
+            format!("the reader panicked: {}", one_line(message)),
+        )
+        .with_remedy(
+            "write the file again from its source; if that does not help, report this as a bug",
+        )
     }
 
     fn too_many_columns(count: usize) -> Self {
-        Failure::new(FileErrorKind::Unsupported, format!("it has {count} columns, more than {MAX_COLUMNS}"))
-            .with_remedy("store it with a row per value, or in several files")
+        Failure::new(
+            FileErrorKind::Unsupported,
+            format!("it has {count} columns, more than {MAX_COLUMNS}"),
+        )
+        .with_remedy("store it with a row per value, or in several files")
     }
 
     fn about(self, path: &str) -> FileError {
         match self {
             Failure::Store(error) => FileError::from_store(path, &error),
-            Failure::Content { kind, cause, remedy } => {
+            Failure::Content {
+                kind,
+                cause,
+                remedy,
+            } => {
                 let error = FileError::new(path, kind, cause);
                 match remedy {
                     Some(remedy) => error.with_remedy(remedy),

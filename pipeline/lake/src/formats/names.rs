@@ -15,10 +15,16 @@ pub(crate) fn unique(raw: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Stri
     let mut taken: HashSet<String> = HashSet::with_capacity(tidied.len());
     let mut names = Vec::with_capacity(tidied.len());
     for (i, name) in tidied.iter().enumerate() {
-        let base = if name.is_empty() { format!("column_{}", i + 1) } else { name.clone() };
+        let base = if name.is_empty() {
+            format!("column_{}", i + 1)
+        } else {
+            name.clone()
+        };
         let mut candidate = base.clone();
         let mut n = 1;
-        while taken.contains(&candidate) || (candidate != *name && given.contains(candidate.as_str())) {
+        while taken.contains(&candidate)
+            || (candidate != *name && given.contains(candidate.as_str()))
+        {
             n += 1;
             candidate = format!("{base}_{n}");
         }
@@ -59,14 +65,20 @@ mod tests {
 
     #[test]
     fn repeated_and_empty_names_are_told_apart() {
-        assert_eq!(unique(["a", "a", "", "b", "", "a"]), ["a", "a_2", "column_3", "b", "column_5", "a_3"]);
+        assert_eq!(
+            unique(["a", "a", "", "b", "", "a"]),
+            ["a", "a_2", "column_3", "b", "column_5", "a_3"]
+        );
         assert_eq!(unique(["", "column_1"]), ["column_1_2", "column_1"]);
         assert_eq!(unique(["a", "a", "a_2"]), ["a", "a_3", "a_2"]);
     }
 
     #[test]
     fn names_are_one_line() {
-        assert_eq!(unique([" Unit\n Price ", "\u{feff}id", "a\u{0}b"]), ["Unit Price", "id", "a b"]);
+        assert_eq!(
+            unique([" Unit\n Price ", "\u{feff}id", "a\u{0}b"]),
+            ["Unit Price", "id", "a b"]
+        );
         assert_eq!(unique(["x".repeat(10_000)])[0].len(), NAME_CHARS);
     }
 

@@ -62,15 +62,26 @@ pub(super) async fn summarise(
     parse(move || read(object, &sample_path, &options)).await
 }
 
-fn read(object: ObjectReader, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
+fn read(
+    object: ObjectReader,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
     let metadata = footer::read(&object, options.scan_budget)?;
     let columns = columns(&metadata);
     // A cell takes two bytes at least in a text file: the budget means the same amount of work here.
-    let limits = Limits { bytes: options.scan_budget, cells: options.scan_budget / 2 };
+    let limits = Limits {
+        bytes: options.scan_budget,
+        cells: options.scan_budget / 2,
+    };
     let rows = rows(&metadata);
     let complete = plan::packed(&metadata, &columns) <= limits.bytes
         && rows.saturating_mul(columns.len() as u64) <= limits.cells;
-    let metadata = if complete { metadata } else { footer::with_page_index(metadata, &object, limits.bytes) };
+    let metadata = if complete {
+        metadata
+    } else {
+        footer::with_page_index(metadata, &object, limits.bytes)
+    };
     let mut reading = Reading::new(object, metadata, columns, sample_path, options)?;
     if complete {
         reading.whole()?;
@@ -82,7 +93,11 @@ fn read(object: ObjectReader, sample_path: &str, options: &ReadOptions) -> Resul
 }
 
 fn rows(metadata: &ParquetMetaData) -> u64 {
-    metadata.row_groups().iter().map(|group| group.num_rows() as u64).sum()
+    metadata
+        .row_groups()
+        .iter()
+        .map(|group| group.num_rows() as u64)
+        .sum()
 }
 
 /// The table's columns whose values are read: all but those of bytes.
@@ -93,7 +108,10 @@ fn columns(metadata: &ParquetMetaData) -> Vec<Column> {
         let root = schema.get_column_root_idx(leaf);
         match columns.last_mut() {
             Some(column) if column.root == root => column.leaves.end = leaf + 1,
-            _ => columns.push(Column { root, leaves: leaf..leaf + 1 }),
+            _ => columns.push(Column {
+                root,
+                leaves: leaf..leaf + 1,
+            }),
         }
     }
     columns
@@ -139,7 +157,10 @@ impl Reading {
         let page_index = metadata.offset_index().is_some();
         let arrow = footer::arrow(metadata, &object)?;
         let fields: Vec<FieldRef> = arrow.schema().fields().iter().cloned().collect();
-        let kinds: Vec<DataType> = fields.iter().map(|field| data_type(field.data_type())).collect();
+        let kinds: Vec<DataType> = fields
+            .iter()
+            .map(|field| data_type(field.data_type()))
+            .collect();
         let limits = ValueLimits::for_columns(fields.len());
         let builders = fields
             .iter()
@@ -159,7 +180,11 @@ impl Reading {
         let drawn = draw(options.seed, sample_path, total, options.sample_rows);
         Ok(Reading {
             cells: vec![vec![None; fields.len()]; drawn.len()],
-            columns: all.iter().filter(|column| kinds[column.root] != DataType::Binary).cloned().collect(),
+            columns: all
+                .iter()
+                .filter(|column| kinds[column.root] != DataType::Binary)
+                .cloned()
+                .collect(),
             object,
             arrow,
             fields,
@@ -177,9 +202,14 @@ impl Reading {
     /// Reads every value, each once.
     fn whole(&mut self) -> Result<(), Failure> {
         let metadata = self.arrow.metadata().clone();
-        let chunks = metadata.row_groups().iter().flat_map(|group| self.columns.iter().flat_map(|c| c.chunks(group)));
+        let chunks = metadata
+            .row_groups()
+            .iter()
+            .flat_map(|group| self.columns.iter().flat_map(|c| c.chunks(group)));
         let chunks: Vec<_> = chunks.collect();
-        self.object.prefetch(chunks, GAP).map_err(|error| broken(&error, &self.object))?;
+        self.object
+            .prefetch(chunks, GAP)
+            .map_err(|error| broken(&error, &self.object))?;
         for (i, group) in metadata.row_groups().iter().enumerate() {
             let rows = 0..group.num_rows() as u64;
             self.slice(i, std::slice::from_ref(&rows), Purpose::Both)?;
@@ -209,20 +239,36 @@ impl Reading {
     /// Reads slices of rows for the profile.
     fn profile(&mut self, limits: Limits, sample_path: &str) -> Result<(), Failure> {
         let metadata = self.arrow.metadata().clone();
-        let slices = plan::slices(&metadata, &self.columns, limits, self.page_index, self.seed, sample_path);
+        let slices = plan::slices(
+            &metadata,
+            &self.columns,
+            limits,
+            self.page_index,
+            self.seed,
+            sample_path,
+        );
         let before = self.object.fetched();
         for slice in slices {
             // Pages are read whole, so a plan in rows can only be about right.
             if self.object.fetched() - before > limits.bytes {
                 break;
             }
-            self.slice(slice.group, std::slice::from_ref(&slice.rows), Purpose::Profile)?;
+            self.slice(
+                slice.group,
+                std::slice::from_ref(&slice.rows),
+                Purpose::Profile,
+            )?;
         }
         Ok(())
     }
 
     /// Reads these rows of a row group, a few columns at a time.
-    fn slice(&mut self, group: usize, rows: &[Range<u64>], purpose: Purpose) -> Result<(), Failure> {
+    fn slice(
+        &mut self,
+        group: usize,
+        rows: &[Range<u64>],
+        purpose: Purpose,
+    ) -> Result<(), Failure> {
         let metadata = self.arrow.metadata().clone();
         let columns = std::mem::take(&mut self.columns);
         let result = plan::column_groups(&columns, metadata.row_group(group), self.memory)
@@ -243,25 +289,31 @@ impl Reading {
         let row_group = metadata.row_group(group);
         let all_rows = row_group.num_rows() as u64;
         let selection = plan::selection(rows, all_rows);
-        let leaves: u64 = columns.iter().map(|column| column.leaves.len() as u64).sum();
+        let leaves: u64 = columns
+            .iter()
+            .map(|column| column.leaves.len() as u64)
+            .sum();
         let window = (self.memory / (2 * leaves.max(1))).clamp(64 << 10, 1 << 20);
         let chunks = columns.iter().flat_map(|column| column.chunks(row_group));
         self.object.expect(chunks, window, self.page_index);
         if purpose != Purpose::Both {
             self.ahead(group, columns, rows, &selection, purpose)?;
         }
-        let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(self.object.clone(), self.arrow.clone())
-            .with_projection(ProjectionMask::roots(
-                self.arrow.parquet_schema(),
-                columns.iter().map(|column| column.root),
-            ))
-            .with_row_groups(vec![group])
-            .with_row_selection(selection)
-            // The other policy decodes what it skips.
-            .with_row_selection_policy(RowSelectionPolicy::Selectors)
-            .with_batch_size(plan::batch_rows(columns, row_group))
-            .build()
-            .map_err(|error| broken(&error, &self.object))?;
+        let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(
+            self.object.clone(),
+            self.arrow.clone(),
+        )
+        .with_projection(ProjectionMask::roots(
+            self.arrow.parquet_schema(),
+            columns.iter().map(|column| column.root),
+        ))
+        .with_row_groups(vec![group])
+        .with_row_selection(selection)
+        // The other policy decodes what it skips.
+        .with_row_selection_policy(RowSelectionPolicy::Selectors)
+        .with_batch_size(plan::batch_rows(columns, row_group))
+        .build()
+        .map_err(|error| broken(&error, &self.object))?;
 
         // Where among the rows read the drawn ones are.
         let mut picks: Vec<(usize, usize)> = Vec::new();
@@ -286,7 +338,9 @@ impl Reading {
             self.object.forget();
         }
         if done as u64 != expected {
-            return Err(footer::corrupt(format!("a row group has {done} rows where {expected} are promised")));
+            return Err(footer::corrupt(format!(
+                "a row group has {done} rows where {expected} are promised"
+            )));
         }
         Ok(())
     }
@@ -338,7 +392,9 @@ impl Reading {
         let (ranges, gap) = if let Some(pages) = pages {
             let mut ranges = Vec::new();
             for leaf in columns.iter().flat_map(|column| column.leaves.clone()) {
-                let Some(pages) = pages.get(leaf) else { continue };
+                let Some(pages) = pages.get(leaf) else {
+                    continue;
+                };
                 let start = row_group.column(leaf).byte_range().0;
                 if let Some(first) = pages.page_locations().first() {
                     // What stands before the first page is the dictionary.
@@ -355,19 +411,42 @@ impl Reading {
             let part = |chunk: Range<u64>| {
                 let length = chunk.end - chunk.start;
                 let wanted = (length as f64 * share) as u64 + GAP;
-                chunk.start..chunk.start + if purpose == Purpose::Profile { wanted.min(length) } else { length }
+                chunk.start
+                    ..chunk.start
+                        + if purpose == Purpose::Profile {
+                            wanted.min(length)
+                        } else {
+                            length
+                        }
             };
-            (columns.iter().flat_map(|column| column.chunks(row_group)).map(part).collect(), GAP)
+            (
+                columns
+                    .iter()
+                    .flat_map(|column| column.chunks(row_group))
+                    .map(part)
+                    .collect(),
+                GAP,
+            )
         };
-        let bytes: u64 = ranges.iter().map(|range| range.end.saturating_sub(range.start)).sum();
+        let bytes: u64 = ranges
+            .iter()
+            .map(|range| range.end.saturating_sub(range.start))
+            .sum();
         // Beyond that, windows: more requests, but flat memory.
         if bytes <= self.memory {
-            self.object.prefetch(ranges, gap).map_err(|error| broken(&error, &self.object))?;
+            self.object
+                .prefetch(ranges, gap)
+                .map_err(|error| broken(&error, &self.object))?;
         }
         Ok(())
     }
 
-    fn finish(mut self, complete: bool, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
+    fn finish(
+        mut self,
+        complete: bool,
+        sample_path: &str,
+        options: &ReadOptions,
+    ) -> Result<FileSummary, Failure> {
         let metadata = self.arrow.metadata().clone();
         let rows = rows(&metadata);
         for column in &self.all {
@@ -396,13 +475,22 @@ impl Reading {
             }
         }
         let mut notes = Vec::new();
-        let unread = self.kinds.iter().filter(|kind| **kind == DataType::Binary).count();
+        let unread = self
+            .kinds
+            .iter()
+            .filter(|kind| **kind == DataType::Binary)
+            .count();
         if unread > 0 {
-            notes.push(format!("values of {} of bytes not read", super::counted(unread as u64, "column")));
+            notes.push(format!(
+                "values of {} of bytes not read",
+                super::counted(unread as u64, "column")
+            ));
         }
         let columns = self.builders.into_iter().zip(&self.kinds);
         Ok(FileSummary {
-            columns: columns.map(|(column, kind)| column.finish(complete && *kind != DataType::Binary)).collect(),
+            columns: columns
+                .map(|(column, kind)| column.finish(complete && *kind != DataType::Binary))
+                .collect(),
             rows,
             rows_exact: true,
             sample: sampler.finish(),

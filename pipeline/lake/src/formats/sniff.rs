@@ -8,7 +8,11 @@ const LOOK: usize = 8 << 10;
 
 /// First bytes that are never a table's text, and what they begin.
 const MAGIC: [(&[u8], &str, &str); 16] = [
-    (b"PK\x03\x04", "a zip archive (or an Excel workbook)", EXPORT),
+    (
+        b"PK\x03\x04",
+        "a zip archive (or an Excel workbook)",
+        EXPORT,
+    ),
     (b"\xd0\xcf\x11\xe0", "an old Excel or Word document", EXPORT),
     (b"\x1f\x8b", "compressed with gzip", UNPACK),
     (b"BZh", "compressed with bzip2", UNPACK),
@@ -23,7 +27,11 @@ const MAGIC: [(&[u8], &str, &str); 16] = [
     (b"\x89PNG", "an image", REMOVE),
     (b"\xff\xd8\xff", "an image", REMOVE),
     (b"\x7fELF", "a program", REMOVE),
-    (b"version https://git-lfs.github.com/spec/", "a Git LFS pointer, not the data", "run git lfs pull and copy the file again"),
+    (
+        b"version https://git-lfs.github.com/spec/",
+        "a Git LFS pointer, not the data",
+        "run git lfs pull and copy the file again",
+    ),
 ];
 
 const EXPORT: &str = "export the table as CSV or Parquet";
@@ -38,7 +46,12 @@ const REMOVE: &str = "remove the file, or give it the extension of its content";
 /// [`FileErrorKind::NotItsFormat`] where they are of another format, or of no text at all.
 pub(crate) fn is_text(beginning: &[u8], what: &str) -> Result<(), Failure> {
     let beginning = &beginning[..beginning.len().min(LOOK)];
-    let not = |is: &str| Failure::new(FileErrorKind::NotItsFormat, format!("it is named as {what} but is {is}"));
+    let not = |is: &str| {
+        Failure::new(
+            FileErrorKind::NotItsFormat,
+            format!("it is named as {what} but is {is}"),
+        )
+    };
     for (magic, is, remedy) in MAGIC {
         // A few letters may well begin a line of text: then the rest must look binary as well.
         let letters = magic.len() <= 6 && magic.iter().all(u8::is_ascii_graphic);
@@ -47,8 +60,15 @@ pub(crate) fn is_text(beginning: &[u8], what: &str) -> Result<(), Failure> {
         }
     }
     let start = beginning.trim_ascii_start();
-    let starts = |tag: &str| start.get(..tag.len()).is_some_and(|s| s.eq_ignore_ascii_case(tag.as_bytes()));
-    if ["<!doctype", "<html", "<?xml", "<head>"].iter().any(|tag| starts(tag)) {
+    let starts = |tag: &str| {
+        start
+            .get(..tag.len())
+            .is_some_and(|s| s.eq_ignore_ascii_case(tag.as_bytes()))
+    };
+    if ["<!doctype", "<html", "<?xml", "<head>"]
+        .iter()
+        .any(|tag| starts(tag))
+    {
         return Err(not("an HTML or XML document").with_remedy(
             "download the data itself (a page in its place is often a login or an error)",
         ));
@@ -108,7 +128,9 @@ mod tests {
     use super::*;
 
     fn cause(bytes: &[u8]) -> Option<String> {
-        is_text(bytes, "CSV").err().map(|failure| failure.about("x.csv").to_string())
+        is_text(bytes, "CSV")
+            .err()
+            .map(|failure| failure.about("x.csv").to_string())
     }
 
     #[test]
@@ -117,14 +139,25 @@ mod tests {
         assert!(cause(b"\x1f\x8b\x08\0").unwrap().contains("unpack"));
         assert!(cause(b"PAR1\x15\x04").unwrap().contains("rename"));
         assert!(cause(b"  <!DOCTYPE html><html>").unwrap().contains("HTML"));
-        assert!(cause(b"version https://git-lfs.github.com/spec/v1\noid sha256:0").unwrap().contains("git lfs pull"));
+        assert!(
+            cause(b"version https://git-lfs.github.com/spec/v1\noid sha256:0")
+                .unwrap()
+                .contains("git lfs pull")
+        );
         assert!(cause(b"a\0b\0c\0").unwrap().contains("binary"));
         assert!(cause(&[3, 4, 5, 6, 200, 201]).unwrap().contains("binary"));
     }
 
     #[test]
     fn text_is_text() {
-        for text in ["id,name\n1,a\n", "ORCID,name\n", "BZh,x\n", "<b>,x\n", "é,ü\n", "a\u{1b}[0m,b\r\n"] {
+        for text in [
+            "id,name\n1,a\n",
+            "ORCID,name\n",
+            "BZh,x\n",
+            "<b>,x\n",
+            "é,ü\n",
+            "a\u{1b}[0m,b\r\n",
+        ] {
             assert_eq!(cause(text.as_bytes()), None, "{text}");
         }
         assert_eq!(cause(b"caf\xe9,na\xefve\n"), None, "Latin-1 is text");
@@ -134,12 +167,21 @@ mod tests {
     #[test]
     fn utf16_is_decoded() {
         for (order, bytes) in [
-            (Utf16::LittleEndian, b"\xff\xfea\0\xe9\0\x3d\xd8\x00\xde".to_vec()),
-            (Utf16::BigEndian, b"\xfe\xff\0a\0\xe9\xd8\x3d\xde\x00".to_vec()),
+            (
+                Utf16::LittleEndian,
+                b"\xff\xfea\0\xe9\0\x3d\xd8\x00\xde".to_vec(),
+            ),
+            (
+                Utf16::BigEndian,
+                b"\xfe\xff\0a\0\xe9\xd8\x3d\xde\x00".to_vec(),
+            ),
         ] {
             assert_eq!(utf16(&bytes), Some(order));
             assert_eq!(utf16_to_utf8(&bytes, order), "aé😀");
         }
-        assert_eq!(utf16_to_utf8(b"\xff\xfe\x00\xd8a\0b", Utf16::LittleEndian), "\u{fffd}a\u{fffd}");
+        assert_eq!(
+            utf16_to_utf8(b"\xff\xfe\x00\xd8a\0b", Utf16::LittleEndian),
+            "\u{fffd}a\u{fffd}"
+        );
     }
 }

@@ -7,7 +7,6 @@ mod json;
 mod parquet_files;
 mod parquet_reads;
 mod speed;
-mod zz_corpora;
 
 use bytes::Bytes;
 use limn_store::Store;
@@ -21,7 +20,13 @@ use crate::summary::{ColumnSummary, FileSummary};
 /// The data file at `path`, of `size` bytes.
 fn data_file(path: &str, size: usize) -> DataFile {
     DataFile {
-        object: ObjectRecord { path: path.into(), etag: None, version: None, size: size as u64, modified_ms: 0 },
+        object: ObjectRecord {
+            path: path.into(),
+            etag: None,
+            version: None,
+            size: size as u64,
+            modified_ms: 0,
+        },
         format: Format::of_path(path).unwrap(),
         partition: Vec::new(),
         sample_path: String::new(),
@@ -30,9 +35,16 @@ fn data_file(path: &str, size: usize) -> DataFile {
 }
 
 /// Reads `content` as a file called `path`; also what was requested for it.
-fn read_with(path: &str, content: impl Into<Bytes>, options: &ReadOptions) -> (Result<FileSummary, FileError>, limn_store::RequestCounts) {
+fn read_with(
+    path: &str,
+    content: impl Into<Bytes>,
+    options: &ReadOptions,
+) -> (Result<FileSummary, FileError>, limn_store::RequestCounts) {
     let content = content.into();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let store = Store::in_memory();
         let file = data_file(path, content.len());
@@ -48,7 +60,9 @@ fn read(path: &str, content: impl Into<Bytes>) -> FileSummary {
 }
 
 fn failure(path: &str, content: impl Into<Bytes>) -> FileError {
-    let error = read_with(path, content, &ReadOptions::default()).0.unwrap_err();
+    let error = read_with(path, content, &ReadOptions::default())
+        .0
+        .unwrap_err();
     assert_eq!(error.object, path);
     assert!(!error.to_string().contains('\n'), "{error}");
     error
@@ -56,12 +70,20 @@ fn failure(path: &str, content: impl Into<Bytes>) -> FileError {
 
 /// Names and types, as `id:integer name:text`.
 fn schema(summary: &FileSummary) -> String {
-    let columns: Vec<String> = summary.columns.iter().map(|c| format!("{}:{}", c.name, c.data_type)).collect();
+    let columns: Vec<String> = summary
+        .columns
+        .iter()
+        .map(|c| format!("{}:{}", c.name, c.data_type))
+        .collect();
     columns.join(" ")
 }
 
 fn column<'a>(summary: &'a FileSummary, name: &str) -> &'a ColumnSummary {
-    summary.columns.iter().find(|column| column.name == name).unwrap()
+    summary
+        .columns
+        .iter()
+        .find(|column| column.name == name)
+        .unwrap()
 }
 
 /// The sampled rows in file order, nulls as `-`.
@@ -69,7 +91,11 @@ fn sample(summary: &FileSummary) -> Vec<String> {
     let mut rows: Vec<_> = summary.sample.rows.iter().collect();
     rows.sort_by_key(|row| row.row);
     let cells = |row: &crate::sample::SampledRow| -> String {
-        row.values.iter().map(|value| value.as_deref().unwrap_or("-")).collect::<Vec<_>>().join("|")
+        row.values
+            .iter()
+            .map(|value| value.as_deref().unwrap_or("-"))
+            .collect::<Vec<_>>()
+            .join("|")
     };
     rows.into_iter().map(cells).collect()
 }
@@ -80,5 +106,8 @@ fn range(summary: &FileSummary, name: &str) -> (Option<String>, Option<String>) 
 }
 
 fn budget(scan_budget: u64) -> ReadOptions {
-    ReadOptions { scan_budget, ..ReadOptions::default() }
+    ReadOptions {
+        scan_budget,
+        ..ReadOptions::default()
+    }
 }

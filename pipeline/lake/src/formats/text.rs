@@ -39,7 +39,12 @@ pub(super) async fn summarise(
 }
 
 /// Parses what was fetched.
-fn read(mut input: Input, path: &str, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
+fn read(
+    mut input: Input,
+    path: &str,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
     input.as_text("CSV")?;
     let whole = input.is_whole();
     let plan = dialect::detect(sniff::without_bom(&input.pieces[0].bytes), whole, path)?;
@@ -51,10 +56,15 @@ fn read(mut input: Input, path: &str, sample_path: &str, options: &ReadOptions) 
     };
     let mut best = scan(plan.clone());
     if best.longest_row > LINES_IN_A_CELL && plan.dialect.quoting != Quoting::Off {
-        let dialect = Dialect { quoting: Quoting::Off, ..plan.dialect };
+        let dialect = Dialect {
+            quoting: Quoting::Off,
+            ..plan.dialect
+        };
         let mut other = scan(Plan { dialect, ..plan });
         if other.ragged.rows * 20 <= other.rows {
-            other.notes.push("quotes are read as letters: one of them is never closed".to_owned());
+            other
+                .notes
+                .push("quotes are read as letters: one of them is never closed".to_owned());
             best = other;
         }
     }
@@ -167,7 +177,11 @@ impl Scan {
 
     /// Where to enter a piece that starts anywhere in a row.
     fn entry(&self, bytes: &[u8]) -> Option<usize> {
-        let lines = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(i, _)| i + 1);
+        let lines = bytes
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'\n')
+            .map(|(i, _)| i + 1);
         let mut first = None;
         for start in lines.take(ENTRIES) {
             first.get_or_insert(start);
@@ -180,7 +194,10 @@ impl Scan {
 
     fn row(&mut self, record: &ByteRecord, offset: u64, bytes: u64) {
         let (columns, width) = (self.columns.len(), record.len());
-        let last_empty = record.iter().next_back().is_none_or(|cell| cell.trim_ascii().is_empty());
+        let last_empty = record
+            .iter()
+            .next_back()
+            .is_none_or(|cell| cell.trim_ascii().is_empty());
         // A line of nothing but spaces.
         if width == 1 && columns > 1 && last_empty {
             return;
@@ -209,7 +226,8 @@ impl Scan {
                 let text = String::from_utf8_lossy(record.get(i)?.trim_ascii());
                 (!is_null(&text)).then(|| text.into_owned())
             };
-            self.sampler.keep(priority, number, (0..columns).map(cell).collect());
+            self.sampler
+                .keep(priority, number, (0..columns).map(cell).collect());
         }
     }
 
@@ -220,7 +238,10 @@ impl Scan {
         }
         if self.ragged.is_hopeless(self.rows) {
             let widths = &self.ragged.widths;
-            let (least, most) = (widths.keys().next().unwrap_or(&0), widths.keys().last().unwrap_or(&0));
+            let (least, most) = (
+                widths.keys().next().unwrap_or(&0),
+                widths.keys().last().unwrap_or(&0),
+            );
             return Err(Failure::new(
                 FileErrorKind::Ragged,
                 format!(
@@ -232,10 +253,13 @@ impl Scan {
         }
         if self.ragged.rows > 0 {
             let rows = counted(self.ragged.rows, "row");
-            self.notes.push(format!("{rows} of another width than the header: padded or cut"));
+            self.notes.push(format!(
+                "{rows} of another width than the header: padded or cut"
+            ));
         }
         if self.garbled > 0 {
-            self.notes.push(format!("{} not in UTF-8", counted(self.garbled, "cell")));
+            self.notes
+                .push(format!("{} not in UTF-8", counted(self.garbled, "cell")));
         }
         let mut rows = self.rows;
         if !self.whole {
@@ -244,7 +268,11 @@ impl Scan {
             self.notes.push(note);
         }
         Ok(FileSummary {
-            columns: self.columns.into_iter().map(|column| column.finish(self.whole)).collect(),
+            columns: self
+                .columns
+                .into_iter()
+                .map(|column| column.finish(self.whole))
+                .collect(),
             rows,
             rows_exact: self.whole,
             sample: self.sampler.finish(),

@@ -1,6 +1,6 @@
 //! Who is called what: names that no two tables share, and which table a context's name means.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted};
 use crate::contexts::Contexts;
@@ -11,7 +11,7 @@ use crate::place;
 pub(super) struct Names {
     // How many loose files have this path without extension.
     stems: HashMap<String, usize>,
-    loose: BTreeSet<String>,
+    loose: HashSet<String>,
     directories: BTreeSet<String>,
     root: String,
 }
@@ -19,7 +19,7 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn of(sorted: &Sorted, root_name: &str) -> Names {
         let mut stems: HashMap<String, usize> = HashMap::new();
-        let mut loose = BTreeSet::new();
+        let mut loose = HashSet::new();
         for (object, _) in sorted.loose.values().flatten() {
             *stems
                 .entry(place::without_extension(&object.path).to_owned())

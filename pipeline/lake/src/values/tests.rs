@@ -131,10 +131,7 @@ fn wide_tables_remember_less_per_column_and_still_merge() {
 fn the_stored_form_is_compact() {
     let frequent = count(["b", "a", "a"]);
     let text = serde_json::to_string(&frequent).unwrap();
-    assert!(
-        text.starts_with(r#"{"l":[[2,"a"],[1,"#) && text.ends_with("]]}"),
-        "{text}"
-    );
+    assert_eq!(text, r#"{"l":[[2,",a"],[1,",b"]]}"#);
     assert_eq!(
         serde_json::from_str::<Frequent>("{}").unwrap(),
         Frequent::default()

@@ -66,7 +66,10 @@ impl Walk<'_> {
     }
 
     /// A field's number and type; the outer none is the end of the bytes, the inner that of the struct.
-    #[expect(clippy::option_option, reason = "the end of the bytes is not the end of the struct")]
+    #[expect(
+        clippy::option_option,
+        reason = "the end of the bytes is not the end of the struct"
+    )]
     fn field(&mut self, id: &mut i64) -> Option<Option<(i64, u8)>> {
         let head = self.byte()?;
         if head == 0 {
@@ -106,7 +109,11 @@ impl Walk<'_> {
                 Todo::Values(n, kind) => {
                     stack.push(Todo::Values(n - 1, kind));
                     // In a list, unlike in a struct, a boolean takes a byte.
-                    stack.push(Todo::Value(if matches!(kind, TRUE | FALSE) { BYTE } else { kind }));
+                    stack.push(Todo::Value(if matches!(kind, TRUE | FALSE) {
+                        BYTE
+                    } else {
+                        kind
+                    }));
                 }
                 Todo::Pairs(n, key, value) => {
                     stack.push(Todo::Pairs(n - 1, key, value));

@@ -33,28 +33,47 @@ pub(super) fn read(object: &ObjectReader, scan_budget: u64) -> Result<ParquetMet
         return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
     }
     if size < TRAILER + 4 {
-        return Err(corrupt(format!("{size} bytes are too few for a Parquet file")));
+        return Err(corrupt(format!(
+            "{size} bytes are too few for a Parquet file"
+        )));
     }
     let fail = |error: ParquetError| broken(&error, object);
     let tail = if size <= AT_ONCE { size } else { TAIL };
-    object.prefetch(std::iter::once(size - tail..size).collect(), 0).map_err(fail)?;
-    let trailer = object.get_bytes(size - TRAILER, TRAILER as usize).map_err(fail)?;
+    object
+        .prefetch(std::iter::once(size - tail..size).collect(), 0)
+        .map_err(fail)?;
+    let trailer = object
+        .get_bytes(size - TRAILER, TRAILER as usize)
+        .map_err(fail)?;
     let (length, magic) = trailer.split_at(4);
     match magic {
         b"PAR1" => {}
-        b"PARE" => return Err(Failure::new(FileErrorKind::Unsupported, "its footer is encrypted")),
+        b"PARE" => {
+            return Err(Failure::new(
+                FileErrorKind::Unsupported,
+                "its footer is encrypted",
+            ));
+        }
         _ => {
             let beginning = object.get_bytes(0, 4).map_err(fail)?;
             return Err(if beginning.starts_with(b"PAR") {
                 corrupt("it begins as a Parquet file but has no footer: it is cut off")
             } else {
-                Failure::new(FileErrorKind::NotItsFormat, "it is named as Parquet but is not")
+                Failure::new(
+                    FileErrorKind::NotItsFormat,
+                    "it is named as Parquet but is not",
+                )
             });
         }
     }
-    let length = length.iter().rev().fold(0, |n, byte| n << 8 | u64::from(*byte));
+    let length = length
+        .iter()
+        .rev()
+        .fold(0, |n, byte| n << 8 | u64::from(*byte));
     if length + TRAILER > size {
-        return Err(corrupt(format!("its footer claims {length} bytes of a file of {size}")));
+        return Err(corrupt(format!(
+            "its footer claims {length} bytes of a file of {size}"
+        )));
     }
     if length > scan_budget.max(AT_ONCE) {
         return Err(Failure::new(
@@ -66,9 +85,13 @@ pub(super) fn read(object: &ObjectReader, scan_budget: u64) -> Result<ParquetMet
     object
         .prefetch(std::iter::once(size - TRAILER - length..size).collect(), 0)
         .map_err(fail)?;
-    let bytes = object.get_bytes(size - TRAILER - length, length as usize).map_err(fail)?;
+    let bytes = object
+        .get_bytes(size - TRAILER - length, length as usize)
+        .map_err(fail)?;
     if schema_depth(&bytes).is_some_and(|depth| depth > MAX_DEPTH) {
-        return Err(corrupt(format!("its schema nests more than {MAX_DEPTH} levels deep")));
+        return Err(corrupt(format!(
+            "its schema nests more than {MAX_DEPTH} levels deep"
+        )));
     }
     let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(fail)?;
     check(&metadata, size)?;
@@ -88,21 +111,34 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<(), Failure> {
     let mut rows = 0u64;
     for group in metadata.row_groups() {
         let in_group = u64::try_from(group.num_rows()).ok();
-        rows = in_group.and_then(|n| rows.checked_add(n)).filter(|n| *n <= MAX_ROWS).ok_or_else(|| {
-            corrupt(format!("its footer claims a row group of {} rows", group.num_rows()))
-        })?;
+        rows = in_group
+            .and_then(|n| rows.checked_add(n))
+            .filter(|n| *n <= MAX_ROWS)
+            .ok_or_else(|| {
+                corrupt(format!(
+                    "its footer claims a row group of {} rows",
+                    group.num_rows()
+                ))
+            })?;
         if group.num_columns() != schema.num_columns() {
-            return Err(corrupt("its row groups and its schema disagree about the columns"));
+            return Err(corrupt(
+                "its row groups and its schema disagree about the columns",
+            ));
         }
         for (chunk, column) in group.columns().iter().zip(schema.columns()) {
-            let start = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
+            let start = chunk
+                .dictionary_page_offset()
+                .unwrap_or(chunk.data_page_offset());
             let end = start.checked_add(chunk.compressed_size());
             let inside = start >= 0
                 && chunk.data_page_offset() >= 0
                 && chunk.compressed_size() >= 0
                 && end.is_some_and(|end| end as u64 <= size);
             if !inside {
-                return Err(corrupt(format!("column {} lies beyond the file's end", column.name())));
+                return Err(corrupt(format!(
+                    "column {} lies beyond the file's end",
+                    column.name()
+                )));
             }
             if column.max_rep_level() == 0 && chunk.num_values() != group.num_rows() {
                 return Err(corrupt(format!(
@@ -119,9 +155,19 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<(), Failure> {
 
 /// The footer with the offsets of all pages, if the file has them, they can be read, and they are
 /// small enough.
-pub(super) fn with_page_index(metadata: ParquetMetaData, object: &ObjectReader, budget: u64) -> ParquetMetaData {
-    let chunks = || metadata.row_groups().iter().flat_map(|group| group.columns());
-    let lengths = chunks().map(|chunk| u64::try_from(chunk.offset_index_length().unwrap_or(0)).unwrap_or(0));
+pub(super) fn with_page_index(
+    metadata: ParquetMetaData,
+    object: &ObjectReader,
+    budget: u64,
+) -> ParquetMetaData {
+    let chunks = || {
+        metadata
+            .row_groups()
+            .iter()
+            .flat_map(|group| group.columns())
+    };
+    let lengths =
+        chunks().map(|chunk| u64::try_from(chunk.offset_index_length().unwrap_or(0)).unwrap_or(0));
     let length = lengths.fold(0u64, u64::saturating_add);
     let everywhere = chunks().all(|chunk| chunk.offset_index_offset().is_some());
     if length == 0 || length > budget / 4 || !everywhere {
@@ -130,7 +176,10 @@ pub(super) fn with_page_index(metadata: ParquetMetaData, object: &ObjectReader, 
     let mut reader = ParquetMetaDataReader::new_with_metadata(metadata.clone())
         .with_offset_index_policy(PageIndexPolicy::Optional)
         .with_column_index_policy(PageIndexPolicy::Skip);
-    match reader.read_page_indexes(object).and_then(|()| reader.finish()) {
+    match reader
+        .read_page_indexes(object)
+        .and_then(|()| reader.finish())
+    {
         Ok(indexed) => indexed,
         // An index is a convenience: without it the file is as good as any other without one.
         Err(_) => metadata,
@@ -139,7 +188,10 @@ pub(super) fn with_page_index(metadata: ParquetMetaData, object: &ObjectReader, 
 
 /// The footer in Arrow's terms. Text is decoded as views, which share a dictionary's values instead of
 /// copying them.
-pub(super) fn arrow(metadata: ParquetMetaData, object: &ObjectReader) -> Result<ArrowReaderMetadata, Failure> {
+pub(super) fn arrow(
+    metadata: ParquetMetaData,
+    object: &ObjectReader,
+) -> Result<ArrowReaderMetadata, Failure> {
     let metadata = Arc::new(metadata);
     let load = |options| ArrowReaderMetadata::try_new(metadata.clone(), options);
     // The Arrow schema that some writers add may be broken or of a newer kind.
@@ -152,13 +204,20 @@ pub(super) fn arrow(metadata: ParquetMetaData, object: &ObjectReader) -> Result<
         .iter()
         .map(|field| {
             let field = field.as_ref().clone();
-            if is_text(field.data_type()) { field.with_data_type(Arrow::Utf8View) } else { field }
+            if is_text(field.data_type()) {
+                field.with_data_type(Arrow::Utf8View)
+            } else {
+                field
+            }
         })
         .collect();
     let schema = Schema::new_with_metadata(fields, plain.schema().metadata().clone());
     let roots = plain.parquet_schema().root_schema().get_fields().len();
     if schema.fields().len() != roots {
-        return Err(Failure::new(FileErrorKind::Unsupported, "some of its columns have no Arrow type"));
+        return Err(Failure::new(
+            FileErrorKind::Unsupported,
+            "some of its columns have no Arrow type",
+        ));
     }
     Ok(load(ArrowReaderOptions::new().with_schema(Arc::new(schema))).unwrap_or(plain))
 }
@@ -186,8 +245,16 @@ pub(super) fn broken(error: &ParquetError, object: &ObjectReader) -> Failure {
     } else {
         FileErrorKind::Corrupt
     };
-    let message = ["Parquet error: ", "Arrow: ", "Parquet argument error: ", "NYI: ", "EOF: "]
-        .iter()
-        .fold(message.as_str(), |message, prefix| message.strip_prefix(prefix).unwrap_or(message));
+    let message = [
+        "Parquet error: ",
+        "Arrow: ",
+        "Parquet argument error: ",
+        "NYI: ",
+        "EOF: ",
+    ]
+    .iter()
+    .fold(message.as_str(), |message, prefix| {
+        message.strip_prefix(prefix).unwrap_or(message)
+    });
     Failure::new(kind, format!("its content cannot be decoded: {message}"))
 }

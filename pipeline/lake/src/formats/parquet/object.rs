@@ -55,14 +55,23 @@ struct State {
 
 impl ObjectReader {
     /// A reader of the object at `path`, for a thread outside the runtime.
-    pub(super) fn new(store: Store, path: String, size: u64, runtime: Handle, scan_budget: u64) -> Self {
+    pub(super) fn new(
+        store: Store,
+        path: String,
+        size: u64,
+        runtime: Handle,
+        scan_budget: u64,
+    ) -> Self {
         ObjectReader(Arc::new(Inner {
             store,
             path,
             size,
             runtime,
             largest_page: scan_budget.max(PAGE),
-            state: Mutex::new(State { window: 64 << 10, ..State::default() }),
+            state: Mutex::new(State {
+                window: 64 << 10,
+                ..State::default()
+            }),
         }))
     }
 
@@ -73,7 +82,12 @@ impl ObjectReader {
 
     /// Tells the column chunks that will be read next, and how: in windows of this size, or by pages
     /// of an index. Forgets the windows of earlier ones.
-    pub(super) fn expect(&self, chunks: impl Iterator<Item = Range<u64>>, window: u64, page_index: bool) {
+    pub(super) fn expect(
+        &self,
+        chunks: impl Iterator<Item = Range<u64>>,
+        window: u64,
+        page_index: bool,
+    ) {
         let mut state = self.state();
         state.windows.clear();
         state.chunks = chunks.map(|chunk| (chunk.start, chunk.end)).collect();
@@ -85,14 +99,19 @@ impl ObjectReader {
     pub(super) fn prefetch(&self, ranges: Vec<Range<u64>>, gap: u64) -> Result<()> {
         let wanted: Vec<Range<u64>> = {
             let state = self.state();
-            ranges.into_iter().filter(|range| state.ahead(range).is_none()).collect()
+            ranges
+                .into_iter()
+                .filter(|range| state.ahead(range).is_none())
+                .collect()
         };
         let fetches = stream::iter(joined(wanted, gap)).map(|range| async move {
             let bytes = self.fetch(range.clone()).await?;
             Ok::<_, ParquetError>((range.start, bytes))
         });
-        let fetched: Vec<(u64, Bytes)> =
-            self.0.runtime.block_on(fetches.buffered(CONCURRENT).try_collect())?;
+        let fetched: Vec<(u64, Bytes)> = self
+            .0
+            .runtime
+            .block_on(fetches.buffered(CONCURRENT).try_collect())?;
         self.state().ahead.extend(fetched);
         Ok(())
     }
@@ -145,7 +164,11 @@ impl ObjectReader {
             if let Some(bytes) = state.ahead(&(start..end)) {
                 return Ok(bytes);
             }
-            let chunk = state.chunks.range(..=start).next_back().filter(|(_, to)| start < **to);
+            let chunk = state
+                .chunks
+                .range(..=start)
+                .next_back()
+                .filter(|(_, to)| start < **to);
             if let Some((from, _)) = chunk
                 && let Some((at, window)) = state.windows.get(from)
                 && let Some(bytes) = slice(*at, window, &(start..end))
@@ -153,9 +176,18 @@ impl ObjectReader {
                 return Ok(bytes);
             }
             // With a page index the decoder knows exactly what it wants.
-            let window = if state.pages_with_headers { length } else { length.max(state.window) };
-            let last = chunk.map_or(self.0.size, |(_, to)| (*to).min(self.0.size)).max(end);
-            (chunk.map(|(from, _)| *from), start..(start + window).min(last))
+            let window = if state.pages_with_headers {
+                length
+            } else {
+                length.max(state.window)
+            };
+            let last = chunk
+                .map_or(self.0.size, |(_, to)| (*to).min(self.0.size))
+                .max(end);
+            (
+                chunk.map(|(from, _)| *from),
+                start..(start + window).min(last),
+            )
         };
         let bytes = self.0.runtime.block_on(self.fetch(range))?;
         if let Some(chunk) = chunk {
@@ -197,7 +229,9 @@ fn joined(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     let mut joined: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
     for range in ranges {
         match joined.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(gap) => last.end = last.end.max(range.end),
+            Some(last) if range.start <= last.end.saturating_add(gap) => {
+                last.end = last.end.max(range.end)
+            }
             _ => joined.push(range),
         }
     }
@@ -239,7 +273,11 @@ impl ChunkReader for ObjectReader {
     fn get_read(&self, start: u64) -> Result<Reading> {
         let rest = self.bytes_at(start, 1)?;
         self.check_page(0, &rest)?;
-        Ok(Reading { object: self.clone(), at: start, rest })
+        Ok(Reading {
+            object: self.clone(),
+            at: start,
+            rest,
+        })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -266,7 +304,10 @@ impl Read for Reading {
             if buffer.is_empty() || self.at >= self.object.len() {
                 return Ok(0);
             }
-            self.rest = self.object.bytes_at(self.at, 1).map_err(std::io::Error::other)?;
+            self.rest = self
+                .object
+                .bytes_at(self.at, 1)
+                .map_err(std::io::Error::other)?;
         }
         let length = buffer.len().min(self.rest.len());
         buffer[..length].copy_from_slice(&self.rest.split_to(length));
@@ -282,17 +323,28 @@ mod tests {
 
     #[test]
     fn near_ranges_are_joined() {
-        assert_eq!(joined(vec![20..30, 0..10, 11..12, 29..40, 5..5], 1), [0..12, 20..40]);
+        assert_eq!(
+            joined(vec![20..30, 0..10, 11..12, 29..40, 5..5], 1),
+            [0..12, 20..40]
+        );
         assert_eq!(joined(vec![0..10, 2..3, 10..11], 0), vec![0..11]);
     }
 
     #[test]
     fn page_headers_tell_their_size() {
         // type 0, unpacked 300 (zigzag 600), packed 100
-        assert_eq!(unpacked_size(&[0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0xc8, 0x01]), Some(300));
+        assert_eq!(
+            unpacked_size(&[0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0xc8, 0x01]),
+            Some(300)
+        );
         assert_eq!(unpacked_size(&[0x15, 0x00, 0x15]), None);
         assert_eq!(unpacked_size(&[]), None);
-        assert_eq!(unpacked_size(&[0x15, 0x00, 0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff]), None);
+        assert_eq!(
+            unpacked_size(&[
+                0x15, 0x00, 0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+            ]),
+            None
+        );
     }
 
     #[tokio::test]
@@ -309,9 +361,18 @@ mod tests {
             assert_eq!(reader.get_bytes(120, 5).unwrap(), content[120..125]);
             assert_eq!(reader.fetched(), 70);
             assert_eq!(reader.get_bytes(30, 5).unwrap(), content[30..35]);
-            assert_eq!(reader.fetched(), 70, "the first chunk's window is still there");
+            assert_eq!(
+                reader.fetched(),
+                70,
+                "the first chunk's window is still there"
+            );
             let mut rest = Vec::new();
-            reader.get_read(90).unwrap().take(30).read_to_end(&mut rest).unwrap();
+            reader
+                .get_read(90)
+                .unwrap()
+                .take(30)
+                .read_to_end(&mut rest)
+                .unwrap();
             assert_eq!(rest, content[90..120]);
             assert!(reader.get_bytes(190, 11).is_err());
             assert!(reader.get_bytes(u64::MAX, 2).is_err());
@@ -327,13 +388,20 @@ mod tests {
         let header = [0x15, 0x00, 0x15, 0x80, 0x80, 0x80, 0x80, 0x08, 0x15, 0x02];
         store.put("x", header.to_vec().into()).await.unwrap();
         let reader = ObjectReader::new(store, "x".into(), 10, Handle::current(), 1 << 20);
-        let error = tokio::task::spawn_blocking(move || reader.get_read(0).err().unwrap().to_string());
+        let error =
+            tokio::task::spawn_blocking(move || reader.get_read(0).err().unwrap().to_string());
         assert!(error.await.unwrap().contains("a page of 1073741824 bytes"));
     }
 
     #[tokio::test]
     async fn the_stores_error_is_kept() {
-        let reader = ObjectReader::new(Store::in_memory(), "gone".into(), 10, Handle::current(), 1 << 20);
+        let reader = ObjectReader::new(
+            Store::in_memory(),
+            "gone".into(),
+            10,
+            Handle::current(),
+            1 << 20,
+        );
         tokio::task::spawn_blocking(move || {
             assert!(reader.get_bytes(0, 5).is_err());
             assert!(reader.take_failure().unwrap().is_not_found());

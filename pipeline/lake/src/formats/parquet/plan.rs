@@ -37,17 +37,28 @@ impl Column {
     }
 
     fn packed(&self, group: &RowGroupMetaData) -> u64 {
-        self.leaves.clone().map(|leaf| group.column(leaf).compressed_size().max(0) as u64).sum()
+        self.leaves
+            .clone()
+            .map(|leaf| group.column(leaf).compressed_size().max(0) as u64)
+            .sum()
     }
 
     fn unpacked(&self, group: &RowGroupMetaData) -> u64 {
-        self.leaves.clone().map(|leaf| group.column(leaf).uncompressed_size().max(0) as u64).sum()
+        self.leaves
+            .clone()
+            .map(|leaf| group.column(leaf).uncompressed_size().max(0) as u64)
+            .sum()
     }
 }
 
 /// Bytes of these columns in the file.
 pub(super) fn packed(metadata: &ParquetMetaData, columns: &[Column]) -> u64 {
-    let of_group = |group| columns.iter().map(|column| column.packed(group)).sum::<u64>();
+    let of_group = |group| {
+        columns
+            .iter()
+            .map(|column| column.packed(group))
+            .sum::<u64>()
+    };
     metadata.row_groups().iter().map(of_group).sum()
 }
 
@@ -74,7 +85,10 @@ pub(super) fn slices(
     let groups: Vec<usize> = (0..metadata.num_row_groups())
         .filter(|&i| metadata.row_group(i).num_rows() > 0)
         .collect();
-    let rows: u64 = groups.iter().map(|&i| metadata.row_group(i).num_rows() as u64).sum();
+    let rows: u64 = groups
+        .iter()
+        .map(|&i| metadata.row_group(i).num_rows() as u64)
+        .sum();
     if rows == 0 || columns.is_empty() {
         return Vec::new();
     }
@@ -82,8 +96,11 @@ pub(super) fn slices(
     let by_bytes = (u128::from(limits.bytes) * u128::from(rows) / u128::from(bytes)) as u64;
     let wanted = by_bytes.min(limits.cells / columns.len() as u64).max(1);
     // However few its rows, a slice costs a page of each column.
-    let page_bytes =
-        groups.iter().map(|&i| page_bytes(metadata, i, columns)).sum::<u64>() / groups.len() as u64;
+    let page_bytes = groups
+        .iter()
+        .map(|&i| page_bytes(metadata, i, columns))
+        .sum::<u64>()
+        / groups.len() as u64;
     let affordable = (limits.bytes / page_bytes.max(1)).clamp(1, SLICES);
     let count = affordable.min(groups.len() as u64).min(wanted);
     let length = wanted / count;
@@ -91,7 +108,8 @@ pub(super) fn slices(
         .map(|i| {
             let edge = |i: u64| (i * groups.len() as u64 / count) as usize;
             let stratum = &groups[edge(i)..edge(i + 1)];
-            let group = stratum[(input::draw(seed, sample_path, 2 * i) % stratum.len() as u64) as usize];
+            let group =
+                stratum[(input::draw(seed, sample_path, 2 * i) % stratum.len() as u64) as usize];
             let in_group = metadata.row_group(group).num_rows() as u64;
             let length = length.min(in_group);
             let start = if page_index {
@@ -99,7 +117,10 @@ pub(super) fn slices(
             } else {
                 0
             };
-            Slice { group, rows: start..start + length }
+            Slice {
+                group,
+                rows: start..start + length,
+            }
         })
         .collect()
 }
@@ -107,10 +128,22 @@ pub(super) fn slices(
 /// What a page of each column takes together, about.
 fn page_bytes(metadata: &ParquetMetaData, group: usize, columns: &[Column]) -> u64 {
     let index = metadata.offset_index().and_then(|index| index.get(group));
-    let pages = |leaf: usize| index.and_then(|index| index.get(leaf)).map_or(1, |leaf| leaf.page_locations().len());
+    let pages = |leaf: usize| {
+        index
+            .and_then(|index| index.get(leaf))
+            .map_or(1, |leaf| leaf.page_locations().len())
+    };
     let leaves = columns.iter().flat_map(|column| column.leaves.clone());
-    let chunk = |leaf| metadata.row_group(group).column(leaf).compressed_size().max(0) as u64;
-    leaves.map(|leaf| (chunk(leaf) / pages(leaf).max(1) as u64).min(USUAL_PAGE)).sum()
+    let chunk = |leaf| {
+        metadata
+            .row_group(group)
+            .column(leaf)
+            .compressed_size()
+            .max(0) as u64
+    };
+    leaves
+        .map(|leaf| (chunk(leaf) / pages(leaf).max(1) as u64).min(USUAL_PAGE))
+        .sum()
 }
 
 /// How much is read for profiles.
@@ -121,7 +154,11 @@ pub(super) struct Limits {
 }
 
 /// Cuts columns into runs that can be decoded side by side within `memory` bytes.
-pub(super) fn column_groups<'a>(columns: &'a [Column], group: &RowGroupMetaData, memory: u64) -> Vec<&'a [Column]> {
+pub(super) fn column_groups<'a>(
+    columns: &'a [Column],
+    group: &RowGroupMetaData,
+    memory: u64,
+) -> Vec<&'a [Column]> {
     let mut runs = Vec::new();
     let (mut start, mut held) = (0, 0);
     for (i, column) in columns.iter().enumerate() {

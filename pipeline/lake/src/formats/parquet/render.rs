@@ -4,7 +4,8 @@
 use std::fmt::Write;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, GenericStringArray, Int32Array, Int64Array, StringViewArray,
+    Array, ArrayRef, AsArray, BooleanArray, GenericStringArray, Int32Array, Int64Array,
+    StringViewArray,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as Arrow, FieldRef, Int32Type, Int64Type};
@@ -19,15 +20,18 @@ pub(super) fn data_type(arrow: &Arrow) -> DataType {
     match arrow {
         Arrow::Null => DataType::Unknown,
         Arrow::Boolean => DataType::Boolean,
-        Arrow::Decimal32(_, 0) | Arrow::Decimal64(_, 0) | Arrow::Decimal128(_, 0) | Arrow::Decimal256(_, 0) => {
-            DataType::Integer
-        }
+        Arrow::Decimal32(_, 0)
+        | Arrow::Decimal64(_, 0)
+        | Arrow::Decimal128(_, 0)
+        | Arrow::Decimal256(_, 0) => DataType::Integer,
         t if t.is_integer() => DataType::Integer,
         t if t.is_numeric() => DataType::Float,
         Arrow::Date32 | Arrow::Date64 => DataType::Date,
         Arrow::Timestamp(..) => DataType::Timestamp,
         Arrow::Utf8 | Arrow::LargeUtf8 | Arrow::Utf8View => DataType::Text,
-        Arrow::Binary | Arrow::LargeBinary | Arrow::FixedSizeBinary(_) | Arrow::BinaryView => DataType::Binary,
+        Arrow::Binary | Arrow::LargeBinary | Arrow::FixedSizeBinary(_) | Arrow::BinaryView => {
+            DataType::Binary
+        }
         Arrow::Dictionary(_, values) => data_type(values),
         Arrow::RunEndEncoded(_, values) => data_type(values.data_type()),
         Arrow::Time32(_) | Arrow::Time64(_) => other("time"),
@@ -81,13 +85,20 @@ pub(super) struct Styles {
 
 impl Default for Styles {
     fn default() -> Self {
-        Styles { display: FormatOptions::new().with_display_error(false), json: EncoderOptions::default() }
+        Styles {
+            display: FormatOptions::new().with_display_error(false),
+            json: EncoderOptions::default(),
+        }
     }
 }
 
 impl<'a> Renderer<'a> {
     /// A renderer of a [prepared](prepare) array.
-    pub(super) fn new(field: &'a FieldRef, array: &'a ArrayRef, styles: &'a Styles) -> Renderer<'a> {
+    pub(super) fn new(
+        field: &'a FieldRef,
+        array: &'a ArrayRef,
+        styles: &'a Styles,
+    ) -> Renderer<'a> {
         let array: &'a dyn Array = array.as_ref();
         match array.data_type() {
             Arrow::Utf8 => Renderer::Text(array.as_string()),
@@ -106,8 +117,9 @@ impl<'a> Renderer<'a> {
     }
 
     fn display(array: &'a dyn Array, styles: &'a Styles) -> Renderer<'a> {
-        ArrayFormatter::try_new(array, &styles.display)
-            .map_or(Renderer::Nothing, |formatter| Renderer::Display(array, formatter))
+        ArrayFormatter::try_new(array, &styles.display).map_or(Renderer::Nothing, |formatter| {
+            Renderer::Display(array, formatter)
+        })
     }
 
     /// The text of value `i`, none for null. `buffer` is where text is written that does not exist yet.
@@ -117,10 +129,12 @@ impl<'a> Renderer<'a> {
             Renderer::Text(array) => array.is_valid(i).then(|| array.value(i)),
             Renderer::LargeText(array) => array.is_valid(i).then(|| array.value(i)),
             Renderer::TextView(array) => array.is_valid(i).then(|| array.value(i)),
-            Renderer::Boolean(array) => {
-                array.is_valid(i).then(|| if array.value(i) { "true" } else { "false" })
-            }
-            Renderer::Int32(array) => array.is_valid(i).then(|| integer(i64::from(array.value(i)), buffer)),
+            Renderer::Boolean(array) => array
+                .is_valid(i)
+                .then(|| if array.value(i) { "true" } else { "false" }),
+            Renderer::Int32(array) => array
+                .is_valid(i)
+                .then(|| integer(i64::from(array.value(i)), buffer)),
             Renderer::Int64(array) => array.is_valid(i).then(|| integer(array.value(i), buffer)),
             Renderer::Display(array, formatter) => {
                 if array.is_null(i) || formatter.value(i).write(buffer).is_err() {
@@ -158,9 +172,10 @@ mod tests {
     use std::sync::Arc;
 
     use arrow::array::{
-        BinaryArray, Date32Array, Date64Array, Decimal128Array, DictionaryArray, Float32Array, Float64Array, Int8Array,
-        ListArray, NullArray, StringArray, StructArray, Time64MicrosecondArray, TimestampMicrosecondArray,
-        TimestampNanosecondArray, TimestampSecondArray, UInt64Array,
+        BinaryArray, Date32Array, Date64Array, Decimal128Array, DictionaryArray, Float32Array,
+        Float64Array, Int8Array, ListArray, NullArray, StringArray, StructArray,
+        Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
+        TimestampSecondArray, UInt64Array,
     };
     use arrow::datatypes::{Field, Int16Type, Int32Type};
 
@@ -174,18 +189,27 @@ mod tests {
         let styles = Styles::default();
         let mut renderer = Renderer::new(&field, &array, &styles);
         let mut buffer = String::new();
-        let texts = (0..array.len()).map(|i| renderer.text(i, &mut buffer).map(str::to_owned)).collect();
+        let texts = (0..array.len())
+            .map(|i| renderer.text(i, &mut buffer).map(str::to_owned))
+            .collect();
         (kind, texts)
     }
 
     fn is(array: impl Array + 'static, kind: DataType, expected: &[Option<&str>]) {
         let (is_kind, texts) = texts(Arc::new(array));
         assert_eq!(is_kind, kind);
-        assert_eq!(texts.iter().map(Option::as_deref).collect::<Vec<_>>(), expected);
+        assert_eq!(
+            texts.iter().map(Option::as_deref).collect::<Vec<_>>(),
+            expected
+        );
         for text in texts.iter().flatten() {
             match kind {
-                DataType::Integer | DataType::Float => assert!(infer::number(text).is_some(), "{text}"),
-                DataType::Date | DataType::Timestamp => assert!(infer::instant(text).is_some(), "{text}"),
+                DataType::Integer | DataType::Float => {
+                    assert!(infer::number(text).is_some(), "{text}")
+                }
+                DataType::Date | DataType::Timestamp => {
+                    assert!(infer::instant(text).is_some(), "{text}")
+                }
                 _ => {}
             }
         }
@@ -193,34 +217,79 @@ mod tests {
 
     #[test]
     fn numbers() {
-        is(Int8Array::from(vec![Some(-1), None]), DataType::Integer, &[Some("-1"), None]);
-        is(Int64Array::from(vec![i64::MIN]), DataType::Integer, &[Some("-9223372036854775808")]);
-        is(UInt64Array::from(vec![u64::MAX]), DataType::Integer, &[Some("18446744073709551615")]);
+        is(
+            Int8Array::from(vec![Some(-1), None]),
+            DataType::Integer,
+            &[Some("-1"), None],
+        );
+        is(
+            Int64Array::from(vec![i64::MIN]),
+            DataType::Integer,
+            &[Some("-9223372036854775808")],
+        );
+        is(
+            UInt64Array::from(vec![u64::MAX]),
+            DataType::Integer,
+            &[Some("18446744073709551615")],
+        );
         is(
             Float64Array::from(vec![1.5, 2.0, 1e300, f64::NAN, f64::INFINITY]),
             DataType::Float,
             &[Some("1.5"), Some("2.0"), Some("1e300"), None, Some("inf")],
         );
-        is(Float32Array::from(vec![0.1]), DataType::Float, &[Some("0.1")]);
-        let money = Decimal128Array::from(vec![Some(150), Some(-5)]).with_precision_and_scale(10, 2).unwrap();
+        is(
+            Float32Array::from(vec![0.1]),
+            DataType::Float,
+            &[Some("0.1")],
+        );
+        let money = Decimal128Array::from(vec![Some(150), Some(-5)])
+            .with_precision_and_scale(10, 2)
+            .unwrap();
         is(money, DataType::Float, &[Some("1.50"), Some("-0.05")]);
-        let whole = Decimal128Array::from(vec![Some(150)]).with_precision_and_scale(38, 0).unwrap();
+        let whole = Decimal128Array::from(vec![Some(150)])
+            .with_precision_and_scale(38, 0)
+            .unwrap();
         is(whole, DataType::Integer, &[Some("150")]);
-        is(BooleanArray::from(vec![Some(true), None, Some(false)]), DataType::Boolean, &[Some("true"), None, Some("false")]);
+        is(
+            BooleanArray::from(vec![Some(true), None, Some(false)]),
+            DataType::Boolean,
+            &[Some("true"), None, Some("false")],
+        );
     }
 
     #[test]
     fn dates_and_times() {
-        is(Date32Array::from(vec![19_782]), DataType::Date, &[Some("2024-02-29")]);
-        is(Date64Array::from(vec![19_782 * 86_400_000]), DataType::Date, &[Some("2024-02-29")]);
-        is(TimestampSecondArray::from(vec![1_709_210_096]), DataType::Timestamp, &[Some("2024-02-29T12:34:56")]);
         is(
-            TimestampMicrosecondArray::from(vec![1_709_210_096_500_000]).with_timezone("Europe/Berlin"),
+            Date32Array::from(vec![19_782]),
+            DataType::Date,
+            &[Some("2024-02-29")],
+        );
+        is(
+            Date64Array::from(vec![19_782 * 86_400_000]),
+            DataType::Date,
+            &[Some("2024-02-29")],
+        );
+        is(
+            TimestampSecondArray::from(vec![1_709_210_096]),
+            DataType::Timestamp,
+            &[Some("2024-02-29T12:34:56")],
+        );
+        is(
+            TimestampMicrosecondArray::from(vec![1_709_210_096_500_000])
+                .with_timezone("Europe/Berlin"),
             DataType::Timestamp,
             &[Some("2024-02-29T12:34:56.500Z")],
         );
-        is(TimestampNanosecondArray::from(vec![1]).with_timezone("UTC"), DataType::Timestamp, &[Some("1970-01-01T00:00:00.000000001Z")]);
-        is(Time64MicrosecondArray::from(vec![3_600_000_000]), DataType::Other("time".into()), &[Some("01:00:00")]);
+        is(
+            TimestampNanosecondArray::from(vec![1]).with_timezone("UTC"),
+            DataType::Timestamp,
+            &[Some("1970-01-01T00:00:00.000000001Z")],
+        );
+        is(
+            Time64MicrosecondArray::from(vec![3_600_000_000]),
+            DataType::Other("time".into()),
+            &[Some("01:00:00")],
+        );
         // A date that no calendar holds is no value.
         let (_, texts) = texts(Arc::new(TimestampSecondArray::from(vec![i64::MAX])));
         assert_eq!(texts, [None]);
@@ -228,22 +297,51 @@ mod tests {
 
     #[test]
     fn texts_dictionaries_and_nothing() {
-        is(StringArray::from(vec![Some("a"), None]), DataType::Text, &[Some("a"), None]);
-        is(StringViewArray::from(vec![Some("a")]), DataType::Text, &[Some("a")]);
-        let words: DictionaryArray<Int16Type> = vec![Some("x"), None, Some("x")].into_iter().collect();
+        is(
+            StringArray::from(vec![Some("a"), None]),
+            DataType::Text,
+            &[Some("a"), None],
+        );
+        is(
+            StringViewArray::from(vec![Some("a")]),
+            DataType::Text,
+            &[Some("a")],
+        );
+        let words: DictionaryArray<Int16Type> =
+            vec![Some("x"), None, Some("x")].into_iter().collect();
         is(words, DataType::Text, &[Some("x"), None, Some("x")]);
         is(NullArray::new(2), DataType::Unknown, &[None, None]);
-        assert_eq!(data_type(BinaryArray::from(vec![&b"x"[..]]).data_type()), DataType::Binary);
+        assert_eq!(
+            data_type(BinaryArray::from(vec![&b"x"[..]]).data_type()),
+            DataType::Binary
+        );
     }
 
     #[test]
     fn nested_values_are_compact_json() {
-        let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1), None]), None]);
-        is(list, DataType::Other("list".into()), &[Some("[1,null]"), None]);
-        let fields = StructArray::from(vec![
-            (Arc::new(Field::new("a", Arrow::Int32, true)), Arc::new(Int32Array::from(vec![Some(1)])) as ArrayRef),
-            (Arc::new(Field::new("b", Arrow::Utf8, true)), Arc::new(StringArray::from(vec!["é\"x"])) as ArrayRef),
+        let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![
+            Some(vec![Some(1), None]),
+            None,
         ]);
-        is(fields, DataType::Other("struct".into()), &[Some(r#"{"a":1,"b":"é\"x"}"#)]);
+        is(
+            list,
+            DataType::Other("list".into()),
+            &[Some("[1,null]"), None],
+        );
+        let fields = StructArray::from(vec![
+            (
+                Arc::new(Field::new("a", Arrow::Int32, true)),
+                Arc::new(Int32Array::from(vec![Some(1)])) as ArrayRef,
+            ),
+            (
+                Arc::new(Field::new("b", Arrow::Utf8, true)),
+                Arc::new(StringArray::from(vec!["é\"x"])) as ArrayRef,
+            ),
+        ]);
+        is(
+            fields,
+            DataType::Other("struct".into()),
+            &[Some(r#"{"a":1,"b":"é\"x"}"#)],
+        );
     }
 }

@@ -38,12 +38,16 @@ fn read(metadata: &ParquetMetaData, leaf: usize, field: &FieldRef) -> Option<Kno
 
     let kind = data_type(field.data_type());
     // A group of nulls has no bounds and needs none.
-    let empty = |i: usize| null_counts.is_valid(i) && null_counts.value(i) == groups[i].num_rows() as u64;
+    let empty =
+        |i: usize| null_counts.is_valid(i) && null_counts.value(i) == groups[i].num_rows() as u64;
     let text_by_signed_bytes = || {
         kind == DataType::Text
-            && groups
-                .iter()
-                .any(|group| group.column(leaf).statistics().is_some_and(|s| s.is_min_max_deprecated()))
+            && groups.iter().any(|group| {
+                group
+                    .column(leaf)
+                    .statistics()
+                    .is_some_and(|s| s.is_min_max_deprecated())
+            })
     };
     let bound = |values: ArrayRef, exact: &BooleanArray, better: Ordering| {
         let cut = |i| kind == DataType::Text && !(exact.is_valid(i) && exact.value(i));
@@ -56,8 +60,16 @@ fn read(metadata: &ParquetMetaData, leaf: usize, field: &FieldRef) -> Option<Kno
     if !matches!(kind, DataType::Binary | DataType::Other(_)) && !text_by_signed_bytes() {
         let mins = converter.row_group_mins(groups).ok()?;
         let maxes = converter.row_group_maxes(groups).ok()?;
-        min = bound(mins, &converter.row_group_is_min_value_exact(groups).ok()?, Ordering::Less);
-        max = bound(maxes, &converter.row_group_is_max_value_exact(groups).ok()?, Ordering::Greater);
+        min = bound(
+            mins,
+            &converter.row_group_is_min_value_exact(groups).ok()?,
+            Ordering::Less,
+        );
+        max = bound(
+            maxes,
+            &converter.row_group_is_max_value_exact(groups).ok()?,
+            Ordering::Greater,
+        );
     }
     Some(Known { nulls, min, max })
 }
@@ -71,7 +83,9 @@ fn best(field: &FieldRef, values: &ArrayRef, kind: &DataType, better: Ordering) 
     let mut best: Option<String> = None;
     for i in 0..values.len() {
         if let Some(text) = renderer.text(i, &mut buffer)
-            && best.as_ref().is_none_or(|best| kind.compare(text, best) == better)
+            && best
+                .as_ref()
+                .is_none_or(|best| kind.compare(text, best) == better)
         {
             best = Some(text.to_owned());
         }

@@ -9,10 +9,19 @@ fn types_ranges_and_nulls() {
         "id,name,price,on,seen,ok\n1,Ann,1.5,2024-01-31,2024-01-31 10:00:00,true\n\
          10,Ben,,2024-02-01,2024-02-01 10:00:00,false\n2,NULL,0.5,2023-12-31,NA,true\n",
     );
-    assert_eq!(schema(&summary), "id:integer name:text price:float on:date seen:timestamp ok:boolean");
-    assert_eq!((summary.rows, summary.rows_exact, summary.approximate), (3, true, false));
+    assert_eq!(
+        schema(&summary),
+        "id:integer name:text price:float on:date seen:timestamp ok:boolean"
+    );
+    assert_eq!(
+        (summary.rows, summary.rows_exact, summary.approximate),
+        (3, true, false)
+    );
     assert_eq!(range(&summary, "id"), (Some("1".into()), Some("10".into())));
-    assert_eq!(range(&summary, "on"), (Some("2023-12-31".into()), Some("2024-02-01".into())));
+    assert_eq!(
+        range(&summary, "on"),
+        (Some("2023-12-31".into()), Some("2024-02-01".into()))
+    );
     let price = &column(&summary, "price").profile;
     assert_eq!((price.values, price.nulls, price.exact), (2, 1, true));
     assert_eq!(
@@ -64,8 +73,16 @@ fn quoted_cells_hold_delimiters_quotes_and_line_breaks() {
 #[test]
 fn utf16_is_read_and_other_text_is_read_as_far_as_it_goes() {
     let text = "id\tname\r\n1\tÉva\r\n2\tBen\r\n";
-    let little: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect();
-    let big: Vec<u8> = [0xfeff].into_iter().chain(text.encode_utf16()).flat_map(u16::to_be_bytes).collect();
+    let little: Vec<u8> = [0xfeff]
+        .into_iter()
+        .chain(text.encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let big: Vec<u8> = [0xfeff]
+        .into_iter()
+        .chain(text.encode_utf16())
+        .flat_map(u16::to_be_bytes)
+        .collect();
     for bytes in [little, big] {
         assert_eq!(sample(&read("x.csv", bytes)), ["1|Éva", "2|Ben"]);
     }
@@ -76,7 +93,10 @@ fn utf16_is_read_and_other_text_is_read_as_far_as_it_goes() {
 
 #[test]
 fn names_are_made_unique() {
-    assert_eq!(schema(&read("x.csv", "name,name,,id\na,b,c,1\nd,e,f,2\n")), "name:text name_2:text column_3:text id:integer");
+    assert_eq!(
+        schema(&read("x.csv", "name,name,,id\na,b,c,1\nd,e,f,2\n")),
+        "name:text name_2:text column_3:text id:integer"
+    );
 }
 
 #[test]
@@ -97,20 +117,32 @@ fn ragged_rows_are_padded_or_cut_and_counted() {
     let summary = read("x.csv", text);
     assert_eq!((summary.rows, summary.columns.len()), (22, 3));
     assert_eq!(column(&summary, "c").profile.nulls, 1);
-    assert_eq!(summary.notes, ["2 rows of another width than the header: padded or cut"]);
+    assert_eq!(
+        summary.notes,
+        ["2 rows of another width than the header: padded or cut"]
+    );
 }
 
 #[test]
 fn hopelessly_ragged_files_are_refused() {
-    let text: String = (0..50).map(|i| format!("{}\n", vec!["x"; 1 + (i * 7) % 13].join(","))).collect();
+    let text: String = (0..50)
+        .map(|i| format!("{}\n", vec!["x"; 1 + (i * 7) % 13].join(",")))
+        .collect();
     let error = failure("notes.csv", format!("a,b,c\n{text}"));
     assert_eq!(error.kind, FileErrorKind::Ragged);
-    assert!(error.to_string().contains("of 50 rows do not have the header's 3 columns"), "{error}");
+    assert!(
+        error
+            .to_string()
+            .contains("of 50 rows do not have the header's 3 columns"),
+        "{error}"
+    );
 }
 
 #[test]
 fn rows_that_leave_out_empty_cells_at_their_end_are_no_mess() {
-    let text: String = (0..50).map(|i| format!("{}\n", vec!["x"; 1 + i % 6].join(","))).collect();
+    let text: String = (0..50)
+        .map(|i| format!("{}\n", vec!["x"; 1 + i % 6].join(",")))
+        .collect();
     let summary = read("x.csv", format!("a,b,c,d,e,f\n{text}"));
     assert_eq!((summary.rows, summary.columns.len()), (50, 6));
 }
@@ -119,17 +151,33 @@ fn rows_that_leave_out_empty_cells_at_their_end_are_no_mess() {
 fn other_content_is_named() {
     assert_eq!(failure("x.csv", "").kind, FileErrorKind::Empty);
     assert_eq!(failure("x.csv", "\n\r\n").kind, FileErrorKind::Empty);
-    assert_eq!(failure("x.tsv", b"\x89PNG\r\n\x1a\n\0\0\0".to_vec()).kind, FileErrorKind::NotItsFormat);
+    assert_eq!(
+        failure("x.tsv", b"\x89PNG\r\n\x1a\n\0\0\0".to_vec()).kind,
+        FileErrorKind::NotItsFormat
+    );
     let error = failure("x.csv", b"PK\x03\x04\x14\0\x08\0".to_vec());
-    assert!(error.to_string().contains("zip archive") && error.to_string().contains("export"), "{error}");
-    assert!(failure("x.csv", (0..=255u8).cycle().take(5000).collect::<Vec<u8>>()).to_string().contains("binary"));
+    assert!(
+        error.to_string().contains("zip archive") && error.to_string().contains("export"),
+        "{error}"
+    );
+    assert!(
+        failure("x.csv", (0..=255u8).cycle().take(5000).collect::<Vec<u8>>())
+            .to_string()
+            .contains("binary")
+    );
 }
 
 #[test]
 fn a_missing_object_is_the_stores_error() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
     let file = data_file("gone.csv", 10);
-    let result = runtime.block_on(summarise_file(&Store::in_memory(), &file, &ReadOptions::default()));
+    let result = runtime.block_on(summarise_file(
+        &Store::in_memory(),
+        &file,
+        &ReadOptions::default(),
+    ));
     assert_eq!(result.unwrap_err().kind, FileErrorKind::Missing);
 }
 
@@ -138,19 +186,35 @@ fn a_quote_that_is_never_closed_swallows_no_rows() {
     let mut text = String::from("id,remark\n");
     for i in 0..40_000 {
         // Beyond the head from which the dialect is told.
-        text.push_str(&if i == 35_000 { format!("{i},\"tis it\n") } else { format!("{i},remark {i}\n") });
+        text.push_str(&if i == 35_000 {
+            format!("{i},\"tis it\n")
+        } else {
+            format!("{i},remark {i}\n")
+        });
     }
     let summary = read("x.csv", text);
     assert_eq!((summary.rows, summary.columns.len()), (40_000, 2));
-    assert!(summary.notes[0].contains("never closed"), "{:?}", summary.notes);
+    assert!(
+        summary.notes[0].contains("never closed"),
+        "{:?}",
+        summary.notes
+    );
 }
 
 /// A file above the budget: 20,000 rows of four columns, every third with a line break in a cell.
 fn large() -> String {
     let mut text = String::from("id,name,remark,day\n");
     for i in 0..20_000 {
-        let remark = if i % 3 == 0 { "\"two\nlines, one cell\"" } else { "one" };
-        text.push_str(&format!("{i},name {},{remark},2024-01-{:02}\n", i % 10, 1 + i % 28));
+        let remark = if i % 3 == 0 {
+            "\"two\nlines, one cell\""
+        } else {
+            "one"
+        };
+        text.push_str(&format!(
+            "{i},name {},{remark},2024-01-{:02}\n",
+            i % 10,
+            1 + i % 28
+        ));
     }
     text
 }
@@ -163,11 +227,22 @@ fn large_files_are_read_in_ranges() {
     let (summary, counts) = read_with("x.csv", text, &options);
     let summary = summary.unwrap();
     assert!(counts.bytes_read <= 64 << 10, "{counts:?}");
-    assert_eq!(schema(&summary), "id:integer name:text remark:text day:date");
+    assert_eq!(
+        schema(&summary),
+        "id:integer name:text remark:text day:date"
+    );
     assert!(summary.approximate && !summary.rows_exact);
-    assert!(summary.rows.abs_diff(20_000) < 400, "estimate: {}", summary.rows);
+    assert!(
+        summary.rows.abs_diff(20_000) < 400,
+        "estimate: {}",
+        summary.rows
+    );
     assert!(summary.columns.iter().all(|column| !column.profile.exact));
-    assert_eq!(summary.notes, [format!("65536 of {size} bytes read")], "no ragged rows");
+    assert_eq!(
+        summary.notes,
+        [format!("65536 of {size} bytes read")],
+        "no ragged rows"
+    );
     assert_eq!(column(&summary, "name").profile.distinct(), 10);
     assert_eq!(sample(&summary).len(), 5);
     let max: f64 = range(&summary, "id").1.unwrap().parse().unwrap();
@@ -177,7 +252,10 @@ fn large_files_are_read_in_ranges() {
 #[test]
 fn large_files_are_read_the_same_way_each_time() {
     let summary = |seed| {
-        let options = ReadOptions { seed, ..budget(64 << 10) };
+        let options = ReadOptions {
+            seed,
+            ..budget(64 << 10)
+        };
         read_with("x.csv", large(), &options).0.unwrap()
     };
     assert_eq!(summary(1), summary(1));
@@ -193,7 +271,12 @@ fn one_endless_line_is_an_error_and_not_memory() {
     ] {
         let error = read_with(path, text, &budget(64 << 10)).0.unwrap_err();
         assert_eq!(error.kind, FileErrorKind::Unsupported);
-        assert!(error.to_string().contains("longer than the 4096 bytes read at a time"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("longer than the 4096 bytes read at a time"),
+            "{error}"
+        );
     }
 }
 

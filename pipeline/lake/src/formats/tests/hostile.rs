@@ -16,7 +16,11 @@ use super::*;
 fn survives(path: &str, content: Vec<u8>, budget_bytes: u64) -> Result<(), TestCaseError> {
     let started = Instant::now();
     let (result, counts) = read_with(path, content.clone(), &budget(budget_bytes));
-    prop_assert!(started.elapsed() < Duration::from_secs(20), "took {:?}", started.elapsed());
+    prop_assert!(
+        started.elapsed() < Duration::from_secs(20),
+        "took {:?}",
+        started.elapsed()
+    );
     match result {
         Ok(summary) => {
             prop_assert!(!summary.columns.is_empty());
@@ -32,7 +36,11 @@ fn survives(path: &str, content: Vec<u8>, budget_bytes: u64) -> Result<(), TestC
         }
         Err(error) => {
             prop_assert_eq!(&error.object, path);
-            prop_assert!(error.kind != FileErrorKind::Panicked || path.ends_with("parquet"), "{}", error);
+            prop_assert!(
+                error.kind != FileErrorKind::Panicked || path.ends_with("parquet"),
+                "{}",
+                error
+            );
             prop_assert!(!error.to_string().contains('\n'));
         }
     }
@@ -40,10 +48,17 @@ fn survives(path: &str, content: Vec<u8>, budget_bytes: u64) -> Result<(), TestC
 }
 
 fn parquet(compression: Compression, dictionary: bool) -> Vec<u8> {
-    let ids: ArrayRef = Arc::new(Int64Array::from_iter((0..300).map(|i| (i % 7 != 0).then_some(i))));
-    let names: ArrayRef = Arc::new(StringArray::from_iter_values((0..300).map(|i| format!("name {}", i % 10))));
-    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>((0..300).map(|i| Some(vec![Some(i), None]))));
-    let batch = RecordBatch::try_from_iter([("id", ids), ("name", names), ("list", lists)]).unwrap();
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter(
+        (0..300).map(|i| (i % 7 != 0).then_some(i)),
+    ));
+    let names: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..300).map(|i| format!("name {}", i % 10)),
+    ));
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(
+        (0..300).map(|i| Some(vec![Some(i), None])),
+    ));
+    let batch =
+        RecordBatch::try_from_iter([("id", ids), ("name", names), ("list", lists)]).unwrap();
     let properties = WriterProperties::builder()
         .set_compression(compression)
         .set_dictionary_enabled(dictionary)
@@ -126,7 +141,11 @@ proptest! {
 #[test]
 fn the_parquet_of_these_tests_is_sound() {
     for budget_bytes in [500, 1 << 20] {
-        let (result, _) = read_with("x.parquet", parquet(Compression::SNAPPY, true), &budget(budget_bytes));
+        let (result, _) = read_with(
+            "x.parquet",
+            parquet(Compression::SNAPPY, true),
+            &budget(budget_bytes),
+        );
         assert_eq!(result.unwrap().rows, 300);
     }
 }
@@ -142,11 +161,21 @@ fn broken_parquet_is_named() {
     let mut encrypted = sound.clone();
     let end = encrypted.len();
     encrypted[end - 4..].copy_from_slice(b"PARE");
-    assert_eq!(failure("x.parquet", encrypted).kind, FileErrorKind::Unsupported);
+    assert_eq!(
+        failure("x.parquet", encrypted).kind,
+        FileErrorKind::Unsupported
+    );
     let mut long = sound;
     long[end - 8..end - 4].copy_from_slice(&u32::MAX.to_le_bytes());
-    assert!(failure("x.parquet", long).to_string().contains("its footer claims 4294967295 bytes"));
-    assert_eq!(failure("x.parquet", "id,name\n1,a\n2,b\n").kind, FileErrorKind::NotItsFormat);
+    assert!(
+        failure("x.parquet", long)
+            .to_string()
+            .contains("its footer claims 4294967295 bytes")
+    );
+    assert_eq!(
+        failure("x.parquet", "id,name\n1,a\n2,b\n").kind,
+        FileErrorKind::NotItsFormat
+    );
     assert_eq!(failure("x.parquet", "").kind, FileErrorKind::Empty);
     assert_eq!(failure("x.parquet", "PAR1").kind, FileErrorKind::Corrupt);
 }

@@ -7,14 +7,22 @@ fn columns_come_in_order_of_appearance() {
     let summary = read(
         "x.jsonl",
         concat!(
-            r#"{"id": 1, "name": "Ann", "on": "2024-01-31"}"#, "\n",
+            r#"{"id": 1, "name": "Ann", "on": "2024-01-31"}"#,
             "\n",
-            r#"{"name": "Ben", "id": 2.5, "tags": ["a", {"b": 1}], "at": {"x": 1, "y": null}}"#, "\r\n",
+            "\n",
+            r#"{"name": "Ben", "id": 2.5, "tags": ["a", {"b": 1}], "at": {"x": 1, "y": null}}"#,
+            "\r\n",
             r#"{"id": null, "zip": "01234", "ok": true, "name": ""}"#,
         ),
     );
-    assert_eq!(schema(&summary), "id:float name:text on:date tags:list at:struct zip:text ok:boolean");
-    assert_eq!((summary.rows, summary.rows_exact, summary.approximate), (3, true, false));
+    assert_eq!(
+        schema(&summary),
+        "id:float name:text on:date tags:list at:struct zip:text ok:boolean"
+    );
+    assert_eq!(
+        (summary.rows, summary.rows_exact, summary.approximate),
+        (3, true, false)
+    );
     assert_eq!(
         sample(&summary),
         [
@@ -24,12 +32,19 @@ fn columns_come_in_order_of_appearance() {
         ]
     );
     let zip = &column(&summary, "zip").profile;
-    assert_eq!((zip.values, zip.nulls), (1, 2), "rows before a column's first are null");
+    assert_eq!(
+        (zip.values, zip.nulls),
+        (1, 2),
+        "rows before a column's first are null"
+    );
 }
 
 #[test]
 fn numbers_in_quotes_are_text() {
-    assert_eq!(schema(&read("x.jsonl", "{\"a\":\"12\"}\n{\"a\":\"13\"}\n")), "a:text");
+    assert_eq!(
+        schema(&read("x.jsonl", "{\"a\":\"12\"}\n{\"a\":\"13\"}\n")),
+        "a:text"
+    );
 }
 
 #[test]
@@ -55,33 +70,60 @@ fn a_repeated_key_counts_once() {
 
 #[test]
 fn broken_lines_are_counted_and_leave_no_trace() {
-    let summary = read("x.jsonl", "{\"a\":1}\n{\"a\":2,\"b\":3\n[1]\n{\"a\":4}\n{\"a\":5}\n");
+    let summary = read(
+        "x.jsonl",
+        "{\"a\":1}\n{\"a\":2,\"b\":3\n[1]\n{\"a\":4}\n{\"a\":5}\n",
+    );
     assert_eq!(schema(&summary), "a:integer");
     assert_eq!(sample(&summary), ["1", "4", "5"]);
     assert_eq!(summary.notes.len(), 1);
-    assert!(summary.notes[0].starts_with("2 lines left out that are no JSON objects (line 2: "), "{:?}", summary.notes);
+    assert!(
+        summary.notes[0].starts_with("2 lines left out that are no JSON objects (line 2: "),
+        "{:?}",
+        summary.notes
+    );
 }
 
 #[test]
 fn mostly_broken_files_are_refused() {
     let error = failure("x.jsonl", "{\"a\":1}\nhello\nworld\n");
     assert_eq!(error.kind, FileErrorKind::NotItsFormat);
-    assert!(error.to_string().contains("2 of 3 lines are no JSON objects (line 2: expected value"), "{error}");
-    assert_eq!(failure("x.json", "[1, 2, 3]").kind, FileErrorKind::NotItsFormat);
-    assert_eq!(failure("x.json", "[{\"a\": 1}, {\"a\"").kind, FileErrorKind::Corrupt);
+    assert!(
+        error
+            .to_string()
+            .contains("2 of 3 lines are no JSON objects (line 2: expected value"),
+        "{error}"
+    );
+    assert_eq!(
+        failure("x.json", "[1, 2, 3]").kind,
+        FileErrorKind::NotItsFormat
+    );
+    assert_eq!(
+        failure("x.json", "[{\"a\": 1}, {\"a\"").kind,
+        FileErrorKind::Corrupt
+    );
     assert_eq!(failure("x.json", "[]").kind, FileErrorKind::Empty);
     assert_eq!(failure("x.json", " \n").kind, FileErrorKind::Empty);
     assert_eq!(failure("x.json", "").kind, FileErrorKind::Empty);
-    assert_eq!(failure("x.jsonl", b"\0\x01\x02\x03".to_vec()).kind, FileErrorKind::NotItsFormat);
+    assert_eq!(
+        failure("x.jsonl", b"\0\x01\x02\x03".to_vec()).kind,
+        FileErrorKind::NotItsFormat
+    );
 }
 
 #[test]
 fn keys_that_are_data_are_refused() {
-    let text: String = (0..20_000).map(|i| format!("{{\"key {i}\": 1}}\n")).collect();
+    let text: String = (0..20_000)
+        .map(|i| format!("{{\"key {i}\": 1}}\n"))
+        .collect();
     let error = failure("x.jsonl", text);
     assert!(error.to_string().contains("different keys"), "{error}");
     let wide: Vec<String> = (0..20_000).map(|i| format!("\"key {i}\": 1")).collect();
-    assert!(failure("x.json", format!("[{{{}}}]", wide.join(","))).to_string().contains("different keys"));
+    assert!(
+        failure("x.json", format!("[{{{}}}]", wide.join(",")))
+            .to_string()
+            .contains("different keys")
+    );
 }
 
 #[test]
@@ -93,7 +135,9 @@ fn deep_nesting_is_a_bad_line() {
 
 #[test]
 fn large_files_are_read_in_ranges() {
-    let text: String = (0..20_000).map(|i| format!("{{\"id\":{i},\"name\":\"name {}\"}}\n", i % 10)).collect();
+    let text: String = (0..20_000)
+        .map(|i| format!("{{\"id\":{i},\"name\":\"name {}\"}}\n", i % 10))
+        .collect();
     let (summary, counts) = read_with("x.jsonl", text, &budget(64 << 10));
     let summary = summary.unwrap();
     assert!(counts.bytes_read <= 64 << 10);
@@ -104,4 +148,41 @@ fn large_files_are_read_in_ranges() {
     let array = format!("[{}]", vec!["{\"a\":1}"; 20_000].join(","));
     let error = read_with("x.json", array, &budget(64 << 10)).0.unwrap_err();
     assert!(error.to_string().contains("JSON lines"), "{error}");
+}
+
+#[test]
+fn numbers_keep_their_value() {
+    let numbers = [
+        "0",
+        "-1",
+        "18446744073709551615",
+        "-9223372036854775808",
+        "1e300",
+        "-0.5",
+        "18446744073709551616",
+    ];
+    let text: String = numbers
+        .iter()
+        .map(|number| format!("{{\"a\":{number}}}\n"))
+        .collect();
+    let (result, _) = read_with(
+        "x.jsonl",
+        text,
+        &ReadOptions {
+            sample_rows: 10,
+            ..ReadOptions::default()
+        },
+    );
+    assert_eq!(
+        sample(&result.unwrap()),
+        [
+            "0",
+            "-1",
+            "18446744073709551615",
+            "-9223372036854775808",
+            "1e300",
+            "-0.5",
+            "1.8446744073709552e19"
+        ]
+    );
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int64Array,
-    ListArray, RecordBatch, StringArray, TimestampMicrosecondArray, UInt32Array,
+    ArrayRef, BinaryArray, BooleanArray, Date32Array, Decimal128Array, DictionaryArray,
+    Float64Array, Int64Array, ListArray, RecordBatch, StringArray, TimestampMicrosecondArray,
+    UInt32Array,
 };
 use arrow::datatypes::{Int8Type, Int32Type, Schema};
 use parquet::arrow::ArrowWriter;
@@ -20,27 +21,66 @@ pub(super) fn write(batch: &RecordBatch, properties: WriterProperties) -> Bytes 
 }
 
 fn plain(columns: Vec<(&str, ArrayRef)>) -> Bytes {
-    let batch = RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true))).unwrap();
+    let batch =
+        RecordBatch::try_from_iter_with_nullable(columns.into_iter().map(|(n, a)| (n, a, true)))
+            .unwrap();
     write(&batch, WriterProperties::builder().build())
 }
 
 #[test]
 fn every_type_has_a_text() {
-    let words: DictionaryArray<Int8Type> = vec![Some("red"), None, Some("red")].into_iter().collect();
+    let words: DictionaryArray<Int8Type> =
+        vec![Some("red"), None, Some("red")].into_iter().collect();
     let summary = read(
         "x.parquet",
         plain(vec![
             ("id", Arc::new(Int64Array::from(vec![3, 1, 2]))),
-            ("n", Arc::new(UInt32Array::from(vec![Some(u32::MAX), None, None]))),
-            ("price", Arc::new(Float64Array::from(vec![1.5, 2.0, f64::NAN]))),
-            ("cost", Arc::new(Decimal128Array::from(vec![150, 5, 0]).with_precision_and_scale(9, 2).unwrap())),
+            (
+                "n",
+                Arc::new(UInt32Array::from(vec![Some(u32::MAX), None, None])),
+            ),
+            (
+                "price",
+                Arc::new(Float64Array::from(vec![1.5, 2.0, f64::NAN])),
+            ),
+            (
+                "cost",
+                Arc::new(
+                    Decimal128Array::from(vec![150, 5, 0])
+                        .with_precision_and_scale(9, 2)
+                        .unwrap(),
+                ),
+            ),
             ("ok", Arc::new(BooleanArray::from(vec![true, false, true]))),
             ("day", Arc::new(Date32Array::from(vec![19_782, 0, 1]))),
-            ("at", Arc::new(TimestampMicrosecondArray::from(vec![0, 1_000_000, 5]).with_timezone("Europe/Rome"))),
-            ("name", Arc::new(StringArray::from(vec![Some("é"), Some(""), None]))),
+            (
+                "at",
+                Arc::new(
+                    TimestampMicrosecondArray::from(vec![0, 1_000_000, 5])
+                        .with_timezone("Europe/Rome"),
+                ),
+            ),
+            (
+                "name",
+                Arc::new(StringArray::from(vec![Some("é"), Some(""), None])),
+            ),
             ("colour", Arc::new(words)),
-            ("list", Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(vec![Some(vec![Some(1)]), None, None]))),
-            ("raw", Arc::new(BinaryArray::from(vec![Some(&b"\xff\0"[..]), None, Some(b"x")]))),
+            (
+                "list",
+                Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(vec![
+                    Some(vec![Some(1)]),
+                    None,
+                    None,
+                ])),
+            ),
+            (
+                "raw",
+                Arc::new(BinaryArray::from(vec![
+                    Some(&b"\xff\0"[..]),
+                    None,
+                    Some(b"x"),
+                ])),
+            ),
         ]),
     );
     assert_eq!(
@@ -55,10 +95,16 @@ fn every_type_has_a_text() {
             "2|-|-|0.00|true|1970-01-02|1970-01-01T00:00:00.000005Z|-|red|-|-"
         ]
     );
-    assert_eq!((summary.rows, summary.rows_exact, summary.approximate), (3, true, false));
+    assert_eq!(
+        (summary.rows, summary.rows_exact, summary.approximate),
+        (3, true, false)
+    );
     assert_eq!(range(&summary, "id"), (Some("1".into()), Some("3".into())));
     let colour = &column(&summary, "colour").profile;
-    assert_eq!((colour.values, colour.nulls, colour.distinct(), colour.exact), (2, 1, 1, true));
+    assert_eq!(
+        (colour.values, colour.nulls, colour.distinct(), colour.exact),
+        (2, 1, 1, true)
+    );
     let raw = &column(&summary, "raw").profile;
     assert_eq!((raw.values, raw.nulls, raw.exact), (2, 1, false));
     assert_eq!(summary.notes, ["values of 1 column of bytes not read"]);
@@ -70,9 +116,15 @@ fn a_file_without_rows_has_its_types() {
         arrow::datatypes::Field::new("id", arrow::datatypes::DataType::Int64, true),
         arrow::datatypes::Field::new("name", arrow::datatypes::DataType::Utf8, true),
     ])));
-    let summary = read("x.parquet", write(&schema_of, WriterProperties::builder().build()));
+    let summary = read(
+        "x.parquet",
+        write(&schema_of, WriterProperties::builder().build()),
+    );
     assert_eq!(schema(&summary), "id:integer name:text");
-    assert_eq!((summary.rows, summary.rows_exact, summary.approximate), (0, true, false));
+    assert_eq!(
+        (summary.rows, summary.rows_exact, summary.approximate),
+        (0, true, false)
+    );
 }
 
 #[test]
@@ -87,9 +139,19 @@ fn all_codecs_are_read() {
         Compression::LZ4_RAW,
         Compression::ZSTD(Default::default()),
     ] {
-        let summary = read("x.parquet", write(&batch, WriterProperties::builder().set_compression(codec).build()));
+        let summary = read(
+            "x.parquet",
+            write(
+                &batch,
+                WriterProperties::builder().set_compression(codec).build(),
+            ),
+        );
         assert_eq!(summary.rows, 1000, "{codec:?}");
-        assert_eq!(range(&summary, "id"), (Some("0".into()), Some("999".into())), "{codec:?}");
+        assert_eq!(
+            range(&summary, "id"),
+            (Some("0".into()), Some("999".into())),
+            "{codec:?}"
+        );
     }
 }
 
@@ -97,7 +159,9 @@ fn all_codecs_are_read() {
 fn the_same_rows_are_drawn_from_csv_and_parquet() {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..5000));
     let batch = RecordBatch::try_from_iter([("id", ids)]).unwrap();
-    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(700)).build();
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(700))
+        .build();
     let summary = read("x.parquet", write(&batch, properties));
     let text: String = (0..5000).map(|i| format!("{i}\n")).collect();
     let csv = read("x.csv", format!("id\n{text}"));
@@ -108,7 +172,11 @@ fn the_same_rows_are_drawn_from_csv_and_parquet() {
 #[test]
 fn small_files_take_one_request() {
     let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..5000));
-    let (result, counts) = read_with("x.parquet", plain(vec![("id", ids)]), &ReadOptions::default());
+    let (result, counts) = read_with(
+        "x.parquet",
+        plain(vec![("id", ids)]),
+        &ReadOptions::default(),
+    );
     result.unwrap();
     assert_eq!((counts.get, counts.head, counts.list), (1, 0, 0));
 }

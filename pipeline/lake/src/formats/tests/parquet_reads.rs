@@ -16,12 +16,25 @@ const ROWS: i64 = 200_000;
 fn batch() -> RecordBatch {
     let text = |i: i64| {
         let i = i as u64;
-        format!("{:016x}{:016x}", i.wrapping_mul(0x9e37_79b9_7f4a_7c15), i.wrapping_mul(0x3c6e_f372_fe94_f82b))
+        format!(
+            "{:016x}{:016x}",
+            i.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            i.wrapping_mul(0x3c6e_f372_fe94_f82b)
+        )
     };
-    let ids: ArrayRef = Arc::new(Int64Array::from_iter((0..ROWS).map(|i| (i % 10 != 3).then_some(i))));
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter(
+        (0..ROWS).map(|i| (i % 10 != 3).then_some(i)),
+    ));
     let texts: ArrayRef = Arc::new(StringArray::from_iter_values((0..ROWS).map(text)));
-    let bytes: ArrayRef = Arc::new(BinaryArray::from_iter_values((0..ROWS).map(|i| i.to_le_bytes())));
-    RecordBatch::try_from_iter_with_nullable([("id", ids, true), ("text", texts, false), ("raw", bytes, false)]).unwrap()
+    let bytes: ArrayRef = Arc::new(BinaryArray::from_iter_values(
+        (0..ROWS).map(|i| i.to_le_bytes()),
+    ));
+    RecordBatch::try_from_iter_with_nullable([
+        ("id", ids, true),
+        ("text", texts, false),
+        ("raw", bytes, false),
+    ])
+    .unwrap()
 }
 
 fn properties() -> WriterPropertiesBuilder {
@@ -43,18 +56,28 @@ fn summary_of(file: &Bytes, options: &ReadOptions) -> (FileSummary, RequestCount
 
 fn check(summary: &FileSummary) {
     assert_eq!(schema(summary), "id:integer text:text raw:binary");
-    assert_eq!((summary.rows, summary.rows_exact, summary.approximate), (ROWS as u64, true, true));
+    assert_eq!(
+        (summary.rows, summary.rows_exact, summary.approximate),
+        (ROWS as u64, true, true)
+    );
     // The sample is that of all rows.
     let drawn = crate::sample::draw(0, "", ROWS as u64, 5);
     assert_eq!(summary.sample.rows.len(), 5);
     let whole = batch();
-    let texts = whole.column(1).as_any().downcast_ref::<StringArray>().unwrap();
+    let texts = whole
+        .column(1)
+        .as_any()
+        .downcast_ref::<StringArray>()
+        .unwrap();
     let mut rows = summary.sample.rows.clone();
     rows.sort_by_key(|row| row.row);
     for (row, expected) in rows.iter().zip(drawn) {
         assert_eq!(row.row, expected);
         let id = (expected % 10 != 3).then(|| expected.to_string());
-        assert_eq!(row.values, [id, Some(texts.value(expected as usize).to_owned()), None]);
+        assert_eq!(
+            row.values,
+            [id, Some(texts.value(expected as usize).to_owned()), None]
+        );
     }
 }
 
@@ -65,7 +88,9 @@ fn only_the_drawn_rows_pages_are_read() {
     // No profile to speak of: what is read is footer, page index and the sample.
     let (summary, counts) = summary_of(&file, &budget(1024));
     assert!(summary.approximate);
-    let metadata = ParquetMetaDataReader::new().parse_and_finish(&file).unwrap();
+    let metadata = ParquetMetaDataReader::new()
+        .parse_and_finish(&file)
+        .unwrap();
     let index: i64 = metadata
         .row_groups()
         .iter()
@@ -75,27 +100,59 @@ fn only_the_drawn_rows_pages_are_read() {
     let footer = 64 << 10;
     // With so small a budget the index is left out; with a real one it is read.
     assert!(index as u64 > 1024 / 4);
-    let (summary, counts_with_index) = summary_of(&file, &ReadOptions { scan_budget: 4 * index as u64, ..ReadOptions::default() });
+    let (summary, counts_with_index) = summary_of(
+        &file,
+        &ReadOptions {
+            scan_budget: 4 * index as u64,
+            ..ReadOptions::default()
+        },
+    );
     check(&summary);
     // Five rows: a page of 1000 ids and one of 1000 texts each, about 8 + 36 KB.
     let pages = 5 * (1000 * (8 + 36) + 1000);
     // The profile: slices of a page per column at least.
     let profile = 4 * index as u64 + 2 * pages / 5;
     let read = counts_with_index.bytes_read - index as u64 - footer;
-    assert!(read <= pages + profile, "{read} bytes for {pages} of pages and {profile} of profile");
-    assert!(counts_with_index.bytes_read * 10 < file.len() as u64, "{counts_with_index:?} of {}", file.len());
-    assert!(counts_with_index.bytes_read < counts.bytes_read, "{counts:?}");
+    assert!(
+        read <= pages + profile,
+        "{read} bytes for {pages} of pages and {profile} of profile"
+    );
+    assert!(
+        counts_with_index.bytes_read * 10 < file.len() as u64,
+        "{counts_with_index:?} of {}",
+        file.len()
+    );
+    assert!(
+        counts_with_index.bytes_read < counts.bytes_read,
+        "{counts:?}"
+    );
 }
 
 #[test]
 fn without_rows_and_with_a_page_index_next_to_nothing_is_read() {
     let file = write(&batch(), properties().build());
-    let read = |sample_rows| summary_of(&file, &ReadOptions { sample_rows, ..small_budget() }).1.bytes_read;
+    let read = |sample_rows| {
+        summary_of(
+            &file,
+            &ReadOptions {
+                sample_rows,
+                ..small_budget()
+            },
+        )
+        .1
+        .bytes_read
+    };
     let none = read(0);
     let five = read(5);
     let per_row = (five - none) / 5;
-    assert!(per_row <= 1000 * (8 + 36) + 2 * (4 << 10), "{per_row} bytes for a row's two pages");
-    assert!(none <= (64 << 10) + (64 << 10) + (256 << 10) * 3 / 2, "{none}");
+    assert!(
+        per_row <= 1000 * (8 + 36) + 2 * (4 << 10),
+        "{per_row} bytes for a row's two pages"
+    );
+    assert!(
+        none <= (64 << 10) + (64 << 10) + (256 << 10) * 3 / 2,
+        "{none}"
+    );
 }
 
 #[test]
@@ -114,7 +171,11 @@ fn without_a_page_index_the_sample_is_the_same() {
     check(&without);
     assert_eq!(with.sample, without.sample);
     // Bytes columns are never read.
-    assert!(counts.bytes_read < bare.len() as u64 * 44 / 52 + (1 << 20), "{counts:?} of {}", bare.len());
+    assert!(
+        counts.bytes_read < bare.len() as u64 * 44 / 52 + (1 << 20),
+        "{counts:?} of {}",
+        bare.len()
+    );
 }
 
 #[test]
@@ -122,28 +183,57 @@ fn footer_statistics_are_used_where_not_all_is_read() {
     let file = write(&batch(), properties().build());
     let (summary, _) = summary_of(&file, &small_budget());
     let id = &column(&summary, "id").profile;
-    assert_eq!((id.nulls, id.values), (ROWS as u64 / 10, ROWS as u64 - ROWS as u64 / 10));
-    assert_eq!(range(&summary, "id"), (Some("0".into()), Some((ROWS - 1).to_string())));
-    assert!(!id.exact && id.uncounted > 1000 && id.uncounted < id.values, "{}", id.uncounted);
+    assert_eq!(
+        (id.nulls, id.values),
+        (ROWS as u64 / 10, ROWS as u64 - ROWS as u64 / 10)
+    );
+    assert_eq!(
+        range(&summary, "id"),
+        (Some("0".into()), Some((ROWS - 1).to_string()))
+    );
+    assert!(
+        !id.exact && id.uncounted > 1000 && id.uncounted < id.values,
+        "{}",
+        id.uncounted
+    );
     let text = &column(&summary, "text").profile;
     assert_eq!((text.nulls, text.values), (0, ROWS as u64));
-    assert_eq!(text.min.as_deref(), Some("00000000000000000000000000000000"));
-    let bare = write(&batch(), properties().set_statistics_enabled(EnabledStatistics::None).build());
+    assert_eq!(
+        text.min.as_deref(),
+        Some("00000000000000000000000000000000")
+    );
+    let bare = write(
+        &batch(),
+        properties()
+            .set_statistics_enabled(EnabledStatistics::None)
+            .build(),
+    );
     let (summary, _) = summary_of(&bare, &small_budget());
     let id = &column(&summary, "id").profile;
-    assert!(id.nulls > 0 && id.nulls < ROWS as u64 / 20, "counted in the slices: {}", id.nulls);
+    assert!(
+        id.nulls > 0 && id.nulls < ROWS as u64 / 20,
+        "counted in the slices: {}",
+        id.nulls
+    );
 }
 
 #[test]
 fn shortened_text_bounds_are_no_values() {
-    let texts: ArrayRef =
-        Arc::new(StringArray::from_iter_values((0..ROWS / 10).map(|i| format!("{i:06} {}", "long ".repeat(40)))));
+    let texts: ArrayRef = Arc::new(StringArray::from_iter_values(
+        (0..ROWS / 10).map(|i| format!("{i:06} {}", "long ".repeat(40))),
+    ));
     let batch = RecordBatch::try_from_iter([("text", texts)]).unwrap();
-    let file = write(&batch, properties().set_max_row_group_row_count(Some(5000)).build());
+    let file = write(
+        &batch,
+        properties().set_max_row_group_row_count(Some(5000)).build(),
+    );
     let (summary, _) = summary_of(&file, &small_budget());
     let (min, max) = range(&summary, "text");
     for bound in [min.unwrap(), max.unwrap()] {
-        assert!(bound.len() > 64 && bound.ends_with("long ") || bound.chars().count() == 200, "{bound}");
+        assert!(
+            bound.len() > 64 && bound.ends_with("long ") || bound.chars().count() == 200,
+            "{bound}"
+        );
     }
 }
 
@@ -166,7 +256,9 @@ fn profiles_are_spread_over_the_file() {
 #[test]
 fn wide_tables_are_read_a_few_columns_at_a_time() {
     let columns = (0..300).map(|i| {
-        let values: ArrayRef = Arc::new(Int64Array::from_iter_values((0..2000).map(|row| row * 1000 + i)));
+        let values: ArrayRef = Arc::new(Int64Array::from_iter_values(
+            (0..2000).map(|row| row * 1000 + i),
+        ));
         (format!("c{i}"), values)
     });
     let batch = RecordBatch::try_from_iter(columns).unwrap();
@@ -176,7 +268,10 @@ fn wide_tables_are_read_a_few_columns_at_a_time() {
     assert!(summary.approximate);
     for row in &summary.sample.rows {
         for (i, value) in row.values.iter().enumerate() {
-            assert_eq!(value.as_deref(), Some((row.row as usize * 1000 + i).to_string().as_str()));
+            assert_eq!(
+                value.as_deref(),
+                Some((row.row as usize * 1000 + i).to_string().as_str())
+            );
         }
     }
     let whole = summary_of(&file, &ReadOptions::default()).0;
@@ -187,7 +282,13 @@ fn wide_tables_are_read_a_few_columns_at_a_time() {
 #[test]
 fn an_object_that_goes_away_is_the_stores_error() {
     let file = write(&batch(), properties().build());
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let result = runtime.block_on(summarise_file(&Store::in_memory(), &data_file("x.parquet", file.len()), &ReadOptions::default()));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let result = runtime.block_on(summarise_file(
+        &Store::in_memory(),
+        &data_file("x.parquet", file.len()),
+        &ReadOptions::default(),
+    ));
     assert_eq!(result.unwrap_err().kind, FileErrorKind::Missing);
 }

@@ -4,8 +4,9 @@
 //! magnitude, far below 2³¹, and no instruction used here saturates). Floating-point sums are taken
 //! in the order of `depth`, each step one fused multiply-add, which IEEE 754 rounds in one way only.
 //!
-//! The crate's only `unsafe` is here and where [`cpu`](super::cpu) calls a function whose features
-//! it has detected: these loops use vector instructions and unchecked loads.
+//! The crate's only `unsafe` is here (vector instructions and unchecked loads), where
+//! [`stages`](super::stages) calls these loops with sizes it has made sure of, and where
+//! [`cpu`](super::cpu) calls functions whose processor features it has detected.
 
 #[cfg(target_arch = "x86_64")]
 pub(super) mod avx2;
@@ -78,20 +79,28 @@ unsafe impl Kernel for Portable {
         panel: &[i8],
         out: &mut [[i32; PANEL]; ROWS],
     ) {
+        // Each weight of a quad has a sum of its own, so that all is lane by lane, in 16-bit
+        // factors that every vector unit can multiply; the four sums of an output meet at the end.
         for (row, out) in rows.chunks_exact(inputs).zip(out.iter_mut()).take(R) {
-            let mut sums = [0_i32; PANEL];
-            for (four, weights) in row.chunks_exact(QUAD).zip(panel.chunks_exact(PANEL * QUAD)) {
-                for (sum, weights) in sums.iter_mut().zip(weights.chunks_exact(QUAD)) {
-                    let mut products = 0_i32;
-                    for (&input, &weight) in four.iter().zip(weights) {
-                        products = i32::from(input)
-                            .wrapping_mul(i32::from(weight))
-                            .wrapping_add(products);
+            let mut sums = [0_i32; PANEL * QUAD];
+            let quads = row.as_chunks::<QUAD>().0.iter();
+            for (four, weights) in quads.zip(panel.as_chunks::<{ PANEL * QUAD }>().0) {
+                let mut inputs = [0_i16; LANES];
+                for (lane, input) in inputs.iter_mut().enumerate() {
+                    *input = i16::from(four[lane % QUAD]);
+                }
+                let groups = sums.as_chunks_mut::<LANES>().0.iter_mut();
+                for (sums, weights) in groups.zip(weights.as_chunks::<LANES>().0) {
+                    for lane in 0..LANES {
+                        let product =
+                            i32::from(inputs[lane]).wrapping_mul(i32::from(weights[lane]));
+                        sums[lane] = sums[lane].wrapping_add(product);
                     }
-                    *sum = sum.wrapping_add(products);
                 }
             }
-            *out = sums;
+            for (out, sums) in out.iter_mut().zip(sums.as_chunks::<QUAD>().0) {
+                *out = sums.iter().sum();
+            }
         }
     }
 
