@@ -176,11 +176,8 @@ fn the_example_lake_is_indexed_asked_and_indexed_again() {
     // One edit: one table, one object.
     let edited = Path::new(&lake).join("hydrology/stations.tsv");
     let content = fs::read_to_string(&edited).unwrap();
-    fs::write(
-        &edited,
-        content + &content.lines().nth(1).unwrap().replace('\t', "\t") + "\n",
-    )
-    .unwrap();
+    let line = content.lines().nth(1).unwrap();
+    fs::write(&edited, format!("{content}{line}\n")).unwrap();
     let third = limn(&["index", &lake, "--index", index, "--json"]).ok();
     assert_eq!(
         (&third["tables"]["changed"], &third["objects"]["read"]),

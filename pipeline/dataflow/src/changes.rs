@@ -19,6 +19,9 @@ pub type GroupId = u128;
 /// The stable fingerprint of a group's member: an object's identity, or a registered context.
 pub type MemberId = u128;
 
+/// An update of one of the two collections: a member that comes (1) or goes (-1).
+pub type MemberUpdate = ((GroupId, MemberId), isize);
+
 /// How a group of the lake differs from what is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Change {
@@ -89,9 +92,11 @@ mod tests {
 
     type Emitted = (GroupId, Change, Epoch, isize);
 
-    /// Steps: each is a list of updates (group, member, diff) to (lake, published); what is emitted
-    /// at each step.
-    fn run(steps: Vec<(Vec<(u128, u128, isize)>, Vec<(u128, u128, isize)>)>) -> Vec<Emitted> {
+    /// Updates (group, member, diff).
+    type Updates = Vec<(u128, u128, isize)>;
+
+    /// Steps: each updates (lake, published); what is emitted at each step.
+    fn run(steps: Vec<(Updates, Updates)>) -> Vec<Emitted> {
         let (send, receive) = mpsc::channel();
         timely::execute_directly(move |worker| {
             let (mut lake, mut published, probe) = worker.dataflow::<Epoch, _, _>(|scope| {
@@ -125,7 +130,7 @@ mod tests {
     }
 
     /// A lake of 1,000 groups of three objects, all published.
-    fn lake_of_a_thousand() -> Vec<(u128, u128, isize)> {
+    fn lake_of_a_thousand() -> Updates {
         (0..3000u128)
             .map(|object| (object % 1000, object, 1))
             .collect()

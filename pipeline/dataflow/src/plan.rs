@@ -16,7 +16,7 @@ use limn_lake::{
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{GroupId, MemberId};
+use crate::changes::{GroupId, MemberId, MemberUpdate};
 use crate::options::RunOptions;
 use crate::published::Published;
 
@@ -40,9 +40,9 @@ pub struct EpochPlan {
     /// Groups that may have changed.
     pub groups: Vec<GroupPlan>,
     /// Updates of the `lake` collection.
-    pub lake: Vec<((GroupId, MemberId), isize)>,
+    pub lake: Vec<MemberUpdate>,
     /// Updates of the `published` collection.
-    pub published: Vec<((GroupId, MemberId), isize)>,
+    pub published: Vec<MemberUpdate>,
 }
 
 /// A listing turned into epochs.

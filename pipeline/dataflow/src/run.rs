@@ -20,7 +20,7 @@ use limn_summary::TokenCounter;
 use timely::worker::Worker;
 
 use crate::assemble::Assembler;
-use crate::changes::{Epoch, GroupId, MemberId};
+use crate::changes::{Epoch, MemberUpdate};
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
 use crate::job::{Inputs, Job, build};
@@ -412,7 +412,7 @@ struct Driver {
     epochs_in_flight: u64,
     next: Epoch,
     /// The members that a group under way will have once published.
-    members: HashMap<Epoch, Vec<((GroupId, MemberId), isize)>>,
+    members: HashMap<Epoch, Vec<MemberUpdate>>,
     published: Vec<PublishedEpoch>,
 }
 

@@ -63,6 +63,8 @@ pub enum Outcome {
     Failed,
 }
 
+type ByShard = HashMap<u32, Vec<EmbeddedTable>>;
+
 /// Collects an epoch's tables by shard and lets go of them when the epoch is complete.
 pub fn batch_by_shard<'scope>(
     tables: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
@@ -86,8 +88,7 @@ pub fn batch_by_shard<'scope>(
         Exchange::new(move |table: &EmbeddedTable| u64::from(route(table).0)),
         "batch by shard",
         move |_capability, _info| {
-            let mut stash: HashMap<Epoch, (Capability<Epoch>, HashMap<u32, Vec<EmbeddedTable>>)> =
-                HashMap::new();
+            let mut stash: HashMap<Epoch, (Capability<Epoch>, ByShard)> = HashMap::new();
             move |(input, frontier), output| {
                 input.for_each_stamp(|capability, containers| {
                     let Some(capability) = capability.retain_least(output.output_index()) else {

@@ -19,8 +19,8 @@
 //!
 //! **Guarantees.** Every request is counted ([`Store::counts`]). [`Store::put_if_absent`] has at
 //! most one winner among concurrent writers (a hard link locally, `If-None-Match: *` on S3). A write
-//! is seen whole or not at all. [`Store::list`] yields objects in the order of their full keys on
-//! every store, as a stream of bounded memory (local: one folder's names at a time). An unreadable
+//! is seen whole or not at all. [`Store::list`] yields objects in the order of their full keys (on S3
+//! itself, local disks and in memory; some compatible servers order by folder), as a stream of bounded memory (local: one folder's names at a time). An unreadable
 //! local entry is an item of kind [`StoreErrorKind::Entry`] and the listing goes on; any other error
 //! ends it. A dead endpoint fails within about ten seconds. No error or debug output holds a secret.
 //!

@@ -124,7 +124,7 @@ fn cosine_of(
 }
 
 /// The first `n` by score, then number, in this order, moved to the front; returns them.
-fn best(scored: &mut Vec<(u32, f32)>, n: usize) -> &[(u32, f32)] {
+fn best(scored: &mut [(u32, f32)], n: usize) -> &[(u32, f32)] {
     let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
     if scored.len() > n && n > 0 {
         scored.select_nth_unstable_by(n - 1, order);

@@ -19,10 +19,11 @@ use crate::semantic::Filter;
 /// Segments opened at once.
 const OPEN_AT_ONCE: usize = 16;
 
-/// With no word of the question in the index, the best block must be at least this close in meaning.
-/// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1, and the best of
-/// thousands about 0.2.
+/// With no word of the question in the index, the best block must be at least this close in meaning,
+/// and this many standard deviations (1/√dimensions) above what unrelated directions have.
+/// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1.
 const CLOSE_ENOUGH: f32 = 0.25;
+const DEVIATIONS: f32 = 5.0;
 
 /// A snapshot opened for questions. Shared by any number of threads.
 pub struct Searcher {
@@ -210,7 +211,7 @@ impl Searcher {
                 unknown.join(", ")
             ));
         }
-        let tables = if irrelevant(&outcome) {
+        let tables = if self.is_irrelevant(&outcome) {
             let place = match query.prefix.as_deref() {
                 Some(prefix) => format!(" under '{prefix}'"),
                 None => String::new(),
@@ -295,6 +296,13 @@ impl Searcher {
         None
     }
 
+    /// Whether neither side found anything worth showing.
+    fn is_irrelevant(&self, outcome: &Outcome) -> bool {
+        let chance = DEVIATIONS / (self.snapshot.dimensions.max(1) as f32).sqrt();
+        let enough = CLOSE_ENOUGH.max(chance);
+        !outcome.any_word && outcome.best_cosine.is_none_or(|cosine| cosine < enough)
+    }
+
     fn named(&self, ranked: Vec<Ranked>) -> Vec<RankedTable> {
         ranked
             .into_iter()
@@ -321,12 +329,4 @@ impl Searcher {
             pool.push(scratch);
         }
     }
-}
-
-/// Whether neither side found anything worth showing.
-fn irrelevant(outcome: &Outcome) -> bool {
-    !outcome.any_word
-        && outcome
-            .best_cosine
-            .is_none_or(|cosine| cosine < CLOSE_ENOUGH)
 }
