@@ -33,8 +33,14 @@ fn weed() -> PathBuf {
 }
 
 fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    listener.local_addr().expect("an address").port()
+    // The server also listens 10,000 ports above each.
+    loop {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        if port < 55_000 && TcpListener::bind(("127.0.0.1", port + 10_000)).is_ok() {
+            return port;
+        }
+    }
 }
 
 impl S3Server {
@@ -55,6 +61,8 @@ impl S3Server {
         let ports: Vec<u16> = (0..3).map(|_| free_port()).collect();
         let process = Command::new(&tools)
             .args(["server", "-s3", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"])
+            // Listeners of its own that limn does not need, on fixed ports.
+            .args(["-s3.port.iceberg=0", "-s3.port.lance=0"])
             .arg(format!("-dir={}", folder.display()))
             .arg(format!("-s3.config={}", config.display()))
             .arg(format!("-s3.port={port}"))
@@ -109,7 +117,7 @@ impl S3Server {
             let created = Command::new("sh")
                 .arg("-c")
                 .arg(format!(
-                    "echo 's3.bucket.create -name {bucket}' | \"$0\" shell -master={} -filer={}",
+                    "echo 's3.bucket.create -name {bucket}' | timeout 10 \"$0\" shell -master={} -filer={}",
                     self.master, self.filer
                 ))
                 .arg(weed())

@@ -5,13 +5,12 @@
 //! texts cannot push the others out (TableRAG's cell budget, applied at index time). As shown, a line
 //! a column also tells the type and the range: `age (integer, 18 to 43): 32 | 41 | 29`.
 
-use crate::clean::clip;
-use crate::schema::shown_name;
-use crate::{BlockKind, ColumnFacts, DocumentOptions, Field, TableFacts, TextBlock};
+use crate::clean::{clip, is_nothing};
+use crate::schema::{shown_name, with_details};
+use crate::{BlockKind, DocumentOptions, Field, TableFacts, TextBlock};
 
-/// Characters kept of a value, and shown of a range's ends.
+/// Characters kept of a value.
 const VALUE: usize = 400;
-const RANGE_END: usize = 30;
 /// Characters of a value that count as one word of the budget.
 const WORD: usize = 5;
 
@@ -52,7 +51,8 @@ pub(crate) fn cells_block(facts: &TableFacts, options: &DocumentOptions) -> Opti
             text.push('\n');
             cells.push('\n');
         }
-        text.push_str(&heading(column, options.split_identifiers));
+        let name = shown_name(&column.name, options.split_identifiers);
+        text.push_str(&with_details(name, column, 0));
         text.push_str(": ");
         let joined = values.join(" | ");
         text.push_str(&joined);
@@ -63,40 +63,4 @@ pub(crate) fn cells_block(facts: &TableFacts, options: &DocumentOptions) -> Opti
         text,
         fields: vec![(Field::Cells, cells)],
     })
-}
-
-/// `words (type, low to high)`; text needs no type.
-fn heading(column: &ColumnFacts, split: bool) -> String {
-    let name = shown_name(&column.name, split);
-    let mut details = Vec::new();
-    if !column.type_label.is_empty() && column.type_label != "text" {
-        details.push(column.type_label.clone());
-    }
-    let ordered = matches!(
-        column.type_label.as_str(),
-        "integer" | "float" | "date" | "timestamp"
-    );
-    if let (true, Some(min), Some(max)) = (ordered, &column.min, &column.max) {
-        if min == max {
-            details.push(clip(min, RANGE_END));
-        } else {
-            details.push(format!(
-                "{} to {}",
-                clip(min, RANGE_END),
-                clip(max, RANGE_END)
-            ));
-        }
-    }
-    if details.is_empty() {
-        name
-    } else {
-        format!("{name} ({})", details.join(", "))
-    }
-}
-
-/// Values that stand for no value.
-fn is_nothing(value: &str) -> bool {
-    ["", "na", "n/a", "null", "none", "nan", "-"]
-        .iter()
-        .any(|nothing| value.eq_ignore_ascii_case(nothing))
 }

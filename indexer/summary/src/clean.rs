@@ -42,6 +42,13 @@ pub(crate) fn count_words(text: &str) -> usize {
         .count()
 }
 
+/// Values that stand for no value.
+pub(crate) fn is_nothing(value: &str) -> bool {
+    ["", "na", "n/a", "null", "none", "nan", "-"]
+        .iter()
+        .any(|nothing| value.eq_ignore_ascii_case(nothing))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -30,7 +30,7 @@
 //! let blocks = documents(&facts, &WordCounter { window: 100 }, &DocumentOptions::default());
 //! let texts: Vec<&str> = blocks.iter().map(|block| block.text.as_str()).collect();
 //! assert_eq!(texts, [
-//!     "hr employee: Sick Leave Hours, department",
+//!     "hr employee: Sick Leave Hours (integer, 0 to 80), department (Sales, R&D)",
 //!     "Sick Leave Hours: 12 | department: Sales",
 //!     "Sick Leave Hours (integer, 0 to 80): 12 | 80\ndepartment: Sales | R&D",
 //! ]);

@@ -1,17 +1,22 @@
-//! Schema documents: what the table is called and what its columns are called.
+//! Schema documents: what the table is called, and each column's words, type, range or values.
 //!
-//! `shop orders: order id, customer name, order date`: names as words, and nothing else, for that is
-//! what questions are closest to in meaning. Types, ranges and values are told by the cells block
-//! (`cells.rs`), which is not embedded. A language model's narration (PNEUMA §5.2), where there is
-//! one, follows its column's name.
+//! `shop orders: order id (integer, 1 to 90), customer name (Ann Smith, Bob Jones)`. Measured against
+//! names alone, the details cost a half point of full@5 on relational schemas and gain two points of
+//! hit@1 where values tell tables apart. A table too wide for that is told by names alone. A
+//! language model's narration (PNEUMA §5.2), where there is one, stands in place of the details.
 
-use crate::clean::{clip, one_line};
+use crate::clean::{clip, is_nothing, one_line};
 use crate::identifiers::{expansions, spoken};
 use crate::pack::pack;
 use crate::{BlockKind, ColumnFacts, DocumentOptions, Field, TableFacts, TextBlock, TokenCounter};
 
-/// Characters shown of a name.
+/// Characters shown of a name, and of a value or a range's end.
 const NAME: usize = 120;
+const VALUE: usize = 30;
+/// Most frequent values told of a column without a range.
+const VALUES: usize = 3;
+/// A table whose columns need more blocks than this is told by names alone.
+const DETAILED_BLOCKS: usize = 6;
 /// Characters kept of a narration.
 const NARRATION: usize = 600;
 
@@ -23,12 +28,18 @@ pub(crate) fn schema_blocks(
 ) -> Vec<TextBlock> {
     let split = options.split_identifiers;
     let head = format!("{}:", shown_name(&facts.name, split));
-    let pieces: Vec<String> = facts
-        .columns
-        .iter()
-        .map(|column| describe(column, split))
-        .collect();
-    let packed = pack(&head, &pieces, ", ", counter, options.schema_blocks);
+    let told = |detailed: bool, limit: usize| {
+        let pieces: Vec<String> = facts
+            .columns
+            .iter()
+            .map(|column| describe(column, split, detailed))
+            .collect();
+        pack(&head, &pieces, ", ", counter, limit)
+    };
+    let mut packed = told(true, options.schema_blocks.min(DETAILED_BLOCKS));
+    if packed.iter().map(|(_, held)| held).sum::<usize>() < facts.columns.len() {
+        packed = told(false, options.schema_blocks);
+    }
 
     let mut blocks = Vec::with_capacity(packed.len() + 1);
     let mut next = 0;
@@ -73,12 +84,49 @@ pub(crate) fn shown_name(name: &str, split: bool) -> String {
     }
 }
 
-/// A column's words, and its narration where there is one.
-fn describe(column: &ColumnFacts, split: bool) -> String {
+/// `words`, and in detail `words (type, low to high)`, `words (value, value, value)` or `words:
+/// narration`.
+fn describe(column: &ColumnFacts, split: bool, detailed: bool) -> String {
     let name = shown_name(&column.name, split);
-    match &column.narration {
-        Some(narration) => format!("{name}: {}", clip(narration, NARRATION)),
-        None => name,
+    if !detailed {
+        return name;
+    }
+    if let Some(narration) = &column.narration {
+        return format!("{name}: {}", clip(narration, NARRATION));
+    }
+    with_details(name, column, VALUES)
+}
+
+/// `words (type, low to high)`, or with up to `values` frequent values where there is no range. Text
+/// needs no type, and a column without a type label is told by its name.
+pub(crate) fn with_details(name: String, column: &ColumnFacts, values: usize) -> String {
+    let type_label = column.type_label.as_str();
+    if type_label.is_empty() {
+        return name;
+    }
+    let mut details = Vec::new();
+    if !matches!(type_label, "text" | "unknown") {
+        details.push(type_label.to_owned());
+    }
+    let ordered = matches!(type_label, "integer" | "float" | "date" | "timestamp");
+    match (&column.min, &column.max) {
+        (Some(min), Some(max)) if ordered && min == max => details.push(clip(min, VALUE)),
+        (Some(min), Some(max)) if ordered => {
+            details.push(format!("{} to {}", clip(min, VALUE), clip(max, VALUE)));
+        }
+        _ => details.extend(
+            column
+                .frequent
+                .iter()
+                .map(|(value, _)| clip(value, VALUE))
+                .filter(|value| !is_nothing(value))
+                .take(values),
+        ),
+    }
+    if details.is_empty() {
+        name
+    } else {
+        format!("{name} ({})", details.join(", "))
     }
 }
 

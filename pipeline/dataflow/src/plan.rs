@@ -215,14 +215,8 @@ impl Planner {
             }
         };
         let mut unknown: Vec<&DataFile> = Vec::new();
-        let alone = family.clone().split();
-        for (file, lone) in family.files.iter().zip(&alone) {
-            let fingerprint = file.content_fingerprint();
-            let known = self
-                .published
-                .summary(family.key.0, fingerprint)
-                .or_else(|| self.published.summary(lone.key.0, fingerprint));
-            match known {
+        for file in &family.files {
+            match self.published.summary(file.content_fingerprint()) {
                 Some(summary) => {
                     if differs(summary) {
                         return true;

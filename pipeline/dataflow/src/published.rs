@@ -23,6 +23,8 @@ pub struct Published {
     /// The snapshot, if the index has one.
     pub snapshot: Option<Snapshot>,
     groups: HashMap<GroupId, Vec<TableRecord>>,
+    /// Where the catalog has a file: group, table of the group, file of the table.
+    files: HashMap<Fingerprint, (GroupId, u32, u32)>,
     registered: Contexts,
     settings: Option<MemberId>,
     reuse_summaries: bool,
@@ -64,6 +66,15 @@ impl Published {
             }
             if let Ok(group) = GroupId::from_str_radix(&record.group, 16) {
                 published.groups.entry(group).or_default().push(record);
+            }
+        }
+        for (group, tables) in &published.groups {
+            for (at, table) in tables.iter().enumerate() {
+                for (file, known) in table.files.iter().enumerate() {
+                    published
+                        .files
+                        .insert(content_of(known), (*group, at as u32, file as u32));
+                }
             }
         }
         published.snapshot = Some(snapshot);
@@ -125,17 +136,19 @@ impl Published {
         self.settings == Some(settings.fingerprint())
     }
 
-    /// The summary of a file that was read before in this very version, in one of the group's
-    /// tables. A summary that this limn cannot read any more is as good as none: the file is read.
-    pub fn summary(&self, group: GroupId, content: Fingerprint) -> Option<FileSummary> {
+    /// The summary of a file that was read before in this very version, whatever group it was in
+    /// then. A summary that this limn cannot read any more is as good as none: the file is read.
+    pub fn summary(&self, content: Fingerprint) -> Option<FileSummary> {
         if !self.reuse_summaries {
             return None;
         }
-        self.tables(group)
-            .iter()
-            .flat_map(|table| &table.files)
-            .find(|known| content_of(known) == content)
-            .and_then(|known| FileSummary::from_json(known.summary.as_deref()?).ok())
+        let (group, table, file) = self.files.get(&content)?;
+        let known = self
+            .tables(*group)
+            .get(*table as usize)?
+            .files
+            .get(*file as usize)?;
+        FileSummary::from_json(known.summary.as_deref()?).ok()
     }
 }
 

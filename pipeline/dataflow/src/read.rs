@@ -132,7 +132,7 @@ impl Reader {
             source,
         } = task;
         let result = match &source.0 {
-            ReadSource::Data(file) => self.summarise(group, file).await,
+            ReadSource::Data(file) => self.summarise(file).await,
             ReadSource::Sidecar(object) => {
                 let _permits = self.reserve(object.size).await?;
                 read_sidecar(&self.store, object)
@@ -147,8 +147,8 @@ impl Reader {
         }])
     }
 
-    async fn summarise(&self, group: GroupId, file: &DataFile) -> Result<ReadResult, FileError> {
-        if let Some(known) = self.published.summary(group, file.content_fingerprint()) {
+    async fn summarise(&self, file: &DataFile) -> Result<ReadResult, FileError> {
+        if let Some(known) = self.published.summary(file.content_fingerprint()) {
             Progress::add(&self.progress.files_read, 1);
             return Ok(ReadResult::Summary(known));
         }

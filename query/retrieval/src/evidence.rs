@@ -34,7 +34,7 @@ pub(crate) fn evidence(
     let reader = &corpus.segments[table.segment].reader;
     let mut found: Vec<(f32, u32, Evidence)> = Vec::new();
     for block in corpus.blocks_of(table) {
-        let kind = reader.block(block).kind;
+        let kind = reader.kind(block);
         let text = reader.text(block)?;
         let matched = matched_weight(&text, &weights);
         let words = if total > 0.0 { matched / total } else { 0.0 };

@@ -2,10 +2,10 @@
 //!
 //! **Lexical, table level** ([`Formula::LIMN`]). BM25F (Robertson, Zaragoza and Taylor, CIKM 2004): a
 //! term's frequencies in the fields of a table are weighted and normalised by length field by field,
-//! summed to `T`, and saturated once: `Σ_t idf(t) · T·(k1+1)/(k1+T)`. Names, contexts and distinct
-//! cells are fields, so cells help where they tell tables apart and cannot drown the names. Sampled
-//! rows are cells already and count in plain mode only. A field's average length is over the tables
-//! that have the field, so that a lake with few contexts does not make them all look long.
+//! summed to `T`, and saturated once: `Σ_t idf(t) · T·(k1+1)/(k1+T)`. Names, contexts, sampled
+//! rows and distinct cells are fields, so cells help where they tell tables apart and cannot drown the
+//! names. A field's average length is over the tables that have the field, so that a lake with few
+//! contexts does not make them all look long.
 //!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's is
 //! its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds counts.
@@ -47,11 +47,11 @@ impl Formula {
     /// corpora (docs/decisions); none of it depends on the corpus.
     pub(crate) const LIMN: Formula = Formula {
         k1: 1.0,
-        weights: per_field(3.0, 0.0, 3.0, 1.0),
+        weights: per_field(3.0, 1.0, 3.0, 1.0),
         b: per_field(0.3, 0.75, 0.75, 0.75),
         second_kind: 0.3,
         floor: 50,
-        blocks_per_table: 3,
+        blocks_per_table: 2,
     };
 
     /// PNEUMA's plain hybrid: BM25 with the usual constants (k1 1.2, b 0.75), blocks as the unit.

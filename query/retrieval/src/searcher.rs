@@ -1,11 +1,10 @@
 //! The searcher: one snapshot, opened for questions.
 
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_models::Embedder;
-use limn_segment::{Deletes, Field, IndexStore, SegmentReader, Snapshot, Warm};
+use limn_segment::{Deletes, IndexStore, SegmentReader, Snapshot, Warm};
 
 use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
 use crate::corpus::Corpus;
@@ -22,7 +21,7 @@ const OPEN_AT_ONCE: usize = 16;
 /// With no word of the question in the index, the best block must be at least this close in meaning,
 /// and this many standard deviations (1/√dimensions) above what unrelated directions have.
 /// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1.
-const CLOSE_ENOUGH: f32 = 0.25;
+const CLOSE_ENOUGH: f32 = 0.35;
 const DEVIATIONS: f32 = 5.0;
 
 /// A snapshot opened for questions. Shared by any number of threads.
@@ -199,7 +198,8 @@ impl Searcher {
         self.give_back(scratch);
 
         let mut notes = Vec::new();
-        let unknown = self.unknown_words(&question, &known)?;
+        let is_known = |term: &str| known.iter().any(|(known, _)| known == term);
+        let unknown = question.unknown_words(is_known);
         if !unknown.is_empty() {
             let (what, verb) = if unknown.len() == 1 {
                 ("this word", "occurs")
@@ -260,29 +260,6 @@ impl Searcher {
             }
         }
         Ok(vector)
-    }
-
-    /// The question's words that are in no field of any segment.
-    fn unknown_words(
-        &self,
-        question: &Question,
-        known: &KnownTerms,
-    ) -> Result<Vec<String>, RetrievalError> {
-        let mut occurring: HashSet<&str> = known.iter().map(|(term, _)| term.as_str()).collect();
-        for term in &question.wanted {
-            if occurring.contains(term.as_str()) {
-                continue;
-            }
-            // A field of weight 0 is not walked, but a word in it is not unknown.
-            for segment in &self.corpus.segments {
-                for field in Field::ALL {
-                    if segment.reader.document_frequency(field, term)? > 0 {
-                        occurring.insert(term);
-                    }
-                }
-            }
-        }
-        Ok(question.unknown_words(|term| occurring.contains(term)))
     }
 
     fn nothing_to_search(&self, query: &Query, filter: Option<&Filter>) -> Option<String> {

@@ -95,7 +95,7 @@ pub(crate) fn table_score(
     let mut kinds = [None::<f32>; BlockKind::ALL.len()];
     let reader = &corpus.segments[table.segment].reader;
     for block in corpus.blocks_of(table) {
-        let kind = reader.block(block).kind;
+        let kind = reader.kind(block);
         if kind == BlockKind::Cells {
             continue;
         }

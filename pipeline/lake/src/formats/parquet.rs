@@ -106,11 +106,16 @@ fn columns(metadata: &ParquetMetaData) -> Vec<Column> {
     let mut columns: Vec<Column> = Vec::new();
     for leaf in 0..schema.num_columns() {
         let root = schema.get_column_root_idx(leaf);
+        let repeated = schema.column(leaf).max_rep_level() > 0;
         match columns.last_mut() {
-            Some(column) if column.root == root => column.leaves.end = leaf + 1,
+            Some(column) if column.root == root => {
+                column.leaves.end = leaf + 1;
+                column.repeated |= repeated;
+            }
             _ => columns.push(Column {
                 root,
                 leaves: leaf..leaf + 1,
+                repeated,
             }),
         }
     }
@@ -288,6 +293,14 @@ impl Reading {
         let metadata = self.arrow.metadata().clone();
         let row_group = metadata.row_group(group);
         let all_rows = row_group.num_rows() as u64;
+        let widened;
+        let rows = match columns {
+            [column] if column.repeated => {
+                widened = plan::whole_pages(&metadata, group, column, rows);
+                &widened
+            }
+            _ => rows,
+        };
         let selection = plan::selection(rows, all_rows);
         let leaves: u64 = columns
             .iter()

@@ -7,6 +7,7 @@ use arrow::datatypes::{DataType as Arrow, Field, Schema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
+use parquet::file::page_index::offset_index::PageLocation;
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::depth::schema_depth;
@@ -180,10 +181,47 @@ pub(super) fn with_page_index(
         .read_page_indexes(object)
         .and_then(|()| reader.finish())
     {
-        Ok(indexed) => indexed,
+        Ok(indexed) if index_is_sound(&indexed) => indexed,
         // An index is a convenience: without it the file is as good as any other without one.
-        Err(_) => metadata,
+        _ => metadata,
     }
+}
+
+/// Whether every column's pages follow one another within its chunk and begin at rising rows.
+fn index_is_sound(metadata: &ParquetMetaData) -> bool {
+    let Some(index) = metadata.offset_index() else {
+        return false;
+    };
+    index.len() == metadata.num_row_groups()
+        && metadata
+            .row_groups()
+            .iter()
+            .zip(index)
+            .all(|(group, columns)| {
+                let chunks = group.columns().iter().zip(columns);
+                columns.len() == group.num_columns()
+                    && chunks
+                        .map(|(chunk, column)| (chunk.byte_range(), column.page_locations()))
+                        .all(|(chunk, pages)| pages_are_sound(pages, chunk, group.num_rows()))
+            })
+}
+
+fn pages_are_sound(pages: &[PageLocation], (start, length): (u64, u64), rows: i64) -> bool {
+    let (mut at, mut row) = (start, -1);
+    let follow = pages.iter().all(|page| {
+        let (from, size) = (
+            u64::try_from(page.offset),
+            u64::try_from(page.compressed_page_size),
+        );
+        let (Ok(from), Ok(size)) = (from, size) else {
+            return false;
+        };
+        let follows = from >= at && page.first_row_index > row && page.first_row_index < rows;
+        (at, row) = (from.saturating_add(size), page.first_row_index);
+        follows
+    });
+    let first_row = pages.first().map(|page| page.first_row_index);
+    follow && at <= start + length && first_row == (rows > 0).then_some(0)
 }
 
 /// The footer in Arrow's terms. Text is decoded as views, which share a dictionary's values instead of
@@ -245,16 +283,18 @@ pub(super) fn broken(error: &ParquetError, object: &ObjectReader) -> Failure {
     } else {
         FileErrorKind::Corrupt
     };
-    let message = [
+    // Errors of errors: only the innermost says anything.
+    let inner = [
         "Parquet error: ",
         "Arrow: ",
         "Parquet argument error: ",
+        "External: ",
         "NYI: ",
         "EOF: ",
-    ]
-    .iter()
-    .fold(message.as_str(), |message, prefix| {
-        message.strip_prefix(prefix).unwrap_or(message)
-    });
+    ];
+    let mut message = message.as_str();
+    while let Some(rest) = inner.iter().find_map(|prefix| message.strip_prefix(prefix)) {
+        message = rest;
+    }
     Failure::new(kind, format!("its content cannot be decoded: {message}"))
 }

@@ -116,10 +116,11 @@ impl ObjectReader {
         Ok(())
     }
 
-    /// Drops what was fetched ahead.
+    /// Drops what was fetched ahead, but for a small file that was fetched as a whole.
     pub(super) fn forget(&self) {
         let mut state = self.state();
-        state.ahead.clear();
+        let size = self.0.size;
+        state.ahead.retain(|_, bytes| bytes.len() as u64 == size);
         state.windows.clear();
     }
 

@@ -25,6 +25,8 @@ const BATCH_BYTES: u64 = 4 << 20;
 pub(super) struct Column {
     pub(super) root: usize,
     pub(super) leaves: Range<usize>,
+    /// Whether there are lists or maps in it: a row may have any number of values.
+    pub(super) repeated: bool,
 }
 
 impl Column {
@@ -153,7 +155,8 @@ pub(super) struct Limits {
     pub(super) cells: u64,
 }
 
-/// Cuts columns into runs that can be decoded side by side within `memory` bytes.
+/// Cuts columns into runs that can be decoded side by side within `memory` bytes. A repeated column is a
+/// run of its own, since its rows are not skipped as others are ([`whole_pages`]).
 pub(super) fn column_groups<'a>(
     columns: &'a [Column],
     group: &RowGroupMetaData,
@@ -164,7 +167,8 @@ pub(super) fn column_groups<'a>(
     for (i, column) in columns.iter().enumerate() {
         let most = COLUMN_MEMORY * column.leaves.len() as u64;
         let needs = column.unpacked(group).max(column.packed(group)).min(most);
-        if held + needs > memory && i > start {
+        let alone = i > start && (column.repeated || columns[start].repeated);
+        if alone || (held + needs > memory && i > start) {
             runs.push(&columns[start..i]);
             (start, held) = (i, 0);
         }
@@ -183,6 +187,60 @@ pub(super) fn batch_rows(columns: &[Column], group: &RowGroupMetaData) -> usize 
     (BATCH_BYTES / width.max(1)).clamp(1, BATCH_ROWS) as usize
 }
 
+/// Row ranges widened such that no page of a repeated column is entered or left between two of its rows.
+///
+/// Within such a page the decoder skips rows by their repetition levels, and where a broken file has
+/// too few of them it never ends (parquet 59.3, `GenericColumnReader::skip_records`; reading has the
+/// check that skipping lacks). Whole pages are safe to skip with a page index
+/// (checked when it was read); without one everything up to the last wanted row is read.
+pub(super) fn whole_pages(
+    metadata: &ParquetMetaData,
+    group: usize,
+    column: &Column,
+    ranges: &[Range<u64>],
+) -> Vec<Range<u64>> {
+    let rows = metadata.row_group(group).num_rows() as u64;
+    let index = metadata.offset_index().and_then(|index| index.get(group));
+    let pages: Option<Vec<Vec<u64>>> = column
+        .leaves
+        .clone()
+        .map(|leaf| {
+            let pages = index?.get(leaf)?.page_locations();
+            Some(
+                pages
+                    .iter()
+                    .map(|page| page.first_row_index.max(0) as u64)
+                    .collect(),
+            )
+        })
+        .collect();
+    let Some(pages) = pages else {
+        return ranges.last().map(|last| 0..last.end).into_iter().collect();
+    };
+    let mut widened: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        let mut range = range.clone();
+        // The leaves' pages begin at different rows: widen until all agree.
+        loop {
+            let before = range.clone();
+            for firsts in &pages {
+                let first = firsts.partition_point(|first| *first <= range.start);
+                range.start = first.checked_sub(1).map_or(0, |page| firsts[page]);
+                let next = firsts.partition_point(|first| *first < range.end);
+                range.end = firsts.get(next).copied().unwrap_or(rows);
+            }
+            if range == before {
+                break;
+            }
+        }
+        match widened.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => widened.push(range),
+        }
+    }
+    widened
+}
+
 /// A selection of these row ranges, ascending and disjoint, of a row group of `rows` rows.
 pub(super) fn selection(ranges: &[Range<u64>], rows: u64) -> RowSelection {
     let mut selectors = Vec::with_capacity(2 * ranges.len() + 1);
@@ -198,4 +256,22 @@ pub(super) fn selection(ranges: &[Range<u64>], rows: u64) -> RowSelection {
         selectors.push(RowSelector::skip((rows - at) as usize));
     }
     selectors.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selections_skip_what_is_between() {
+        let selection = selection(&[2..4, 7..8], 10);
+        let runs: Vec<(bool, usize)> = selection
+            .iter()
+            .map(|run| (run.skip, run.row_count))
+            .collect();
+        assert_eq!(
+            runs,
+            [(true, 2), (false, 2), (true, 3), (false, 1), (true, 2)]
+        );
+    }
 }

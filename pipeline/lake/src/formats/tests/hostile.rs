@@ -188,3 +188,22 @@ fn a_schema_of_endless_depth_overflows_no_stack() {
     let summary = read("x.parquet", crate::formats::parquet::deep_file(3));
     assert_eq!(schema(&summary), "a:struct");
 }
+
+/// Skipping rows of a list column whose repetition levels end too soon never came back (in parquet
+/// 59.3.2): such rows are read, not skipped.
+#[test]
+fn lists_with_too_few_repetition_levels_end() {
+    let sound = parquet(Compression::UNCOMPRESSED, false);
+    let end = sound.len();
+    let footer = u32::from_le_bytes(sound[end - 8..end - 4].try_into().unwrap()) as usize;
+    let mut reached = 0;
+    for place in 4..end - 8 - footer {
+        let mut content = sound.clone();
+        content[place] = 0;
+        let (result, _) = read_with("x.parquet", content, &budget(500));
+        reached += u32::from(
+            result.is_err_and(|error| error.to_string().contains("Insufficient repetition levels")),
+        );
+    }
+    assert!(reached > 0);
+}

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, BinaryArray, Int64Array, RecordBatch, StringArray};
+use arrow::array::{ArrayRef, BinaryArray, Int64Array, ListArray, RecordBatch, StringArray};
+use arrow::datatypes::Int64Type;
 use limn_store::RequestCounts;
 use parquet::file::metadata::ParquetMetaDataReader;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
@@ -291,4 +292,47 @@ fn an_object_that_goes_away_is_the_stores_error() {
         &ReadOptions::default(),
     ));
     assert_eq!(result.unwrap_err().kind, FileErrorKind::Missing);
+}
+
+#[test]
+fn rows_of_lists_are_drawn_by_whole_pages() {
+    let lists: ArrayRef = Arc::new(ListArray::from_iter_primitive::<Int64Type, _, _>(
+        (0..ROWS).map(|i| Some((0..i % 5).map(move |j| Some(i * 10 + j)))),
+    ));
+    let batch = RecordBatch::try_from_iter_with_nullable([("list", lists, true)]).unwrap();
+    let indexed = write(&batch, properties().build());
+    let bare = write(
+        &batch,
+        properties()
+            .set_offset_index_disabled(true)
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .build(),
+    );
+    let (with, with_counts) = summary_of(&indexed, &small_budget());
+    let (without, without_counts) = summary_of(&bare, &small_budget());
+    assert!(with.approximate && without.approximate);
+    assert_eq!(with.sample, without.sample);
+    assert!(
+        with_counts.bytes_read * 2 < without_counts.bytes_read,
+        "{with_counts:?} {without_counts:?}"
+    );
+    for row in &with.sample.rows {
+        let items: Vec<String> = (0..row.row % 5)
+            .map(|j| (row.row * 10 + j).to_string())
+            .collect();
+        assert_eq!(row.values, [Some(format!("[{}]", items.join(",")))]);
+    }
+}
+
+#[test]
+fn a_small_file_is_requested_once_even_if_its_profile_is_of_a_part() {
+    let ids: ArrayRef = Arc::new(Int64Array::from_iter_values(0..50_000));
+    let file = write(
+        &RecordBatch::try_from_iter([("id", ids)]).unwrap(),
+        properties().build(),
+    );
+    assert!(file.len() < 1 << 20);
+    let (summary, counts) = summary_of(&file, &budget(64 << 10));
+    assert!(summary.approximate);
+    assert_eq!(counts.get, 1);
 }
