@@ -9,7 +9,6 @@ pub mod s3;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -27,36 +26,23 @@ pub fn corpora() -> Option<PathBuf> {
     corpora.is_dir().then_some(corpora)
 }
 
-/// The `limn` binary, built from this very source.
-pub fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
-        let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-        let built = Command::new(cargo)
-            .args([
-                "build",
-                "--release",
-                "--workspace",
-                "--quiet",
-                "--message-format=json-render-diagnostics",
-            ])
-            .current_dir(repository())
-            .output()
-            .expect("cargo runs");
-        assert!(
-            built.status.success(),
-            "limn does not build: {}",
-            String::from_utf8_lossy(&built.stderr)
-        );
-        String::from_utf8_lossy(&built.stdout)
-            .lines()
-            .filter_map(|line| serde_json::from_str::<Value>(line).ok())
-            .find(|message| {
-                message["target"]["name"] == "limn" && message["executable"].is_string()
-            })
-            .and_then(|message| message["executable"].as_str().map(PathBuf::from))
-            .expect("cargo names the limn binary")
-    })
+/// The `limn` binary of this build.
+///
+/// `cargo test --workspace` builds it before any test runs, because `infra/cli` has a test of its own
+/// binary; it lies beside the folder of the test executables.
+pub fn binary() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its executable");
+    let binary = test
+        .ancestors()
+        .nth(2)
+        .expect("target/release/deps/test")
+        .join("limn");
+    assert!(
+        binary.is_file(),
+        "{} is missing; run the tests with infra/test or cargo test --workspace",
+        binary.display()
+    );
+    binary
 }
 
 /// How a run of `limn` ended.

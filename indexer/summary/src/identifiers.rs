@@ -96,8 +96,12 @@ pub fn expand_abbreviations(word: &str) -> &'static [&'static str] {
     ABBREVIATIONS.get(word).map_or(&[], Vec::as_slice)
 }
 
+/// The shortest abbreviation that is spelled out where a name is shown: two letters mean too many
+/// things (`IP` is innings pitched, too) and are only made searchable.
+const SHOWN_FROM: usize = 3;
+
 /// A name as a person would say it: its words as they stand, with the abbreviations that mean one
-/// thing only spelled out. `id`, which everybody reads, stays.
+/// thing only spelled out.
 pub(crate) fn spoken(name: &str) -> String {
     let mut text = String::new();
     for word in split_in_case(name) {
@@ -105,7 +109,7 @@ pub(crate) fn spoken(name: &str) -> String {
             text.push(' ');
         }
         match expand_abbreviations(&word.to_lowercase()) {
-            [only] if !word.eq_ignore_ascii_case("id") => text.push_str(only),
+            [only] if word.len() >= SHOWN_FROM => text.push_str(only),
             _ => text.push_str(&word),
         }
     }
@@ -156,6 +160,8 @@ mod tests {
         assert_eq!(spoken("CUST_ACCT_BAL"), "customer account balance");
         assert_eq!(spoken("custDob"), "customer date of birth");
         assert_eq!(spoken("home_st"), "home st");
+        assert_eq!(spoken("hh_IP"), "hh IP");
+        assert_eq!(expansions("hh"), "household");
         assert_eq!(expansions("home_st"), "state street");
         assert_eq!(spoken("Song_ID"), "Song ID");
         assert_eq!(expansions("song_name"), "");

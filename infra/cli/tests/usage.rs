@@ -1,0 +1,55 @@
+//! The command's help and usage errors: what a newcomer sees first.
+#![allow(clippy::unwrap_used)]
+
+use std::process::Command;
+
+fn limn(arguments: &[&str]) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_limn"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (
+        output.status.code().unwrap_or(-1),
+        text(&output.stdout),
+        text(&output.stderr),
+    )
+}
+
+#[test]
+fn help_teaches_the_first_steps_and_every_command() {
+    let (code, help, _) = limn(&["--help"]);
+    assert_eq!(code, 0);
+    for word in [
+        "index",
+        "search",
+        "eval",
+        "tables",
+        "show",
+        "snapshots",
+        "models",
+        "First steps",
+        "AWS_ENDPOINT_URL",
+    ] {
+        assert!(help.contains(word), "{word} is missing: {help}");
+    }
+    let (code, help, _) = limn(&["index", "--help"]);
+    assert!(
+        code == 0 && help.contains("--contexts") && help.contains("Examples"),
+        "{help}"
+    );
+}
+
+#[test]
+fn a_missing_argument_is_usage() {
+    let (code, out, error) = limn(&["index"]);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert!(error.contains("Usage"), "{error}");
+}
+
+#[test]
+fn what_is_not_built_yet_is_refused_with_a_remedy() {
+    let (code, _, error) = limn(&["search", "q", "--index", "x.limn", "--judge", "llm"]);
+    assert_eq!(code, 2);
+    assert!(error.contains("--judge off"), "{error}");
+}
