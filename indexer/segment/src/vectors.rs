@@ -8,7 +8,6 @@
 //! millisecond on one core, bound by memory.
 
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 use std::sync::OnceLock;
 
 use half::f16;
@@ -241,43 +240,25 @@ impl VectorReader {
     }
 }
 
-/// The best n of a stream of scores.
+/// The best n of a stream of scores: gathers up to twice as many, then cuts to n, so a score costs
+/// one comparison once the floor has risen.
 struct Best {
     n: usize,
-    heap: BinaryHeap<Entry>,
-    /// Score of the worst kept, once n are kept.
+    kept: Vec<(u32, f32)>,
+    /// Scores below cannot be among the best any more.
     floor: f32,
 }
 
-/// Greater means worse: the heap's top is the one to be replaced.
-#[derive(PartialEq)]
-struct Entry {
-    score: f32,
-    block: u32,
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> Ordering {
-        other
-            .score
-            .total_cmp(&self.score)
-            .then(self.block.cmp(&other.block))
-    }
+/// Better first; ties by block, so that the cut is one whatever the order of arrival.
+fn better(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
 }
 
 impl Best {
     fn new(n: usize) -> Best {
         Best {
             n,
-            heap: BinaryHeap::with_capacity(n.min(1024) + 1),
+            kept: Vec::with_capacity(2 * n.min(1024)),
             floor: f32::NEG_INFINITY,
         }
     }
@@ -287,23 +268,18 @@ impl Best {
         if score < self.floor || score.is_nan() || !live(block) {
             return;
         }
-        self.heap.push(Entry { score, block });
-        if self.heap.len() > self.n {
-            self.heap.pop();
-        }
-        if self.heap.len() == self.n
-            && let Some(worst) = self.heap.peek()
-        {
-            self.floor = worst.score;
+        self.kept.push((block, score));
+        if self.kept.len() >= 2 * self.n {
+            self.kept.select_nth_unstable_by(self.n - 1, better);
+            self.kept.truncate(self.n);
+            self.floor = self.kept[self.n - 1].1;
         }
     }
 
-    fn sorted(self) -> Vec<(u32, f32)> {
-        self.heap
-            .into_sorted_vec()
-            .into_iter()
-            .map(|e| (e.block, e.score))
-            .collect()
+    fn sorted(mut self) -> Vec<(u32, f32)> {
+        self.kept.sort_unstable_by(better);
+        self.kept.truncate(self.n);
+        self.kept
     }
 }
 

@@ -85,7 +85,7 @@ pub struct IndexArgs {
     /// registered until removed.
     #[arg(long, value_name = "FILE.jsonl")]
     pub contexts: Vec<String>,
-    /// Shards of a new index [default: 4].
+    /// Shards of a new index [default: 2].
     #[arg(long, value_name = "N")]
     pub shards: Option<u32>,
     /// Dataflow workers [default: the cores, at most 4].
@@ -107,7 +107,7 @@ pub struct IndexArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub scan_budget: u64,
     /// Publish after this many objects, so that tables become searchable while a large run goes on.
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
     pub epoch_objects: u64,
     #[command(flatten)]
     pub output: JsonOutput,

@@ -12,7 +12,7 @@ use crate::error::PipelineError;
 pub const DOCUMENTS_VERSION: u32 = 1;
 
 /// Shards of a new index unless told otherwise.
-pub const DEFAULT_SHARDS: u32 = 4;
+pub const DEFAULT_SHARDS: u32 = 2;
 
 /// How a run is carried out. Nothing here changes the index's content.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Default for RunOptions {
             workers: cores.min(4),
             embed_threads: cores,
             read_memory: 256 << 20,
-            epoch_objects: 4096,
+            epoch_objects: 8192,
             epoch_bytes: 2 << 30,
             epochs_in_flight: 2,
             contexts: Contexts::new(),
