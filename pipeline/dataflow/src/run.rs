@@ -5,6 +5,7 @@
 //! than `epochs_in_flight` are under way, which bounds what is in memory at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -349,40 +350,20 @@ pub fn run_rounds(
         let over = Arc::clone(&over);
         let progress = Arc::clone(progress);
         move |worker| {
-            let (send, receive) = mpsc::channel();
-            let inputs = build(worker, &job, send);
-            let epochs = if worker.index() == 0 {
-                source
-                    .lock()
-                    .unwrap_or_else(|poisoned| poisoned.into_inner())
-                    .take()
-            } else {
-                None
-            };
-            match epochs {
-                Some(epochs) => {
-                    let driver = Driver {
-                        inputs,
-                        epochs,
-                        epochs_in_flight,
-                        next: 0,
-                        members: HashMap::new(),
-                        published: Vec::new(),
-                    };
-                    let published = driver.drive(worker, &job.fatal, &receive, &progress);
-                    over.store(true, Ordering::Release);
-                    drop_dataflows(worker, &job.fatal);
-                    published
+            let ran = catch_unwind(AssertUnwindSafe(|| {
+                run_worker(worker, &job, &source, &over, epochs_in_flight, &progress)
+            }));
+            // Timely leaves the other workers waiting for a dead one for ever; the error ends them.
+            ran.unwrap_or_else(|_| {
+                job.fatal.set(PipelineError::TaskDied {
+                    stage: "dataflow worker",
+                });
+                if catch_unwind(AssertUnwindSafe(|| drop_dataflows(worker, &job.fatal))).is_err() {
+                    tracing::error!("a dead worker cannot be taken down; the process ends");
+                    std::process::abort();
                 }
-                None => {
-                    drop(inputs);
-                    while !over.load(Ordering::Acquire) && !job.fatal.is_set() {
-                        worker.step_or_park(Some(PARK));
-                    }
-                    drop_dataflows(worker, &job.fatal);
-                    Vec::new()
-                }
-            }
+                Vec::new()
+            })
         }
     })
     .map_err(PipelineError::Dataflow)?;
@@ -394,6 +375,47 @@ pub fn run_rounds(
         Some(error) => Err(error),
         None => Ok(published),
     }
+}
+
+/// One worker's part of [`run_rounds`]; the one that finds the epochs drives.
+fn run_worker(
+    worker: &mut Worker,
+    job: &Arc<Job>,
+    source: &Mutex<Option<VecDeque<EpochPlan>>>,
+    over: &AtomicBool,
+    epochs_in_flight: u64,
+    progress: &Progress,
+) -> Vec<PublishedEpoch> {
+    let (send, receive) = mpsc::channel();
+    let inputs = build(worker, job, send);
+    let epochs = (worker.index() == 0)
+        .then(|| {
+            source
+                .lock()
+                .unwrap_or_else(|poisoned| poisoned.into_inner())
+                .take()
+        })
+        .flatten();
+    let Some(epochs) = epochs else {
+        drop(inputs);
+        while !over.load(Ordering::Acquire) && !job.fatal.is_set() {
+            worker.step_or_park(Some(PARK));
+        }
+        drop_dataflows(worker, &job.fatal);
+        return Vec::new();
+    };
+    let driver = Driver {
+        inputs,
+        epochs,
+        epochs_in_flight,
+        next: 0,
+        members: HashMap::new(),
+        published: Vec::new(),
+    };
+    let published = driver.drive(worker, &job.fatal, &receive, progress);
+    over.store(true, Ordering::Release);
+    drop_dataflows(worker, &job.fatal);
+    published
 }
 
 /// After an error the epochs under way will never end: the dataflow is dropped instead.

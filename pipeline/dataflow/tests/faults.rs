@@ -1,0 +1,88 @@
+//! A stage that fails or panics ends the run with an error, on any number of workers, and leaves the
+//! index as it was.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use limn_models::{Embedder, HashedWords, ModelError, ModelId};
+use limn_pipeline::{PipelineError, Progress, Report, RunOptions, index_lake};
+use limn_segment::IndexStore;
+use limn_store::Store;
+
+/// What an embedder does wrong.
+#[derive(Clone, Copy)]
+enum Fault {
+    /// Panics in a dataflow worker, where texts are packed.
+    Counting,
+    /// Panics in a device thread.
+    Embedding,
+}
+
+struct Faulty(HashedWords, Fault);
+
+impl Embedder for Faulty {
+    fn id(&self) -> &ModelId {
+        self.0.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.0.dimensions()
+    }
+
+    fn window(&self) -> usize {
+        self.0.window()
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        assert!(!matches!(self.1, Fault::Counting), "injected");
+        self.0.count_tokens(text)
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        assert!(!matches!(self.1, Fault::Embedding), "injected");
+        self.0.embed(texts)
+    }
+}
+
+async fn run(
+    lake: &Store,
+    index: &IndexStore,
+    embedder: Arc<dyn Embedder>,
+) -> Result<Report, PipelineError> {
+    let options = RunOptions {
+        workers: 3,
+        ..RunOptions::default()
+    };
+    let progress = Arc::new(Progress::default());
+    tokio::time::timeout(
+        Duration::from_secs(60),
+        index_lake(lake.clone(), index.clone(), embedder, options, progress),
+    )
+    .await
+    .expect("a run that failed must end")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_panicking_stage_ends_the_run_and_the_next_one_succeeds() {
+    let lake = Store::in_memory();
+    for table in 0..20 {
+        let csv = format!("name,height\npeak {table},{}\n", 1000 + table);
+        lake.put(&format!("area{table}/peaks.csv"), csv.into())
+            .await
+            .unwrap();
+    }
+    let index = IndexStore::new(Store::in_memory());
+    for fault in [Fault::Counting, Fault::Embedding] {
+        let failed = run(&lake, &index, Arc::new(Faulty(HashedWords, fault))).await;
+        assert!(failed.is_err(), "{failed:?}");
+        assert!(
+            index.newest().await.unwrap().is_none(),
+            "nothing was published"
+        );
+    }
+    let report = run(&lake, &index, Arc::new(HashedWords))
+        .await
+        .unwrap();
+    assert_eq!((report.tables.added, report.snapshot), (20, 1));
+}
