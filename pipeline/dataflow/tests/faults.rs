@@ -81,8 +81,6 @@ async fn a_panicking_stage_ends_the_run_and_the_next_one_succeeds() {
             "nothing was published"
         );
     }
-    let report = run(&lake, &index, Arc::new(HashedWords))
-        .await
-        .unwrap();
+    let report = run(&lake, &index, Arc::new(HashedWords)).await.unwrap();
     assert_eq!((report.tables.added, report.snapshot), (20, 1));
 }
