@@ -174,6 +174,16 @@ impl LakeIndexer {
         })?;
         let listed = listing.objects.len();
         let round = planner.round(listing.objects).await;
+        // A name that no table can have is told like any other failure.
+        let refused: Vec<Failure> = round
+            .refused
+            .iter()
+            .map(|error| Failure {
+                table: error.object.clone(),
+                object: error.object.clone(),
+                error: error.to_string(),
+            })
+            .collect();
         let notes = round
             .orphans
             .iter()
@@ -199,7 +209,9 @@ impl LakeIndexer {
         .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
         self.planner = Some(planner);
         self.job.committer.commit_first().await?;
-        Ok(self.report(listed, epochs, listing.failures, notes).await)
+        let mut failures = listing.failures;
+        failures.extend(refused);
+        Ok(self.report(listed, epochs, failures, notes).await)
     }
 
     async fn list(&self) -> Result<Listing, PipelineError> {
