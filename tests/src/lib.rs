@@ -12,9 +12,11 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
-/// The repository's root.
+/// The repository's root, asked of cargo at run time: a target folder shared by several clones keeps
+/// the path of one of them.
 pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    let tests = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo runs the tests");
+    Path::new(&tests)
         .parent()
         .expect("tests/ has a parent")
         .to_owned()

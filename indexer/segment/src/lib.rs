@@ -74,6 +74,7 @@ mod blocks;
 mod builder;
 mod catalog;
 mod chunks;
+mod coarse;
 mod codec;
 mod deletes;
 mod directory;

@@ -8,7 +8,9 @@ use limn_store::Store;
 use super::*;
 
 fn folder(version: u32) -> String {
-    format!("{}/fixtures/v{version}", env!("CARGO_MANIFEST_DIR"))
+    // Asked at run time: a target folder shared by several clones keeps the path of one of them.
+    let crate_root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    format!("{crate_root}/fixtures/v{version}")
 }
 
 fn runtime() -> tokio::runtime::Runtime {

@@ -1,0 +1,364 @@
+//! A coarse copy of a segment's vectors, a byte a number, that finds the rows worth an exact look.
+//!
+//! Rounding moves an inner product by no more than a bound that is known beforehand, so a row whose
+//! coarse score lies further than twice that bound below the n-th best cannot be among the best n.
+//! The rows that remain, a few more than n, are scored exactly: the result is the exact scan's, bit
+//! for bit, for half the bytes. The copy is made in memory when a segment is asked again.
+//!
+//! With `v = s·v̂ + e` and `q = t·q̂ + f` (hats are the rounded integers),
+//! `|q·v − s·t·q̂·v̂| = |q·e + f·s·v̂| ≤ |q||e| + |f||s·v̂|`.
+//!
+//! `unsafe` here: calling a function compiled for an instruction set after asking the processor for
+//! it, and vector loads from slices whose length was checked.
+
+#![allow(unsafe_code)]
+
+use half::f16;
+use half::slice::HalfFloatSliceExt;
+
+/// Numbers of a row are padded with zeros to a multiple of this.
+const STEP: usize = 64;
+/// What f32 arithmetic itself may add to the bound, relative to the lengths of both vectors: well
+/// above the rounding of a few thousand multiply-adds.
+const ARITHMETIC: f32 = 1e-3;
+
+/// The rows of a matrix, rounded to bytes with one scale each.
+#[derive(Debug)]
+pub(crate) struct Coarse {
+    /// Bytes of a row.
+    width: usize,
+    rows: Vec<i8>,
+    scales: Vec<f32>,
+    /// Sum of a row's bytes, times 128: what the query's offset adds to the inner product.
+    offsets: Vec<i32>,
+    /// The largest `|e|` and the largest `|s·v̂|` of any row.
+    error: f32,
+    length: f32,
+}
+
+/// Largest integer of a rounded row or query.
+const LIMIT: f32 = 127.0;
+
+/// Added and taken away again, this rounds a small f32 to the nearest whole number.
+const TO_WHOLE: f32 = 12_582_912.0;
+
+/// Numbers that are summed side by side.
+const LANES: usize = 16;
+
+/// Rounds to integers of at most [`LIMIT`]; `values` and `out` are of one length, a multiple of
+/// [`LANES`]. Returns the scale, `|x − scale·rounded|` and `|scale·rounded|`, the last two rounded
+/// up. A vector that is not finite has an infinite error.
+fn round(values: &[f32], out: &mut [i8]) -> (f32, f32, f32) {
+    let mut largest = [0.0f32; LANES];
+    for values in values.chunks_exact(LANES) {
+        for (largest, x) in largest.iter_mut().zip(values) {
+            *largest = largest.max(x.abs());
+        }
+    }
+    let largest = largest.into_iter().fold(0.0, f32::max);
+    if largest < f32::MIN_POSITIVE * LIMIT {
+        // Too small to divide by: rounded to nothing.
+        let all = (values.len() as f32).sqrt() * largest;
+        let error = if values.iter().any(|x| x.is_nan()) {
+            f32::INFINITY
+        } else {
+            all
+        };
+        return (0.0, error, 0.0);
+    }
+    let scale = largest / LIMIT;
+    let (mut errors, mut squares) = ([0.0f32; LANES], [0.0f32; LANES]);
+    for (values, out) in values.chunks_exact(LANES).zip(out.chunks_exact_mut(LANES)) {
+        for j in 0..LANES {
+            let whole = (values[j] / scale + TO_WHOLE) - TO_WHOLE;
+            let stands_for = scale * whole;
+            let error = values[j] - stands_for;
+            out[j] = whole as i8;
+            errors[j] += error * error;
+            squares[j] += stands_for * stands_for;
+        }
+    }
+    let length = |squares: [f32; LANES]| squares.iter().sum::<f32>().sqrt() * 1.001;
+    let error = length(errors);
+    let error = if error.is_nan() { f32::INFINITY } else { error };
+    (scale, error, length(squares))
+}
+
+impl Coarse {
+    /// Rounds a matrix of little-endian f16.
+    pub(crate) fn new(matrix: &[u8], dimensions: usize) -> Coarse {
+        let width = dimensions.next_multiple_of(STEP);
+        let count = matrix.len() / (dimensions * 2);
+        let mut coarse = Coarse {
+            width,
+            rows: vec![0; count * width],
+            scales: Vec::with_capacity(count),
+            offsets: Vec::with_capacity(count),
+            error: 0.0,
+            length: 0.0,
+        };
+        let mut values = vec![0.0f32; width];
+        let mut halves = vec![f16::ZERO; dimensions];
+        let rows = matrix.chunks_exact(dimensions * 2);
+        for (row, out) in rows.zip(coarse.rows.chunks_exact_mut(width)) {
+            for (half, bytes) in halves.iter_mut().zip(row.chunks_exact(2)) {
+                *half = f16::from_le_bytes([bytes[0], bytes[1]]);
+            }
+            halves.convert_to_f32_slice(&mut values[..dimensions]);
+            let (scale, error, length) = round(&values, out);
+            let sum: i32 = out.iter().map(|x| i32::from(*x)).sum();
+            coarse.scales.push(scale);
+            coarse.offsets.push(sum * 128);
+            coarse.error = coarse.error.max(error);
+            coarse.length = coarse.length.max(length);
+        }
+        coarse
+    }
+
+    /// Rows in rising order, among them the best `n` of those that `live` admits. `None` where the
+    /// query is no finite vector: then nothing is known about any row.
+    pub(crate) fn candidates(
+        &self,
+        query: &[f32],
+        n: usize,
+        live: impl Fn(usize) -> bool,
+    ) -> Option<Vec<usize>> {
+        let mut padded = query.to_vec();
+        padded.resize(self.width, 0.0);
+        let mut rounded = vec![0i8; self.width];
+        let (scale, error, length) = round(&padded, &mut rounded);
+        let whole = length + error;
+        let bound = whole * self.error
+            + error * self.length
+            + ARITHMETIC * whole * (self.length + self.error);
+        if !bound.is_finite() || n == 0 {
+            return None;
+        }
+        // The processor multiplies unsigned by signed bytes: the query is moved up by 128.
+        let query: Vec<u8> = rounded.iter().map(|x| (*x as u8) ^ 0x80).collect();
+        let mut products = vec![0i32; self.scales.len()];
+        self.products(&query, &mut products);
+        let scores: Vec<f32> = products
+            .iter()
+            .zip(self.scales.iter().zip(&self.offsets))
+            .map(|(product, (s, offset))| (product - offset) as f32 * (s * scale))
+            .collect();
+
+        let mut best: Vec<f32> = Vec::with_capacity(2 * n.min(scores.len()));
+        let mut floor = f32::NEG_INFINITY;
+        for (row, score) in scores.iter().enumerate() {
+            if *score > floor && live(row) {
+                best.push(*score);
+                if best.len() >= 2 * n {
+                    floor = cut(&mut best, n);
+                }
+            }
+        }
+        if best.len() >= n {
+            floor = cut(&mut best, n);
+        }
+        let enough = floor - 2.0 * bound;
+        let near = scores.iter().enumerate();
+        Some(
+            near.filter(|(row, score)| **score >= enough && live(*row))
+                .map(|(row, _)| row)
+                .collect(),
+        )
+    }
+
+    /// Inner products of every row with a query of [`STEP`]-padded bytes.
+    fn products(&self, query: &[u8], out: &mut [i32]) {
+        assert!(query.len() == self.width && self.rows.len() == out.len() * self.width);
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
+                // SAFETY: the processor has the instructions.
+                return unsafe { x86::products_vnni(query, &self.rows, out) };
+            }
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has the instructions.
+                return unsafe { x86::products_avx2(query, &self.rows, out) };
+            }
+        }
+        products_portable(query, &self.rows, out);
+    }
+}
+
+/// Keeps the `n` best; returns the least of them.
+fn cut(best: &mut Vec<f32>, n: usize) -> f32 {
+    best.select_nth_unstable_by(n - 1, |a, b| b.total_cmp(a));
+    best.truncate(n);
+    best[n - 1]
+}
+
+fn products_portable(query: &[u8], rows: &[i8], out: &mut [i32]) {
+    for (row, product) in rows.chunks_exact(query.len()).zip(out) {
+        *product = row
+            .iter()
+            .zip(query)
+            .map(|(v, q)| i32::from(*v) * i32::from(*q))
+            .sum();
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use super::STEP;
+
+    #[target_feature(enable = "avx512f,avx512vnni")]
+    pub(super) fn products_vnni(query: &[u8], rows: &[i8], out: &mut [i32]) {
+        for (row, product) in rows.chunks_exact(query.len()).zip(out) {
+            let mut sums = [_mm512_setzero_si512(); 2];
+            let steps = query.chunks_exact(STEP).zip(row.chunks_exact(STEP));
+            for (at, (q, v)) in steps.enumerate() {
+                // SAFETY: both chunks have 64 bytes; the loads need no alignment.
+                let (q, v) = unsafe {
+                    (
+                        _mm512_loadu_si512(q.as_ptr().cast()),
+                        _mm512_loadu_si512(v.as_ptr().cast()),
+                    )
+                };
+                sums[at % 2] = _mm512_dpbusd_epi32(sums[at % 2], q, v);
+            }
+            *product = _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1]));
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn products_avx2(query: &[u8], rows: &[i8], out: &mut [i32]) {
+        const HALF: usize = 16;
+        for (row, product) in rows.chunks_exact(query.len()).zip(out) {
+            let mut sum = _mm256_setzero_si256();
+            for (q, v) in query.chunks_exact(HALF).zip(row.chunks_exact(HALF)) {
+                // SAFETY: both chunks have 16 bytes; the loads need no alignment.
+                let (q, v) = unsafe {
+                    (
+                        _mm_loadu_si128(q.as_ptr().cast()),
+                        _mm_loadu_si128(v.as_ptr().cast()),
+                    )
+                };
+                let pairs = _mm256_madd_epi16(_mm256_cvtepu8_epi16(q), _mm256_cvtepi8_epi16(v));
+                sum = _mm256_add_epi32(sum, pairs);
+            }
+            let half = _mm_add_epi32(
+                _mm256_castsi256_si128(sum),
+                _mm256_extracti128_si256::<1>(sum),
+            );
+            let quarter = _mm_add_epi32(half, _mm_shuffle_epi32::<0b01_00_11_10>(half));
+            let one = _mm_add_epi32(quarter, _mm_shuffle_epi32::<0b10_11_00_01>(quarter));
+            *product = _mm_cvtsi128_si32(one);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::kernel::Query;
+
+    fn bytes(rows: &[Vec<f32>]) -> Vec<u8> {
+        rows.iter()
+            .flatten()
+            .flat_map(|x| f16::from_f32(*x).to_le_bytes())
+            .collect()
+    }
+
+    /// Vectors of several sizes, with equal ones and zeros among them.
+    fn vectors(dimensions: usize) -> impl Strategy<Value = Vec<Vec<f32>>> {
+        let number = prop_oneof![
+            4 => -1.0f32..1.0,
+            1 => Just(0.0f32),
+            1 => -6e4f32..6e4,
+            1 => -1e-6f32..1e-6,
+        ];
+        let row = prop_oneof![
+            3 => prop::collection::vec(number, dimensions),
+            1 => Just(vec![0.5; dimensions]),
+            1 => Just(vec![0.0; dimensions]),
+        ];
+        prop::collection::vec(row, 1..60)
+    }
+
+    proptest! {
+        #[test]
+        fn no_row_of_the_best_is_missed(
+            (rows, query) in prop_oneof![Just(1usize), Just(7), Just(64), Just(70), Just(384)]
+                .prop_flat_map(|d| (vectors(d), prop::collection::vec(-1.0f32..1.0, d))),
+            n in 1usize..8,
+        ) {
+            let matrix = bytes(&rows);
+            let mut exact = vec![0.0; rows.len()];
+            Query::new(&query).scores(&matrix, &mut exact);
+            let live = |row: usize| row % 5 != 3;
+            let mut order: Vec<usize> = (0..rows.len()).filter(|row| live(*row)).collect();
+            order.sort_by(|a, b| exact[*b].total_cmp(&exact[*a]).then(a.cmp(b)));
+            let found = Coarse::new(&matrix, query.len()).candidates(&query, n, live).unwrap();
+            prop_assert!(found.iter().all(|row| live(*row)));
+            prop_assert!(found.is_sorted());
+            for row in order.iter().take(n) {
+                prop_assert!(found.contains(row), "row {row} scores {}", exact[*row]);
+            }
+        }
+
+        #[test]
+        fn every_kernel_gives_the_same_products(
+            width in (1usize..7).prop_map(|steps| steps * STEP),
+            seed in any::<u64>(),
+        ) {
+            let byte = |i: usize| xxhash_rust::xxh3::xxh3_64_with_seed(&i.to_le_bytes(), seed) as u8;
+            let query: Vec<u8> = (0..width).map(byte).collect();
+            let rows: Vec<i8> = (width..width * 6).map(|i| byte(i) as i8).collect();
+            let mut expected = vec![0; 5];
+            products_portable(&query, &rows, &mut expected);
+            #[cfg(target_arch = "x86_64")]
+            {
+                let mut out = vec![0; 5];
+                if is_x86_feature_detected!("avx2") {
+                    // SAFETY: asked above.
+                    unsafe { x86::products_avx2(&query, &rows, &mut out) };
+                    prop_assert_eq!(&out, &expected);
+                }
+                if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
+                    out.fill(0);
+                    // SAFETY: asked above.
+                    unsafe { x86::products_vnni(&query, &rows, &mut out) };
+                    prop_assert_eq!(&out, &expected);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn few_rows_beyond_the_best_are_looked_at() {
+        let (rows, dimensions, n) = (4000, 384, 100);
+        let noise = |i: usize| {
+            let hash = xxhash_rust::xxh3::xxh3_64(&i.to_le_bytes());
+            (hash >> 40) as f32 / (1 << 24) as f32 - 0.5
+        };
+        let matrix: Vec<Vec<f32>> = (0..rows)
+            .map(|row| {
+                (0..dimensions)
+                    .map(|i| noise(row * dimensions + i))
+                    .collect()
+            })
+            .collect();
+        let query: Vec<f32> = (0..dimensions).map(|i| noise(usize::MAX - i)).collect();
+        let coarse = Coarse::new(&bytes(&matrix), dimensions);
+        let found = coarse.candidates(&query, n, |_| true).unwrap();
+        assert!((n..4 * n).contains(&found.len()), "{}", found.len());
+    }
+
+    #[test]
+    fn a_query_that_is_no_number_is_left_to_the_exact_scan() {
+        let coarse = Coarse::new(&bytes(&[vec![1.0, 2.0]]), 2);
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(coarse.candidates(&[bad, 1.0], 1, |_| true).is_none());
+            assert!(coarse.candidates(&[bad, 0.0], 1, |_| true).is_none());
+        }
+    }
+}
