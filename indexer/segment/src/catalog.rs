@@ -42,7 +42,7 @@ pub struct TableRecord {
     pub location: String,
     /// `parquet`, `csv`, `jsonl`…
     pub format: String,
-    /// The table is gone: the row only hides earlier ones.
+    /// The table is gone: the row only hides earlier ones of its group.
     pub removed: bool,
     /// Number of rows, where known.
     pub rows: Option<u64>,
@@ -152,6 +152,8 @@ pub struct ContextRecord {
     pub text: String,
     /// What stands for it in change detection, opaque here.
     pub fingerprint: String,
+    /// Why its newest version could not be read, if so: then the text is its last one, if any.
+    pub error: Option<String>,
 }
 
 /// A catalog file's bytes (Parquet, zstd). The same records give the same bytes.
@@ -320,7 +322,15 @@ fn schema() -> Schema {
         ]
         .into(),
     );
-    let context = DataType::Struct(vec![text("source"), text("text"), text("fingerprint")].into());
+    let context = DataType::Struct(
+        vec![
+            text("source"),
+            text("text"),
+            text("fingerprint"),
+            maybe("error"),
+        ]
+        .into(),
+    );
     let sample_row = DataType::List(Arc::new(Field::new("element", DataType::Utf8, true)));
     Schema::new(vec![
         text("lake"),

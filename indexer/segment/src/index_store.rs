@@ -343,8 +343,15 @@ impl IndexStore {
             .buffered(READS_IN_FLIGHT);
         while let Some(rows) = files.try_next().await? {
             for row in rows {
-                if lake.is_none_or(|lake| lake == row.lake) {
-                    tables.insert(row.key(), row);
+                let key = row.key();
+                // A table may move to another group of files (a lone file becomes a directory): that
+                // the old group is gone says nothing about it.
+                let has_moved = row.removed
+                    && tables
+                        .get(&key)
+                        .is_some_and(|live| !live.removed && live.group != row.group);
+                if lake.is_none_or(|lake| lake == row.lake) && !has_moved {
+                    tables.insert(key, row);
                 }
             }
         }

@@ -2,16 +2,15 @@
 //! replace.
 //!
 //! A table whose members are those of its published row is left alone, so one changed file in a
-//! directory of a thousand lone tables describes one table. A table none of whose files can be read
-//! any more keeps its last good version.
+//! directory of a thousand lone tables describes one table. A file that cannot be read takes part
+//! with its last good version, so it neither removes rows nor rearranges its neighbours.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use limn_lake::{
-    AssembledTable, ContextText, FileError, FileSummary, Fingerprint, TableName, assemble,
-};
-use limn_segment::{ContextRecord, FileRecord, TableRecord};
+use limn_lake::assemble::{are_one_table, merge_files};
+use limn_lake::{ContextText, FileSummary, Group};
+use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
 use limn_summary::{TextBlock, TokenCounter};
 use serde::{Deserialize, Serialize};
@@ -21,13 +20,14 @@ use timely::dataflow::channels::pact::{Exchange, Pipeline};
 use timely::dataflow::operators::Capability;
 use timely::dataflow::operators::generic::Operator;
 
-use crate::changes::{Epoch, GroupId};
-use crate::documents::{catalog_row, describe};
+use crate::changes::{Epoch, GroupId, MemberId};
+use crate::documents::{catalog_row, describe, now_ms};
 use crate::options::Narrate;
-use crate::plan::GroupPlan;
+use crate::parts::{GroupRead, Parts};
+use crate::plan::{GroupPlan, members};
 use crate::progress::Progress;
-use crate::published::{Published, REGISTERED, members_of};
-use crate::read::{Part, ReadDone, ReadResult};
+use crate::published::{Published, REGISTERED, is_searchable, members_of};
+use crate::read::{Part, ReadDone};
 use crate::report::Failure;
 use crate::select::{Work, route};
 use crate::wire::Wire;
@@ -83,7 +83,7 @@ impl TableChange {
 #[derive(Default)]
 struct Pending {
     plan: Option<GroupPlan>,
-    parts: BTreeMap<Part, Result<ReadResult, FileError>>,
+    parts: Parts,
 }
 
 impl Pending {
@@ -119,8 +119,8 @@ pub struct Assembler {
     pub counter: Arc<dyn TokenCounter + Send + Sync>,
     /// Narration mode.
     pub narrate: Narrate,
-    /// Whether settings changed, so that every table is described anew.
-    pub anew: bool,
+    /// Fingerprint of the settings that texts are made with.
+    pub settings: MemberId,
     /// Counters for people.
     pub progress: Arc<Progress>,
 }
@@ -229,214 +229,107 @@ impl Assembler {
             row: Some(Wire(row)),
             blocks: Wire(Vec::new()),
             replaces: Position::of(record),
-            known: record.error.is_none(),
+            known: is_searchable(record),
             failures: Vec::new(),
         }
     }
 
     /// The tables of a group whose parts are all there.
-    fn describe(
-        &self,
-        plan: &GroupPlan,
-        mut parts: BTreeMap<Part, Result<ReadResult, FileError>>,
-    ) -> Vec<TableChange> {
-        let group = &plan.group;
-        let members = group.fingerprints();
-        let mut failures = Vec::new();
-        let contexts = read_contexts(plan, &members, &mut parts, &mut failures);
-        let summaries: Vec<Result<FileSummary, FileError>> = parts
-            .into_values()
-            .filter_map(|part| match part {
-                Ok(ReadResult::Summary(summary)) => Some(Ok(summary)),
-                Ok(ReadResult::Text(_)) => None,
-                Err(error) => Some(Err(error)),
-            })
-            .collect();
-
-        let mut gone: BTreeMap<&str, &TableRecord> = self
-            .published
-            .tables(plan.id)
+    fn describe(&self, plan: &GroupPlan, parts: Parts) -> Vec<TableChange> {
+        let mut old: BTreeMap<&str, &TableRecord> = plan
+            .takes_over
             .iter()
+            .chain([&plan.id])
+            .flat_map(|group| self.published.tables(*group))
             .map(|record| (record.name.as_str(), record))
             .collect();
-        let mut changes: Vec<TableChange> = failures
-            .into_iter()
-            .map(|failure| TableChange {
-                row: None,
-                blocks: Wire(Vec::new()),
-                replaces: None,
-                known: true,
-                failures: vec![failure],
-            })
+        let read = GroupRead::of(&plan.group, parts, &self.published);
+        let summaries = read.summaries(&plan.group);
+        let summaries = summaries.iter().map(|(_, summary)| *summary);
+        let groups = if are_one_table(&plan.group, summaries) {
+            vec![plan.group.clone()]
+        } else {
+            plan.group.clone().split()
+        };
+        let mut changes: Vec<TableChange> = groups
+            .iter()
+            .filter_map(|group| self.table(group, &read, old.remove(group.name.as_str())))
             .collect();
-        for table in assemble(group, &summaries) {
-            let old = gone.remove(table.name.as_str());
-            let whole = table.name == group.name;
-            let contexts = contexts
-                .iter()
-                .filter(|(about, _)| whole || *about == table.name);
-            let contexts = contexts.map(|(_, context)| context.clone()).collect();
-            let files = file_records(plan, &members, &table, &summaries);
-            changes.extend(self.table(plan, &table, files, contexts, old));
-        }
-        changes.extend(gone.into_values().map(|record| self.tombstone(record)));
+        changes.extend(old.into_values().map(|record| self.tombstone(record)));
         changes
     }
 
     /// What becomes of one table; `None` when it is as published.
     fn table(
         &self,
-        plan: &GroupPlan,
-        table: &AssembledTable,
-        files: Vec<FileRecord>,
-        contexts: Vec<ContextRecord>,
+        group: &Group,
+        read: &GroupRead,
         old: Option<&TableRecord>,
     ) -> Option<TableChange> {
-        let failures: Vec<Failure> = table
-            .failed
-            .iter()
-            .map(|(index, error)| Failure {
-                table: table.name.to_string(),
-                object: plan.group.files[*index].object.path.clone(),
-                error: error.to_string(),
-            })
-            .collect();
-        let row = catalog_row(
-            &self.lake,
-            table,
-            files,
-            contexts,
-            &format!("{:032x}", plan.id),
-            now_ms(),
-        );
-        let Some(summary) = &table.summary else {
-            return Some(self.unreadable(row, failures, old));
-        };
-        if let Some(old) = old
-            && !self.anew
-            && members_of(old).eq(members_of(&row))
-        {
-            return None;
+        let ids = members(group, self.settings);
+        let mut files = read.file_records(group, &ids);
+        let contexts = read.context_records(group, &ids, old);
+        let failures = read.failures(group);
+        let mut summary = merge_files(&read.summaries(group));
+        if summary.is_none() {
+            // The files have other names than those that could be read last.
+            let last = self.last_good_files(group.name.as_str());
+            let parts: Vec<(&str, &FileSummary)> = last
+                .iter()
+                .map(|(record, summary)| (record.path.as_str(), summary))
+                .collect();
+            summary = merge_files(&parts);
+            files.extend(last.into_iter().map(|(record, _)| FileRecord {
+                path: record.path.clone(),
+                rows: record.rows,
+                summary: record.summary.clone(),
+                ..FileRecord::default()
+            }));
         }
+        let mut row = catalog_row(&self.lake, group, summary.as_ref(), files, contexts);
+        if !read.is_current(group) {
+            row.error = failures.first().map(|failure| failure.error.clone());
+        }
+        let known = old.is_some_and(is_searchable);
+        let change = |row: Option<TableRecord>, blocks| TableChange {
+            row: row.map(Wire),
+            blocks: Wire(blocks),
+            replaces: None,
+            known,
+            failures: failures.clone(),
+        };
+        if old.is_some_and(|old| members_of(old).eq(members_of(&row))) {
+            return (!failures.is_empty()).then(|| change(None, Vec::new()));
+        }
+        let Some(summary) = summary else {
+            // Nothing is known of its content. The row remembers the error, so that the next run need
+            // not read the same bytes again, unless that may help or would hide a good version.
+            let remember = !row.files.is_empty() && old.is_none_or(|old| old.blocks == 0);
+            return Some(change(remember.then_some(row), Vec::new()));
+        };
+        Progress::add(&self.progress.tables_described, 1);
         let blocks = describe(
-            table,
-            summary,
+            &row.name,
+            &summary,
             &row.contexts,
             self.counter.as_ref(),
             self.narrate,
         );
-        Progress::add(&self.progress.tables_described, 1);
         Some(TableChange {
-            row: Some(Wire(row)),
-            blocks: Wire(blocks),
             replaces: old.and_then(Position::of),
-            known: old.is_some(),
-            failures,
+            ..change(Some(row), blocks)
         })
     }
 
-    /// A table of which nothing can be read. It keeps its last good version if it had one; else its
-    /// row remembers the error, so that the next run need not read the same bytes again.
-    fn unreadable(
-        &self,
-        mut row: TableRecord,
-        failures: Vec<Failure>,
-        old: Option<&TableRecord>,
-    ) -> TableChange {
-        let had_blocks = old.is_some_and(|old| old.blocks > 0);
-        let settled = !row.files.is_empty() && !had_blocks;
-        row.error = failures.first().map(|failure| failure.error.clone());
-        TableChange {
-            row: settled.then_some(Wire(row)),
-            blocks: Wire(Vec::new()),
-            replaces: None,
-            known: had_blocks,
-            failures,
-        }
-    }
-}
-
-/// The contexts of a group with the tables they name; sidecars that cannot be read become failures.
-fn read_contexts(
-    plan: &GroupPlan,
-    members: &[Fingerprint],
-    parts: &mut BTreeMap<Part, Result<ReadResult, FileError>>,
-    failures: &mut Vec<Failure>,
-) -> Vec<(TableName, ContextRecord)> {
-    let mut contexts = Vec::new();
-    let members = members.iter().skip(plan.group.files.len());
-    for ((index, context), member) in plan.group.contexts.iter().enumerate().zip(members) {
-        let (source, text) = match &context.source {
-            ContextText::Registered { text } => (REGISTERED.to_owned(), text.clone()),
-            ContextText::Sidecar { object } => match parts.remove(&Part::Context(index as u32)) {
-                Some(Ok(ReadResult::Text(text))) => (object.path.clone(), text),
-                Some(Err(error)) => {
-                    failures.push(Failure {
-                        table: context.table.to_string(),
-                        object: object.path.clone(),
-                        error: error.to_string(),
-                    });
-                    continue;
-                }
-                Some(Ok(ReadResult::Summary(_))) | None => continue,
-            },
-        };
-        contexts.push((
-            context.table.clone(),
-            ContextRecord {
-                source,
-                text,
-                fingerprint: member.to_string(),
-            },
-        ));
-    }
-    contexts
-}
-
-/// The catalog's file entries of a table. A file whose failure may pass is left out, so that the
-/// next run tries it again.
-fn file_records(
-    plan: &GroupPlan,
-    members: &[Fingerprint],
-    table: &AssembledTable,
-    summaries: &[Result<FileSummary, FileError>],
-) -> Vec<FileRecord> {
-    let mut indexes: Vec<usize> = table
-        .files
-        .iter()
-        .copied()
-        .chain(table.failed.iter().map(|(index, _)| *index))
-        .collect();
-    indexes.sort_unstable();
-    indexes.dedup();
-    indexes
-        .into_iter()
-        .filter_map(|index| {
-            let file = plan.group.files.get(index)?;
-            let (rows, summary, error) = match summaries.get(index)? {
-                Ok(summary) => (Some(summary.rows), summary.to_json().ok(), None),
-                Err(error) if error.is_retryable() => return None,
-                Err(error) => (None, None, Some(error.to_string())),
-            };
-            Some(FileRecord {
-                path: file.object.path.clone(),
-                etag: file.object.etag.clone(),
-                version: file.object.version.clone(),
-                size: file.object.size,
-                modified_ms: file.object.modified_ms,
-                fingerprint: members.get(index)?.to_string(),
-                rows,
-                summary,
-                error,
+    /// The files of a table's last good version, whatever group it was in.
+    fn last_good_files(&self, name: &str) -> Vec<(&FileRecord, FileSummary)> {
+        let files = self.published.table(name).into_iter();
+        files
+            .flat_map(|table| &table.files)
+            .filter_map(|file| {
+                let summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
+                Some((file, summary))
             })
-        })
-        .collect()
-}
-
-fn now_ms() -> i64 {
-    std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .map_or(0, |since| {
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        })
+            .collect()
+    }
 }

@@ -1,6 +1,8 @@
 //! From a table's summary to its catalog row and its texts.
 
-use limn_lake::{AssembledTable, ColumnSummary, TableSummary};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use limn_lake::{ColumnSummary, Group, TableSummary};
 use limn_segment::{ColumnRecord, ContextRecord, FileRecord, TableRecord, ValueCount};
 use limn_store::Store;
 use limn_summary::{ColumnFacts, DocumentOptions, TableFacts, TextBlock, TokenCounter, documents};
@@ -12,14 +14,14 @@ const CATALOG_VALUES: usize = 10;
 
 /// A table's texts, packed into blocks.
 pub fn describe(
-    table: &AssembledTable,
+    name: &str,
     summary: &TableSummary,
     contexts: &[ContextRecord],
     counter: &dyn TokenCounter,
     narrate: Narrate,
 ) -> Vec<TextBlock> {
     let facts = TableFacts {
-        name: table.name.to_string(),
+        name: name.to_owned(),
         columns: summary
             .columns
             .iter()
@@ -30,6 +32,7 @@ pub fn describe(
         contexts: contexts
             .iter()
             .map(|context| context.text.clone())
+            .filter(|text| !text.is_empty())
             .collect(),
     };
     let options = DocumentOptions {
@@ -63,21 +66,21 @@ fn column_facts(column: &ColumnSummary, narrate: Narrate) -> ColumnFacts {
     }
 }
 
-/// A table's catalog row; where its blocks are is filled in when its segment is built.
+/// The catalog row of a group that is one table; where its blocks are is filled in when its segment is
+/// built. `summary` is `None` where nothing could be read.
 pub fn catalog_row(
     lake: &Store,
-    table: &AssembledTable,
+    group: &Group,
+    summary: Option<&TableSummary>,
     files: Vec<FileRecord>,
     contexts: Vec<ContextRecord>,
-    group: &str,
-    now_ms: i64,
 ) -> TableRecord {
-    let summary = table.summary.as_ref();
+    let first = group.files.iter().min_by_key(|file| &file.object.path);
     TableRecord {
         lake: lake.url().to_owned(),
-        name: table.name.to_string(),
-        location: lake.object_url(&table.location),
-        format: table.format.to_string(),
+        name: group.name.to_string(),
+        location: lake.object_url(&group.path),
+        format: first.map_or_else(String::new, |file| file.format.to_string()),
         rows: summary.map(|summary| summary.rows),
         rows_exact: summary.is_some_and(|summary| summary.rows_exact),
         columns: summary.map_or_else(Vec::new, |summary| {
@@ -88,10 +91,18 @@ pub fn catalog_row(
         }),
         files,
         contexts,
-        group: group.to_owned(),
-        indexed_ms: now_ms,
+        group: format!("{:032x}", group.key.0),
+        indexed_ms: now_ms(),
         ..TableRecord::default()
     }
+}
+
+/// Milliseconds since 1970.
+pub fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.map_or(0, |since| {
+        i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+    })
 }
 
 fn column_record(column: &ColumnSummary) -> ColumnRecord {

@@ -16,8 +16,8 @@
 //! - An epoch is published when its frontier has passed: all of it or nothing.
 //! - A table is never split over two epochs, and a run touches only its own lake's tables.
 //! - The documents and vectors do not depend on the number of workers, shards or epochs.
-//! - A table that cannot be read costs only itself; a table whose new version cannot be read keeps
-//!   its last good one.
+//! - A file that cannot be read costs only itself, and takes part with its last good version where it
+//!   had one; what cannot be listed stays as it is.
 //! - Text that is already in the index is not embedded again.
 //!
 //! # Non-guarantees
@@ -37,6 +37,7 @@ pub mod embed;
 pub mod error;
 pub mod job;
 pub mod options;
+pub mod parts;
 pub mod plan;
 pub mod progress;
 pub mod publish;
@@ -52,4 +53,4 @@ pub use error::PipelineError;
 pub use options::{Narrate, RunOptions};
 pub use progress::Progress;
 pub use report::{Failure, Report};
-pub use run::{LakeIndexer, index_lake};
+pub use run::index_lake;

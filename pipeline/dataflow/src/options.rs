@@ -14,7 +14,8 @@ pub const DOCUMENTS_VERSION: u32 = 1;
 /// Shards of a new index unless told otherwise.
 pub const DEFAULT_SHARDS: u32 = 2;
 
-/// How a run is carried out. Nothing here changes the index's content.
+/// How a run is carried out. The last five fields decide what the texts are made of; the others change
+/// nothing in the index.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
     /// Timely workers in this process.
@@ -120,10 +121,23 @@ impl IndexSettings {
         if !settings.is_object() {
             *settings = serde_json::json!({});
         }
+        if !settings["lakes"].is_object() {
+            settings["lakes"] = serde_json::json!({});
+        }
         settings["lakes"][lake_url] = serde_json::json!(self);
     }
 
-    /// A fingerprint that takes part in every group: other settings, another state.
+    /// Takes a lake's settings out of a snapshot's settings.
+    pub fn remove_from(settings: &mut serde_json::Value, lake_url: &str) {
+        let lakes = settings
+            .get_mut("lakes")
+            .and_then(|lakes| lakes.as_object_mut());
+        if let Some(lakes) = lakes {
+            lakes.remove(lake_url);
+        }
+    }
+
+    /// A fingerprint that takes part in every member: other settings, another state.
     pub fn fingerprint(&self) -> MemberId {
         xxhash_rust::xxh3::xxh3_128(serde_json::json!(self).to_string().as_bytes())
     }

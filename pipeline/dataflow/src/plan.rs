@@ -1,27 +1,30 @@
-//! The plan: a listing, laid out into groups, cut into epochs, as differences to the last listing.
+//! The plan: a listing, laid out into groups and cut into epochs.
 //!
 //! A group (a lone file, a directory of like files, a Hive-partitioned directory) is never split
-//! over two epochs, so a table is published whole. The planner remembers, per group, the members it
-//! last put into the `lake` collection, so the next listing of a running dataflow feeds differences
-//! only. The memory it keeps is fingerprints; paths live as long as their epoch is under way.
+//! over two epochs, so a table is published whole. A plan says what *may* have changed; which groups
+//! did is found by the dataflow (`crate::changes`). The memory of a plan is its paths, which live as
+//! long as their epoch is under way.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 
+use futures::StreamExt;
+use futures::stream;
 use limn_lake::assemble::are_unlike;
 use limn_lake::{
-    Contexts, DataFile, FileError, FileSummary, Group, GroupKind, ObjectRecord, ReadOptions,
-    layout, summarise_file,
+    Contexts, DataFile, FileError, FileSummary, Group, GroupKind, ObjectRecord, layout,
 };
-use limn_store::Store;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::{GroupId, MemberId, MemberUpdate};
 use crate::options::RunOptions;
 use crate::published::Published;
+use crate::read::Reader;
 
 /// Files of a family that are read ahead to see whether they are alike at all.
 const FAMILY_PROBES: usize = 3;
+/// Families that are probed at once.
+const PROBED_AT_ONCE: usize = 16;
 
 /// A group of the lake with everything a worker needs to make tables of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,8 +33,20 @@ pub struct GroupPlan {
     pub id: GroupId,
     /// Its objects and registered contexts.
     pub group: Group,
-    /// The fingerprints that stand for it in the `lake` collection, sorted.
-    pub members: Vec<MemberId>,
+    /// Other groups whose published tables this plan decides about: a family's files that were
+    /// tables of their own.
+    pub takes_over: Vec<GroupId>,
+}
+
+/// What stands for a group's files and contexts (in this order) in the `lake` collection: their
+/// versions, and the settings their texts are made with.
+pub fn members(group: &Group, settings: MemberId) -> Vec<MemberId> {
+    let with_settings = |version: u128| {
+        let bytes = [version.to_le_bytes(), settings.to_le_bytes()].concat();
+        xxhash_rust::xxh3::xxh3_128(&bytes)
+    };
+    let versions = group.fingerprints().into_iter();
+    versions.map(|version| with_settings(version.0)).collect()
 }
 
 /// What one epoch feeds into the dataflow.
@@ -47,38 +62,35 @@ pub struct EpochPlan {
 
 /// A listing turned into epochs.
 #[derive(Debug, Default)]
-pub struct Round {
+pub struct Plan {
     /// The epochs, in the order they are fed.
     pub epochs: VecDeque<EpochPlan>,
+    /// Files of groups that differ from what is published.
+    pub files_wanted: usize,
     /// Contexts that name no table of the lake.
     pub orphans: Vec<String>,
     /// Objects that hold rows but whose names no table can have.
     pub refused: Vec<FileError>,
 }
 
-/// Turns listings into epochs of differences.
+/// Turns a listing into epochs.
 pub struct Planner {
-    store: Store,
+    reader: Arc<Reader>,
     root_name: String,
     published: Arc<Published>,
     settings: MemberId,
-    read: ReadOptions,
     contexts: Contexts,
     epoch_objects: usize,
     epoch_bytes: u64,
-    /// The members of each group in the `lake` collection.
-    lake: HashMap<GroupId, Vec<MemberId>>,
-    /// Groups whose published side has been fed.
-    published_fed: HashSet<GroupId>,
 }
 
 impl Planner {
-    /// A planner for one lake. `settings` takes part in every group's members.
+    /// A planner for the lake at `url`. `settings` takes part in every member.
     pub fn new(
-        store: Store,
+        url: &str,
+        reader: Arc<Reader>,
         published: Arc<Published>,
         settings: MemberId,
-        read: ReadOptions,
         options: &RunOptions,
     ) -> Self {
         let mut contexts = published.registered().clone();
@@ -90,114 +102,117 @@ impl Planner {
                 }
             }
         }
-        let root_name = store
-            .url()
+        let root_name = url
             .rsplit('/')
             .find(|part| !part.is_empty())
             .unwrap_or("lake")
             .to_owned();
         Self {
-            store,
+            reader,
             root_name,
             published,
             settings,
-            read,
             contexts,
             epoch_objects: options.epoch_objects.max(1),
             epoch_bytes: options.epoch_bytes.max(1),
-            lake: HashMap::new(),
-            published_fed: HashSet::new(),
         }
     }
 
-    /// Lays out a complete listing and cuts its differences to the previous one into epochs.
-    pub async fn round(&mut self, objects: Vec<ObjectRecord>) -> Round {
+    /// Lays out a listing and cuts it into epochs. What lies at or below the paths of `unlisted`
+    /// could not be listed: its tables stay as they are.
+    pub async fn plan(&self, objects: Vec<ObjectRecord>, unlisted: &[String]) -> Plan {
         let layout = layout(objects, &self.contexts, &self.root_name);
+        let mut plan = Plan {
+            orphans: layout.orphans,
+            refused: layout.refused,
+            ..Plan::default()
+        };
         let mut groups = Vec::with_capacity(layout.groups.len());
-        for group in layout.groups {
-            if group.kind == GroupKind::Family && self.is_unlike(&group).await {
-                groups.extend(group.split());
-            } else {
-                groups.push(group);
-            }
+        let mut arranged = stream::iter(layout.groups)
+            .map(|group| self.arrange(group))
+            .buffered(PROBED_AT_ONCE);
+        while let Some((found, orphans)) = arranged.next().await {
+            groups.extend(found);
+            plan.orphans.extend(orphans);
         }
 
-        let mut epochs = Vec::new();
+        let held = self.held(unlisted);
+        let mut gone: HashSet<GroupId> = self.published.groups().collect();
+        gone.retain(|group| !held.groups.contains(group));
         let mut epoch = EpochPlan::default();
         let (mut objects, mut bytes) = (0, 0);
-        let mut gone: HashSet<GroupId> = self
-            .lake
-            .keys()
-            .copied()
-            .chain(self.published.groups())
-            .collect();
         for group in groups {
-            let id = group.key.0;
-            gone.remove(&id);
-            let mut members: Vec<MemberId> = group
-                .fingerprints()
-                .into_iter()
-                .map(|fingerprint| fingerprint.0)
-                .collect();
-            members.push(self.settings);
-            members.sort_unstable();
-            members.dedup();
-            if self.lake.get(&id) == Some(&members) {
+            if held.concerns(&group) {
                 continue;
+            }
+            let takes_over = self.taken_over(&group);
+            let id = group.key.0;
+            for group in takes_over.iter().chain([&id]) {
+                gone.remove(group);
             }
             let size: u64 = group.files.iter().map(|file| file.object.size).sum();
             if objects > 0
                 && (objects + group.files.len() > self.epoch_objects
                     || bytes + size > self.epoch_bytes)
             {
-                epochs.push(std::mem::take(&mut epoch));
+                plan.epochs.push_back(std::mem::take(&mut epoch));
                 (objects, bytes) = (0, 0);
             }
             objects += group.files.len();
             bytes += size;
-            self.feed(&mut epoch, id, members.clone());
-            epoch.groups.push(GroupPlan { id, group, members });
+            if self.feed(&mut epoch, id, &takes_over, members(&group, self.settings)) {
+                plan.files_wanted += group.files.len();
+            }
+            epoch.groups.push(GroupPlan {
+                id,
+                group,
+                takes_over,
+            });
         }
         let mut gone: Vec<GroupId> = gone.into_iter().collect();
         gone.sort_unstable();
         for id in gone {
-            self.feed(&mut epoch, id, Vec::new());
+            self.feed(&mut epoch, id, &[], Vec::new());
         }
-        epochs.push(epoch);
-        Round {
-            epochs: epochs.into(),
-            orphans: layout.orphans,
-            refused: layout.refused,
-        }
+        plan.epochs.push_back(epoch);
+        plan
     }
 
-    /// Puts a group's new members into an epoch, and its published members the first time.
-    fn feed(&mut self, epoch: &mut EpochPlan, id: GroupId, members: Vec<MemberId>) {
-        if self.published_fed.insert(id) {
-            epoch.published.extend(
-                self.published
-                    .members(id)
-                    .into_iter()
-                    .map(|member| ((id, member), 1)),
-            );
+    /// Puts a group's members and what is published of it into an epoch; says whether they differ.
+    fn feed(
+        &self,
+        epoch: &mut EpochPlan,
+        id: GroupId,
+        takes_over: &[GroupId],
+        mut members: Vec<MemberId>,
+    ) -> bool {
+        members.sort_unstable();
+        members.dedup();
+        let mut published = self.published.members(id);
+        for group in takes_over {
+            published.extend(self.published.members(*group));
         }
-        let old = if members.is_empty() {
-            self.lake.remove(&id)
-        } else {
-            self.lake.insert(id, members.clone())
-        };
-        let old = old.unwrap_or_default();
-        epoch.lake.extend(
-            old.iter()
-                .filter(|m| !members.contains(m))
-                .map(|m| ((id, *m), -1)),
-        );
-        epoch.lake.extend(
-            members
-                .iter()
-                .filter(|m| !old.contains(m))
-                .map(|m| ((id, *m), 1)),
-        );
+        published.sort_unstable();
+        published.dedup();
+        let differ = published != members;
+        let update = |member: MemberId| ((id, member), 1);
+        epoch.published.extend(published.into_iter().map(update));
+        epoch.lake.extend(members.into_iter().map(update));
+        differ
+    }
+
+    /// A group as it is, or a family that is certainly not one table as a group a file; and the
+    /// contexts that name no table then.
+    async fn arrange(&self, group: Group) -> (Vec<Group>, Vec<String>) {
+        if group.kind != GroupKind::Family || !self.is_unlike(&group).await {
+            return (vec![group], Vec::new());
+        }
+        let mut orphans: Vec<String> = group
+            .unclaimed_contexts()
+            .map(|context| context.table.to_string())
+            .collect();
+        orphans.dedup();
+        (group.split(), orphans)
     }
 
     /// Whether a family is certainly not one table: two of its files have different columns.
@@ -216,9 +231,19 @@ impl Planner {
         };
         let mut unknown: Vec<&DataFile> = Vec::new();
         for file in &family.files {
-            match self.published.summary(file.content_fingerprint()) {
-                Some(summary) => {
+            match self.published.file(file.content_fingerprint()) {
+                Some(Ok(summary)) => {
                     if differs(summary) {
+                        return true;
+                    }
+                }
+                // It cannot be read: its last good version says what it is like.
+                Some(Err(_)) => {
+                    if self
+                        .published
+                        .last_good(&file.object.path)
+                        .is_some_and(&mut differs)
+                    {
                         return true;
                     }
                 }
@@ -229,12 +254,75 @@ impl Planner {
         let step = (unknown.len() / FAMILY_PROBES).max(1);
         for file in unknown.into_iter().step_by(step).take(FAMILY_PROBES) {
             // An unreadable file tells nothing here; the dataflow reports it.
-            if let Ok(summary) = summarise_file(&self.store, file, &self.read).await
-                && differs(summary)
-            {
+            if self.reader.probe(file).await.is_some_and(&mut differs) {
                 return true;
             }
         }
         false
+    }
+
+    /// The published groups that a family's files have as tables of their own.
+    fn taken_over(&self, group: &Group) -> Vec<GroupId> {
+        if group.kind != GroupKind::Family {
+            return Vec::new();
+        }
+        let files = group.clone().split().into_iter();
+        files
+            .map(|file| file.key.0)
+            .filter(|id| !self.published.tables(*id).is_empty())
+            .collect()
+    }
+
+    /// What must stay as it is because a part of it could not be listed.
+    fn held(&self, unlisted: &[String]) -> Held {
+        let is_unlisted = |path: &str| {
+            unlisted.iter().any(|unlisted| {
+                path.strip_prefix(unlisted.as_str()).is_some_and(|rest| {
+                    unlisted.is_empty() || rest.is_empty() || rest.starts_with('/')
+                })
+            })
+        };
+        let mut held = Held::default();
+        if unlisted.is_empty() {
+            return held;
+        }
+        for group in self.published.groups() {
+            let tables = self.published.tables(group);
+            let paths = || {
+                tables.iter().flat_map(|table| {
+                    let files = table.files.iter().map(|file| file.path.as_str());
+                    files.chain(table.contexts.iter().map(|context| context.source.as_str()))
+                })
+            };
+            if paths().any(is_unlisted) {
+                held.groups.insert(group);
+                held.paths.extend(paths().map(str::to_owned));
+                held.names
+                    .extend(tables.iter().map(|table| table.name.clone()));
+            }
+        }
+        held
+    }
+}
+
+/// Published groups that a run leaves alone, with the paths and names of their tables.
+#[derive(Default)]
+struct Held {
+    groups: HashSet<GroupId>,
+    paths: HashSet<String>,
+    names: HashSet<String>,
+}
+
+impl Held {
+    fn concerns(&self, group: &Group) -> bool {
+        if self.groups.is_empty() {
+            return false;
+        }
+        self.groups.contains(&group.key.0)
+            || self.names.contains(group.name.as_str())
+            || group.files.iter().any(|file| {
+                self.paths.contains(&file.object.path)
+                    || self.names.contains(file.table_name.as_str())
+            })
     }
 }

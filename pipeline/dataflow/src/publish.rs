@@ -20,6 +20,7 @@ use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::error::PipelineError;
 use crate::options::IndexSettings;
+use crate::published::Published;
 use crate::report::Failure;
 use crate::segments::{Outcome, ShardResult};
 
@@ -73,6 +74,8 @@ pub struct Committer {
     lake: String,
     settings: IndexSettings,
     shards: u32,
+    /// Whether every table of the lake that is in the index was made with `settings`.
+    uniform: bool,
     state: Mutex<CommitState>,
 }
 
@@ -83,14 +86,19 @@ struct CommitState {
 }
 
 impl Committer {
-    /// A committer that goes on from `snapshot`.
+    /// A committer that goes on from what is published.
     pub fn new(
         index: IndexStore,
         lake: String,
         settings: IndexSettings,
         shards: u32,
-        snapshot: Option<Snapshot>,
+        published: &Published,
     ) -> Arc<Self> {
+        let snapshot = published.snapshot.clone();
+        let before = snapshot
+            .as_ref()
+            .and_then(|snapshot| IndexSettings::of_lake(snapshot, &lake));
+        let uniform = published.groups().next().is_none() || before.as_ref() == Some(&settings);
         let state = Mutex::new(CommitState {
             snapshot,
             deletes: HashMap::new(),
@@ -100,6 +108,7 @@ impl Committer {
             lake,
             settings,
             shards,
+            uniform,
             state,
         })
     }
@@ -164,20 +173,28 @@ impl Committer {
         Ok(vec![published])
     }
 
-    /// Publishes an empty first snapshot, so that an index of an empty lake can be opened.
+    /// Ends a run whose epochs are all published: the snapshot says with which settings the lake's
+    /// tables were made. An index of an empty lake gets its first snapshot here.
     ///
     /// # Errors
     /// As [`Committer::commit`].
-    pub async fn commit_first(&self) -> Result<(), PipelineError> {
+    pub async fn finish(&self) -> Result<(), PipelineError> {
         let mut state = self.state.lock().await;
-        if state.snapshot.is_none() {
-            let next = self.next_snapshot(None);
+        let settings = state
+            .snapshot
+            .as_ref()
+            .and_then(|snapshot| IndexSettings::of_lake(snapshot, &self.lake));
+        if settings.as_ref() != Some(&self.settings) {
+            let mut next = self.next_snapshot(state.snapshot.as_ref());
+            self.settings.put_into(&mut next.settings, &self.lake);
             self.index.publish(&next).await?;
             state.snapshot = Some(next);
         }
         Ok(())
     }
 
+    /// While tables of other settings remain, the snapshot names none for the lake: a run that dies
+    /// between two epochs leaves a mixture that the next one must not take for uniform.
     fn next_snapshot(&self, previous: Option<&Snapshot>) -> Snapshot {
         let mut next = previous.map_or_else(
             || {
@@ -189,7 +206,11 @@ impl Committer {
             },
             Snapshot::next,
         );
-        self.settings.put_into(&mut next.settings, &self.lake);
+        if self.uniform {
+            self.settings.put_into(&mut next.settings, &self.lake);
+        } else {
+            IndexSettings::remove_from(&mut next.settings, &self.lake);
+        }
         next
     }
 

@@ -23,11 +23,26 @@ pub struct Published {
     /// The snapshot, if the index has one.
     pub snapshot: Option<Snapshot>,
     groups: HashMap<GroupId, Vec<TableRecord>>,
-    /// Where the catalog has a file: group, table of the group, file of the table.
-    files: HashMap<Fingerprint, (GroupId, u32, u32)>,
+    /// Tables by the hash of their name.
+    by_name: HashMap<u128, (GroupId, u32)>,
+    /// Files in this very version.
+    by_content: HashMap<Fingerprint, Place>,
+    /// Files that have a summary, of whatever version, by the hash of their path.
+    by_path: HashMap<u128, Place>,
     registered: Contexts,
-    settings: Option<MemberId>,
     reuse_summaries: bool,
+}
+
+/// Where the catalog has a file: group, table of the group, file of the table.
+type Place = (GroupId, u32, u32);
+
+/// Whether a table's row has blocks to be found by, even if its newest version cannot be read.
+pub fn is_searchable(record: &TableRecord) -> bool {
+    record.blocks > 0 || record.error.is_none()
+}
+
+fn hash_of(path: &str) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(path.as_bytes())
 }
 
 impl Published {
@@ -44,10 +59,9 @@ impl Published {
             return Ok(Self::default());
         };
         settings.check_against(&snapshot)?;
-        let published_settings = IndexSettings::of_lake(&snapshot, lake_url);
         let mut published = Self {
-            settings: published_settings.as_ref().map(IndexSettings::fingerprint),
-            reuse_summaries: published_settings.is_some_and(|old| old.summaries_match(settings)),
+            reuse_summaries: IndexSettings::of_lake(&snapshot, lake_url)
+                .is_some_and(|old| old.summaries_match(settings)),
             ..Self::default()
         };
         for record in index.tables_with_removed(&snapshot, Some(lake_url)).await? {
@@ -70,10 +84,14 @@ impl Published {
         }
         for (group, tables) in &published.groups {
             for (at, table) in tables.iter().enumerate() {
+                let place = (*group, at as u32);
+                published.by_name.insert(hash_of(&table.name), place);
                 for (file, known) in table.files.iter().enumerate() {
-                    published
-                        .files
-                        .insert(content_of(known), (*group, at as u32, file as u32));
+                    let place = (*group, at as u32, file as u32);
+                    published.by_content.insert(content_of(known), place);
+                    if known.summary.is_some() {
+                        published.by_path.insert(hash_of(&known.path), place);
+                    }
                 }
             }
         }
@@ -96,23 +114,21 @@ impl Published {
         self.groups.get(&group).map_or(&[], Vec::as_slice)
     }
 
-    /// Tables in the index, failed ones not counted.
+    /// A table by its name, whatever group it is in.
+    pub fn table(&self, name: &str) -> Option<&TableRecord> {
+        let (group, table) = self.by_name.get(&hash_of(name))?;
+        self.tables(*group).get(*table as usize)
+    }
+
+    /// Tables in the index that can be found.
     pub fn table_count(&self) -> u64 {
-        self.groups
-            .values()
-            .flatten()
-            .filter(|record| record.error.is_none())
-            .count() as u64
+        let tables = self.groups.values().flatten();
+        tables.filter(|record| is_searchable(record)).count() as u64
     }
 
     /// The members that a group's published tables were made from, sorted.
     pub fn members(&self, group: GroupId) -> Vec<MemberId> {
-        let mut members: Vec<MemberId> = self
-            .tables(group)
-            .iter()
-            .flat_map(members_of)
-            .chain(self.settings)
-            .collect();
+        let mut members: Vec<MemberId> = self.tables(group).iter().flat_map(members_of).collect();
         members.sort_unstable();
         members.dedup();
         members
@@ -121,33 +137,46 @@ impl Published {
     /// What could not be read in the versions that are published, by table.
     pub fn failures(&self) -> impl Iterator<Item = Failure> + '_ {
         self.groups.values().flatten().flat_map(|table| {
-            table.files.iter().filter_map(|file| {
-                file.error.as_ref().map(|error| Failure {
+            let files = table.files.iter().map(|file| (&file.path, &file.error));
+            let contexts = table
+                .contexts
+                .iter()
+                .map(|text| (&text.source, &text.error));
+            files.chain(contexts).filter_map(|(object, error)| {
+                error.as_ref().map(|error| Failure {
                     table: table.name.clone(),
-                    object: file.path.clone(),
+                    object: object.clone(),
                     error: error.clone(),
                 })
             })
         })
     }
 
-    /// Whether the lake's tables were made with these settings.
-    pub fn made_with(&self, settings: &IndexSettings) -> bool {
-        self.settings == Some(settings.fingerprint())
+    fn record(&self, place: &Place) -> Option<&FileRecord> {
+        let (group, table, file) = place;
+        let table = self.tables(*group).get(*table as usize)?;
+        table.files.get(*file as usize)
     }
 
-    /// The summary of a file that was read before in this very version, whatever group it was in
-    /// then. A summary that this limn cannot read any more is as good as none: the file is read.
-    pub fn summary(&self, content: Fingerprint) -> Option<FileSummary> {
+    /// What came of reading this very version of a file before, whatever group it was in then: its
+    /// summary, or why it could not be read. A summary that this limn cannot read any more is as
+    /// good as none: the file is read.
+    pub fn file(&self, content: Fingerprint) -> Option<Result<FileSummary, String>> {
         if !self.reuse_summaries {
             return None;
         }
-        let (group, table, file) = self.files.get(&content)?;
-        let known = self
-            .tables(*group)
-            .get(*table as usize)?
-            .files
-            .get(*file as usize)?;
+        let known = self.record(self.by_content.get(&content)?)?;
+        match &known.error {
+            Some(error) => Some(Err(error.clone())),
+            None => FileSummary::from_json(known.summary.as_deref()?)
+                .ok()
+                .map(Ok),
+        }
+    }
+
+    /// The summary of the last version of a file that could be read.
+    pub fn last_good(&self, path: &str) -> Option<FileSummary> {
+        let known = self.record(self.by_path.get(&hash_of(path))?)?;
         FileSummary::from_json(known.summary.as_deref()?).ok()
     }
 }

@@ -2,18 +2,22 @@
 //!
 //! Files are spread over workers by path. A file that the catalog knows in this very version is
 //! summarised from there. A read takes permits for the bytes it will hold before it starts, so the
-//! lake data in memory is bounded whatever the lake's size. An unreadable file is a value here, not
-//! an error: it costs only itself.
+//! lake data in memory is bounded whatever the lake's size, and only so many reads go on at once: each
+//! has a thread and a socket or an open file. An unreadable file is a value here, not an error: it
+//! costs only itself.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use limn_lake::contexts::read_sidecar;
-use limn_lake::{DataFile, FileError, FileSummary, ObjectRecord, ReadOptions, summarise_file};
+use limn_lake::{
+    DataFile, FileError, FileSummary, Fingerprint, ObjectRecord, ReadOptions, summarise_file,
+};
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::changes::GroupId;
 use crate::error::PipelineError;
@@ -23,6 +27,10 @@ use crate::wire::Wire;
 
 /// Bytes per permit of the memory budget.
 const PERMIT_BYTES: u64 = 64 << 10;
+/// Reads at once. Each blocks a thread of the runtime's pool (512) that waits for others of it.
+const READS_AT_ONCE: usize = 64;
+/// Files read ahead of the dataflow whose results are kept for it.
+const PROBES_KEPT: usize = 4096;
 
 /// Which part of a group a read is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -72,7 +80,25 @@ pub struct ReadDone {
     /// The part of the group.
     pub part: Part,
     /// What came of it.
-    pub result: Wire<Result<ReadResult, FileError>>,
+    pub result: Wire<Result<ReadResult, Unread>>,
+}
+
+/// Why a file or sidecar could not be read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// Object, cause and remedy in one line.
+    pub error: String,
+    /// Whether reading the same version again is of no use.
+    pub settled: bool,
+}
+
+impl From<&FileError> for Unread {
+    fn from(error: &FileError) -> Self {
+        Self {
+            error: error.to_string(),
+            settled: !error.is_retryable(),
+        }
+    }
 }
 
 /// What a read gives.
@@ -92,6 +118,8 @@ pub struct Reader {
     progress: Arc<Progress>,
     memory: Arc<Semaphore>,
     permits: u32,
+    at_once: Arc<Semaphore>,
+    probed: Mutex<HashMap<Fingerprint, Result<FileSummary, FileError>>>,
     files_read: AtomicU64,
 }
 
@@ -112,6 +140,8 @@ impl Reader {
             progress,
             memory: Arc::new(Semaphore::new(permits as usize)),
             permits,
+            at_once: Arc::new(Semaphore::new(READS_AT_ONCE)),
+            probed: Mutex::default(),
             files_read: AtomicU64::new(0),
         }
     }
@@ -132,12 +162,13 @@ impl Reader {
             source,
         } = task;
         let result = match &source.0 {
-            ReadSource::Data(file) => self.summarise(file).await,
+            ReadSource::Data(file) => self.file(file).await?,
             ReadSource::Sidecar(object) => {
                 let _permits = self.reserve(object.size).await?;
                 read_sidecar(&self.store, object)
                     .await
                     .map(ReadResult::Text)
+                    .map_err(|error| Unread::from(&error))
             }
         };
         Ok(vec![ReadDone {
@@ -147,34 +178,63 @@ impl Reader {
         }])
     }
 
-    async fn summarise(&self, file: &DataFile) -> Result<ReadResult, FileError> {
-        if let Some(known) = self.published.summary(file.content_fingerprint()) {
-            Progress::add(&self.progress.files_read, 1);
-            return Ok(ReadResult::Summary(known));
+    /// Reads a file ahead of the dataflow, which is spared the read then.
+    pub async fn probe(&self, file: &DataFile) -> Option<FileSummary> {
+        let result = self.summarise(file).await.ok()?;
+        let summary = result.as_ref().ok().cloned();
+        let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        if probed.len() < PROBES_KEPT {
+            probed.insert(file.content_fingerprint(), result);
         }
-        // A closed semaphore means the job ends; the summary is then of no use, but still correct.
-        let _permits = self
-            .reserve(file.object.size.min(2 * self.options.scan_budget))
-            .await
-            .ok();
+        summary
+    }
+
+    async fn file(&self, file: &DataFile) -> Result<Result<ReadResult, Unread>, PipelineError> {
+        let content = file.content_fingerprint();
+        let probed = {
+            let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+            probed.remove(&content)
+        };
+        let result = match (probed, self.published.file(content)) {
+            (Some(probed), _) => probed.map_err(|error| Unread::from(&error)),
+            (None, Some(known)) => known.map_err(|error| Unread {
+                error,
+                settled: true,
+            }),
+            (None, None) => {
+                let read = self.summarise(file).await?;
+                read.map_err(|error| Unread::from(&error))
+            }
+        };
+        Progress::add(&self.progress.files_read, 1);
+        Ok(result.map(ReadResult::Summary))
+    }
+
+    async fn summarise(
+        &self,
+        file: &DataFile,
+    ) -> Result<Result<FileSummary, FileError>, PipelineError> {
+        let held = file
+            .object
+            .size
+            .min(self.options.scan_budget.saturating_mul(2));
+        let _permits = self.reserve(held).await?;
         let start = Instant::now();
         let summary = summarise_file(&self.store, file, &self.options).await;
         self.files_read.fetch_add(1, Ordering::Relaxed);
         self.progress.add_read_time(start.elapsed());
-        Progress::add(&self.progress.files_read, 1);
-        summary.map(ReadResult::Summary)
+        Ok(summary)
     }
 
-    async fn reserve(
-        &self,
-        bytes: u64,
-    ) -> Result<tokio::sync::OwnedSemaphorePermit, PipelineError> {
+    /// Waits until a read of `bytes` may start.
+    async fn reserve(&self, bytes: u64) -> Result<[OwnedSemaphorePermit; 2], PipelineError> {
         let permits = u32::try_from(bytes / PERMIT_BYTES + 1)
             .unwrap_or(u32::MAX)
             .min(self.permits);
-        Arc::clone(&self.memory)
-            .acquire_many_owned(permits)
-            .await
-            .map_err(|_| PipelineError::Dataflow("the read budget was closed".into()))
+        let closed = |_| PipelineError::Dataflow("the read budget was closed".into());
+        let memory = Arc::clone(&self.memory).acquire_many_owned(permits);
+        let memory = memory.await.map_err(closed)?;
+        let slot = Arc::clone(&self.at_once).acquire_owned();
+        Ok([memory, slot.await.map_err(closed)?])
     }
 }

@@ -1,8 +1,7 @@
-//! A run: list the lake, feed the dataflow epoch by epoch, and report.
+//! A run: list the lake, plan it, feed the dataflow epoch by epoch, and report.
 //!
-//! [`LakeIndexer`] keeps a dataflow for as many listings as its caller gives it; [`index_lake`] is
-//! the nightly case of exactly one. Worker 0 of the process drives: it feeds an epoch when fewer
-//! than `epochs_in_flight` are under way, which bounds what is in memory at once.
+//! Worker 0 of the process drives: it feeds an epoch when fewer than `epochs_in_flight` are under
+//! way, which bounds what is in memory at once.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,12 +20,12 @@ use limn_summary::TokenCounter;
 use timely::worker::Worker;
 
 use crate::assemble::Assembler;
-use crate::changes::{Epoch, MemberUpdate};
+use crate::changes::Epoch;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
 use crate::job::{Inputs, Job, build};
 use crate::options::{IndexSettings, RunOptions, shards};
-use crate::plan::{EpochPlan, Planner, Round};
+use crate::plan::{EpochPlan, Planner};
 use crate::progress::Progress;
 use crate::publish::{Committer, PublishedEpoch};
 use crate::published::Published;
@@ -52,18 +51,18 @@ pub async fn index_lake(
     options: RunOptions,
     progress: Arc<Progress>,
 ) -> Result<Report, PipelineError> {
-    let mut indexer = LakeIndexer::open(lake, index, embedder, options, progress).await?;
-    indexer.run().await
+    let run = Run::open(lake, index, embedder, options, progress).await?;
+    run.carry_out().await
 }
 
 /// A lake and its index, with everything a run shares.
-pub struct LakeIndexer {
+struct Run {
     lake: Store,
     index: IndexStore,
     options: RunOptions,
     progress: Arc<Progress>,
     published: Arc<Published>,
-    planner: Option<Planner>,
+    planner: Planner,
     job: Arc<Job>,
     started: Instant,
     counts: (RequestCounts, RequestCounts),
@@ -81,12 +80,9 @@ impl TokenCounter for WindowCounter {
     }
 }
 
-impl LakeIndexer {
+impl Run {
     /// Opens the index and reads what it has of this lake.
-    ///
-    /// # Errors
-    /// As [`index_lake`].
-    pub async fn open(
+    async fn open(
         lake: Store,
         index: IndexStore,
         embedder: Arc<dyn Embedder>,
@@ -98,25 +94,32 @@ impl LakeIndexer {
         let settings = IndexSettings::of_run(&options, embedder.as_ref());
         let published = Arc::new(Published::load(&index, lake.url(), &settings).await?);
         let shards = shards(&options, published.snapshot.as_ref())?;
-        let read = ReadOptions {
-            sample_rows: options.sample_rows,
-            scan_budget: options.scan_budget,
-            seed: options.seed,
-        };
+        let reader = Arc::new(Reader::new(
+            lake.clone(),
+            Arc::clone(&published),
+            ReadOptions {
+                sample_rows: options.sample_rows,
+                scan_budget: options.scan_budget,
+                seed: options.seed,
+            },
+            options.read_memory,
+            Arc::clone(&progress),
+        ));
+        let planner = Planner::new(
+            lake.url(),
+            Arc::clone(&reader),
+            Arc::clone(&published),
+            settings.fingerprint(),
+            &options,
+        );
         let job = Arc::new(Job {
-            reader: Arc::new(Reader::new(
-                lake.clone(),
-                Arc::clone(&published),
-                read.clone(),
-                options.read_memory,
-                Arc::clone(&progress),
-            )),
+            reader,
             assembler: Arc::new(Assembler {
                 lake: lake.clone(),
                 published: Arc::clone(&published),
                 counter: Arc::new(WindowCounter(Arc::clone(&embedder))),
                 narrate: options.narrate,
-                anew: published.snapshot.is_some() && !published.made_with(&settings),
+                settings: settings.fingerprint(),
                 progress: Arc::clone(&progress),
             }),
             embedder: Arc::new(BlockEmbedder::new(
@@ -134,83 +137,59 @@ impl LakeIndexer {
             committer: Committer::new(
                 index.clone(),
                 lake.url().to_owned(),
-                settings.clone(),
+                settings,
                 shards,
-                published.snapshot.clone(),
+                &published,
             ),
             lake: lake.url().to_owned(),
             shards,
             runtime: tokio::runtime::Handle::current(),
             fatal: Arc::new(Fatal::default()),
         });
-        let planner = Planner::new(
-            lake.clone(),
-            Arc::clone(&published),
-            settings.fingerprint(),
-            read,
-            &options,
-        );
         Ok(Self {
             lake,
             index,
             options,
             progress,
             published,
-            planner: Some(planner),
+            planner,
             job,
             started,
             counts,
         })
     }
 
-    /// Lists the lake once and indexes what changed.
-    ///
-    /// # Errors
-    /// As [`index_lake`].
-    pub async fn run(&mut self) -> Result<Report, PipelineError> {
+    /// Lists the lake and indexes what changed.
+    async fn carry_out(self) -> Result<Report, PipelineError> {
         let listing = self.list().await?;
-        let mut planner = self.planner.take().ok_or_else(|| {
-            PipelineError::Dataflow("a run ended with an error; open the lake again".into())
-        })?;
         let listed = listing.objects.len();
-        let round = planner.round(listing.objects).await;
+        let plan = self.planner.plan(listing.objects, &listing.unlisted).await;
         // A name that no table can have is told like any other failure.
-        let refused: Vec<Failure> = round
-            .refused
-            .iter()
-            .map(|error| Failure {
-                table: error.object.clone(),
-                object: error.object.clone(),
-                error: error.to_string(),
-            })
-            .collect();
-        let notes = round
+        let refused = plan.refused.iter().map(|error| Failure {
+            table: error.object.clone(),
+            object: error.object.clone(),
+            error: error.to_string(),
+        });
+        let mut failures = listing.failures;
+        failures.extend(refused);
+        let notes = plan
             .orphans
             .iter()
             .map(|orphan| format!("context of '{orphan}' names no table of the lake"))
             .collect();
-        let files = round
-            .epochs
-            .iter()
-            .flat_map(|epoch| &epoch.groups)
-            .map(|plan| plan.group.files.len())
-            .sum();
-        Progress::add(&self.progress.files_wanted, files);
-        Progress::add(&self.progress.epochs_planned, round.epochs.len());
+        Progress::add(&self.progress.files_wanted, plan.files_wanted);
+        Progress::add(&self.progress.epochs_planned, plan.epochs.len());
 
         let job = Arc::clone(&self.job);
         let workers = self.options.workers.max(1);
         let in_flight = self.options.epochs_in_flight.max(1);
         let progress = Arc::clone(&self.progress);
         let epochs = tokio::task::spawn_blocking(move || {
-            run_rounds(&job, vec![round], workers, in_flight, &progress)
+            run_epochs(&job, plan.epochs, workers, in_flight, &progress)
         })
         .await
         .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
-        self.planner = Some(planner);
-        self.job.committer.commit_first().await?;
-        let mut failures = listing.failures;
-        failures.extend(refused);
+        self.job.committer.finish().await?;
         Ok(self.report(listed, epochs, failures, notes).await)
     }
 
@@ -240,11 +219,15 @@ impl LakeIndexer {
                     });
                 }
                 Err(error) if error.kind() == StoreErrorKind::Entry => {
+                    // Nothing is taken as gone if it cannot be told what was not listed.
+                    let below = error.object().strip_prefix(self.lake.url());
+                    let path = below.map_or("", |path| path.trim_start_matches('/'));
+                    listing.unlisted.push(path.to_owned());
                     listing.failures.push(Failure {
                         table: String::new(),
                         object: error.object().to_owned(),
                         error: error.to_string(),
-                    })
+                    });
                 }
                 Err(error) => return Err(error.into()),
             }
@@ -259,25 +242,33 @@ impl LakeIndexer {
         mut failures: Vec<Failure>,
         notes: Vec<String>,
     ) -> Report {
-        let mut tables = TableCounts::default();
-        let mut touched: HashSet<String> = HashSet::new();
+        let mut outcomes: HashMap<String, Outcome> = HashMap::new();
         for epoch in epochs {
             for (name, outcome) in epoch.outcomes {
-                match outcome {
-                    Outcome::Added => tables.added += 1,
-                    Outcome::Changed => tables.changed += 1,
-                    Outcome::Removed => tables.removed += 1,
-                    Outcome::Failed => {}
-                }
-                touched.insert(name);
+                let known = outcomes.entry(name).or_insert(outcome);
+                // Gone from one group of files and there in another: the table has changed.
+                *known = match (*known, outcome) {
+                    (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => {
+                        Outcome::Changed
+                    }
+                    (Outcome::Removed, other) | (other, Outcome::Removed) => other,
+                    (_, latest) => latest,
+                };
             }
             failures.extend(epoch.failures);
         }
+        let count = |wanted| outcomes.values().filter(|o| **o == wanted).count() as u64;
+        let mut tables = TableCounts {
+            added: count(Outcome::Added),
+            changed: count(Outcome::Changed),
+            removed: count(Outcome::Removed),
+            ..TableCounts::default()
+        };
         // What was unreadable before and has not changed is still worth telling.
         failures.extend(
             self.published
                 .failures()
-                .filter(|failure| !touched.contains(&failure.table)),
+                .filter(|failure| !outcomes.contains_key(&failure.table)),
         );
         failures.sort();
         failures.dedup();
@@ -334,22 +325,23 @@ impl LakeIndexer {
 #[derive(Default)]
 struct Listing {
     objects: Vec<ObjectRecord>,
+    /// Paths in the lake that could not be listed, with all that lies below them.
+    unlisted: Vec<String>,
     failures: Vec<Failure>,
 }
 
-/// Runs rounds of epochs through one dataflow, to the end of the last one.
+/// Runs epochs through one dataflow, to the end of the last one.
 ///
 /// # Errors
 /// The first error of any stage. The dataflow is then dropped on all workers; what was published
 /// stays.
-pub fn run_rounds(
+fn run_epochs(
     job: &Arc<Job>,
-    rounds: Vec<Round>,
+    epochs: VecDeque<EpochPlan>,
     workers: usize,
     epochs_in_flight: u64,
     progress: &Arc<Progress>,
 ) -> Result<Vec<PublishedEpoch>, PipelineError> {
-    let epochs: VecDeque<EpochPlan> = rounds.into_iter().flat_map(|round| round.epochs).collect();
     let source = Arc::new(Mutex::new(Some(epochs)));
     let over = Arc::new(AtomicBool::new(false));
     let config = if workers == 1 {
@@ -389,7 +381,7 @@ pub fn run_rounds(
     }
 }
 
-/// One worker's part of [`run_rounds`]; the one that finds the epochs drives.
+/// One worker's part of [`run_epochs`]; the one that finds the epochs drives.
 fn run_worker(
     worker: &mut Worker,
     job: &Arc<Job>,
@@ -421,7 +413,6 @@ fn run_worker(
         epochs,
         epochs_in_flight,
         next: 0,
-        members: HashMap::new(),
         published: Vec::new(),
     };
     let published = driver.drive(worker, &job.fatal, &receive, progress);
@@ -445,8 +436,6 @@ struct Driver {
     epochs: VecDeque<EpochPlan>,
     epochs_in_flight: u64,
     next: Epoch,
-    /// The members that a group under way will have once published.
-    members: HashMap<Epoch, Vec<MemberUpdate>>,
     published: Vec<PublishedEpoch>,
 }
 
@@ -487,33 +476,12 @@ impl Driver {
     }
 
     fn feed(&mut self, epoch: EpochPlan) {
-        // What earlier epochs published moves the published side, which retracts their changes.
-        let settled: Vec<Epoch> = self
-            .members
-            .keys()
-            .copied()
-            .filter(|fed| !self.inputs.done.less_equal(fed))
-            .collect();
-        for fed in settled {
-            for (update, diff) in self.members.remove(&fed).unwrap_or_default() {
-                self.inputs.published.update(update, diff);
-            }
+        for (update, diff) in epoch.published {
+            self.inputs.published.update(update, diff);
         }
-        for (update, diff) in &epoch.published {
-            self.inputs.published.update(*update, *diff);
+        for (update, diff) in epoch.lake {
+            self.inputs.lake.update(update, diff);
         }
-        for (update, diff) in &epoch.lake {
-            self.inputs.lake.update(*update, *diff);
-        }
-        // Once published, the published side differs from the lake side by nothing.
-        let mut after = epoch.lake;
-        after.extend(
-            epoch
-                .published
-                .into_iter()
-                .map(|(update, diff)| (update, -diff)),
-        );
-        self.members.insert(self.next, after);
         for plan in epoch.groups {
             self.inputs.plans.send(Wire(plan));
         }

@@ -4,12 +4,12 @@
 //! here leaves only objects that nobody names.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Instant;
 
 use limn_segment::{
     CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey,
-    TableRecord, build_segment,
+    build_segment,
 };
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -125,9 +125,6 @@ pub struct SegmentWriter {
     index: IndexStore,
     dimensions: usize,
     progress: Arc<Progress>,
-    /// The group that each table written by this job belongs to now. A table may move to another
-    /// group (a lone file becomes a directory); the tombstone of the old group must not hide it.
-    live: Mutex<HashMap<String, String>>,
 }
 
 impl SegmentWriter {
@@ -137,21 +134,6 @@ impl SegmentWriter {
             index,
             dimensions,
             progress,
-            live: Mutex::new(HashMap::new()),
-        }
-    }
-
-    /// Whether a row is a tombstone of a table that lives on in another group.
-    fn has_moved(&self, row: &TableRecord) -> bool {
-        let mut live = self
-            .live
-            .lock()
-            .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if row.removed {
-            live.get(&row.name).is_some_and(|group| *group != row.group)
-        } else {
-            live.insert(row.name.clone(), row.group.clone());
-            false
         }
     }
 
@@ -171,14 +153,8 @@ impl SegmentWriter {
         };
         let mut rows = Vec::new();
         let mut tables = Vec::new();
-        // Rows of tables before tombstones: a table that moved between groups is told apart.
-        let ShardBatch {
-            shard,
-            tables: mut changes,
-        } = batch;
-        let shard = Shard(shard);
-        changes.sort_by_key(|table| table.row.as_ref().is_some_and(|row| row.0.removed));
-        for table in changes {
+        let shard = Shard(batch.shard);
+        for table in batch.tables {
             result.replaced.extend(table.replaces);
             let outcome = match &table.row {
                 Some(row) if row.0.removed && table.known => {
@@ -195,9 +171,7 @@ impl SegmentWriter {
             };
             result.outcomes.extend(outcome);
             result.failures.extend(table.failures);
-            if let Some(Wire(row)) = table.row
-                && !self.has_moved(&row)
-            {
+            if let Some(Wire(row)) = table.row {
                 if !table.blocks.0.is_empty() {
                     tables.push(TableBlocks {
                         table: TableKey {
@@ -234,7 +208,7 @@ impl SegmentWriter {
             result.segment = Some(Wire(self.index.put_segment(&built).await?));
         }
         if !rows.is_empty() {
-            rows.sort_by(|a, b| (&a.lake, &a.name, &a.group).cmp(&(&b.lake, &b.name, &b.group)));
+            rows.sort_by(|a, b| (&a.name, &a.group).cmp(&(&b.name, &b.group)));
             result.catalog = Some(Wire(self.index.put_catalog(shard, &rows).await?));
         }
         self.progress.add_write_time(start.elapsed());

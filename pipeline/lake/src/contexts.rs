@@ -231,7 +231,7 @@ mod tests {
             .unwrap_err();
         assert_eq!(
             (error.kind, error.is_retryable()),
-            (FileErrorKind::Missing, false)
+            (FileErrorKind::Missing, true)
         );
         assert_eq!(
             read_sidecar(&store, &object("empty.md", 0)).await.unwrap(),

@@ -104,9 +104,21 @@ impl FileError {
         file_error.with_remedy(error.remedy())
     }
 
-    /// Whether reading the same version of the object again can succeed.
+    /// Whether reading the same version of the object again can succeed: the fault is the store's,
+    /// the person's rights or the reader's, and not in the bytes.
     pub fn is_retryable(&self) -> bool {
-        self.kind == FileErrorKind::Unreachable
+        match self.kind {
+            FileErrorKind::Missing
+            | FileErrorKind::Denied
+            | FileErrorKind::Unreachable
+            | FileErrorKind::StoreFailed
+            | FileErrorKind::Panicked => true,
+            FileErrorKind::Empty
+            | FileErrorKind::NotItsFormat
+            | FileErrorKind::Corrupt
+            | FileErrorKind::Ragged
+            | FileErrorKind::Unsupported => false,
+        }
     }
 }
 

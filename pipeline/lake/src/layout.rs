@@ -74,8 +74,6 @@ pub struct DataFile {
     pub object: ObjectRecord,
     /// How to read it.
     pub format: Format,
-    /// Partition keys along its path; `None` is null.
-    pub partition: Vec<(String, Option<String>)>,
     /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
     /// drawn by it, so it changes with nothing else.
     pub sample_path: String,
@@ -164,9 +162,18 @@ impl Group {
             .collect()
     }
 
-    /// A family whose files turned out unlike, as a [`GroupKind::File`] group per file: what
-    /// [`crate::assemble::assemble`] would make tables of. Contexts go to the file they name; one
-    /// that names the directory names no table any more and is dropped. Other groups stay whole.
+    /// Contexts that name no table once a family is a table a file ([`Group::split`]): those that
+    /// name its directory.
+    pub fn unclaimed_contexts(&self) -> impl Iterator<Item = &ContextSource> {
+        self.contexts.iter().filter(|context| {
+            self.files
+                .iter()
+                .all(|file| file.table_name != context.table)
+        })
+    }
+
+    /// A family whose files turned out unlike, as a [`GroupKind::File`] group per file. Contexts go
+    /// to the file they name; the [`Group::unclaimed_contexts`] are dropped. Other groups stay whole.
     #[must_use]
     pub fn split(self) -> Vec<Group> {
         if self.kind != GroupKind::Family {
@@ -270,7 +277,6 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
 
 fn data_file(object: ObjectRecord, format: Format, table_name: TableName) -> DataFile {
     DataFile {
-        partition: place::partition(&object.path),
         sample_path: place::sample_path(&object.path).to_owned(),
         object,
         format,

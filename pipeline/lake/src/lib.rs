@@ -7,7 +7,7 @@
 //!    Only paths are looked at.
 //! 2. [`summarise_file`] reads one file, within a budget, into a [`FileSummary`]: its columns with
 //!    types and profiles, its row count, and a row sample that merges.
-//! 3. [`assemble()`] merges a group's summaries into [`AssembledTable`]s.
+//! 3. [`assemble::merge_files`] merges the summaries of a table's files into a [`TableSummary`].
 //!
 //! The unit of incremental work is the file: while its fingerprint
 //! ([`ObjectRecord::fingerprint`]) stays, its summary holds, whatever its neighbours do.
@@ -62,7 +62,6 @@ pub mod sample;
 mod summary;
 mod values;
 
-pub use assemble::{AssembledTable, assemble};
 pub use contexts::Contexts;
 pub use data_type::DataType;
 pub use error::{FileError, FileErrorKind, LakeError};

@@ -133,6 +133,14 @@ impl Store {
         Self::wrap(location::memory())
     }
 
+    /// A store over any other client, its keys as they are; for tests that make requests fail.
+    pub fn over(client: Arc<dyn ObjectStore>) -> Store {
+        Self::wrap(location::Opened {
+            client,
+            ..location::memory()
+        })
+    }
+
     fn wrap(opened: location::Opened) -> Store {
         let counters = Arc::new(Counters::default());
         Store {

@@ -58,6 +58,7 @@ fn record(i: u64) -> TableRecord {
             })
             .collect(),
         contexts: vec![ContextRecord {
+            error: None,
             source: "registered".into(),
             text: "line one\nline two \u{1f600}".into(),
             fingerprint: "ff".into(),

@@ -117,6 +117,7 @@ fn write_the_fixture() {
                 ..ColumnRecord::default()
             }],
             contexts: vec![ContextRecord {
+                error: None,
                 source: "registered".into(),
                 text: "Songs of the seventies".into(),
                 fingerprint: "0".into(),

@@ -1,17 +1,19 @@
-//! Groups to tables: one or many, partition keys, absent columns, failures, and any order.
+//! Groups to tables: one or many, partition keys, absent columns, unread files, and any order.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use proptest::prelude::*;
+use serde::Serialize;
 
 use super::*;
 use crate::contexts::Contexts;
 use crate::data_type::DataType;
-use crate::error::FileErrorKind;
+use crate::error::{FileError, FileErrorKind};
 use crate::layout::layout;
-use crate::object::ObjectRecord;
+use crate::object::{ObjectRecord, TableName};
 use crate::profile::ColumnBuilder;
 use crate::sample::RowSampler;
+use crate::summary::ColumnSummary;
 
 type Rows<'a> = &'a [&'a [&'a str]];
 
@@ -63,20 +65,44 @@ fn group(paths: &[&str]) -> Group {
     found.groups.remove(0)
 }
 
-fn summaries(
-    group: &Group,
-    contents: &[(&[&str], Rows<'_>)],
-) -> Vec<Result<FileSummary, FileError>> {
+fn summaries(group: &Group, contents: &[(&[&str], Rows<'_>)]) -> Vec<Option<FileSummary>> {
     let read = group.files.iter().zip(contents);
-    read.map(|(file, (header, rows))| Ok(summary(&file.sample_path, header, &owned(rows))))
+    read.map(|(file, (header, rows))| Some(summary(&file.sample_path, header, &owned(rows))))
         .collect()
 }
 
-fn broken() -> FileError {
-    FileError::new("f", FileErrorKind::Corrupt, "it breaks off")
+/// The tables of a group, as the dataflow makes them.
+fn tables(group: &Group, read: &[Option<FileSummary>]) -> Vec<(TableName, Option<TableSummary>)> {
+    let by_path: Vec<(&str, Option<&FileSummary>)> = group
+        .files
+        .iter()
+        .map(|file| file.object.path.as_str())
+        .zip(read.iter().map(Option::as_ref))
+        .collect();
+    let groups = if are_one_table(group, read.iter().flatten()) {
+        vec![group.clone()]
+    } else {
+        group.clone().split()
+    };
+    let table = |group: Group| {
+        let files: Vec<(&str, &FileSummary)> = by_path
+            .iter()
+            .filter(|(path, _)| group.files.iter().any(|file| file.object.path == *path))
+            .filter_map(|(path, summary)| Some((*path, (*summary)?)))
+            .collect();
+        (group.name, merge_files(&files))
+    };
+    groups.into_iter().map(table).collect()
 }
 
-fn described(table: &AssembledTable) -> Vec<String> {
+fn only(tables: Vec<(TableName, Option<TableSummary>)>) -> (TableName, TableSummary) {
+    let [(name, Some(summary))] = &tables[..] else {
+        panic!("one table that was read expected: {tables:?}")
+    };
+    (name.clone(), summary.clone())
+}
+
+fn described(table: &TableSummary) -> Vec<String> {
     let column = |column: &ColumnSummary| {
         let p = &column.profile;
         format!(
@@ -84,7 +110,7 @@ fn described(table: &AssembledTable) -> Vec<String> {
             column.name, column.data_type, p.values, p.nulls
         )
     };
-    table.columns().iter().map(column).collect()
+    table.columns.iter().map(column).collect()
 }
 
 #[test]
@@ -100,12 +126,10 @@ fn partition_keys_become_typed_columns_after_the_files_own() {
             (&["id", "extra"], &[&["3", "x"]]),
         ],
     );
-    let [table] = &assemble(&group, &read)[..] else {
-        panic!()
-    };
-    assert_eq!((table.name.as_str(), table.location.as_str()), ("t", "t"));
+    let (name, summary) = only(tables(&group, &read));
+    assert_eq!((name.as_str(), group.path.as_str()), ("t", "t"));
     assert_eq!(
-        described(table),
+        described(&summary),
         [
             "id integer 3+0",
             "extra text 1+2",
@@ -113,8 +137,10 @@ fn partition_keys_become_typed_columns_after_the_files_own() {
             "c text 2+1"
         ]
     );
-    assert_eq!(table.top_values(2, 9), [("2023", 2), ("2024", 1)]);
-    let summary = table.summary.as_ref().unwrap();
+    assert_eq!(
+        summary.columns[2].profile.frequent.top(9),
+        [("2023", 2), ("2024", 1)]
+    );
     assert_eq!(
         (summary.rows, summary.rows_exact, summary.files),
         (3, true, 2)
@@ -142,11 +168,9 @@ fn partition_keys_become_typed_columns_after_the_files_own() {
 fn a_partition_key_that_is_also_a_column_is_left_to_the_file() {
     let group = group(&["t/y=2023/1.csv"]);
     let read = summaries(&group, &[(&["y", "n"], &[&["23", "1"]])]);
-    let [table] = &assemble(&group, &read)[..] else {
-        panic!()
-    };
-    assert_eq!(described(table), ["y integer 1+0", "n integer 1+0"]);
-    assert_eq!(table.top_values(0, 1), [("23", 1)]);
+    let (_, table) = only(tables(&group, &read));
+    assert_eq!(described(&table), ["y integer 1+0", "n integer 1+0"]);
+    assert_eq!(table.columns[0].profile.frequent.top(1), [("23", 1)]);
 }
 
 #[test]
@@ -156,10 +180,8 @@ fn repeated_column_names_stay_apart() {
         &group,
         &[(&["a", "a"], &[&["1", "x"]]), (&["a", "a"], &[&["2", "y"]])],
     );
-    let [table] = &assemble(&group, &read)[..] else {
-        panic!()
-    };
-    assert_eq!(described(table), ["a integer 2+0", "a text 2+0"]);
+    let (_, table) = only(tables(&group, &read));
+    assert_eq!(described(&table), ["a integer 2+0", "a text 2+0"]);
 }
 
 #[test]
@@ -169,70 +191,37 @@ fn a_family_is_one_table_if_columns_agree_and_a_table_a_file_if_not() {
         &group,
         &[(&["a"], &[&["1"]]), (&["a"], &[&["x"]]), (&["a"], &[])],
     );
-    let [table] = &assemble(&group, &like)[..] else {
-        panic!()
-    };
-    assert_eq!(
-        (table.name.as_str(), table.files.as_slice()),
-        ("f", &[0, 1, 2][..])
-    );
-    assert_eq!(described(table), ["a text 2+0"]);
+    let (name, table) = only(tables(&group, &like));
+    assert_eq!((name.as_str(), table.files), ("f", 3));
+    assert_eq!(described(&table), ["a text 2+0"]);
 
     let mut unlike = summaries(
         &group,
         &[(&["a"], &[&["1"]]), (&["b"], &[&["x"]]), (&["a"], &[])],
     );
-    let names = |tables: &[AssembledTable]| {
+    let names = |tables: &[(TableName, Option<TableSummary>)]| {
         tables
             .iter()
-            .map(|table| table.name.to_string())
+            .map(|(name, _)| name.to_string())
             .collect::<Vec<_>>()
     };
-    let tables = assemble(&group, &unlike);
-    assert_eq!(names(&tables), ["f/1", "f/2", "f/3"]);
-    // Splitting first gives the same tables.
-    let split = group.clone().split();
-    assert!(are_unlike(
-        unlike[0].as_ref().unwrap(),
-        unlike[1].as_ref().unwrap()
-    ));
-    let alone: Vec<AssembledTable> = split
-        .iter()
-        .zip(&unlike)
-        .flat_map(|(part, result)| assemble(part, std::slice::from_ref(result)))
-        .collect();
-    for (together, alone) in tables.iter().zip(&alone) {
-        assert_eq!(
-            (&together.name, &together.summary, &together.location),
-            (&alone.name, &alone.summary, &alone.location)
-        );
-    }
-    // A file that fails is a table of its own that has nothing but the failure.
-    unlike[2] = Err(broken());
-    let tables = assemble(&group, &unlike);
-    assert_eq!(names(&tables), ["f/1", "f/2", "f/3"]);
-    assert_eq!((&tables[2].summary, tables[2].failed.len()), (&None, 1));
+    assert_eq!(names(&tables(&group, &unlike)), ["f/1", "f/2", "f/3"]);
+    // A file that cannot be read is a table of its own that has nothing.
+    unlike[2] = None;
+    let apart = tables(&group, &unlike);
+    assert_eq!(names(&apart), ["f/1", "f/2", "f/3"]);
+    assert_eq!(apart[2].1, None);
 }
 
 #[test]
 fn a_table_is_made_of_the_files_that_can_be_read() {
     let group = group(&["t/part-00000.csv", "t/part-00001.csv"]);
     let mut read = summaries(&group, &[(&["a"], &[&["1"]]), (&["a"], &[&["2"]])]);
-    read[0] = Err(broken());
-    let [table] = &assemble(&group, &read)[..] else {
-        panic!()
-    };
-    assert_eq!(
-        (table.files.as_slice(), table.failed.as_slice()),
-        (&[1][..], &[(0, broken())][..])
-    );
-    assert_eq!(table.summary.as_ref().unwrap().rows, 1);
-    read[1] = Err(broken());
-    let [table] = &assemble(&group, &read)[..] else {
-        panic!()
-    };
-    assert_eq!((&table.summary, table.failed.len()), (&None, 2));
-    assert!(table.columns().is_empty() && table.top_values(0, 3).is_empty());
+    read[0] = None;
+    let (_, table) = only(tables(&group, &read));
+    assert_eq!((table.rows, table.files), (1, 1));
+    read[1] = None;
+    assert_eq!(tables(&group, &read), [(group.name.clone(), None)]);
 }
 
 #[test]
@@ -254,18 +243,18 @@ fn contexts_follow_their_table() {
         "lake",
     );
     let group = &found.groups[0];
-    let like = assemble(group, &summaries(group, &[(&["a"], &[]), (&["a"], &[])]));
-    assert_eq!(group.contexts_of(&like[0].name).count(), 2);
-    assert_eq!(group.unclaimed_contexts(&like).count(), 0);
-    let unlike = assemble(group, &summaries(group, &[(&["a"], &[]), (&["b"], &[])]));
-    let each: Vec<usize> = unlike
+    assert_eq!(group.contexts.len(), 2);
+    assert_eq!(group.unclaimed_contexts().count(), 1);
+    let each: Vec<usize> = group
+        .clone()
+        .split()
         .iter()
-        .map(|table| group.contexts_of(&table.name).count())
+        .map(|group| group.contexts.len())
         .collect();
     assert_eq!(each, [1, 0]);
     assert_eq!(
         group
-            .unclaimed_contexts(&unlike)
+            .unclaimed_contexts()
             .map(|c| c.table.as_str())
             .collect::<Vec<_>>(),
         ["f"]
@@ -333,12 +322,16 @@ fn what_workers_exchange_survives_a_format_that_describes_nothing() {
         assert_eq!(&bincode::deserialize::<T>(&bytes).unwrap(), value);
     }
     let group = group(&["t/y=2023/1.csv", "t/y=__HIVE_DEFAULT_PARTITION__/1.csv"]);
-    let mut read = summaries(&group, &[(&["a"], &[&["1"], &[""]]), (&["a"], &[])]);
-    read[1] = Err(broken());
+    let read = summaries(&group, &[(&["a"], &[&["1"], &[""]]), (&["a"], &[])]);
     same(&group);
     same(&group.fingerprints());
     same(&read);
-    same(&assemble(&group, &read));
+    same(&tables(&group, &read));
+    same(&FileError::new(
+        "f",
+        FileErrorKind::Corrupt,
+        "it breaks off",
+    ));
 }
 
 fn some_file() -> impl Strategy<Value = (Vec<String>, Vec<Vec<String>>)> {
@@ -374,35 +367,30 @@ proptest! {
             (0..files.len()).map(|f| if family { format!("d/{f}.csv") } else { format!("d/k={}/{f}.csv", f % 3) }).collect();
         let group = group(&paths.iter().map(String::as_str).collect::<Vec<_>>());
         let by_path = |file: &crate::layout::DataFile| paths.iter().position(|path| *path == file.object.path).unwrap();
-        let read: Vec<Result<FileSummary, FileError>> = group.files.iter().map(|file| {
-            let Some((header, rows)) = &files[by_path(file)] else { return Err(broken()) };
+        let read: Vec<Option<FileSummary>> = group.files.iter().map(|file| {
+            let (header, rows) = files[by_path(file)].as_ref()?;
             let header: Vec<&str> = header.iter().map(String::as_str).collect();
-            Ok(summary(&file.sample_path, &header, rows))
+            Some(summary(&file.sample_path, &header, rows))
         }).collect();
-        let tables = assemble(&group, &read);
+        let found = tables(&group, &read);
 
         // The same files in another order, their summaries from the catalog.
         let mut shuffled = group.clone();
         shuffled.files = order.iter().map(|f| group.files[*f].clone()).collect();
-        let stored: Vec<Result<FileSummary, FileError>> = order.iter().map(|f| {
-            read[*f].as_ref().map_err(Clone::clone).map(|s| FileSummary::from_json(&s.to_json().unwrap()).unwrap())
+        let stored: Vec<Option<FileSummary>> = order.iter().map(|f| {
+            read[*f].as_ref().map(|s| FileSummary::from_json(&s.to_json().unwrap()).unwrap())
         }).collect();
-        let again = assemble(&shuffled, &stored);
+        let mut again = tables(&shuffled, &stored);
+        again.sort_by(|a, b| a.0.cmp(&b.0));
+        prop_assert_eq!(&found, &again);
 
-        prop_assert_eq!(tables.len(), again.len());
-        for (table, other) in tables.iter().zip(&again) {
-            prop_assert_eq!((&table.name, &table.location, &table.summary), (&other.name, &other.location, &other.summary));
-            let paths = |group: &Group, files: &[usize]| files.iter().map(|f| group.files[*f].object.path.clone()).collect::<Vec<_>>();
-            prop_assert_eq!(paths(&group, &table.files), paths(&shuffled, &other.files));
-            prop_assert_eq!(table.failed.len(), other.failed.len());
-            if let Some(summary) = &table.summary {
-                for column in &summary.columns {
-                    prop_assert_eq!(column.profile.values + column.profile.nulls, summary.rows);
-                }
-                prop_assert_eq!(summary.sample.rows.len() as u64, summary.rows.min(5));
+        let merged: u64 = found.iter().filter_map(|(_, summary)| Some(summary.as_ref()?.files)).sum();
+        prop_assert_eq!(merged as usize, read.iter().flatten().count());
+        for summary in found.iter().filter_map(|(_, summary)| summary.as_ref()) {
+            for column in &summary.columns {
+                prop_assert_eq!(column.profile.values + column.profile.nulls, summary.rows);
             }
+            prop_assert_eq!(summary.sample.rows.len() as u64, summary.rows.min(5));
         }
-        let members: usize = tables.iter().map(|table| table.files.len() + table.failed.len()).sum();
-        prop_assert_eq!(members, files.len());
     }
 }

@@ -1,0 +1,187 @@
+//! Parts: how a group's files and contexts take part in its tables, once they have been read.
+//!
+//! What cannot be read takes part with its last good version, if the catalog has one, and is entered
+//! there so that the next run reads it again only if that may help.
+
+use std::collections::{BTreeMap, HashMap};
+
+use limn_lake::{ContextText, DataFile, FileSummary, Fingerprint, Group};
+use limn_segment::{ContextRecord, FileRecord, TableRecord};
+
+use crate::changes::MemberId;
+use crate::published::{Published, REGISTERED};
+use crate::read::{Part, ReadResult, Unread};
+use crate::report::Failure;
+
+/// What came of reading a group's parts.
+pub type Parts = BTreeMap<Part, Result<ReadResult, Unread>>;
+
+/// A group's files by path and its contexts by fingerprint, as they take part.
+pub struct GroupRead {
+    files: HashMap<String, FilePart>,
+    contexts: HashMap<Fingerprint, Result<String, Unread>>,
+}
+
+/// How a file takes part in its table.
+#[derive(Default)]
+struct FilePart {
+    /// Of its present version, or of the last one that could be read.
+    summary: Option<FileSummary>,
+    /// Why its present version could not be read.
+    unread: Option<Unread>,
+}
+
+impl GroupRead {
+    /// The parts of a group, with what is published of those that could not be read.
+    pub fn of(group: &Group, mut parts: Parts, published: &Published) -> Self {
+        let mut contexts = HashMap::new();
+        for (index, context) in group.contexts.iter().enumerate() {
+            let read = match &context.source {
+                ContextText::Registered { text } => Ok(text.clone()),
+                ContextText::Sidecar { .. } => match parts.remove(&Part::Context(index as u32)) {
+                    Some(Ok(ReadResult::Text(text))) => Ok(text),
+                    Some(Err(unread)) => Err(unread),
+                    Some(Ok(ReadResult::Summary(_))) | None => continue,
+                },
+            };
+            contexts.insert(context.fingerprint(), read);
+        }
+        let mut files = HashMap::new();
+        for (index, file) in group.files.iter().enumerate() {
+            let path = &file.object.path;
+            let part = match parts.remove(&Part::File(index as u32)) {
+                Some(Ok(ReadResult::Summary(summary))) => FilePart {
+                    summary: Some(summary),
+                    unread: None,
+                },
+                Some(Err(unread)) => FilePart {
+                    summary: published.last_good(path),
+                    unread: Some(unread),
+                },
+                Some(Ok(ReadResult::Text(_))) | None => continue,
+            };
+            files.insert(path.clone(), part);
+        }
+        Self { files, contexts }
+    }
+
+    /// The summaries of a table's files with their paths, as far as there are any.
+    pub fn summaries<'a>(&'a self, group: &'a Group) -> Vec<(&'a str, &'a FileSummary)> {
+        let files = group.files.iter().filter_map(|file| {
+            let path = file.object.path.as_str();
+            Some((path, self.files.get(path)?.summary.as_ref()?))
+        });
+        files.collect()
+    }
+
+    /// Whether any of a table's files could be read in its present version.
+    pub fn is_current(&self, group: &Group) -> bool {
+        let mut files = group.files.iter();
+        files.any(|file| {
+            self.files
+                .get(&file.object.path)
+                .is_some_and(|part| part.unread.is_none())
+        })
+    }
+
+    /// What could not be read of a table.
+    pub fn failures(&self, group: &Group) -> Vec<Failure> {
+        let failure = |object: &str, unread: &Unread| Failure {
+            table: group.name.to_string(),
+            object: object.to_owned(),
+            error: unread.error.clone(),
+        };
+        let files = group.files.iter().filter_map(|file| {
+            let path = &file.object.path;
+            Some(failure(path, self.files.get(path)?.unread.as_ref()?))
+        });
+        let contexts = group.contexts.iter().filter_map(|context| {
+            let ContextText::Sidecar { object } = &context.source else {
+                return None;
+            };
+            let read = self.contexts.get(&context.fingerprint())?;
+            Some(failure(&object.path, read.as_ref().err()?))
+        });
+        files.chain(contexts).collect()
+    }
+
+    /// The catalog's entries of a table's files; `members` stand for its files and contexts.
+    pub fn file_records(&self, group: &Group, members: &[MemberId]) -> Vec<FileRecord> {
+        let files = group.files.iter().zip(members);
+        files
+            .filter_map(|(file, id)| file_record(file, *id, self.files.get(&file.object.path)?))
+            .collect()
+    }
+
+    /// The catalog's entries of a table's contexts.
+    pub fn context_records(
+        &self,
+        group: &Group,
+        members: &[MemberId],
+        old: Option<&TableRecord>,
+    ) -> Vec<ContextRecord> {
+        let members = members.iter().skip(group.files.len());
+        let contexts = group.contexts.iter().zip(members);
+        contexts
+            .filter_map(|(context, id)| {
+                let read = self.contexts.get(&context.fingerprint())?;
+                Some(context_record(&context.source, *id, read, old))
+            })
+            .collect()
+    }
+}
+
+/// The catalog's entry of a file. One whose failure may pass is known by no version, so that the next
+/// run tries it again, and is left out if nothing is known of it.
+fn file_record(file: &DataFile, id: MemberId, part: &FilePart) -> Option<FileRecord> {
+    let summary = part.summary.as_ref();
+    let record = FileRecord {
+        path: file.object.path.clone(),
+        rows: summary.map(|summary| summary.rows),
+        summary: summary.and_then(|summary| summary.to_json().ok()),
+        error: part.unread.as_ref().map(|unread| unread.error.clone()),
+        ..FileRecord::default()
+    };
+    if part.unread.as_ref().is_some_and(|unread| !unread.settled) {
+        return summary.is_some().then_some(record);
+    }
+    Some(FileRecord {
+        etag: file.object.etag.clone(),
+        version: file.object.version.clone(),
+        size: file.object.size,
+        modified_ms: file.object.modified_ms,
+        fingerprint: Fingerprint(id).to_string(),
+        ..record
+    })
+}
+
+/// The catalog's entry of a context; one that cannot be read keeps its last text.
+fn context_record(
+    source: &ContextText,
+    id: MemberId,
+    read: &Result<String, Unread>,
+    old: Option<&TableRecord>,
+) -> ContextRecord {
+    let source = match source {
+        ContextText::Registered { .. } => REGISTERED.to_owned(),
+        ContextText::Sidecar { object } => object.path.clone(),
+    };
+    let last = || {
+        let contexts = old.into_iter().flat_map(|old| &old.contexts);
+        contexts
+            .into_iter()
+            .find(|context| context.source == source)
+            .map_or_else(String::new, |context| context.text.clone())
+    };
+    let settled = read.as_ref().err().is_none_or(|unread| unread.settled);
+    ContextRecord {
+        text: read.as_ref().map_or_else(|_| last(), Clone::clone),
+        fingerprint: if settled {
+            Fingerprint(id).to_string()
+        } else {
+            String::new()
+        },
+        error: read.as_ref().err().map(|unread| unread.error.clone()),
+        source,
+    }
+}

@@ -1,0 +1,170 @@
+//! Changes of the lake and of the settings, interrupted or not: what is published afterwards.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Lab, seen};
+use limn_models::{Embedder, HashedWords, ModelError, ModelId};
+use limn_pipeline::Narrate;
+
+/// Fails after so many texts.
+struct Limited(AtomicUsize);
+
+impl Embedder for Limited {
+    fn id(&self) -> &ModelId {
+        HashedWords.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        HashedWords.dimensions()
+    }
+
+    fn window(&self) -> usize {
+        HashedWords.window()
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        HashedWords.count_tokens(text)
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        let left = self.0.load(Ordering::SeqCst);
+        assert!(left >= texts.len(), "injected");
+        self.0.store(left - texts.len(), Ordering::SeqCst);
+        HashedWords.embed(texts)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn settings_that_change_reach_every_table_even_if_a_run_dies() {
+    let filled = |narrate| async move {
+        let mut lab = Lab::new();
+        // One table an epoch, one epoch at a time.
+        (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 1);
+        lab.options.narrate = narrate;
+        for table in 0..8 {
+            let text = format!("name,height\npeak {table},{}\n", 1000 + table);
+            lab.put(&format!("area{table}/peaks.csv"), &text).await;
+        }
+        lab.run().await;
+        lab
+    };
+    let reference = texts(&filled(Narrate::Off).await).await;
+    let mut lab = filled(Narrate::Names).await;
+    assert_ne!(texts(&lab).await, reference);
+    lab.options.narrate = Narrate::Off;
+    let before = lab.index.newest().await.unwrap().unwrap().number;
+    let died = lab.try_run(Arc::new(Limited(AtomicUsize::new(7)))).await;
+    assert!(died.is_err());
+    let after = lab.index.newest().await.unwrap().unwrap().number;
+    assert!(after > before, "some epochs were published");
+    assert_ne!(texts(&lab).await, reference, "and some were not");
+    let report = lab.run().await;
+    assert!(
+        (1..8).contains(&report.tables.changed),
+        "only what was left: {report:?}"
+    );
+    assert_eq!(texts(&lab).await, reference);
+    lab.run_is_idle().await;
+}
+
+/// Hashes of the live tables' texts, by table.
+async fn texts(lab: &Lab) -> Vec<(String, Vec<String>)> {
+    let snapshot = lab.index.newest().await.unwrap().unwrap();
+    let mut all = Vec::new();
+    for record in lab.index.tables(&snapshot, None).await.unwrap() {
+        let entry = snapshot
+            .segments
+            .iter()
+            .find(|segment| segment.path == record.segment)
+            .unwrap();
+        let reader = limn_segment::SegmentReader::open(&lab.index.store, entry)
+            .await
+            .unwrap();
+        let blocks = (record.first_block..record.first_block + record.blocks)
+            .map(|block| reader.text(block).unwrap().to_string())
+            .collect();
+        all.push((record.name, blocks));
+    }
+    all.sort();
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_moves_to_other_files_is_there_once() {
+    let mut lab = Lab::new();
+    (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 4);
+    for other in 0..6 {
+        lab.put(&format!("o{other}/t.csv"), "z\n1\n").await;
+    }
+    lab.put("t.csv", "a\n1\n").await;
+    lab.run().await;
+    for round in 0..3 {
+        lab.remove("t.csv").await;
+        lab.put("t/part-00000.csv", "a\n1\n2\n").await;
+        let report = lab.run().await;
+        let tables = &report.tables;
+        assert_eq!(
+            (tables.added, tables.changed, tables.removed),
+            (0, 1, 0),
+            "round {round}: {report:?}"
+        );
+        assert_eq!(lab.tables().await["t"], seen(2));
+        lab.run_is_idle().await;
+        lab.remove("t/part-00000.csv").await;
+        lab.put("t.csv", "a\n1\n").await;
+        lab.run().await;
+        assert_eq!(lab.tables().await["t"], seen(1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_odd_file_that_no_probe_saw_is_arranged_once() {
+    let lab = Lab::new();
+    for file in 0..20 {
+        let header = if file == 11 { "a,b,c" } else { "a,b" };
+        let text = format!("{header}\n1,2{}\n", if file == 11 { ",3" } else { "" });
+        lab.put(&format!("d/x{file:02}.csv"), &text).await;
+    }
+    assert_eq!(lab.run().await.tables.added, 20);
+    lab.run_is_idle().await;
+    // The odd one goes: the rest are one table.
+    lab.remove("d/x11.csv").await;
+    let report = lab.run().await;
+    assert_eq!((report.tables.added, report.tables.removed), (1, 20));
+    lab.expect([("d", seen(19))]).await;
+    lab.run_is_idle().await;
+    // And comes again, among others that are new.
+    for file in 20..40 {
+        let text = if file == 31 { "q\n1\n" } else { "a,b\n1,2\n" };
+        lab.put(&format!("d/x{file:02}.csv"), text).await;
+    }
+    let report = lab.run().await;
+    assert_eq!((report.tables.added, report.tables.removed), (39, 1));
+    assert!(lab.tables().await.values().all(|table| *table == seen(1)));
+    lab.run_is_idle().await;
+    lab.remove("d/x31.csv").await;
+    lab.put("d/x40.csv", "q\n1\n").await;
+    let report = lab.run().await;
+    assert_eq!((report.tables.added, report.tables.removed), (1, 1));
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_small_parquet_files_are_read() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let root = scratch.path().join("lake");
+    let bytes = limn_segment::write_catalog(&[]).unwrap();
+    for day in 0..1500 {
+        let folder = root.join(format!("events/day={day}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("part.parquet"), &bytes).unwrap();
+    }
+    let mut lab = Lab::new();
+    lab.lake = limn_store::Store::open(root.to_str().unwrap()).unwrap();
+    let report = lab.run().await;
+    assert_eq!((report.objects.read, report.tables.added), (1500, 1));
+}

@@ -1,0 +1,202 @@
+//! A lake in memory whose reads can be made to fail, an index in memory, and runs over them.
+#![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
+
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use limn_models::{Embedder, HashedWords};
+use limn_pipeline::{PipelineError, Progress, Report, RunOptions, index_lake};
+use limn_segment::IndexStore;
+use limn_store::Store;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+
+/// A store in memory that refuses to read some objects.
+#[derive(Debug, Default)]
+pub struct Refusing {
+    inner: InMemory,
+    refused: Mutex<HashSet<String>>,
+}
+
+impl fmt::Display for Refusing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Refusing {
+    async fn put_opts(&self, at: &Path, load: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        self.inner.put_opts(at, load, opts).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        at: &Path,
+        opts: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.inner.put_multipart_opts(at, opts).await
+    }
+
+    async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
+        if self.refused.lock().unwrap().contains(at.as_ref()) {
+            return Err(object_store::Error::PermissionDenied {
+                path: at.to_string(),
+                source: "injected".into(),
+            });
+        }
+        self.inner.get_opts(at, options).await
+    }
+
+    fn delete_stream(
+        &self,
+        paths: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(paths)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.inner.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+/// A lake, its index, and how they are run.
+pub struct Lab {
+    client: Arc<Refusing>,
+    pub lake: Store,
+    pub index: IndexStore,
+    pub options: RunOptions,
+}
+
+/// What can be said of a table in one line: rows, and whether its newest version is unreadable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Seen {
+    pub rows: Option<u64>,
+    pub broken: bool,
+    /// Whether its blocks are live in a segment of the snapshot.
+    pub found: bool,
+}
+
+pub fn seen(rows: u64) -> Seen {
+    Seen {
+        rows: Some(rows),
+        broken: false,
+        found: true,
+    }
+}
+
+impl Lab {
+    pub fn new() -> Lab {
+        let client = Arc::new(Refusing::default());
+        Lab {
+            lake: Store::over(client.clone()),
+            client,
+            index: IndexStore::new(Store::in_memory()),
+            options: RunOptions {
+                workers: 2,
+                ..RunOptions::default()
+            },
+        }
+    }
+
+    pub async fn put(&self, path: &str, text: &str) {
+        let bytes = text.to_owned().into_bytes();
+        self.lake.put(path, bytes.into()).await.unwrap();
+    }
+
+    /// Bytes that are no table in any format.
+    pub async fn corrupt(&self, path: &str) {
+        let bytes = [0u8, 159, 146, 150, 0, 1, 2, 3].repeat(200);
+        self.lake.put(path, bytes.into()).await.unwrap();
+    }
+
+    pub async fn remove(&self, path: &str) {
+        self.client.inner.delete(&Path::from(path)).await.unwrap();
+    }
+
+    /// From now on the store refuses to read this object, or lets it be read again.
+    pub fn refuse(&self, path: &str, refused: bool) {
+        let mut paths = self.client.refused.lock().unwrap();
+        if refused {
+            paths.insert(path.to_owned());
+        } else {
+            paths.remove(path);
+        }
+    }
+
+    pub async fn try_run(&self, embedder: Arc<dyn Embedder>) -> Result<Report, PipelineError> {
+        let run = index_lake(
+            self.lake.clone(),
+            self.index.clone(),
+            embedder,
+            self.options.clone(),
+            Arc::new(Progress::default()),
+        );
+        let ended = tokio::time::timeout(Duration::from_secs(60), run).await;
+        ended.expect("a run must end")
+    }
+
+    pub async fn run(&self) -> Report {
+        self.try_run(Arc::new(HashedWords)).await.unwrap()
+    }
+
+    /// Runs again and checks that there was nothing to do.
+    pub async fn run_is_idle(&self) {
+        let before = self.index.newest().await.unwrap().unwrap().number;
+        let report = self.run().await;
+        assert_eq!(
+            (report.snapshot, report.objects.read, report.requests.put),
+            (before, 0, 0),
+            "a run over an unchanged lake reads and writes nothing: {report:?}"
+        );
+    }
+
+    /// The tables of the newest snapshot.
+    pub async fn tables(&self) -> BTreeMap<String, Seen> {
+        let snapshot = self.index.newest().await.unwrap().unwrap();
+        let mut tables = BTreeMap::new();
+        for record in self.index.tables(&snapshot, None).await.unwrap() {
+            let segment = snapshot.segments.iter().find(|s| s.path == record.segment);
+            let found = match segment {
+                Some(segment) if record.blocks > 0 => {
+                    let deletes = self.index.deletes(segment).await.unwrap();
+                    (record.first_block..record.first_block + record.blocks)
+                        .all(|block| !deletes.contains(block))
+                }
+                _ => false,
+            };
+            let seen = Seen {
+                rows: record.rows,
+                broken: record.error.is_some(),
+                found,
+            };
+            tables.insert(record.name, seen);
+        }
+        tables
+    }
+
+    /// Checks the tables of the newest snapshot.
+    pub async fn expect<const N: usize>(&self, expected: [(&str, Seen); N]) {
+        let expected: BTreeMap<String, Seen> = expected
+            .into_iter()
+            .map(|(name, seen)| (name.to_owned(), seen))
+            .collect();
+        assert_eq!(self.tables().await, expected);
+    }
+}

@@ -1,0 +1,183 @@
+//! What cannot be read or listed costs itself only, for as long as it cannot.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::sync::Arc;
+
+use common::{Lab, Seen, seen};
+use limn_models::HashedWords;
+use limn_pipeline::{Progress, RunOptions, index_lake};
+use limn_segment::IndexStore;
+use limn_store::Store;
+
+const BROKEN: fn(u64) -> Seen = |rows| Seen {
+    broken: true,
+    ..seen(rows)
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_keeps_its_last_good_version_until_a_better_one_comes() {
+    let lab = Lab::new();
+    lab.put("t.csv", "a,b\n1,x\n2,y\n").await;
+    lab.run().await;
+    lab.corrupt("t.csv").await;
+    let report = lab.run().await;
+    assert_eq!((report.tables.failed, report.failures.len()), (1, 1));
+    lab.expect([("t", BROKEN(2))]).await;
+    // The corrupt bytes are not read again, and still told of.
+    lab.run_is_idle().await;
+    assert_eq!(lab.run().await.tables.failed, 1);
+    lab.put("t.csv", "a,b\n1,x\n2,y\n3,z\n").await;
+    let report = lab.run().await;
+    assert_eq!((report.tables.changed, report.tables.failed), (1, 0));
+    lab.expect([("t", seen(3))]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_could_never_be_read_is_added_once_it_can() {
+    let lab = Lab::new();
+    lab.corrupt("bad.csv").await;
+    lab.put("good.csv", "a\n1\n").await;
+    lab.run().await;
+    lab.run_is_idle().await;
+    lab.put("bad.csv", "a,b\n1,2\n").await;
+    let report = lab.run().await;
+    let tables = &report.tables;
+    assert_eq!((tables.added, tables.changed, tables.unchanged), (1, 0, 1));
+    lab.expect([("bad", seen(1)), ("good", seen(1))]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_the_store_refuses_is_tried_again() {
+    let lab = Lab::new();
+    lab.put("t.csv", "a\n1\n").await;
+    lab.refuse("t.csv", true);
+    assert_eq!(lab.run().await.tables.failed, 1);
+    // Nothing about the object changes, and yet:
+    lab.refuse("t.csv", false);
+    assert_eq!(lab.run().await.tables.added, 1);
+    lab.expect([("t", seen(1))]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_refused_part_takes_no_rows_away() {
+    let lab = Lab::new();
+    for part in 0..4 {
+        let text = format!("id,name\n{part},part {part}\n");
+        lab.put(&format!("t/part-0000{part}.csv"), &text).await;
+    }
+    lab.run().await;
+    lab.expect([("t", seen(4))]).await;
+    lab.put("t/part-00002.csv", "id,name\n5,five\n6,six\n")
+        .await;
+    lab.refuse("t/part-00002.csv", true);
+    for _ in 0..2 {
+        let report = lab.run().await;
+        assert_eq!((report.tables.failed, report.failures.len()), (1, 1));
+        lab.expect([("t", seen(4))]).await;
+    }
+    lab.refuse("t/part-00002.csv", false);
+    lab.run().await;
+    lab.expect([("t", seen(5))]).await;
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_file_does_not_rearrange_its_neighbours() {
+    let lab = Lab::new();
+    // Named alike and of different columns: a table each.
+    lab.put("d/x1.csv", "a,b\n1,2\n").await;
+    lab.put("d/x2.csv", "c,d\n1,2\n3,4\n").await;
+    // Of the same columns: one table.
+    lab.put("e/x1.csv", "a,b\n1,2\n").await;
+    lab.put("e/x2.csv", "a,b\n1,2\n3,4\n").await;
+    lab.run().await;
+    let (x2, e) = (("d/x2", seen(2)), ("e", seen(3)));
+    lab.expect([("d/x1", seen(1)), x2.clone(), e.clone()]).await;
+    lab.corrupt("d/x1.csv").await;
+    lab.corrupt("e/x1.csv").await;
+    lab.run().await;
+    lab.expect([("d/x1", BROKEN(1)), x2, e]).await;
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_broken_file_under_another_name_keeps_the_table() {
+    let lab = Lab::new();
+    lab.put("t.csv", "a\n1\n2\n").await;
+    lab.run().await;
+    lab.remove("t.csv").await;
+    lab.corrupt("t.parquet").await;
+    lab.run().await;
+    lab.expect([("t", BROKEN(2))]).await;
+    lab.run_is_idle().await;
+    lab.remove("t.parquet").await;
+    lab.run().await;
+    lab.expect([]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_sidecar_that_cannot_be_read_leaves_its_last_text() {
+    let lab = Lab::new();
+    lab.put("t.csv", "a\n1\n").await;
+    lab.put("t.md", "Heights of mountain peaks").await;
+    lab.run().await;
+    let text = || async {
+        let snapshot = lab.index.newest().await.unwrap().unwrap();
+        let tables = lab.index.tables(&snapshot, None).await.unwrap();
+        tables[0].contexts[0].text.clone()
+    };
+    assert_eq!(text().await, "Heights of mountain peaks");
+    lab.corrupt("t.md").await;
+    let report = lab.run().await;
+    if report.failures.is_empty() {
+        // Bytes that are no text are read as far as they are: then there is nothing to keep.
+        assert_ne!(text().await, "Heights of mountain peaks");
+    }
+    lab.put("t.md", "Heights of peaks, metres").await;
+    lab.refuse("t.md", true);
+    let before = text().await;
+    let report = lab.run().await;
+    assert_eq!(report.failures.len(), 1, "{report:?}");
+    assert_eq!(text().await, before);
+    lab.refuse("t.md", false);
+    lab.run().await;
+    assert_eq!(text().await, "Heights of peaks, metres");
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_below_a_folder_that_cannot_be_listed_stay() {
+    let scratch = tempfile::TempDir::new().unwrap();
+    let root = scratch.path().join("lake");
+    for (path, text) in [
+        ("sales/orders.csv", "a\n1\n"),
+        ("sales/items.csv", "b\n1\n"),
+        ("hr/people.csv", "c\n1\n"),
+        ("gone.csv", "d\n1\n"),
+    ] {
+        std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        std::fs::write(root.join(path), text).unwrap();
+    }
+    let lake = Store::open(root.to_str().unwrap()).unwrap();
+    let index = IndexStore::new(Store::in_memory());
+    let run = || async {
+        let embedder = Arc::new(HashedWords);
+        let (options, progress) = (RunOptions::default(), Arc::new(Progress::default()));
+        index_lake(lake.clone(), index.clone(), embedder, options, progress)
+            .await
+            .unwrap()
+    };
+    assert_eq!(run().await.tables.added, 4);
+    // A link to a folder that contains it cannot be listed, whoever asks.
+    std::fs::rename(root.join("sales"), scratch.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(&root, root.join("sales")).unwrap();
+    std::fs::remove_file(root.join("gone.csv")).unwrap();
+    let report = run().await;
+    let tables = &report.tables;
+    assert_eq!((tables.removed, tables.unchanged), (1, 3), "{report:?}");
+    assert_eq!(report.failures.len(), 1);
+    std::fs::remove_file(root.join("sales")).unwrap();
+    assert_eq!(run().await.tables.removed, 2);
+}
