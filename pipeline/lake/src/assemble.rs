@@ -35,25 +35,9 @@ impl AssembledTable {
             .as_ref()
             .map_or(&[], |summary| summary.columns.as_slice())
     }
-
-    /// The `n` most frequent values of a column with their counts, most frequent first.
-    pub fn top_values(&self, column: usize, n: usize) -> Vec<(&str, u64)> {
-        self.summary
-            .as_ref()
-            .map_or_else(Vec::new, |summary| summary.top_values(column, n))
-    }
 }
 
 impl Group {
-    /// The contexts of one of the group's tables: those that name it and, if it is made of the
-    /// whole family, those that name one of the family's files.
-    pub fn contexts_of(&self, table: &TableName) -> impl Iterator<Item = &ContextSource> {
-        let whole = *table == self.name;
-        self.contexts
-            .iter()
-            .filter(move |context| whole || context.table == *table)
-    }
-
     /// Contexts of the group that belong to none of its tables: those that name the directory of a
     /// family that is a table a file.
     pub fn unclaimed_contexts(

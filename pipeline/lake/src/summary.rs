@@ -114,13 +114,6 @@ impl TableSummary {
     pub fn sample_rows(&self) -> impl ExactSizeIterator<Item = &[Option<String>]> {
         self.sample.rows.iter().map(|row| row.values.as_slice())
     }
-
-    /// The `n` most frequent values of a column with their counts, most frequent first.
-    pub fn top_values(&self, column: usize, n: usize) -> Vec<(&str, u64)> {
-        self.columns
-            .get(column)
-            .map_or_else(Vec::new, |column| column.profile.frequent.top(n))
-    }
 }
 
 impl Serialize for FileSummary {
