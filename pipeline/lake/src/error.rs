@@ -3,12 +3,12 @@
 //! A [`FileError`] costs its own object only (design, invariant 6): it is cloned into reports, kept
 //! in the catalog, and says in one line what failed, on what, why, and what to do.
 
-use limn_store::{StoreError, StoreErrorKind};
+use limn_store::{StoreError, StoreErrorKind, one_line};
 use serde::{Deserialize, Serialize};
 
 /// Why one object could not be read as a table (or as a context).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{object}: {cause}; {remedy}")]
+#[error("{}: {cause}; {remedy}", one_line(object))]
 pub struct FileError {
     /// The object's path in its lake.
     pub object: String,
@@ -151,22 +151,14 @@ pub enum LakeError {
         /// What is wrong with the line.
         cause: String,
     },
-    /// The lake's store failed as a whole.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 const TABLE_NAME_REMEDY: &str = "write a table's name as its path in the lake without the data extension, like sales/2024/orders";
 const CONTEXT_LINE_REMEDY: &str = r#"each line is one JSON object: {"table": "sales/orders", "context": "what a reader should know"}"#;
 
 impl LakeError {
-    /// Whether the same call can succeed later, nothing else changed.
+    /// Whether the same call can succeed later, nothing else changed: none of these can.
     pub fn is_retryable(&self) -> bool {
-        match self {
-            LakeError::Store(error) => error.is_retryable(),
-            LakeError::TableName { .. }
-            | LakeError::ContextsFile { .. }
-            | LakeError::ContextLine { .. } => false,
-        }
+        false
     }
 }

@@ -24,7 +24,8 @@ pub struct FilePart<'a> {
 impl TableSummary {
     /// Merges the summaries of a table's files, given in path order, into a function of the set of
     /// files. Columns are matched by name (the n-th of a repeated name with the n-th); a column
-    /// that a file lacks is null in that file's rows.
+    /// that a file lacks is null in that file's rows. Counts of a file that was read in parts are
+    /// scaled to its rows, so that every file weighs as much as it has rows.
     pub fn merge(files: &[FilePart<'_>]) -> TableSummary {
         let union = Union::of(files);
         let total_rows: u64 = files.iter().map(|file| file.summary.rows).sum();
@@ -146,7 +147,10 @@ fn merge_column(
         parts.push(match *source {
             Source::Column(c) => {
                 let column = &file.summary.columns[c];
-                (column.data_type.clone(), Cow::Borrowed(&column.profile))
+                (
+                    column.data_type.clone(),
+                    column.profile.scaled_to(file.summary.rows),
+                )
             }
             Source::Key(k) => match &file.partition[k].1 {
                 Some(value) => (

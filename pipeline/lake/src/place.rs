@@ -3,6 +3,8 @@
 //! Everything here is a function of one path, so that nothing a neighbour does changes how a file
 //! is read.
 
+use crate::formats::names;
+
 /// Hive's name for a partition whose key is null.
 const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
@@ -66,11 +68,12 @@ pub(crate) fn partition(path: &str) -> Vec<(String, Option<String>)> {
 
 fn partition_of(component: &str) -> Option<(String, Option<String>)> {
     let (key, value) = component.split_once('=')?;
+    let key = names::tidy(&percent_decoded(key));
     if key.is_empty() {
         return None;
     }
     let value = (value != HIVE_NULL && !value.is_empty()).then(|| percent_decoded(value));
-    Some((percent_decoded(key), value))
+    Some((key, value))
 }
 
 /// Hive writes special characters of keys and values as `%XX`. What is no such escape stays.
@@ -191,6 +194,17 @@ mod tests {
         ] {
             assert_eq!(shown(stem), pattern, "{stem}");
         }
+    }
+
+    #[test]
+    fn keys_are_names_that_may_be_shown() {
+        assert_eq!(
+            partition("t/a%1B%5D0;x%07=1/%20b%20=2/%01=3/x.csv"),
+            [
+                ("a ]0;x".to_owned(), Some("1".to_owned())),
+                ("b".to_owned(), Some("2".to_owned()))
+            ]
+        );
     }
 
     #[test]

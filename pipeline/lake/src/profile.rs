@@ -4,6 +4,8 @@
 //! minimum and maximum in the order of the type, and the values themselves in a
 //! [`Frequent`]. A value it still remembers costs a hash and a look-up, nothing else.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 pub use crate::data_type::DataType;
@@ -79,6 +81,24 @@ impl ColumnProfile {
             exact: true,
             ..ColumnProfile::default()
         }
+    }
+
+    /// The same profile, if it is of a part of `rows` rows with its counts scaled to all of them.
+    pub fn scaled_to(&self, rows: u64) -> Cow<'_, ColumnProfile> {
+        let seen = self.values + self.nulls;
+        if self.exact || seen == 0 || seen >= rows {
+            return Cow::Borrowed(self);
+        }
+        let nulls =
+            (u128::from(self.nulls) * u128::from(rows) + u128::from(seen / 2)) / u128::from(seen);
+        let nulls = (nulls as u64).min(rows);
+        let values = rows - nulls;
+        Cow::Owned(ColumnProfile {
+            values,
+            nulls,
+            uncounted: values.saturating_sub(self.counted()),
+            ..self.clone()
+        })
     }
 
     /// Nulls as a share of all rows; 0 without rows.

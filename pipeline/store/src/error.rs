@@ -8,6 +8,8 @@ use std::error::Error as StdError;
 
 use object_store::Error as ClientError;
 
+use crate::text::one_line;
+
 /// What sort of failure it was; decides the remedy and whether to try again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StoreErrorKind {
@@ -23,8 +25,8 @@ pub enum StoreErrorKind {
     Configuration,
     /// A conditional request lost, or the object changed while it was read.
     Precondition,
-    /// One entry of a local listing (an unreadable folder, a name that is not UTF-8, a symlink
-    /// loop). The listing goes on after it.
+    /// One entry of a listing (an unreadable folder, a name that is not UTF-8, a link that leaves the
+    /// root, an S3 key with empty parts). The listing goes on after it.
     Entry,
     /// Anything else.
     Other,
@@ -100,8 +102,11 @@ pub(crate) struct Place {
 
 /// Translates a client's error about `object`.
 pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> StoreError {
-    let chain = chain(error);
-    let has = |needle: &str| chain.iter().any(|text| text.contains(needle));
+    let texts = Texts {
+        chain: chain(error),
+        keys: key_forms(place, &object),
+    };
+    let has = |needle: &str| texts.has(needle);
     let remote = place.bucket.is_some();
 
     if has("NoSuchBucket") {
@@ -135,7 +140,7 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
     ) || has("403 Forbidden")
         || has("401 Unauthorized");
     if remote && denied {
-        let code = chain.iter().find_map(|text| xml_code(text));
+        let code = texts.chain.iter().find_map(|text| xml_code(text));
         return StoreError::new(
             StoreErrorKind::AccessDenied,
             object,
@@ -146,7 +151,7 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
             "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the bucket's permissions",
         );
     }
-    if let Some(cause) = unreachable_cause(error, &chain).filter(|_| remote) {
+    if let Some(cause) = unreachable_cause(error, &texts).filter(|_| remote) {
         let at = place.endpoint.as_deref().unwrap_or("the S3 endpoint");
         return StoreError::new(
             StoreErrorKind::Unreachable,
@@ -194,19 +199,19 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
             "is no valid object name",
             "rename the object",
         ),
-        _ => other(object, error, &chain),
+        _ => other(object, error, &texts),
     }
 }
 
 /// Whatever is left: a local file's own error, a server's 5xx, a broken answer.
-fn other(object: String, error: &ClientError, chain: &[String]) -> StoreError {
+fn other(object: String, error: &ClientError, texts: &Texts) -> StoreError {
     if let Some(io) = find_io(error) {
         return from_io(object, io);
     }
-    let text = chain.last().cloned().unwrap_or_default();
+    let text = texts.chain.last().cloned().unwrap_or_default();
     let server = ["500 ", "502 ", "503 ", "504 ", "429 ", "SlowDown"]
         .iter()
-        .any(|status| text.contains(status));
+        .any(|status| texts.says(&text, status));
     let cause = match xml_code(&text) {
         Some(code) => format!("the store answered {code}"),
         None => text,
@@ -255,6 +260,59 @@ pub(crate) fn from_io(object: String, error: &std::io::Error) -> StoreError {
     StoreError::new(kind, object, cause, remedy)
 }
 
+/// What an error says. It may quote the object's key, which says nothing.
+struct Texts {
+    chain: Vec<String>,
+    /// The key as it may stand in a text.
+    keys: Vec<String>,
+}
+
+impl Texts {
+    fn has(&self, needle: &str) -> bool {
+        self.chain.iter().any(|text| self.says(text, needle))
+    }
+
+    /// Whether the text has this other than in the key.
+    fn says(&self, text: &str, needle: &str) -> bool {
+        if !self.keys.iter().any(|key| key.contains(needle)) {
+            return text.contains(needle);
+        }
+        let without = self
+            .keys
+            .iter()
+            .fold(text.to_owned(), |text, key| text.replace(key, ""));
+        without.contains(needle)
+    }
+}
+
+/// An object's key plain, as in a URL's path, as in its query, and as in XML.
+fn key_forms(place: &Place, object: &str) -> Vec<String> {
+    let key = match &place.bucket {
+        Some(bucket) => object
+            .strip_prefix(&format!("s3://{bucket}/"))
+            .unwrap_or_default(),
+        None => object.trim_start_matches('/'),
+    };
+    if key.is_empty() {
+        return Vec::new();
+    }
+    let encoded = |kept: &[u8]| {
+        key.bytes().fold(String::new(), |mut text, byte| {
+            if byte.is_ascii_alphanumeric() || kept.contains(&byte) {
+                text.push(char::from(byte));
+            } else {
+                text.push_str(&format!("%{byte:02X}"));
+            }
+            text
+        })
+    };
+    let xml = key
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    vec![key.to_owned(), encoded(b"-._~/"), encoded(b"-._~"), xml]
+}
+
 /// The texts of an error and of everything that caused it, outermost first.
 fn chain(error: &(dyn StdError + 'static)) -> Vec<String> {
     let mut texts = Vec::new();
@@ -279,7 +337,7 @@ fn find_io<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a std::io::Error
 }
 
 /// Why nobody answered, if that is what happened.
-fn unreachable_cause(error: &(dyn StdError + 'static), chain: &[String]) -> Option<String> {
+fn unreachable_cause(error: &(dyn StdError + 'static), texts: &Texts) -> Option<String> {
     use std::io::ErrorKind as Io;
     if let Some(io) = find_io(error) {
         let cause = match io.kind() {
@@ -298,13 +356,13 @@ fn unreachable_cause(error: &(dyn StdError + 'static), chain: &[String]) -> Opti
             return cause;
         }
     }
-    let any = |needle: &str| chain.iter().any(|text| text.contains(needle));
+    let any = |needle: &str| texts.has(needle);
     if any("timed out") {
         Some("timed out".to_owned())
     } else if any("dns error") {
         Some("the host name is unknown".to_owned())
     } else if any("error trying to connect") || any("tcp connect error") {
-        chain.last().cloned()
+        texts.chain.last().cloned()
     } else {
         None
     }
@@ -316,14 +374,4 @@ fn xml_code(text: &str) -> Option<String> {
     let end = text[start..].find("</Code>")? + start;
     let code = &text[start..end];
     (code.len() <= 64 && code.chars().all(|c| c.is_ascii_alphanumeric())).then(|| code.to_owned())
-}
-
-/// At most 300 characters, on one line.
-fn one_line(text: &str) -> String {
-    let mut line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() > 300 {
-        line = line.chars().take(299).collect();
-        line.push('…');
-    }
-    line
 }

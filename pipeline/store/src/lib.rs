@@ -20,9 +20,10 @@
 //! **Guarantees.** Every request is counted ([`Store::counts`]). [`Store::put_if_absent`] has at
 //! most one winner among concurrent writers (a hard link locally, `If-None-Match: *` on S3). A write
 //! is seen whole or not at all. [`Store::list`] yields objects in the order of their full keys (on S3
-//! itself, local disks and in memory; some compatible servers order by folder), as a stream of bounded memory (local: one folder's names at a time). An unreadable
-//! local entry is an item of kind [`StoreErrorKind::Entry`] and the listing goes on; any other error
-//! ends it. A dead endpoint fails within about ten seconds. No error or debug output holds a secret.
+//! itself, local disks and in memory; some compatible servers order by folder), as a stream of bounded memory (local: one folder's names at a time). What cannot
+//! be read or has a name that no path can be (an S3 key `a//b`) is an item of kind
+//! [`StoreErrorKind::Entry`] and the listing goes on; any other error ends it. A local listing stays
+//! within its root: a symbolic link that leaves it is such an item. A dead endpoint fails within about ten seconds. No error or debug output holds a secret.
 //!
 //! **Non-guarantees.** Writes are not forced to disk: they survive a killed process, not a power
 //! cut. `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt
@@ -35,6 +36,8 @@
 mod counting;
 mod error;
 mod location;
+mod odd_keys;
+mod text;
 mod walk;
 
 use std::fmt;
@@ -51,6 +54,7 @@ use object_store::{
 
 pub use counting::RequestCounts;
 pub use error::{StoreError, StoreErrorKind};
+pub use text::{is_steering, one_line};
 
 use counting::{Counters, CountingStore, LIST_PAGE};
 use error::{Place, translate};
@@ -400,10 +404,23 @@ impl Store {
         self.client
             .list(below.as_ref())
             .map(move |item| match item {
-                Ok(meta) => Ok(store.info(meta, "")),
+                Ok(meta) => match odd_keys::original(meta.location.as_ref()) {
+                    None => Ok(store.info(meta, "")),
+                    Some(key) => Err(store.odd_key(&key)),
+                },
                 Err(error) => Err(store.explain(&prefix, &error)),
             })
             .boxed()
+    }
+
+    fn odd_key(&self, key: &str) -> StoreError {
+        let bucket = self.place.bucket.as_deref().unwrap_or_default();
+        StoreError::new(
+            StoreErrorKind::Entry,
+            format!("s3://{bucket}/{key}"),
+            odd_keys::fault(key),
+            "give the object a plain key",
+        )
     }
 
     /// The listing of a local folder, a page at a time on a blocking thread.

@@ -14,6 +14,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
 
 use crate::error::{Place, StoreError, StoreErrorKind};
+use crate::odd_keys;
 
 /// A client and where its root lies in it.
 pub(crate) struct Opened {
@@ -175,6 +176,7 @@ fn s3(
 
     let client_key = |key| AmazonS3ConfigKey::Client(key);
     let mut builder = AmazonS3Builder::new()
+        .with_http_connector(odd_keys::Connector::default())
         .with_config(client_key(ClientConfigKey::ConnectTimeout), "5 seconds")
         .with_config(client_key(ClientConfigKey::Timeout), "60 seconds");
     let mut endpoint = None;

@@ -255,6 +255,170 @@ fn one_bad_entry_costs_itself_only() {
 }
 
 #[test]
+fn links_stay_within_the_root() {
+    use std::os::unix::fs::symlink;
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let (root, outside) = (dir.path().join("lake"), dir.path().join("outside"));
+        std::fs::create_dir_all(root.join("a")).unwrap();
+        std::fs::create_dir(&outside).unwrap();
+        std::fs::write(outside.join("secret.csv"), "x").unwrap();
+        std::fs::write(root.join("a/t.csv"), "x").unwrap();
+        symlink("/", root.join("everything")).unwrap();
+        symlink(&outside, root.join("folder")).unwrap();
+        symlink("../../outside/secret.csv", root.join("a/file.csv")).unwrap();
+        symlink(root.join("a/t.csv"), root.join("within.csv")).unwrap();
+        let store = Store::open(root.to_str().unwrap()).unwrap();
+        let items: Vec<_> = store.list("").collect().await;
+        let found: Vec<_> = items.iter().flatten().map(|i| i.path.as_str()).collect();
+        assert_eq!(found, ["a/t.csv", "within.csv"]);
+        let told: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(told.iter().all(|e| e.kind() == StoreErrorKind::Entry));
+        assert!(
+            told.iter()
+                .all(|e| e.cause().contains("outside this folder"))
+        );
+        let items: Vec<_> = store.list("folder").collect().await;
+        assert!(matches!(&items[..], [Err(e)] if e.kind() == StoreErrorKind::Entry));
+        assert!(store.list("a").next().await.is_some());
+    });
+}
+
+/// Thirty folders of two links to the next would be a billion paths.
+#[test]
+fn links_do_not_multiply() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = |i: u32| dir.path().join(format!("d{i:02}"));
+        for i in 0..30 {
+            std::fs::create_dir(folder(i)).unwrap();
+            for name in ["x", "y"] {
+                std::os::unix::fs::symlink(folder(i + 1), folder(i).join(name)).unwrap();
+            }
+        }
+        std::fs::create_dir(folder(30)).unwrap();
+        std::fs::write(folder(30).join("t.csv"), "x").unwrap();
+        let store = Store::open(dir.path().to_str().unwrap()).unwrap();
+        let items: Vec<_> = store.list("").take(10_000).collect().await;
+        assert!(items.len() < 100, "{}", items.len());
+        assert!(items.iter().flatten().any(|i| i.path == "d30/t.csv"));
+    });
+}
+
+#[test]
+fn only_a_number_after_the_last_hash_is_a_write_in_progress() {
+    runtime().block_on(async {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a#1.csv", "a#b.csv#12", "c#1#x.csv"] {
+            std::fs::write(dir.path().join(name), "x").unwrap();
+        }
+        let store = Store::open(dir.path().to_str().unwrap()).unwrap();
+        assert_eq!(paths(&store, "").await, ["a#1.csv", "c#1#x.csv"]);
+    });
+}
+
+/// Answers every request with this listing.
+fn s3_that_lists(listing: String) -> Store {
+    use std::io::{Read, Write};
+    let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let endpoint = format!("http://{}", server.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for connection in server.incoming() {
+            let mut connection = connection.unwrap();
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                if connection.read(&mut byte).unwrap() == 0 {
+                    break;
+                }
+                request.push(byte[0]);
+            }
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+                listing.len()
+            );
+            connection.write_all((head + &listing).as_bytes()).unwrap();
+        }
+    });
+    let variables = [
+        ("AWS_ENDPOINT_URL", endpoint.as_str()),
+        ("AWS_SKIP_SIGNATURE", "true"),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    Store::open_with("s3://lake/raw", variables).unwrap()
+}
+
+#[test]
+fn an_odd_key_on_s3_costs_itself_only() {
+    runtime().block_on(async {
+        let keys = [
+            ("raw/", 0),
+            ("raw//2024.csv", 3),
+            ("raw/a/../b.csv", 3),
+            ("raw/a&#x1;.csv", 3),
+            ("raw/a.csv", 3),
+            ("raw/a.csv/", 0),
+            ("raw/full.csv/", 3),
+            ("/raw/a.csv", 3),
+            ("raw/ü &amp; &lt;.csv", 3),
+        ];
+        let objects = keys.map(|(key, size)| {
+            format!(
+                "<Contents><Key>{key}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
+                 <ETag>\"x\"</ETag><Size>{size}</Size></Contents>"
+            )
+        });
+        let store = s3_that_lists(format!(
+            "<?xml version=\"1.0\"?><ListBucketResult><Name>lake</Name>{}\
+             <IsTruncated>false</IsTruncated></ListBucketResult>",
+            objects.concat()
+        ));
+        let items: Vec<_> = store.list("").collect().await;
+        let found: Vec<_> = items.iter().flatten().map(|i| i.path.as_str()).collect();
+        assert_eq!(found, ["a.csv", "ü & <.csv"]);
+        let told: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
+        assert!(told.iter().all(|e| e.kind() == StoreErrorKind::Entry));
+        let objects: Vec<_> = told.iter().map(|e| e.object()).collect();
+        assert_eq!(
+            objects,
+            [
+                "s3://lake/raw//2024.csv",
+                "s3://lake/raw/a/../b.csv",
+                "s3://lake/raw/a .csv",
+                "s3://lake/raw/full.csv/",
+                "s3://lake//raw/a.csv"
+            ]
+        );
+    });
+}
+
+#[test]
+fn a_key_says_nothing_about_the_failure() {
+    let store = Store::open_with("s3://lake/x", []).unwrap();
+    for path in [
+        "NoSuchBucket.csv",
+        "403 Forbidden/PermanentRedirect.csv",
+        "latest/api/token.csv",
+        "timed out.csv",
+    ] {
+        let error = object_store::Error::NotFound {
+            path: format!("x/{path}"),
+            source: format!("GET http://s3/lake/x/{}", path.replace(' ', "%20")).into(),
+        };
+        let told = store.explain(path, &error);
+        assert_eq!(told.kind(), StoreErrorKind::NotFound, "{told}");
+        // The same words from the store itself.
+        let error = object_store::Error::NotFound {
+            path: format!("x/{path}"),
+            source: "<Code>NoSuchBucket</Code>".into(),
+        };
+        let told = store.explain(path, &error);
+        assert_eq!(told.kind(), StoreErrorKind::NoSuchBucket, "{told}");
+    }
+}
+
+#[test]
 fn a_local_listing_is_paged() {
     runtime().block_on(async {
         let dir = tempfile::tempdir().unwrap();

@@ -2,11 +2,13 @@
 //!
 //! The client library's own local listing ends at the first unreadable folder, odd name or
 //! symbolic-link loop. A lake is full of such things, so this walk reports each as an item and goes
-//! on. Links are followed; a folder that contains itself through a link is reported, not entered.
+//! on. Links are followed within the root, and a folder through one link only; a link that leaves
+//! the root, and a folder that contains itself through a link, is reported, not entered.
 
+use std::collections::HashSet;
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path as FsPath, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use object_store::path::Path;
@@ -21,6 +23,7 @@ struct Entry {
     path: PathBuf,
     relative: String,
     is_dir: bool,
+    is_link: bool,
 }
 
 /// A folder being visited: its identity, and its entries that are left, last one first.
@@ -31,6 +34,10 @@ struct Level {
 
 /// An iterator over the objects below a local folder.
 pub(crate) struct Walk {
+    /// The root, links resolved.
+    root: PathBuf,
+    /// Folders that were entered through a link.
+    linked: HashSet<(u64, u64)>,
     levels: Vec<Level>,
     pending: Vec<StoreError>,
 }
@@ -57,7 +64,10 @@ impl Walk {
                 "name the folder that holds it",
             ));
         }
+        let real = std::fs::canonicalize(&root).map_err(|error| from_io(shown, &error))?;
         let mut walk = Walk {
+            root: real,
+            linked: HashSet::new(),
             levels: Vec::new(),
             pending: Vec::new(),
         };
@@ -67,6 +77,9 @@ impl Walk {
             root.join(prefix)
         };
         match std::fs::metadata(&start) {
+            Ok(meta) if meta.is_dir() && !walk.is_inside(&start) => {
+                walk.pending.push(leaves_the_root(&start));
+            }
             Ok(meta) if meta.is_dir() => {
                 let relative = if prefix.is_empty() {
                     String::new()
@@ -91,6 +104,11 @@ impl Walk {
             _ => {}
         }
         Ok(walk)
+    }
+
+    /// Whether a path, links resolved, lies within the root.
+    fn is_inside(&self, path: &FsPath) -> bool {
+        std::fs::canonicalize(path).is_ok_and(|real| real.starts_with(&self.root))
     }
 
     /// Reads the names of a folder and makes it the innermost level.
@@ -140,14 +158,20 @@ impl Walk {
                     continue;
                 }
             };
-            let is_dir = match entry.file_type() {
-                Ok(kind) if kind.is_symlink() => match std::fs::metadata(&child) {
+            let kind = entry.file_type();
+            let is_link = kind.as_ref().is_ok_and(|kind| kind.is_symlink());
+            let is_dir = if is_link {
+                match std::fs::metadata(&child) {
+                    Ok(_) if !self.is_inside(&child) => {
+                        self.pending.push(leaves_the_root(&child));
+                        continue;
+                    }
                     Ok(meta) => meta.is_dir(),
                     // A link to nothing is no object.
                     Err(_) => continue,
-                },
-                Ok(kind) => kind.is_dir(),
-                Err(_) => false,
+                }
+            } else {
+                kind.is_ok_and(|kind| kind.is_dir())
             };
             if !is_dir && is_staged(&name) {
                 continue;
@@ -161,6 +185,7 @@ impl Walk {
                 relative: format!("{relative}{name}"),
                 path: child,
                 is_dir,
+                is_link,
             });
         }
         entries.sort_unstable_by(|a, b| b.sort_key.cmp(&a.sort_key));
@@ -191,6 +216,14 @@ impl Iterator for Walk {
                 }
             };
             if entry.is_dir {
+                // Links to folders of links multiply.
+                if entry.is_link && !self.linked.insert((meta.dev(), meta.ino())) {
+                    return Some(Err(entry_error(
+                        &entry.path,
+                        "is a symbolic link to a folder that another link led to",
+                        "remove the link",
+                    )));
+                }
                 self.enter(entry.path, &format!("{}/", entry.relative), &meta);
             } else if meta.is_file() {
                 return Some(Ok(info(entry.relative, &meta)));
@@ -201,12 +234,20 @@ impl Iterator for Walk {
 
 /// `name#123` is how the client library names a write in progress.
 fn is_staged(name: &str) -> bool {
-    name.split_once('#').is_some_and(|(_, suffix)| {
+    name.rsplit_once('#').is_some_and(|(_, suffix)| {
         !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit())
     })
 }
 
-fn entry_error(path: &std::path::Path, cause: &str, remedy: &str) -> StoreError {
+fn leaves_the_root(link: &FsPath) -> StoreError {
+    entry_error(
+        link,
+        "is a symbolic link to a place outside this folder",
+        "copy what it leads to, or read that place as a lake of its own",
+    )
+}
+
+fn entry_error(path: &FsPath, cause: &str, remedy: &str) -> StoreError {
     StoreError::new(
         StoreErrorKind::Entry,
         path.display().to_string(),

@@ -164,6 +164,36 @@ fn partition_keys_become_typed_columns_after_the_files_own() {
     );
 }
 
+/// A file that is read in parts counts in its profile what was read; the rows of another file count
+/// in full.
+#[test]
+fn files_weigh_as_much_as_they_have_rows() {
+    let group = group(&["t/k=1/1.csv", "t/k=2/2.csv"]);
+    let mut read = summaries(
+        &group,
+        &[
+            (&["a", "b"], &[&["1", "x"][..]; 80]),
+            (&["b"], &[&["y"][..]; 100]),
+        ],
+    );
+    let large = read[0].as_mut().unwrap();
+    (large.rows, large.rows_exact, large.approximate) = (9_900, false, true);
+    for column in &mut large.columns {
+        column.profile.exact = false;
+    }
+    let nulls = &mut large.columns[1].profile;
+    (nulls.values, nulls.nulls) = (60, 20);
+    let (_, table) = only(tables(&group, &read));
+    let [a, b, _] = table.columns.as_slice() else {
+        panic!()
+    };
+    assert_eq!((a.profile.values, a.profile.nulls), (9_900, 100));
+    assert_eq!(a.profile.null_share(), 0.01);
+    assert_eq!((a.profile.uncounted, a.profile.counted()), (9_820, 80));
+    assert_eq!((b.profile.values, b.profile.nulls), (7_425 + 100, 2_475));
+    assert!(!a.profile.exact && !b.profile.exact);
+}
+
 #[test]
 fn a_partition_key_that_is_also_a_column_is_left_to_the_file() {
     let group = group(&["t/y=2023/1.csv"]);

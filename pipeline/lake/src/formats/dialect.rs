@@ -104,7 +104,8 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
     }
     let dialect = best.1;
     let rows = first_rows(&dialect, head, complete);
-    if rows.is_empty() {
+    let is_blank = |row: &Vec<String>| row.iter().all(|cell| cell.trim().is_empty());
+    if rows.is_empty() || (complete && rows.len() < ROWS && rows.iter().all(is_blank)) {
         return Err(Failure::new(
             FileErrorKind::Empty,
             "it has no text but blank lines",
@@ -389,7 +390,7 @@ mod tests {
 
     #[test]
     fn blank_files_are_empty() {
-        for text in ["\n\n", "\r\n", "  \n"] {
+        for text in ["\n\n", "\r\n", "  \n", ",,\n,,\n"] {
             let result = detect(text.as_bytes(), true, "x.csv");
             assert!(
                 matches!(
@@ -398,7 +399,7 @@ mod tests {
                         kind: FileErrorKind::Empty,
                         ..
                     })
-                ) || text.contains(' '),
+                ),
                 "{text:?}"
             );
         }
@@ -406,10 +407,16 @@ mod tests {
 
     #[test]
     fn too_many_columns_are_refused() {
-        let text = ",".repeat(MAX_COLUMNS + 5);
-        assert!(
-            detect(text.as_bytes(), true, "x.csv").is_err()
-                || plan(&text).columns.len() <= MAX_COLUMNS
-        );
+        let text = "a,".repeat(MAX_COLUMNS - 1) + "a\n";
+        assert_eq!(plan(&text).columns.len(), MAX_COLUMNS);
+        let text = "a,".repeat(MAX_COLUMNS) + "a\n";
+        let result = detect(text.as_bytes(), true, "x.csv");
+        assert!(matches!(
+            result,
+            Err(Failure::Content {
+                kind: FileErrorKind::Unsupported,
+                ..
+            })
+        ));
     }
 }

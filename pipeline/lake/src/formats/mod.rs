@@ -14,7 +14,7 @@ pub mod infer;
 mod input;
 mod json_row;
 mod jsonl;
-mod names;
+pub(crate) mod names;
 mod parquet;
 mod sniff;
 mod text;
@@ -23,7 +23,7 @@ use std::any::Any;
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
-use limn_store::{Store, StoreError};
+use limn_store::{Store, StoreError, one_line};
 
 use crate::error::{FileError, FileErrorKind};
 use crate::layout::DataFile;
@@ -177,16 +177,6 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Failure::Store(error)
     }
-}
-
-/// A foreign message on one line of bearable length.
-fn one_line(message: &str) -> String {
-    let mut line: String = message.split_whitespace().collect::<Vec<_>>().join(" ");
-    if let Some((end, _)) = line.char_indices().nth(300) {
-        line.truncate(end);
-        line.push('…');
-    }
-    line
 }
 
 /// `count` things in words: "1 row", "3 rows".

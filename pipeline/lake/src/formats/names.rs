@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use limn_store::is_steering;
+
 /// Column names longer than this are cut: no one searches for more, and a broken file can have a
 /// "name" of megabytes.
 const NAME_CHARS: usize = 200;
@@ -34,13 +36,13 @@ pub(crate) fn unique(raw: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Stri
     names
 }
 
-/// The name without control characters, runs of white space as one space.
-fn tidy(name: &str) -> String {
+/// The name without what steers a terminal, runs of white space as one space.
+pub(crate) fn tidy(name: &str) -> String {
     let mut tidied = String::with_capacity(name.len().min(4 * NAME_CHARS));
     let mut length = 0;
     let mut space = false;
     for c in name.chars() {
-        if c.is_whitespace() || c.is_control() || c == '\u{feff}' {
+        if c.is_whitespace() || is_steering(c) || c == '\u{feff}' {
             space = length > 0;
             continue;
         }
@@ -76,8 +78,8 @@ mod tests {
     #[test]
     fn names_are_one_line() {
         assert_eq!(
-            unique([" Unit\n Price ", "\u{feff}id", "a\u{0}b"]),
-            ["Unit Price", "id", "a b"]
+            unique([" Unit\n Price ", "\u{feff}id", "a\u{0}b", "a\u{202e}c"]),
+            ["Unit Price", "id", "a b", "a c"]
         );
         assert_eq!(unique(["x".repeat(10_000)])[0].len(), NAME_CHARS);
     }

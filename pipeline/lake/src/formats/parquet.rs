@@ -8,12 +8,12 @@
 //! Decoding is synchronous and runs on a blocking thread; [`object`] fetches for it. Columns of bytes
 //! are never read.
 
-mod depth;
 mod footer;
 mod object;
 mod plan;
 mod render;
 mod statistics;
+mod thrift;
 
 use std::ops::Range;
 
@@ -27,23 +27,25 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::ParquetMetaData;
 use tokio::runtime::Handle;
 
-#[cfg(test)]
-pub(in crate::formats) use self::depth::deep_file;
 use self::footer::broken;
-use self::object::ObjectReader;
+use self::object::{Chunk, ObjectReader};
 use self::plan::{Column, Limits};
 use self::render::{Renderer, Styles, data_type, prepare};
-use super::{Failure, ReadOptions, parse};
+#[cfg(test)]
+pub(in crate::formats) use self::thrift::{deep_footer, file_of, varint_of};
+use super::{Failure, ReadOptions, names, parse};
 use crate::data_type::DataType;
 use crate::layout::DataFile;
 use crate::profile::{ColumnBuilder, ValueLimits};
-use crate::sample::{RowSampler, draw};
+use crate::sample::{CELL_CHARS, RowSampler, draw, prefix};
 use crate::summary::FileSummary;
 
 /// Ranges at most this far apart are fetched together: a request costs more.
 const GAP: u64 = 64 << 10;
 /// Likewise between pages of an index, which were told apart on purpose.
 const PAGE_GAP: u64 = 4 << 10;
+/// Budgets of text that a profile takes: a dictionary of few bytes may unpack to any number.
+const TEXT_BUDGETS: u64 = 16;
 
 pub(super) async fn summarise(
     store: &Store,
@@ -83,9 +85,8 @@ fn read(
         footer::with_page_index(metadata, &object, limits.bytes)
     };
     let mut reading = Reading::new(object, metadata, columns, sample_path, options)?;
-    if complete {
-        reading.whole()?;
-    } else {
+    let complete = complete && reading.whole()?;
+    if !complete {
         reading.sample()?;
         reading.profile(limits, sample_path)?;
     }
@@ -116,6 +117,7 @@ fn columns(metadata: &ParquetMetaData) -> Vec<Column> {
                 root,
                 leaves: leaf..leaf + 1,
                 repeated,
+                copied: false,
             }),
         }
     }
@@ -139,6 +141,9 @@ struct Reading {
     cells: Vec<Vec<Option<String>>>,
     /// Bytes that may be held undecoded.
     memory: u64,
+    /// Bytes of text that the profile took, and may take.
+    profiled: u64,
+    most_profiled: u64,
     seed: u64,
     page_index: bool,
 }
@@ -167,11 +172,11 @@ impl Reading {
             .map(|field| data_type(field.data_type()))
             .collect();
         let limits = ValueLimits::for_columns(fields.len());
-        let builders = fields
-            .iter()
+        let builders = names::unique(fields.iter().map(|field| field.name()))
+            .into_iter()
             .zip(&kinds)
-            .map(|(field, kind)| {
-                let mut builder = ColumnBuilder::with_limits(field.name().as_str(), limits);
+            .map(|(name, kind)| {
+                let mut builder = ColumnBuilder::with_limits(name, limits);
                 builder.set_type(kind);
                 builder
             })
@@ -189,6 +194,10 @@ impl Reading {
                 .iter()
                 .filter(|column| kinds[column.root] != DataType::Binary)
                 .cloned()
+                .map(|column| Column {
+                    copied: footer::copies(&arrow, &column),
+                    ..column
+                })
                 .collect(),
             object,
             arrow,
@@ -199,13 +208,18 @@ impl Reading {
             first_rows,
             drawn,
             memory: options.scan_budget,
+            profiled: 0,
+            most_profiled: options
+                .scan_budget
+                .max(PAGE_GAP)
+                .saturating_mul(TEXT_BUDGETS),
             seed: options.seed,
             page_index,
         })
     }
 
-    /// Reads every value, each once.
-    fn whole(&mut self) -> Result<(), Failure> {
+    /// Reads every value, each once. False: they are too much text, and not all were read.
+    fn whole(&mut self) -> Result<bool, Failure> {
         let metadata = self.arrow.metadata().clone();
         let chunks = metadata
             .row_groups()
@@ -220,7 +234,12 @@ impl Reading {
             self.slice(i, std::slice::from_ref(&rows), Purpose::Both)?;
         }
         self.object.forget();
-        Ok(())
+        Ok(!self.is_full())
+    }
+
+    /// Whether the profile has taken as much text as it may.
+    fn is_full(&self) -> bool {
+        self.profiled > self.most_profiled
     }
 
     /// Reads the drawn rows.
@@ -255,7 +274,7 @@ impl Reading {
         let before = self.object.fetched();
         for slice in slices {
             // Pages are read whole, so a plan in rows can only be about right.
-            if self.object.fetched() - before > limits.bytes {
+            if self.is_full() || self.object.fetched() - before > limits.bytes {
                 break;
             }
             self.slice(
@@ -307,7 +326,19 @@ impl Reading {
             .map(|column| column.leaves.len() as u64)
             .sum();
         let window = (self.memory / (2 * leaves.max(1))).clamp(64 << 10, 1 << 20);
-        let chunks = columns.iter().flat_map(|column| column.chunks(row_group));
+        let chunks = columns.iter().flat_map(|column| {
+            let copied = column.copied;
+            let of = move |bytes: Range<u64>| {
+                (
+                    bytes.start,
+                    Chunk {
+                        end: bytes.end,
+                        copied,
+                    },
+                )
+            };
+            column.chunks(row_group).map(of)
+        });
         self.object.expect(chunks, window, self.page_index);
         if purpose != Purpose::Both {
             self.ahead(group, columns, rows, &selection, purpose)?;
@@ -346,11 +377,15 @@ impl Reading {
             let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
             self.batch(columns, &batch, done, &picks, purpose);
             done += batch.num_rows();
+            if purpose != Purpose::Sample && self.is_full() {
+                break;
+            }
         }
+        let stopped = purpose != Purpose::Sample && self.is_full();
         if purpose != Purpose::Both {
             self.object.forget();
         }
-        if done as u64 != expected {
+        if !stopped && done as u64 != expected {
             return Err(footer::corrupt(format!(
                 "a row group has {done} rows where {expected} are promised"
             )));
@@ -377,14 +412,21 @@ impl Reading {
             if purpose != Purpose::Profile {
                 for (place, drawn) in picks {
                     if let Some(i) = place.checked_sub(done).filter(|i| *i < batch.num_rows()) {
-                        self.cells[*drawn][root] = renderer.text(i, &mut buffer).map(str::to_owned);
+                        let text = renderer.text(i, &mut buffer);
+                        self.cells[*drawn][root] =
+                            text.map(|text| prefix(text, CELL_CHARS).to_owned());
                     }
                 }
             }
             if purpose != Purpose::Sample {
                 let (builder, kind) = (&mut self.builders[root], &self.kinds[root]);
                 for i in 0..batch.num_rows() {
-                    builder.push_typed(kind, renderer.text(i, &mut buffer));
+                    if self.profiled > self.most_profiled {
+                        break;
+                    }
+                    let text = renderer.text(i, &mut buffer);
+                    self.profiled += text.map_or(0, |text| text.len() as u64);
+                    builder.push_typed(kind, text);
                 }
             }
         }

@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType as Arrow, Field, Schema};
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use parquet::basic::Type as Physical;
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{PageIndexPolicy, ParquetMetaData, ParquetMetaDataReader};
 use parquet::file::page_index::offset_index::PageLocation;
 use parquet::file::reader::{ChunkReader, Length};
+use parquet::schema::types::ColumnDescriptor;
 
-use super::depth::schema_depth;
 use super::object::ObjectReader;
+use super::plan::Column;
+use super::thrift::footer_depth;
 use crate::error::FileErrorKind;
 use crate::formats::{Failure, MAX_COLUMNS, one_line};
 
@@ -24,6 +27,11 @@ const TRAILER: u64 = 8;
 /// More rows than any file has; numbers above come from broken footers, and drawing from them would
 /// take forever.
 const MAX_ROWS: u64 = 1 << 36;
+/// More bytes than any file unpacks to; sums of numbers below stay far from the end of their range.
+const MAX_BYTES: u64 = 1 << 50;
+/// Values of fixed length are no longer than this where they are nested: decoding writes as many
+/// bytes for a null.
+const MAX_FIXED: i32 = 64 << 10;
 /// Levels of groups in a schema; the decoder recurses over them.
 const MAX_DEPTH: usize = 128;
 
@@ -89,10 +97,14 @@ pub(super) fn read(object: &ObjectReader, scan_budget: u64) -> Result<ParquetMet
     let bytes = object
         .get_bytes(size - TRAILER - length, length as usize)
         .map_err(fail)?;
-    if schema_depth(&bytes).is_some_and(|depth| depth > MAX_DEPTH) {
-        return Err(corrupt(format!(
-            "its schema nests more than {MAX_DEPTH} levels deep"
-        )));
+    match footer_depth(&bytes) {
+        Ok(depth) if depth > MAX_DEPTH => {
+            return Err(corrupt(format!(
+                "its schema nests more than {MAX_DEPTH} levels deep"
+            )));
+        }
+        Ok(_) => {}
+        Err(_) => return Err(corrupt("its footer is broken")),
     }
     let metadata = ParquetMetaDataReader::decode_metadata(&bytes).map_err(fail)?;
     check(&metadata, size)?;
@@ -109,7 +121,19 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<(), Failure> {
     if columns > MAX_COLUMNS {
         return Err(Failure::too_many_columns(columns));
     }
-    let mut rows = 0u64;
+    for column in schema.columns() {
+        if is_nested(&column) && column.type_length() > MAX_FIXED {
+            return Err(Failure::new(
+                FileErrorKind::Unsupported,
+                format!(
+                    "values of column {} have {} bytes each",
+                    one_line(&column.path().string()),
+                    column.type_length()
+                ),
+            ));
+        }
+    }
+    let (mut rows, mut bytes) = (0u64, 0u64);
     for group in metadata.row_groups() {
         let in_group = u64::try_from(group.num_rows()).ok();
         rows = in_group
@@ -138,13 +162,24 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<(), Failure> {
             if !inside {
                 return Err(corrupt(format!(
                     "column {} lies beyond the file's end",
-                    column.name()
+                    one_line(column.name())
                 )));
             }
+            let unpacked = u64::try_from(chunk.uncompressed_size()).ok();
+            bytes = unpacked
+                .and_then(|n| bytes.checked_add(n))
+                .filter(|n| *n <= MAX_BYTES)
+                .ok_or_else(|| {
+                    corrupt(format!(
+                        "column {} claims {} bytes unpacked",
+                        one_line(column.name()),
+                        chunk.uncompressed_size()
+                    ))
+                })?;
             if column.max_rep_level() == 0 && chunk.num_values() != group.num_rows() {
                 return Err(corrupt(format!(
                     "column {} has {} values in a row group of {} rows",
-                    column.name(),
+                    one_line(column.name()),
                     chunk.num_values(),
                     group.num_rows()
                 )));
@@ -183,8 +218,16 @@ pub(super) fn with_page_index(
     {
         Ok(indexed) if index_is_sound(&indexed) => indexed,
         // An index is a convenience: without it the file is as good as any other without one.
-        _ => metadata,
+        _ => {
+            object.take_failure();
+            metadata
+        }
     }
+}
+
+/// Whether a leaf column lies within another.
+pub(super) fn is_nested(column: &ColumnDescriptor) -> bool {
+    column.path().parts().len() > 1
 }
 
 /// Whether every column's pages follow one another within its chunk and begin at rising rows.
@@ -258,6 +301,20 @@ pub(super) fn arrow(
         ));
     }
     Ok(load(ArrowReaderOptions::new().with_schema(Arc::new(schema))).unwrap_or(plain))
+}
+
+/// Whether decoding a column copies a dictionary's value to each row that has it: it has values of
+/// bytes that are not decoded as views.
+pub(super) fn copies(arrow: &ArrowReaderMetadata, column: &Column) -> bool {
+    let schema = arrow.parquet_schema();
+    let is_view = *arrow.schema().field(column.root).data_type() == Arrow::Utf8View;
+    let mut leaves = column.leaves.clone().map(|leaf| schema.column(leaf));
+    !is_view
+        && leaves.any(|leaf| match leaf.physical_type() {
+            Physical::BYTE_ARRAY => true,
+            Physical::FIXED_LEN_BYTE_ARRAY => is_nested(&leaf),
+            _ => false,
+        })
 }
 
 fn is_text(arrow: &Arrow) -> bool {

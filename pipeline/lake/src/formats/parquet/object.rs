@@ -5,7 +5,8 @@
 //! windows, one for each column chunk being read, so that memory stays flat however long a chunk is.
 //!
 //! Parquet allows a page to unpack to two gigabytes, and a broken or hostile one to say so: page
-//! headers are looked at here, before the decoder allocates what they ask for.
+//! headers are looked at here, before the decoder allocates what they ask for, and a header that
+//! cannot be understood is refused.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
@@ -19,10 +20,15 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 use tokio::runtime::Handle;
 
+use super::thrift::{self, Page, Refusal};
+
 /// Ranges under way at a time.
 const CONCURRENT: usize = 8;
 /// Pages up to this size, packed or unpacked, are read whatever the budget.
 const PAGE: u64 = 8 << 20;
+/// Dictionaries up to this size are read where decoding copies a value to each row that has it: a
+/// dictionary of one long value makes many rows of it. Writers' usual limit is one megabyte.
+const COPIED_DICTIONARY: u64 = 4 << 20;
 
 /// One object; clones share what was fetched.
 #[derive(Clone)]
@@ -41,8 +47,8 @@ struct Inner {
 struct State {
     /// Fetched ahead, by where it starts.
     ahead: BTreeMap<u64, Bytes>,
-    /// Where each column chunk ends, by where it starts: windows do not reach beyond.
-    chunks: BTreeMap<u64, u64>,
+    /// The column chunks that are read, by where they start.
+    chunks: BTreeMap<u64, Chunk>,
     /// The window in each chunk, by the chunk's start.
     windows: HashMap<u64, (u64, Bytes)>,
     /// Bytes fetched at a time.
@@ -51,6 +57,15 @@ struct State {
     pages_with_headers: bool,
     fetched: u64,
     failure: Option<StoreError>,
+}
+
+/// A column chunk that is about to be read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Chunk {
+    /// Where it ends: windows do not reach beyond.
+    pub(super) end: u64,
+    /// Whether decoding copies a dictionary's value to each row that has it.
+    pub(super) copied: bool,
 }
 
 impl ObjectReader {
@@ -80,17 +95,17 @@ impl ObjectReader {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the column chunks that will be read next, and how: in windows of this size, or by pages
-    /// of an index. Forgets the windows of earlier ones.
+    /// Tells the column chunks that will be read next, by where they start, and how: in windows of
+    /// this size, or by pages of an index. Forgets the windows of earlier ones.
     pub(super) fn expect(
         &self,
-        chunks: impl Iterator<Item = Range<u64>>,
+        chunks: impl Iterator<Item = (u64, Chunk)>,
         window: u64,
         page_index: bool,
     ) {
         let mut state = self.state();
         state.windows.clear();
-        state.chunks = chunks.map(|chunk| (chunk.start, chunk.end)).collect();
+        state.chunks = chunks.collect();
         state.window = window;
         state.pages_with_headers = page_index;
     }
@@ -165,13 +180,9 @@ impl ObjectReader {
             if let Some(bytes) = state.ahead(&(start..end)) {
                 return Ok(bytes);
             }
-            let chunk = state
-                .chunks
-                .range(..=start)
-                .next_back()
-                .filter(|(_, to)| start < **to);
+            let chunk = state.chunk(start);
             if let Some((from, _)) = chunk
-                && let Some((at, window)) = state.windows.get(from)
+                && let Some((at, window)) = state.windows.get(&from)
                 && let Some(bytes) = slice(*at, window, &(start..end))
             {
                 return Ok(bytes);
@@ -183,10 +194,10 @@ impl ObjectReader {
                 length.max(state.window)
             };
             let last = chunk
-                .map_or(self.0.size, |(_, to)| (*to).min(self.0.size))
+                .map_or(self.0.size, |(_, chunk)| chunk.end.min(self.0.size))
                 .max(end);
             (
-                chunk.map(|(from, _)| *from),
+                chunk.map(|(from, _)| from),
                 start..(start + window).min(last),
             )
         };
@@ -198,19 +209,63 @@ impl ObjectReader {
     }
 
     /// Refuses a page that is larger than any that a sane writer makes.
-    fn check_page(&self, packed: u64, header: &[u8]) -> Result<()> {
-        let size = unpacked_size(header).unwrap_or(0).max(packed);
-        if size > self.0.largest_page {
+    fn check_size(&self, bytes: u64) -> Result<()> {
+        if bytes > self.0.largest_page {
             return Err(ParquetError::NYI(format!(
-                "a page of {size} bytes (more than {} are not read)",
+                "a page of {bytes} bytes (more than {} are not read)",
                 self.0.largest_page
             )));
         }
         Ok(())
     }
+
+    fn check_page(&self, start: u64, page: Page) -> Result<()> {
+        self.check_size(page.unpacked)?;
+        let copied = self
+            .state()
+            .chunk(start)
+            .is_some_and(|(_, chunk)| chunk.copied);
+        if copied && page.is_dictionary && page.unpacked > COPIED_DICTIONARY {
+            return Err(ParquetError::NYI(format!(
+                "a dictionary of {} bytes for nested values (more than {COPIED_DICTIONARY} are not read)",
+                page.unpacked
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks the page whose header stands at `start`. `bytes` are those from there on that are at
+    /// hand; what is returned holds the whole header.
+    fn check_header(&self, start: u64, mut bytes: Bytes) -> Result<Bytes> {
+        let most = (self.0.size - start).min(self.0.largest_page);
+        loop {
+            match thrift::page(&bytes) {
+                Ok(page) => {
+                    self.check_page(start, page)?;
+                    return Ok(bytes);
+                }
+                // Statistics may make a header long.
+                Err(Refusal::Cut) if (bytes.len() as u64) < most => {
+                    let wanted = (2 * bytes.len() as u64).min(most);
+                    bytes = self.bytes_at(start, wanted)?;
+                }
+                Err(_) => return Err(broken_header()),
+            }
+        }
+    }
+}
+
+fn broken_header() -> ParquetError {
+    ParquetError::General("a page's header is broken".to_owned())
 }
 
 impl State {
+    /// The column chunk around `at`, and where it starts.
+    fn chunk(&self, at: u64) -> Option<(u64, Chunk)> {
+        let (start, chunk) = self.chunks.range(..=at).next_back()?;
+        (at < chunk.end).then_some((*start, *chunk))
+    }
+
     fn ahead(&self, range: &Range<u64>) -> Option<Bytes> {
         let (at, bytes) = self.ahead.range(..=range.start).next_back()?;
         slice(*at, bytes, range)
@@ -239,28 +294,6 @@ fn joined(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     joined
 }
 
-/// The second field of a page header in Thrift's compact protocol: the page's unpacked size. (The
-/// first is the page's type; both are required and written in order.)
-fn unpacked_size(header: &[u8]) -> Option<u64> {
-    const NEXT_FIELD_I32: u8 = 0x15;
-    let rest = header.strip_prefix(&[NEXT_FIELD_I32])?;
-    let (_, rest) = varint(rest)?;
-    let rest = rest.strip_prefix(&[NEXT_FIELD_I32])?;
-    let (zigzag, _) = varint(rest)?;
-    Some(zigzag >> 1)
-}
-
-fn varint(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    let mut value = 0;
-    for (i, byte) in bytes.iter().take(9).enumerate() {
-        value |= u64::from(byte & 0x7f) << (7 * i);
-        if byte & 0x80 == 0 {
-            return Some((value, &bytes[i + 1..]));
-        }
-    }
-    None
-}
-
 impl Length for ObjectReader {
     fn len(&self) -> u64 {
         self.0.size
@@ -270,37 +303,47 @@ impl Length for ObjectReader {
 impl ChunkReader for ObjectReader {
     type T = Reading;
 
-    /// Used by the decoder for page headers only.
+    /// Where the decoder asks for this, a page header stands; or the header is known to it already,
+    /// and nothing will be read.
     fn get_read(&self, start: u64) -> Result<Reading> {
-        let rest = self.bytes_at(start, 1)?;
-        self.check_page(0, &rest)?;
         Ok(Reading {
             object: self.clone(),
             at: start,
-            rest,
+            rest: self.bytes_at(start, 1)?,
+            checked: false,
         })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
-        self.check_page(length as u64, &[])?;
+        self.check_size(length as u64)?;
         let bytes = self.bytes_at(start, length as u64)?.slice(..length);
         let with_header = self.state().pages_with_headers;
         if with_header {
-            self.check_page(0, &bytes)?;
+            let page = thrift::page(&bytes).map_err(|_| broken_header())?;
+            self.check_page(start, page)?;
         }
         Ok(bytes)
     }
 }
 
-/// Sequential reading from a place in the object.
+/// Sequential reading from a page header on.
 pub(super) struct Reading {
     object: ObjectReader,
     at: u64,
     rest: Bytes,
+    checked: bool,
 }
 
 impl Read for Reading {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if !self.checked {
+            let rest = std::mem::take(&mut self.rest);
+            self.rest = self
+                .object
+                .check_header(self.at, rest)
+                .map_err(std::io::Error::other)?;
+            self.checked = true;
+        }
         if self.rest.is_empty() {
             if buffer.is_empty() || self.at >= self.object.len() {
                 return Ok(0);
@@ -331,31 +374,18 @@ mod tests {
         assert_eq!(joined(vec![0..10, 2..3, 10..11], 0), vec![0..11]);
     }
 
-    #[test]
-    fn page_headers_tell_their_size() {
-        // type 0, unpacked 300 (zigzag 600), packed 100
-        assert_eq!(
-            unpacked_size(&[0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0xc8, 0x01]),
-            Some(300)
-        );
-        assert_eq!(unpacked_size(&[0x15, 0x00, 0x15]), None);
-        assert_eq!(unpacked_size(&[]), None);
-        assert_eq!(
-            unpacked_size(&[
-                0x15, 0x00, 0x15, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
-            ]),
-            None
-        );
-    }
-
     #[tokio::test]
     async fn windows_are_kept_and_end_with_their_chunk() {
         let store = Store::in_memory();
-        let content: Vec<u8> = (0..200u8).collect();
+        let mut content: Vec<u8> = (0..200u8).collect();
+        // A page header, which tells of 300 bytes.
+        content[90..101]
+            .copy_from_slice(&[0x15, 0, 0x15, 0xd8, 0x04, 0x15, 0xc8, 0x01, 0x2c, 0, 0]);
         store.put("x", content.clone().into()).await.unwrap();
         let reader = ObjectReader::new(store.clone(), "x".into(), 200, Handle::current(), 1 << 20);
         tokio::task::spawn_blocking(move || {
-            reader.expect([0..100, 100..150].into_iter(), 40, false);
+            let chunk = |start, end| (start, Chunk { end, copied: false });
+            reader.expect([chunk(0, 100), chunk(100, 150)].into_iter(), 40, false);
             assert_eq!(reader.get_bytes(0, 10).unwrap(), content[..10]);
             assert_eq!(reader.get_bytes(10, 30).unwrap(), content[10..40]);
             assert_eq!(reader.fetched(), 40);
@@ -382,16 +412,69 @@ mod tests {
         .unwrap();
     }
 
+    /// What reading the header at the beginning of an object comes to.
+    async fn first_header(content: Vec<u8>, copied: bool) -> std::result::Result<(), String> {
+        let store = Store::in_memory();
+        let size = content.len() as u64;
+        store.put("x", content.into()).await.unwrap();
+        let reader = ObjectReader::new(store, "x".into(), size, Handle::current(), 1 << 20);
+        let read = tokio::task::spawn_blocking(move || {
+            // Windows of four bytes: no header fits.
+            reader.expect([(0, Chunk { end: size, copied })].into_iter(), 4, false);
+            reader.get_read(0).unwrap().read_exact(&mut [0; 8])
+        });
+        read.await.unwrap().map_err(|error| error.to_string())
+    }
+
     #[tokio::test]
     async fn huge_pages_are_refused_before_they_are_unpacked() {
-        let store = Store::in_memory();
-        // A header that promises about a gigabyte.
-        let header = [0x15, 0x00, 0x15, 0x80, 0x80, 0x80, 0x80, 0x08, 0x15, 0x02];
-        store.put("x", header.to_vec().into()).await.unwrap();
-        let reader = ObjectReader::new(store, "x".into(), 10, Handle::current(), 1 << 20);
-        let error =
-            tokio::task::spawn_blocking(move || reader.get_read(0).err().unwrap().to_string());
-        assert!(error.await.unwrap().contains("a page of 1073741824 bytes"));
+        let size = [0x80, 0x80, 0x80, 0x80, 0x08];
+        let plain = [
+            &[0x15, 0x00, 0x15],
+            &size[..],
+            &[0x15, 0x02, 0x2c, 0x00, 0x00],
+        ]
+        .concat();
+        // The fields' numbers written out, and another field before them.
+        let long = [
+            &[0x05, 0x02, 0x00, 0x05, 0x04],
+            &size[..],
+            &[0x15, 0x02, 0x2c, 0x00, 0x00],
+        ]
+        .concat();
+        let late = [
+            &[0xf8, 0x03, 1, 2, 3, 0x05, 0x02, 0x00, 0x15],
+            &size[..],
+            &[0x15, 0x02, 0x2c, 0x00, 0x00],
+        ]
+        .concat();
+        for header in [plain, long, late] {
+            let error = first_header(header, false).await.unwrap_err();
+            assert!(error.contains("a page of 1073741824 bytes"), "{error}");
+        }
+        for broken in [
+            vec![0; 100],
+            vec![0x18; 100],
+            vec![0x15, 0x00, 0x15, 0x02, 0x15],
+        ] {
+            let error = first_header(broken, false).await.unwrap_err();
+            assert!(error.contains("header is broken"), "{error}");
+        }
+        let sound = vec![
+            0x15, 0x00, 0x15, 0xd8, 0x04, 0x15, 0xc8, 0x01, 0x2c, 0x00, 0x00,
+        ];
+        assert_eq!(first_header(sound, false).await, Ok(()));
+    }
+
+    #[tokio::test]
+    async fn long_dictionaries_are_refused_where_they_are_copied() {
+        // Type 2, unpacked 5 MiB.
+        let header = vec![
+            0x15, 0x04, 0x15, 0x80, 0x80, 0x80, 0x05, 0x15, 0x02, 0x4c, 0x00, 0x00,
+        ];
+        assert_eq!(first_header(header.clone(), false).await, Ok(()));
+        let error = first_header(header, true).await.unwrap_err();
+        assert!(error.contains("a dictionary of 5242880 bytes"), "{error}");
     }
 
     #[tokio::test]

@@ -19,6 +19,8 @@ const USUAL_PAGE: u64 = 1 << 20;
 const BATCH_ROWS: u64 = 8192;
 /// Bytes of values decoded at a time, about.
 const BATCH_BYTES: u64 = 4 << 20;
+/// Rows decoded at a time where each may be a copy of a long value of the dictionary.
+const COPIED_ROWS: u64 = 64;
 
 /// A column of the table: its place in the schema and the leaf columns below it.
 #[derive(Clone, Debug)]
@@ -27,6 +29,8 @@ pub(super) struct Column {
     pub(super) leaves: Range<usize>,
     /// Whether there are lists or maps in it: a row may have any number of values.
     pub(super) repeated: bool,
+    /// Whether decoding copies a dictionary's value to each row that has it.
+    pub(super) copied: bool,
 }
 
 impl Column {
@@ -184,7 +188,12 @@ pub(super) fn column_groups<'a>(
 pub(super) fn batch_rows(columns: &[Column], group: &RowGroupMetaData) -> usize {
     let bytes: u64 = columns.iter().map(|column| column.unpacked(group)).sum();
     let width = bytes / (group.num_rows().max(1) as u64) + columns.len() as u64;
-    (BATCH_BYTES / width.max(1)).clamp(1, BATCH_ROWS) as usize
+    let most = if columns.iter().any(|column| column.copied) {
+        COPIED_ROWS
+    } else {
+        BATCH_ROWS
+    };
+    (BATCH_BYTES / width.max(1)).clamp(1, most) as usize
 }
 
 /// Row ranges widened such that no page of a repeated column is entered or left between two of its rows.

@@ -111,6 +111,18 @@ fn every_type_has_a_text() {
 }
 
 #[test]
+fn column_names_are_made_presentable() {
+    let one: ArrayRef = Arc::new(Int64Array::from(vec![1]));
+    let long = "x".repeat(100_000);
+    let names = ["\u{1b}]0;x\u{7}id", "", "\u{202e}a", "a", &long];
+    let columns = names.iter().map(|name| (*name, one.clone())).collect();
+    let summary = read("x.parquet", plain(columns));
+    let names: Vec<&str> = summary.column_names().collect();
+    assert_eq!(names[..4], ["]0;x id", "column_2", "a", "a_2"]);
+    assert_eq!(names[4].len(), 200);
+}
+
+#[test]
 fn a_file_without_rows_has_its_types() {
     let schema_of = RecordBatch::new_empty(Arc::new(Schema::new(vec![
         arrow::datatypes::Field::new("id", arrow::datatypes::DataType::Int64, true),
