@@ -221,7 +221,7 @@ impl Run {
                 Err(error) if error.kind() == StoreErrorKind::Entry => {
                     // Nothing is taken as gone if it cannot be told what was not listed.
                     let below = error.object().strip_prefix(self.lake.url());
-                    let path = below.map_or("", |path| path.trim_start_matches('/'));
+                    let path = below.map_or("", |path| path.strip_prefix('/').unwrap_or(path));
                     listing.unlisted.push(path.to_owned());
                     listing.failures.push(Failure {
                         table: String::new(),
