@@ -178,7 +178,8 @@ impl VectorReader {
         deletes: &Deletes,
     ) -> Result<Vec<(u32, f32)>, SegmentError> {
         self.check_query(query)?;
-        if n == 0 || self.blocks.is_empty() {
+        let n = n.min(self.blocks.len());
+        if n == 0 {
             return Ok(Vec::new());
         }
         let exact = Query::new(query);
