@@ -97,7 +97,6 @@ mod vectors;
 
 pub mod analyzer;
 
-pub use blocks::Totals;
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
 pub use catalog::{
     CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, TableRecord, ValueCount, read_catalog,
@@ -107,7 +106,7 @@ pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
 pub use index_store::IndexStore;
 pub use layout::SEGMENT_FORMAT;
-pub use reader::{BlockMeta, SegmentReader, Warm};
+pub use reader::{BlockMeta, SegmentReader};
 pub use snapshot::{
     CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,
 };

@@ -127,10 +127,6 @@ impl VectorReader {
         self.dimensions
     }
 
-    pub(crate) fn ensure(&self) -> Result<(), SegmentError> {
-        self.section.ensure()
-    }
-
     fn damaged(&self, detail: impl Into<String>) -> SegmentError {
         SegmentError::damaged(&self.object, detail)
     }

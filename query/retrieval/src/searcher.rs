@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_models::Embedder;
 use limn_segment::analyzer::ANALYZER_VERSION;
-use limn_segment::{Deletes, IndexStore, SegmentReader, Snapshot, Warm};
+use limn_segment::{Deletes, IndexStore, SegmentReader, Snapshot};
 
 use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
 use crate::corpus::Corpus;
@@ -89,23 +89,6 @@ impl Searcher {
             embedder,
             scratch: Mutex::default(),
         }
-    }
-
-    /// Fetches what questions will touch, for remote indexes that will be asked many.
-    ///
-    /// # Errors
-    /// Where a segment cannot be read.
-    pub async fn warm(&self) -> Result<(), RetrievalError> {
-        let warming = self
-            .corpus
-            .segments
-            .iter()
-            .map(|segment| segment.reader.warm(Warm::All));
-        stream::iter(warming)
-            .buffer_unordered(4)
-            .try_collect::<Vec<()>>()
-            .await?;
-        Ok(())
     }
 
     /// The snapshot that is searched.

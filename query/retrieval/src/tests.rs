@@ -349,7 +349,6 @@ async fn an_index_is_opened_from_its_store_and_only_with_its_embedder() {
     let opened = Searcher::open(&index, published.clone(), Arc::new(HashedWords))
         .await
         .unwrap();
-    opened.warm().await.unwrap();
     assert_eq!(
         (opened.table_count(), opened.has_table("shop/items")),
         (3, true)
