@@ -4,8 +4,9 @@ PNEUMA's plain hybrid (`limn eval --plain`) beside it.
 
   tests/bench/corpora.py --limn ~/.cache/limn/target/release/limn --corpora ../shared/corpora \
       --out tests/bench/results/corpora.json
+  tests/bench/corpora.py --table tests/bench/results/corpora.json     # the table of docs/benchmarks.md
 
-Needs nothing but Python 3. Indexes are kept in --work and reused while they are current.
+Needs nothing but Python 3. Every index is made anew under --work, so that no figure is an older limn's.
 """
 import argparse
 import datetime
@@ -13,6 +14,7 @@ import json
 import os
 import pathlib
 import platform
+import shutil
 import subprocess
 import time
 
@@ -37,14 +39,34 @@ def size_of(folder):
     return sum(path.stat().st_size for path in pathlib.Path(folder).rglob("*") if path.is_file())
 
 
+def table(path):
+    with open(path) as file:
+        result = json.load(file)
+    print(f"hit@1 / hit@5 (/ full@5) in per cent, {result['date']}, {result['machine']}:\n")
+    print("| corpus | limn | plain | aim |\n|---|---|---|---|")
+    for row in result["rows"]:
+        counts = row["tables"]
+        tables = counts["added"] + counts["changed"] + counts["unchanged"]
+        targets = row["targets"]
+        full = targets[2] is not None
+        scores = [" / ".join(f"{row[mode][k]:.1f}" for k in ("hit@1", "hit@5", "full@5")[: 3 if full else 2]) for mode in ("limn", "plain")]
+        aim = " / ".join(f"{target:g}" for target in targets if target is not None) or "–"
+        print(f"| {row['corpus'].replace('+', ' with ')}, {tables:,} tables | {scores[0]} | {scores[1]} | {aim} |")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--limn", required=True)
-    parser.add_argument("--corpora", required=True)
+    parser.add_argument("--limn", help="the binary to measure")
+    parser.add_argument("--corpora", help="the folder of the corpora")
+    parser.add_argument("--table", metavar="JSON", help="measure nothing: print kept results as a Markdown table")
     parser.add_argument("--work", default="/tmp/limn-bench")
     parser.add_argument("--only", help="comma-separated corpora")
     parser.add_argument("--out")
     arguments = parser.parse_args()
+    if arguments.table:
+        return table(arguments.table)
+    if not arguments.limn or not arguments.corpora:
+        parser.error("--limn and --corpora are needed, or --table")
     os.makedirs(arguments.work, exist_ok=True)
     rows = []
     for corpus, with_contexts, targets in CASES:
@@ -53,6 +75,7 @@ def main():
             continue
         folder = pathlib.Path(arguments.corpora) / corpus
         index = f"{arguments.work}/{name}.limn"
+        shutil.rmtree(index, ignore_errors=True)
         command = [arguments.limn, "index", str(folder / "tables"), "--index", index, "--json"]
         if with_contexts:
             command += ["--contexts", str(folder / "contexts.jsonl")]

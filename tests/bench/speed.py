@@ -4,8 +4,9 @@
   tests/bench/speed.py --limn …/limn --index fetaqa+contexts.limn --questions …/questions.jsonl \
       --python …/venv/bin/python --hybrid-out DIR [--model MODEL.onnx] --out results/speed.json
 
-The Python side is tests/bench/python_hybrid (see its README). Both answer one question at a time
-end to end, and with the question vectors given; limn additionally with as many threads as cores.
+The Python side is tests/bench/python_hybrid (see its README). Both answer one question at a time,
+end to end and with the question vectors given; limn additionally with as many threads as cores, that
+is, several questions at once. What both find (hit@1, hit@5) is recorded beside.
 """
 import argparse
 import datetime
@@ -39,10 +40,14 @@ def main():
     parser.add_argument("--out")
     arguments = parser.parse_args()
 
+    def count(threads):
+        return "1 thread" if threads == 1 else f"{threads} threads ({threads} questions at once)"
+
     def limn(threads, given):
         command = [arguments.limn, "eval", "--index", arguments.index, "--questions", arguments.questions,
-                   "-k", "5", "--limit", str(arguments.limit), "--threads", str(threads), "--json"]
+                   "-k", "1,5", "--limit", str(arguments.limit), "--threads", str(threads), "--json"]
         result = run(command + (["--vectors-given"] if given else []))
+        hits["limn"] = {f"hit@{k}": round(result["k"][k]["hit"], 4) for k in ("1", "5")}
         return result["questions_per_s"], result["latency_ms"]["p50"], result["latency_ms"]["p99"]
 
     def python():
@@ -50,12 +55,14 @@ def main():
                    arguments.questions, "-k", "5", "--limit", str(arguments.limit), "--json"]
         return run(command + (["--model", arguments.model] if arguments.model else []))
 
-    rows = {}
+    rows, hits, model = {}, {}, None
     for _ in range(arguments.rounds):
         for given in (False, True):
             for threads in (1, os.cpu_count()):
-                rows.setdefault(f"limn, {threads} threads, {'vectors given' if given else 'end to end'}", []).append(limn(threads, given))
+                rows.setdefault(f"limn, {count(threads)}, {'vectors given' if given else 'end to end'}", []).append(limn(threads, given))
         result = python()
+        model = result["model"]
+        hits["python"] = {k: result[k] for k in ("hit@1", "hit@5")}
         for key, name in (("end_to_end", "end to end"), ("vectors_given", "vectors given")):
             part = result[key]
             rows.setdefault(f"python, {name}", []).append((part["questions_per_s"], part["p50_ms"], part["p99_ms"]))
@@ -66,10 +73,13 @@ def main():
         base = table["python, " + name.split(", ")[-1]]["questions_per_s"]
         row["ratio_to_python"] = round(row["questions_per_s"] / base, 2)
         print(f"{name:40} {row['questions_per_s']:8.1f}/s   p50 {row['p50_ms']:7.2f} ms   p99 {row['p99_ms']:7.2f} ms   {row['ratio_to_python']:.2f}×")
+    for side, found in hits.items():
+        print(f"{side:8} {found}")
+    print(f"Python's model: {model}")
     if arguments.out:
         with open(arguments.out, "w") as out:
             json.dump({"date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-                       "what": f"median of {arguments.rounds} alternating rounds, {arguments.limit} questions, k 5", "rows": table}, out, indent=1)
+                       "what": f"median of {arguments.rounds} alternating rounds, {arguments.limit} questions, k 5", "python_model": model, "hits": hits, "rows": table}, out, indent=1)
             out.write("\n")
 
 

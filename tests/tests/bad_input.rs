@@ -162,6 +162,32 @@ fn a_table_whose_new_version_is_unreadable_keeps_its_last_good_one() {
 }
 
 #[test]
+fn a_lake_of_one_corrupt_table_is_not_called_empty() {
+    let scratch = TempDir::new().unwrap();
+    let lake = scratch.path().join("lake");
+    fs::create_dir(&lake).unwrap();
+    fs::write(lake.join("broken.parquet"), "PAR1 and no more").unwrap();
+    let index = |name: &str| {
+        let index = scratch.path().join(name);
+        limn(&[
+            "index",
+            text(&lake),
+            "--index",
+            text(&index),
+            "--embedder",
+            "hashed-words",
+        ])
+    };
+    let run = index("corrupt.limn");
+    assert_eq!(run.code, 1, "{run:?}");
+    assert!(run.stdout.contains("failed: "), "{run:?}");
+    assert!(!run.stdout.contains("has no tables"), "{run:?}");
+    fs::remove_file(lake.join("broken.parquet")).unwrap();
+    let run = index("empty.limn");
+    assert!(run.stdout.contains("has no tables"), "{run:?}");
+}
+
+#[test]
 fn an_empty_lake_is_no_error_and_the_index_can_be_asked() {
     let scratch = TempDir::new().unwrap();
     let (lake, index) = (

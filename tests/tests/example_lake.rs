@@ -114,10 +114,23 @@ fn the_example_lake_is_indexed_asked_and_indexed_again() {
         people.stdout
     );
 
-    // A quoted cell finds its table, a prefix confines.
+    // A cell that only one table holds finds it, and is shown.
+    let cell = limn(&[
+        "search",
+        "when did Juniper Static play?",
+        "--index",
+        index,
+        "--json",
+    ])
+    .ok();
+    assert_eq!(cell["results"][0]["table"], "music/concerts", "{cell}");
+    let cells = &cell["results"][0]["blocks"];
+    assert!(cells.to_string().contains("Juniper Static"), "{cell}");
+
+    // A prefix is a path and confines; tables are listed by the same rule.
     let inside = limn(&[
         "search",
-        "water level",
+        "who borrowed a book?",
         "--index",
         index,
         "--prefix",
@@ -125,13 +138,21 @@ fn the_example_lake_is_indexed_asked_and_indexed_again() {
         "--json",
     ])
     .ok();
+    let inside = inside["results"].as_array().unwrap();
+    assert!(!inside.is_empty());
     assert!(
-        inside["results"]
-            .as_array()
-            .unwrap()
+        inside
             .iter()
-            .all(|hit| hit["table"].as_str().unwrap().starts_with("library/"))
+            .all(|hit| hit["table"].as_str().unwrap().starts_with("library/")),
+        "{inside:?}"
     );
+    let listed = |prefix: &str| {
+        let tables = limn(&["tables", "--index", index, "--prefix", prefix, "--json"]).ok();
+        tables.as_array().unwrap().len()
+    };
+    assert!(listed("library") > 0);
+    assert_eq!(listed("library/"), listed("library"));
+    assert_eq!(listed("librar"), 0, "not the beginning of a word");
 
     // Tables and one table.
     let tables = limn(&["tables", "--index", index, "--json"]).ok();

@@ -49,6 +49,11 @@ pub enum ModelError {
         /// The operating system's word.
         detail: String,
     },
+    /// Nothing says where model files are kept.
+    #[error(
+        "no folder to keep models in: neither LIMN_MODELS nor HOME is set; name one in LIMN_MODELS"
+    )]
+    NoFolder,
     /// A model file was read, but holds no model this crate can run.
     #[error("cannot load model file {}: {detail}", .path.display())]
     InvalidModel {

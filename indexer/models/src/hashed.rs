@@ -11,6 +11,9 @@ use crate::{Embedder, ModelError, ModelId};
 /// The name under which [`ModelStore`](crate::ModelStore) gives out this embedder.
 pub const HASHED_WORDS: &str = "hashed-words";
 
+/// Changes whenever its vectors do.
+pub(crate) const HASHED_WORDS_VERSION: &str = "1";
+
 const DIMENSIONS: usize = 64;
 const WINDOW: usize = 256;
 /// As real tokenizers: one token before and one after the text.
@@ -19,7 +22,8 @@ const SPECIAL_TOKENS: usize = 2;
 const WORD_WEIGHT: f32 = 2.0;
 const TRIGRAM_WEIGHT: f32 = 0.5;
 
-static ID: LazyLock<ModelId> = LazyLock::new(|| ModelId::new("hashed-words@1"));
+static ID: LazyLock<ModelId> =
+    LazyLock::new(|| ModelId::new(format!("{HASHED_WORDS}@{HASHED_WORDS_VERSION}")));
 
 /// A tiny deterministic embedder that needs no files; 64 dimensions, a token is a word.
 ///

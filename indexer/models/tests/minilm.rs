@@ -29,6 +29,21 @@ fn the_reference_gives_the_published_vector() {
     }
 }
 
+/// An index names the id its vectors were made under: from it the same engine must come back.
+#[test]
+fn every_model_is_found_again_by_the_id_of_its_vectors() {
+    for card in ModelStore::cards() {
+        let embedder = embedder(card.name);
+        assert_eq!(*embedder.id(), card.id());
+        let found = ModelStore::card_of_id(embedder.id().as_str()).unwrap();
+        assert_eq!(found.name, card.name);
+    }
+    assert_eq!(
+        ModelStore::card_of_id("all-MiniLM-L6-v2@00000000-int8"),
+        None
+    );
+}
+
 #[test]
 fn the_reference_conforms() {
     assert_eq!(

@@ -19,17 +19,6 @@ const META_LEVEL: i32 = 19;
 /// In a kind's byte: the block has a vector.
 const HAS_VECTOR: u8 = 0x80;
 
-/// Counts over blocks: what BM25's averages are made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Number of blocks.
-    pub blocks: u32,
-    /// Tokens of each field.
-    pub tokens: [u64; 4],
-    /// Blocks with at least one token in each field.
-    pub filled: [u32; 4],
-}
-
 /// The bytes of three sections.
 pub(crate) struct BlockSections {
     pub(crate) blocks: Vec<u8>,
@@ -213,21 +202,6 @@ impl BlockTable {
 
     pub(crate) fn lengths(&self, field: Field) -> &[u32] {
         &self.lengths[field.index()]
-    }
-
-    /// Counts over some blocks.
-    pub(crate) fn totals(&self, which: impl Iterator<Item = u32>) -> Totals {
-        let mut totals = Totals::default();
-        let lengths = Field::ALL.map(|field| self.lengths(field));
-        for block in which {
-            totals.blocks += 1;
-            for (field, lengths) in lengths.iter().enumerate() {
-                let length = lengths[block as usize];
-                totals.tokens[field] += u64::from(length);
-                totals.filled[field] += u32::from(length > 0);
-            }
-        }
-        totals
     }
 
     /// Reads a block's text from the `texts` section.

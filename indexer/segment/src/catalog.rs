@@ -197,14 +197,19 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
         .into())
 }
 
-/// Reads a catalog file's bytes; `object` names it in errors. Unknown columns are ignored, missing
-/// ones read as empty.
+/// Reads a catalog file's bytes, which must hold `rows` rows (a few bytes can stand for any number
+/// of equal ones); `object` names it in errors. Unknown columns are ignored, missing ones read as
+/// empty.
 ///
 /// # Errors
-/// [`SegmentError::Damaged`] for bytes that are no catalog, [`SegmentError::NewerFormat`].
-pub fn read_catalog(object: &str, bytes: Bytes) -> Result<Vec<TableRecord>, SegmentError> {
+/// [`SegmentError::Damaged`] for bytes that are no such catalog, [`SegmentError::NewerFormat`].
+pub fn read_catalog(
+    object: &str,
+    bytes: Bytes,
+    rows: u64,
+) -> Result<Vec<TableRecord>, SegmentError> {
     // Damaged Parquet can panic deep in a decoder; that costs this object, not the process.
-    catch_unwind(AssertUnwindSafe(|| read_unguarded(object, bytes))).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(|| read_unguarded(object, bytes, rows))).unwrap_or_else(|_| {
         Err(SegmentError::damaged(
             object,
             "it is no readable Parquet file",
@@ -212,7 +217,7 @@ pub fn read_catalog(object: &str, bytes: Bytes) -> Result<Vec<TableRecord>, Segm
     })
 }
 
-fn read_unguarded(object: &str, bytes: Bytes) -> Result<Vec<TableRecord>, SegmentError> {
+fn read_unguarded(object: &str, bytes: Bytes, rows: u64) -> Result<Vec<TableRecord>, SegmentError> {
     let damaged = |e: String| SegmentError::damaged(object, format!("it is no catalog file ({e})"));
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|e| damaged(e.to_string()))?;
@@ -235,10 +240,18 @@ fn read_unguarded(object: &str, bytes: Bytes) -> Result<Vec<TableRecord>, Segmen
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(|e| damaged(e.to_string()))?;
+    let wrong = || SegmentError::damaged(object, format!("it has not the {rows} rows it should"));
     let mut records = Vec::new();
     for batch in reader {
         let batch = batch.map_err(|e| damaged(e.to_string()))?;
+        // Checked as they come: what the file says of itself proves nothing.
+        if (records.len() + batch.num_rows()) as u64 > rows {
+            return Err(wrong());
+        }
         records.append(&mut rows_of(&batch).map_err(damaged)?);
+    }
+    if (records.len() as u64) < rows {
+        return Err(wrong());
     }
     Ok(records)
 }

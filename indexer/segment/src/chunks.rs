@@ -85,7 +85,7 @@ impl ChunkedFile {
     }
 
     /// Makes a range of the body ready.
-    pub(crate) fn ensure(&self, range: Range<usize>) -> Result<(), SegmentError> {
+    fn ensure(&self, range: Range<usize>) -> Result<(), SegmentError> {
         if range.start > range.end || range.end > self.body {
             return Err(self.damaged("a length in it points beyond its end"));
         }

@@ -88,13 +88,6 @@ impl SectionFile {
     pub(crate) fn read_all(&self) -> Result<OwnedBytes, SegmentError> {
         self.read(0..self.length)
     }
-
-    /// Makes all bytes ready.
-    pub(crate) fn ensure(&self) -> Result<(), SegmentError> {
-        self.extents
-            .iter()
-            .try_for_each(|extent| self.file.ensure(extent.clone()))
-    }
 }
 
 impl HasLen for SectionFile {
@@ -132,11 +125,6 @@ impl SectionDirectory {
         SectionDirectory {
             files: Arc::new(files),
         }
-    }
-
-    /// Makes all files ready.
-    pub(crate) fn ensure(&self) -> Result<(), SegmentError> {
-        self.files.values().try_for_each(SectionFile::ensure)
     }
 
     fn file(&self, path: &Path) -> Result<&SectionFile, OpenReadError> {

@@ -311,7 +311,7 @@ impl IndexStore {
     /// Store errors; a damaged or newer file.
     pub async fn catalog(&self, entry: &CatalogEntry) -> Result<Vec<TableRecord>, SegmentError> {
         let bytes = self.get_by_hash(&entry.path).await?;
-        read_catalog(&self.store.object_url(&entry.path), bytes)
+        read_catalog(&self.store.object_url(&entry.path), bytes, entry.rows)
     }
 
     /// The tables of a snapshot, of one lake or all, in the order of their keys.

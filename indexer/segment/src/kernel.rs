@@ -82,21 +82,30 @@ impl Query {
             let mut lanes = [0.0f32; LANES];
             for (q, v) in self.padded.chunks_exact(LANES).zip(row.chunks(2 * LANES)) {
                 for (j, lane) in lanes.iter_mut().enumerate() {
-                    let value = match v.get(2 * j..2 * j + 2) {
-                        Some(b) => f16::from_le_bytes([b[0], b[1]]).to_f32(),
-                        None => 0.0,
-                    };
-                    *lane = q[j].mul_add(value, *lane);
+                    *lane = q[j].mul_add(element(v, j), *lane);
                 }
             }
-            for distance in [8, 4, 2, 1] {
-                for j in 0..distance {
-                    lanes[j] += lanes[j + distance];
-                }
-            }
-            *score = lanes[0];
+            *score = add_lanes(lanes);
         }
     }
+}
+
+/// Element `j` of a row of little-endian f16; 0 beyond its end.
+fn element(row: &[u8], j: usize) -> f32 {
+    match row.get(2 * j..2 * j + 2) {
+        Some(b) => f16::from_le_bytes([b[0], b[1]]).to_f32(),
+        None => 0.0,
+    }
+}
+
+/// Lanes added pairwise at distances 8, 4, 2, 1.
+fn add_lanes(mut lanes: [f32; LANES]) -> f32 {
+    for distance in [8, 4, 2, 1] {
+        for j in 0..distance {
+            lanes[j] += lanes[j + distance];
+        }
+    }
+    lanes[0]
 }
 
 /// Inner product of two rows of little-endian f16 of one length, for the graph's own comparisons.
@@ -110,11 +119,17 @@ pub(crate) fn pair(a: &[u8], b: &[u8]) -> f32 {
         // SAFETY: the processor has the instructions.
         return unsafe { x86::pair_avx2(a, b) };
     }
-    let value = |x: &[u8]| f16::from_le_bytes([x[0], x[1]]).to_f32();
-    a.chunks_exact(2)
-        .zip(b.chunks_exact(2))
-        .map(|(a, b)| value(a) * value(b))
-        .sum()
+    pair_portable(a, b)
+}
+
+fn pair_portable(a: &[u8], b: &[u8]) -> f32 {
+    let mut lanes = [0.0f32; LANES];
+    for (a, b) in a.chunks(2 * LANES).zip(b.chunks(2 * LANES)) {
+        for (j, lane) in lanes.iter_mut().enumerate() {
+            *lane = element(a, j).mul_add(element(b, j), *lane);
+        }
+    }
+    add_lanes(lanes)
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -329,8 +344,11 @@ mod tests {
                         x86::scores_avx512(&query.padded, dimensions, &matrix, out);
                     });
                 }
-                if is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c") {
-                    // SAFETY: asked above (avx2 comes with fma).
+                if is_x86_feature_detected!("avx2")
+                    && is_x86_feature_detected!("fma")
+                    && is_x86_feature_detected!("f16c")
+                {
+                    // SAFETY: asked above.
                     check("avx2", &|out| unsafe {
                         x86::scores_avx2(&query.padded, dimensions, &matrix, out);
                     });
@@ -346,7 +364,7 @@ mod tests {
 
     #[test]
     fn pairs_score_as_queries_do() {
-        for dimensions in [1, 15, 16, 64, 100, 384] {
+        for dimensions in [1, 15, 16, 17, 64, 100, 384, 385] {
             let rows = matrix(2, dimensions);
             let (a, b) = rows.split_at(dimensions * 2);
             let a_f32: Vec<f32> = a
@@ -355,7 +373,13 @@ mod tests {
                 .collect();
             let query = Query::new(&a_f32);
             assert_eq!(query.to_row(), a);
-            assert!((query.score(b) - pair(a, b)).abs() < 1e-5);
+            let expected = query.score(b).to_bits();
+            assert_eq!(pair(a, b).to_bits(), expected, "{dimensions} dimensions");
+            assert_eq!(
+                pair_portable(a, b).to_bits(),
+                expected,
+                "{dimensions} dimensions"
+            );
         }
     }
 

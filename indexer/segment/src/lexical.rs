@@ -144,7 +144,6 @@ pub(crate) struct LexicalReader {
     object: String,
     blocks: u32,
     reader: SegmentReader,
-    directory: SectionDirectory,
     fields: [TantivyField; 4],
     inverted: [OnceLock<Arc<InvertedIndexReader>>; 4],
 }
@@ -157,7 +156,7 @@ impl LexicalReader {
         blocks: u32,
     ) -> Result<LexicalReader, SegmentError> {
         let (reader, fields) = guarded(object, || {
-            let index = Index::open(directory.clone())?;
+            let index = Index::open(directory)?;
             let mut fields = [TantivyField::from_field_id(0); 4];
             for (slot, field) in fields.iter_mut().zip(Field::ALL) {
                 *slot = index.schema().get_field(field.name())?;
@@ -181,15 +180,9 @@ impl LexicalReader {
             object: object.to_owned(),
             blocks,
             reader,
-            directory,
             fields,
             inverted: Default::default(),
         })
-    }
-
-    /// Makes all of it ready.
-    pub(crate) fn ensure(&self) -> Result<(), SegmentError> {
-        self.directory.ensure()
     }
 
     fn inverted(&self, field: Field) -> Result<&InvertedIndexReader, SegmentError> {
@@ -245,13 +238,6 @@ impl LexicalReader {
             Err(panic) if visiting => resume_unwind(panic),
             Err(_) => Err(unreadable(&self.object)),
         }
-    }
-
-    /// Number of blocks that have the term.
-    pub(crate) fn document_frequency(&self, field: Field, term: &str) -> Result<u32, SegmentError> {
-        let inverted = self.inverted(field)?;
-        let term = Term::from_field_text(self.fields[field.index()], term);
-        guarded(&self.object, || Ok(inverted.doc_freq(&term)?))
     }
 }
 

@@ -54,12 +54,13 @@
 //! reaches an answer was checked against an xxh3-64 of its 64 KiB chunk, which hangs, through the
 //! footer, on the hash in the object's name: any flipped bit that is read is an error, never a wrong
 //! answer. Other objects are checked whole. Lengths and counts in a file are checked before they
-//! are used: a hostile file is an error, costs memory in proportion to its length, and does not
-//! panic. The same tables and blocks give the same bytes, whatever order they come in. Scores do
+//! are used: a hostile segment is an error, costs memory in proportion to its length, and does not
+//! panic; a catalog file has the number of rows that its snapshot says. The same tables and blocks give the same bytes, whatever order they come in. Scores do
 //! not depend on the segment or the machine. Of two concurrent publishers of one number exactly one
 //! wins, where the store's conditional PUT is atomic.
 //!
 //! **Non-guarantees.** Checksums find damage, not malice by somebody who can write to the index.
+//! Catalog files are compressed Parquet: how much memory a row takes, a hostile one decides.
 //! tantivy was not written for hostile input: its panics are caught and become errors (unless the
 //! process aborts on panic), but how much memory it takes is its own affair. A graph may miss
 //! neighbours; segments up to [`EXACT_LIMIT`] vectors have none. Truncating a local index file while
@@ -96,7 +97,6 @@ mod vectors;
 
 pub mod analyzer;
 
-pub use blocks::Totals;
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
 pub use catalog::{
     CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, TableRecord, ValueCount, read_catalog,
@@ -106,9 +106,9 @@ pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
 pub use index_store::IndexStore;
 pub use layout::SEGMENT_FORMAT;
-pub use reader::{BlockMeta, SegmentReader, Warm};
+pub use reader::{BlockMeta, SegmentReader};
 pub use snapshot::{
     CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,
 };
-pub use table::{Block, BlockKind, Field, Shard, TableBlocks, TableKey, text_hash};
+pub use table::{Block, BlockKind, Field, Shard, TableBlocks, TableKey, is_under, text_hash};
 pub use tables::SegmentTable;

@@ -1,6 +1,6 @@
 //! Memory maps: a segment's bytes without copying them to the heap.
 //!
-//! The only `unsafe` of the storage side. A map is sound as long as nobody changes or truncates
+//! `unsafe` here: mapping a file. A map is sound as long as nobody changes or truncates
 //! the file behind it. Segments are immutable objects, written under another name and moved into
 //! place; nothing in limn opens one for writing again, and deleting a mapped file leaves its bytes
 //! alive. The temporary file of a remote segment is unlinked at creation, so only this process can

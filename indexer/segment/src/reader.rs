@@ -12,7 +12,7 @@ use half::f16;
 use limn_store::{Store, StoreError, StoreErrorKind};
 use tantivy::directory::OwnedBytes;
 
-use crate::blocks::{BlockTable, Totals};
+use crate::blocks::BlockTable;
 use crate::builder::segment_path;
 use crate::chunks::{ChunkedFile, Remote};
 use crate::deletes::Deletes;
@@ -37,28 +37,16 @@ pub struct BlockMeta {
     pub lengths: [u32; 4],
 }
 
-/// What to fetch ahead.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Warm {
-    /// Term dictionary and postings.
-    Lexical,
-    /// Vectors.
-    Vectors,
-    /// Everything.
-    All,
-}
-
 /// An open segment. Cheap to share; all methods may be called from many threads.
 pub struct SegmentReader {
     path: String,
     contents: Contents,
     tables: Vec<SegmentTable>,
     blocks: BlockTable,
-    lexical: Arc<LexicalReader>,
-    vectors: Arc<VectorReader>,
+    lexical: LexicalReader,
+    vectors: VectorReader,
     texts: SectionFile,
     hashes: SectionFile,
-    totals: Totals,
 }
 
 impl std::fmt::Debug for SegmentReader {
@@ -219,47 +207,16 @@ impl SegmentReader {
             with_vectors,
             contents.graph,
         )?;
-        let totals = blocks.totals(0..contents.blocks);
         Ok(Arc::new(SegmentReader {
             path: entry.path.clone(),
             tables,
             blocks,
-            lexical: Arc::new(lexical),
-            vectors: Arc::new(vectors),
+            lexical,
+            vectors,
             texts,
             hashes,
-            totals,
             contents,
         }))
-    }
-
-    /// Fetches (and verifies) ahead of the questions, in long reads.
-    ///
-    /// # Errors
-    /// Those of reading the segment.
-    pub async fn warm(&self, what: Warm) -> Result<(), SegmentError> {
-        let (lexical, vectors) = (Arc::clone(&self.lexical), Arc::clone(&self.vectors));
-        let (texts, hashes) = (self.texts.clone(), self.hashes.clone());
-        let work = move || {
-            if what != Warm::Vectors {
-                lexical.ensure()?;
-            }
-            if what != Warm::Lexical {
-                vectors.ensure()?;
-            }
-            if what == Warm::All {
-                texts.ensure()?;
-                hashes.ensure()?;
-            }
-            Ok(())
-        };
-        match tokio::task::spawn_blocking(work).await {
-            Ok(done) => done,
-            Err(e) => Err(SegmentError::io(
-                self.path.clone(),
-                std::io::Error::other(e),
-            )),
-        }
     }
 
     /// Path under the index root.
@@ -324,36 +281,10 @@ impl SegmentReader {
         self.blocks.kind(block)
     }
 
-    /// Exact token counts of a field, by block.
-    #[must_use]
-    pub fn field_lengths(&self, field: Field) -> &[u32] {
-        self.blocks.lengths(field)
-    }
-
     /// The tables, in the order of their keys and of their blocks.
     #[must_use]
     pub fn tables(&self) -> &[SegmentTable] {
         &self.tables
-    }
-
-    /// Counts over all blocks, deleted ones included.
-    #[must_use]
-    pub fn totals(&self) -> Totals {
-        self.totals
-    }
-
-    /// Counts over live blocks.
-    #[must_use]
-    pub fn live_totals(&self, deletes: &Deletes) -> Totals {
-        let mut live = self.totals;
-        let known = deletes.0.iter().filter(|b| *b < self.contents.blocks);
-        let gone = self.blocks.totals(known);
-        live.blocks -= gone.blocks;
-        for field in 0..4 {
-            live.tokens[field] -= gone.tokens[field];
-            live.filled[field] -= gone.filled[field];
-        }
-        live
     }
 
     /// The text of a block.
@@ -404,14 +335,6 @@ impl SegmentReader {
         visit: &mut dyn FnMut(u32, u32),
     ) -> Result<(), SegmentError> {
         self.lexical.postings(field, term, visit)
-    }
-
-    /// Number of blocks that have the term in the field; deleted blocks included.
-    ///
-    /// # Errors
-    /// Those of reading the segment.
-    pub fn document_frequency(&self, field: Field, term: &str) -> Result<u32, SegmentError> {
-        self.lexical.document_frequency(field, term)
     }
 
     /// The `n` live blocks nearest to a unit-length query: blocks and cosines, best first, ties by

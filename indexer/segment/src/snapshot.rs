@@ -134,8 +134,19 @@ impl Snapshot {
     /// Bytes of all live objects that the snapshot names with a length.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.segments.iter().map(|s| s.bytes).sum::<u64>()
-            + self.catalog.iter().map(|c| c.bytes).sum::<u64>()
+        let segments = self.segments.iter().map(|s| s.bytes);
+        let catalog = self.catalog.iter().map(|c| c.bytes);
+        segments.chain(catalog).fold(0, u64::saturating_add)
+    }
+
+    /// Number of blocks that are live.
+    #[must_use]
+    pub fn live_blocks(&self) -> u64 {
+        let live = |segment: &SegmentEntry| {
+            let deleted = segment.deletes.as_ref().map_or(0, |deletes| deletes.count);
+            u64::from(segment.blocks.saturating_sub(deleted))
+        };
+        self.segments.iter().map(live).sum()
     }
 
     /// Path of the snapshot with this number.
@@ -202,6 +213,16 @@ impl Snapshot {
         if snapshot.shards == 0 {
             return Err(damaged("it has no shards"));
         }
+        for segment in &snapshot.segments {
+            if segment
+                .deletes
+                .as_ref()
+                .is_some_and(|d| d.count > segment.blocks)
+            {
+                let detail = format!("it deletes more blocks than {} has", segment.path);
+                return Err(damaged(&detail));
+            }
+        }
         Ok(snapshot)
     }
 }
@@ -240,6 +261,26 @@ mod tests {
         });
         snapshot.settings = serde_json::json!({"rows": 5});
         snapshot
+    }
+
+    #[test]
+    fn counts_that_cannot_be_are_damage_and_no_overflow() {
+        let mut snapshot = example();
+        assert_eq!((snapshot.live_blocks(), snapshot.bytes()), (6, 10));
+        snapshot.segments[0].bytes = u64::MAX;
+        snapshot.catalog.push(CatalogEntry {
+            shard: Shard(0),
+            path: "catalog/0000/ab.parquet".into(),
+            rows: 1,
+            bytes: u64::MAX,
+        });
+        assert_eq!(snapshot.bytes(), u64::MAX);
+        snapshot.segments[0].blocks = 0;
+        let error = Snapshot::from_bytes("s", &snapshot.to_bytes().unwrap()).unwrap_err();
+        assert!(
+            error.is_damage() && error.to_string().contains("deletes more"),
+            "{error}"
+        );
     }
 
     #[test]

@@ -160,6 +160,14 @@ impl Block {
     }
 }
 
+/// Whether a table's name is this path or lies below it: `sales` holds `sales/2024`, not `salesforce`.
+#[must_use]
+pub fn is_under(name: &str, path: &str) -> bool {
+    let path = path.trim_matches('/');
+    name.strip_prefix(path)
+        .is_some_and(|rest| path.is_empty() || rest.is_empty() || rest.starts_with('/'))
+}
+
 /// xxh3-128 of a text: the key under which its vector is cached and found again in a segment.
 #[must_use]
 pub fn text_hash(text: &str) -> u128 {
@@ -200,6 +208,20 @@ mod vector_bits {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
+
+    #[test]
+    fn a_prefix_is_a_path_and_not_the_beginning_of_a_word() {
+        for (name, path, under) in [
+            ("sales/2024", "sales", true),
+            ("sales/2024", "/sales/", true),
+            ("sales", "sales", true),
+            ("salesforce", "sales", false),
+            ("old/sales", "sales", false),
+            ("sales", "", true),
+        ] {
+            assert_eq!(is_under(name, path), under, "{name} {path}");
+        }
+    }
 
     #[test]
     fn shards_are_stable_and_spread() {

@@ -127,10 +127,6 @@ impl VectorReader {
         self.dimensions
     }
 
-    pub(crate) fn ensure(&self) -> Result<(), SegmentError> {
-        self.section.ensure()
-    }
-
     fn damaged(&self, detail: impl Into<String>) -> SegmentError {
         SegmentError::damaged(&self.object, detail)
     }
@@ -178,7 +174,8 @@ impl VectorReader {
         deletes: &Deletes,
     ) -> Result<Vec<(u32, f32)>, SegmentError> {
         self.check_query(query)?;
-        if n == 0 || self.blocks.is_empty() {
+        let n = n.min(self.blocks.len());
+        if n == 0 {
             return Ok(Vec::new());
         }
         let exact = Query::new(query);

@@ -7,6 +7,9 @@ use crate::{BlockKind, DocumentOptions, Field, TableFacts, TextBlock, TokenCount
 /// Bytes that one token of ordinary text stands for at most, used only to bound how much of a very
 /// long text is measured.
 const BYTES_PER_TOKEN: usize = 12;
+/// Bytes of one word at most, on average, in what is kept of an overlong context: a text without
+/// white space is one word of any length.
+const BYTES_PER_WORD: usize = 64;
 
 /// A table's context blocks, and one searched by words only for what they have no room for.
 pub(crate) fn context_blocks(
@@ -82,8 +85,9 @@ fn split_at_or_before(text: &str, bytes: usize) -> (&str, &str) {
     text.split_at(text.floor_char_boundary(bytes.min(text.len())))
 }
 
-/// The beginning of a text that holds at most `words` words.
+/// The beginning of a text that holds at most `words` words of ordinary length.
 fn first_words(text: &str, words: usize) -> String {
+    let (text, _) = split_at_or_before(text, words.saturating_mul(BYTES_PER_WORD));
     let mut kept = String::new();
     let mut count = 0;
     for line in text.split_inclusive('\n') {

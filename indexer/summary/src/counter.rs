@@ -1,7 +1,5 @@
 //! How long a text may be: measured with the embedder's own tokenizer.
 
-use limn_models::Embedder;
-
 /// Counts tokens as an embedder does, and knows how many it reads.
 pub trait TokenCounter {
     /// The tokens of a text, special tokens included.
@@ -13,20 +11,6 @@ pub trait TokenCounter {
     /// Whether all of a text is read.
     fn fits(&self, text: &str) -> bool {
         self.count(text) <= self.window()
-    }
-}
-
-/// An embedder's tokenizer and window.
-#[derive(Clone, Copy)]
-pub struct EmbedderTokens<'a>(pub &'a dyn Embedder);
-
-impl TokenCounter for EmbedderTokens<'_> {
-    fn count(&self, text: &str) -> usize {
-        self.0.count_tokens(text)
-    }
-
-    fn window(&self) -> usize {
-        self.0.window()
     }
 }
 

@@ -59,7 +59,7 @@ mod pack;
 mod rows;
 mod schema;
 
-pub use counter::{EmbedderTokens, TokenCounter, WordCounter};
+pub use counter::{TokenCounter, WordCounter};
 pub use facts::{BlockKind, ColumnFacts, DocumentOptions, Field, TableFacts, TextBlock};
 pub use identifiers::{expand_abbreviations, split_identifier};
 

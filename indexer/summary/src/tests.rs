@@ -146,6 +146,26 @@ fn a_very_wide_table_is_bounded() {
     assert!(bytes < 1 << 20, "{bytes}");
 }
 
+/// A block's text has a limit in bytes, and one block too long would end a run.
+#[test]
+fn a_context_without_white_space_is_bounded() {
+    let facts = TableFacts {
+        name: "t".into(),
+        contexts: vec!["x".repeat(17 << 20)],
+        ..TableFacts::default()
+    };
+    let blocks = documents(&facts, &Chunks(256), &DocumentOptions::default());
+    let bytes: usize = blocks.iter().map(|block| block.text.len()).sum();
+    assert!(bytes < 2 << 20, "{bytes}");
+    let beyond = blocks.last().unwrap();
+    assert_eq!(
+        beyond.kind,
+        BlockKind::Cells,
+        "what has no room is searched by words"
+    );
+    assert!(beyond.text.len() > 10_000);
+}
+
 #[test]
 fn narration_off_keeps_names_whole_and_tells_nothing_else() {
     let facts = TableFacts {

@@ -100,6 +100,9 @@ pub struct IndexArgs {
     /// Which embedder makes the vectors; see `limn models list`.
     #[arg(long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
+    /// Share of changed rows from which a table's rows are drawn anew; only 0 is built in yet.
+    #[arg(long, hide = true, value_name = "0..1", default_value_t = 0.0, value_parser = share)]
+    pub resample_threshold: f32,
     /// Rows drawn from each table.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub sample_rows: usize,
@@ -126,16 +129,22 @@ pub enum NarrateArg {
 }
 
 #[derive(Debug, clap::Args)]
+pub struct Under {
+    /// Only tables whose name is this path or lies below it.
+    #[arg(long, value_name = "PATH")]
+    pub prefix: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
 pub struct SearchOptions {
     /// Weight of words against meaning: 1 is words only, 0 meaning only.
     #[arg(long, default_value_t = 0.5, value_name = "0..1", value_parser = share)]
     pub alpha: f32,
-    /// Candidates per wanted result from each retriever.
-    #[arg(long, default_value_t = 5, value_name = "N")]
-    pub candidates: usize,
-    /// Only tables whose name begins with this path.
-    #[arg(long, value_name = "PATH")]
-    pub prefix: Option<String>,
+    /// Candidates per wanted result from each retriever [default: 5, and 50 tables in all at least]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub candidates: Option<usize>,
+    #[command(flatten)]
+    pub under: Under,
     /// Whether a language model judges the candidates; no judge is built in yet, so auto is off.
     #[arg(long, value_enum, default_value_t = JudgeArg::Auto)]
     pub judge: JudgeArg,
@@ -212,9 +221,8 @@ pub struct EvalArgs {
 pub struct TablesArgs {
     #[command(flatten)]
     pub index: IndexPlace,
-    /// Only tables whose name begins with this path.
-    #[arg(long, value_name = "PATH")]
-    pub prefix: Option<String>,
+    #[command(flatten)]
+    pub under: Under,
     #[command(flatten)]
     pub output: JsonOutput,
 }
@@ -254,5 +262,7 @@ pub enum ModelsCommand {
     Pull {
         /// Its name; without one, the default embedder.
         name: Option<String>,
+        #[command(flatten)]
+        output: JsonOutput,
     },
 }

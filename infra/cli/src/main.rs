@@ -9,12 +9,13 @@ mod progress;
 mod table;
 mod text;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use crate::args::{Args, Command};
+use crate::text::one_line;
 
 /// How a command ended, apart from errors.
 enum Outcome {
@@ -59,12 +60,14 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
 
 /// One line for a person; the chain of causes with `-v`.
 fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
-    eprintln!("limn: {error}");
+    let mut lines = format!("limn: {}\n", one_line(&error.to_string()));
     if verbose > 0 {
         for cause in error.chain().skip(1) {
-            eprintln!("  because: {cause}");
+            lines += &format!("  because: {}\n", one_line(&cause.to_string()));
         }
     }
+    // With standard error gone, the exit code still tells.
+    let _ = std::io::stderr().write_all(lines.as_bytes());
     let lost_a_race = error
         .downcast_ref::<limn_pipeline::PipelineError>()
         .is_some_and(|error| {

@@ -1,6 +1,6 @@
 //! Progress bars, on a terminal only.
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
@@ -106,9 +106,11 @@ impl ModelBar {
             limn_models::Progress::Failed { source, reason } => {
                 tracing::info!(%source, %reason, "model source failed, trying the next");
             }
-            limn_models::Progress::Waiting => self
-                .bar
-                .set_message("waiting for another limn that fetches this model"),
+            limn_models::Progress::Waiting => {
+                // A bar shows itself only once there is something to count.
+                let line = b"waiting for another limn that fetches the same model\n";
+                let _ = std::io::stderr().write_all(line);
+            }
             limn_models::Progress::Done => self.bar.finish_and_clear(),
         }
     }

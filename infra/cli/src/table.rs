@@ -1,6 +1,8 @@
-//! Aligned columns for people.
+//! Aligned columns for people. Whatever a cell holds is put on one line that steers no terminal.
 
 use std::io::{self, Write};
+
+use crate::text::{cut, one_line};
 
 /// Widest cell before it is cut; a table stays readable on an ordinary terminal.
 const MAX_WIDTH: usize = 60;
@@ -16,7 +18,7 @@ impl Table {
     /// A table with this header; the columns in `right` are numbers.
     pub fn new(header: &[&str], right: &[usize]) -> Self {
         Self {
-            header: header.iter().map(|&name| name.to_owned()).collect(),
+            header: header.iter().map(|name| one_line(name)).collect(),
             right: right.to_vec(),
             rows: Vec::new(),
         }
@@ -24,7 +26,8 @@ impl Table {
 
     /// Adds a row.
     pub fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows
+            .push(cells.iter().map(|cell| one_line(cell)).collect());
     }
 
     /// Writes header and rows.
@@ -43,7 +46,7 @@ impl Table {
         for row in std::iter::once(&self.header).chain(&self.rows) {
             let mut line = String::new();
             for (column, width) in widths.iter().enumerate() {
-                let cell = crate::text::cut(row.get(column).map_or("", String::as_str), *width);
+                let cell = cut(row.get(column).map_or("", String::as_str), *width);
                 let padding = " ".repeat(width - cell.chars().count());
                 if self.right.contains(&column) {
                     line.push_str(&padding);

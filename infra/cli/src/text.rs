@@ -40,13 +40,19 @@ impl Style {
 }
 
 /// Text on one line: every control character, line breaks among them, becomes a space, so nothing
-/// in a table can steer a terminal.
+/// in a table can steer a terminal or turn the direction in which the line is read.
 pub fn one_line(text: &str) -> String {
+    let steers = |c: char| c.is_control() || is_bidi_control(c);
     let cleaned: String = text
         .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if steers(c) { ' ' } else { c })
         .collect();
     cleaned.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The characters of Unicode's bidirectional algorithm (UAX #9) that have no form of their own.
+fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// At most `width` characters, the last one an ellipsis if something was cut.
@@ -151,6 +157,11 @@ mod tests {
     #[test]
     fn control_characters_cannot_steer_the_terminal() {
         assert_eq!(one_line("a\x1b[31mred\nb\tc"), "a [31mred b c");
+        assert_eq!(
+            one_line("invoice\u{202e}fdp.exe\u{2069}"),
+            "invoice fdp.exe"
+        );
+        assert_eq!(one_line("naïve שלום 東京"), "naïve שלום 東京");
     }
 
     #[test]

@@ -48,8 +48,35 @@ fn a_missing_argument_is_usage() {
 }
 
 #[test]
+fn numbers_out_of_range_are_usage() {
+    for (flag, value, wanted) in [
+        ("--candidates", "0", "from 1 to 1000"),
+        ("--candidates", "9223372036854775808", "from 1 to 1000"),
+        ("-k", "1001", "from 1 to 1000"),
+        ("--alpha", "NaN", "from 0 to 1"),
+    ] {
+        let (code, _, error) = limn(&["search", "q", "--index", "x.limn", flag, value]);
+        assert!(
+            code == 2 && error.contains(wanted),
+            "{flag} {value}: {error}"
+        );
+    }
+}
+
+#[test]
 fn what_is_not_built_yet_is_refused_with_a_remedy() {
     let (code, _, error) = limn(&["search", "q", "--index", "x.limn", "--judge", "llm"]);
     assert_eq!(code, 2);
     assert!(error.contains("--judge off"), "{error}");
+    let place = std::env::temp_dir().join("limn-usage-test-that-is-never-made");
+    let place = place.to_str().unwrap();
+    for (flag, value, remedy) in [
+        ("--narrate", "llm", "--narrate names"),
+        ("--resample-threshold", "0.2", "leave it out"),
+    ] {
+        let lake = env!("CARGO_MANIFEST_DIR");
+        let (code, _, error) = limn(&["index", lake, "--index", place, flag, value]);
+        assert_eq!((code, error.lines().count()), (2, 1), "{error}");
+        assert!(error.contains(remedy), "{error}");
+    }
 }

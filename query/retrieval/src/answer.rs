@@ -6,7 +6,7 @@ use serde::Serialize;
 /// How tables are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
-    /// limn's own formula: weighted fields over whole tables, cells, quoted values.
+    /// limn's own formula: weighted fields over whole tables, cells among them.
     #[default]
     Limn,
     /// PNEUMA's plain hybrid (§5.1): BM25 over blocks as one field, no cells. For comparison.
@@ -22,8 +22,9 @@ pub struct Query {
     pub k: usize,
     /// The share of the lexical side, 0 to 1.
     pub alpha: f32,
-    /// Candidates drawn from each side per table wanted (`n` of PNEUMA §5.1).
-    pub candidates: usize,
+    /// Candidates drawn from each side per table wanted (`n` of PNEUMA §5.1). `None` is the
+    /// default: 5, and in limn's own mode never fewer than 50 tables a side.
+    pub candidates: Option<usize>,
     /// Only tables whose name is this path or lies below it.
     pub prefix: Option<String>,
     /// How tables are scored.
@@ -33,13 +34,13 @@ pub struct Query {
 }
 
 impl Query {
-    /// A query with the defaults: k 5, α 0.5, n 5.
+    /// A query with the defaults: k 5, α 0.5, the default candidates.
     pub fn new(text: impl Into<String>) -> Query {
         Query {
             text: text.into(),
             k: 5,
             alpha: 0.5,
-            candidates: 5,
+            candidates: None,
             prefix: None,
             mode: Mode::default(),
             vector: None,

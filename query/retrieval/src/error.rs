@@ -22,6 +22,18 @@ pub enum RetrievalError {
         /// The one that was given.
         given: String,
     },
+    /// The words of the index were made by another analyzer: none of the question's would match.
+    #[error(
+        "{object} was made with analyzer {found} and this limn has {supported}; use the limn that made it, or index the lake anew into another --index"
+    )]
+    OtherAnalyzer {
+        /// The snapshot or the segment.
+        object: String,
+        /// Its analyzer's version.
+        found: u32,
+        /// The version that questions are analyzed by.
+        supported: u32,
+    },
     /// The question itself makes no sense.
     #[error("cannot search: {reason}")]
     Query {

@@ -292,7 +292,8 @@ fn mean_reciprocal_rank(questions: &[EvalQuestion], found: &[Vec<String>]) -> f6
                 .position(|name| question.tables.contains(name))?;
             Some(1.0 / (rank + 1) as f64)
         })
-        .sum();
+        // The sum of no numbers would be -0.
+        .fold(0.0, |sum, share| sum + share);
     sum / questions.len().max(1) as f64
 }
 
@@ -359,6 +360,8 @@ mod tests {
             mean_reciprocal_rank(&questions, &found),
             (0.5 + 0.0 + 1.0) / 3.0
         );
+        let nothing = vec![Vec::new(); 3];
+        assert!(mean_reciprocal_rank(&questions, &nothing).is_sign_positive());
         assert_eq!(percentile(&[1.0, 2.0, 3.0, 4.0], 0.5), 2.0);
         assert_eq!(percentile(&[1.0, 2.0, 3.0, 4.0], 0.99), 4.0);
         assert_eq!(percentile(&[], 0.5), 0.0);

@@ -27,8 +27,8 @@ pub(crate) struct Request<'a> {
     pub(crate) vector: &'a [f32],
     pub(crate) filter: Option<&'a Filter>,
     pub(crate) k: usize,
-    /// Candidates a side per table wanted.
-    pub(crate) candidates: usize,
+    /// Candidates a side per table wanted, where the question says.
+    pub(crate) candidates: Option<usize>,
     pub(crate) alpha: f32,
 }
 
@@ -60,9 +60,7 @@ pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcom
         .collect();
     let any_word = !matches.is_empty();
     let mut cosines: BTreeMap<u32, Option<f32>> = BTreeMap::new();
-    let mut size = formula
-        .floor
-        .max(request.candidates.saturating_mul(request.k));
+    let mut size = formula.depth(request.k, request.candidates);
     loop {
         let near = nearest(
             corpus,
@@ -191,7 +189,7 @@ pub(crate) fn rank_plain(request: &Request, scratch: &Scratch) -> Result<Outcome
         }
     }
     matches.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    let mut depth = request.candidates.saturating_mul(request.k).max(1);
+    let mut depth = Formula::PLAIN.depth(request.k, request.candidates);
     loop {
         let near = nearest(corpus, request.vector, depth, request.filter)?;
         let exhausted = near.len() < depth && matches.len() <= depth;

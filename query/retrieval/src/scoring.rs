@@ -35,8 +35,10 @@ pub(crate) struct Formula {
     pub(crate) b: [f32; FIELDS],
     /// Weight of the second best kind's cosine.
     pub(crate) second_kind: f32,
-    /// The fewest candidate tables of each side: min-max over a handful would make a table's score
-    /// depend on chance, and on k.
+    /// Candidates of each side per table wanted, where the question does not say.
+    pub(crate) candidates: usize,
+    /// Then also the fewest in all: min-max over a handful would make a table's score depend on
+    /// chance, and on k.
     pub(crate) floor: usize,
     /// Blocks drawn from the vectors per candidate table wanted.
     pub(crate) blocks_per_table: usize,
@@ -50,6 +52,7 @@ impl Formula {
         weights: per_field(3.0, 1.0, 3.0, 1.0),
         b: per_field(0.3, 0.75, 0.75, 0.75),
         second_kind: 0.3,
+        candidates: 5,
         floor: 50,
         blocks_per_table: 2,
     };
@@ -60,6 +63,7 @@ impl Formula {
         weights: per_field(1.0, 1.0, 1.0, 0.0),
         b: per_field(0.75, 0.75, 0.75, 0.75),
         second_kind: 0.0,
+        candidates: 5,
         floor: 0,
         blocks_per_table: 1,
     };
@@ -73,6 +77,15 @@ impl Formula {
         let b = f64::from(self.b[field]);
         let normalised = 1.0 - b + b * length as f64 / average;
         (f64::from(self.weights[field]) / normalised) as f32
+    }
+
+    /// How many candidates each side gives for `k` tables, `wanted` a table if the question says.
+    pub(crate) fn depth(&self, k: usize, wanted: Option<usize>) -> usize {
+        match wanted {
+            Some(wanted) => wanted.saturating_mul(k),
+            None => self.candidates.saturating_mul(k).max(self.floor),
+        }
+        .max(1)
     }
 
     /// A term's share of a score, from its weighted frequency.
@@ -151,6 +164,15 @@ mod tests {
         min_max(&mut values);
         assert_eq!(values, [0.0, 1.0, 0.5]);
         min_max(&mut []);
+    }
+
+    #[test]
+    fn the_floor_is_part_of_the_default_only() {
+        assert_eq!(Formula::LIMN.depth(1, None), 50);
+        assert_eq!(Formula::LIMN.depth(20, None), 100);
+        assert_eq!(Formula::LIMN.depth(5, Some(5)), 25);
+        assert_eq!(Formula::PLAIN.depth(5, None), 25);
+        assert_eq!(Formula::PLAIN.depth(5, Some(usize::MAX)), usize::MAX);
     }
 
     #[test]

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_models::Embedder;
-use limn_segment::{Deletes, IndexStore, SegmentReader, Snapshot, Warm};
+use limn_segment::analyzer::ANALYZER_VERSION;
+use limn_segment::{Deletes, IndexStore, SegmentReader, Snapshot};
 
 use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
 use crate::corpus::Corpus;
@@ -46,7 +47,8 @@ impl Searcher {
     /// Opens a snapshot: one ranged read a segment, and its deletes.
     ///
     /// # Errors
-    /// Where a segment cannot be read or is damaged, or the index was made with another embedder.
+    /// Where a segment cannot be read or is damaged, or the index was made with another embedder or
+    /// analyzer.
     pub async fn open(
         index: &IndexStore,
         snapshot: Snapshot,
@@ -58,8 +60,13 @@ impl Searcher {
                 given: embedder.id().to_string(),
             });
         }
+        same_analyzer(
+            || format!("snapshot {} of the index", snapshot.number),
+            snapshot.analyzer,
+        )?;
         let opening = snapshot.segments.iter().map(|entry| async move {
             let reader = SegmentReader::open(&index.store, entry).await?;
+            same_analyzer(|| reader.path().to_owned(), reader.analyzer())?;
             let deletes = index.deletes(entry).await?;
             Ok::<_, RetrievalError>((reader, deletes))
         });
@@ -82,23 +89,6 @@ impl Searcher {
             embedder,
             scratch: Mutex::default(),
         }
-    }
-
-    /// Fetches what questions will touch, for remote indexes that will be asked many.
-    ///
-    /// # Errors
-    /// Where a segment cannot be read.
-    pub async fn warm(&self) -> Result<(), RetrievalError> {
-        let warming = self
-            .corpus
-            .segments
-            .iter()
-            .map(|segment| segment.reader.warm(Warm::All));
-        stream::iter(warming)
-            .buffer_unordered(4)
-            .try_collect::<Vec<()>>()
-            .await?;
-        Ok(())
     }
 
     /// The snapshot that is searched.
@@ -229,7 +219,7 @@ impl Searcher {
     /// The question's vector, once everything about the query has been found to make sense.
     fn checked(&self, query: &Query) -> Result<Vec<f32>, RetrievalError> {
         let wrong = |reason: String| Err(RetrievalError::Query { reason });
-        if query.k == 0 || query.candidates == 0 {
+        if query.k == 0 || query.candidates == Some(0) {
             return wrong("k and candidates must be at least 1".to_owned());
         }
         if !(0.0..=1.0).contains(&query.alpha) {
@@ -306,4 +296,16 @@ impl Searcher {
             pool.push(scratch);
         }
     }
+}
+
+/// An error where words were made by another version of the analyzer than questions are.
+fn same_analyzer(object: impl FnOnce() -> String, found: u32) -> Result<(), RetrievalError> {
+    if found == ANALYZER_VERSION {
+        return Ok(());
+    }
+    Err(RetrievalError::OtherAnalyzer {
+        object: object(),
+        found,
+        supported: ANALYZER_VERSION,
+    })
 }

@@ -1,6 +1,6 @@
 //! The semantic side: nearest blocks over all segments, and a table's cosine.
 
-use limn_segment::{BlockKind, Deletes, SegmentError};
+use limn_segment::{BlockKind, Deletes, SegmentError, is_under};
 
 use crate::corpus::{Corpus, DEAD, Table};
 use crate::scoring::{Formula, combine_kinds};
@@ -25,11 +25,6 @@ pub(crate) struct Filter {
 impl Filter {
     /// Only tables whose name is `prefix` or lies below it.
     pub(crate) fn new(corpus: &Corpus, prefix: &str) -> Filter {
-        let prefix = prefix.trim_matches('/');
-        let below = |name: &str| {
-            name.strip_prefix(prefix)
-                .is_some_and(|rest| prefix.is_empty() || rest.is_empty() || rest.starts_with('/'))
-        };
         let mut hidden: Vec<Deletes> = corpus
             .segments
             .iter()
@@ -39,7 +34,7 @@ impl Filter {
             .tables
             .iter()
             .map(|table| {
-                let allowed = below(&table.key.name);
+                let allowed = is_under(&table.key.name, prefix);
                 if !allowed {
                     hidden[table.segment].delete_table(table.first_block, table.blocks);
                 }

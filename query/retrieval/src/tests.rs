@@ -276,6 +276,48 @@ fn queries_that_make_no_sense_are_refused() {
 }
 
 #[test]
+fn any_number_of_candidates_is_searched_and_more_than_there_are_change_nothing() {
+    let searcher = searcher(&small_lake(), 2);
+    for mode in [Mode::Limn, Mode::Plain] {
+        let found = |candidates| {
+            let query = Query {
+                candidates,
+                ..query("orders of a customer", 3, mode)
+            };
+            bits(&searcher.rank(&query).unwrap())
+        };
+        let all = found(Some(100));
+        assert_eq!(all.len(), 3);
+        assert_eq!(found(None), all);
+        for many in [usize::MAX, usize::MAX / 2 + 1, 1 << 40] {
+            assert_eq!(found(Some(many)), all, "{many}");
+        }
+    }
+}
+
+#[test]
+fn candidates_that_are_asked_for_are_not_raised_to_the_default() {
+    let tables: Vec<TableBlocks> = (0..40)
+        .map(|at| {
+            let word = WORDS[at % 8];
+            table(&format!("t{at}"), &format!("{word} fish"), &[], &[], "")
+        })
+        .collect();
+    let searcher = searcher(&tables, 2);
+    let score = |candidates| {
+        let query = Query {
+            candidates,
+            ..query("fish", 1, Mode::Limn)
+        };
+        let ranking = searcher.rank(&query).unwrap();
+        (ranking.tables[0].lexical, ranking.tables[0].semantic)
+    };
+    // A table alone among its candidates has no other to be compared with: max = min is 1.
+    assert_eq!(score(Some(1)), (1.0, 1.0));
+    assert_eq!(score(None), score(Some(50)));
+}
+
+#[test]
 fn threads_share_a_searcher() {
     let searcher = searcher(&small_lake(), 3);
     let expected: Vec<_> = WORDS
@@ -307,7 +349,6 @@ async fn an_index_is_opened_from_its_store_and_only_with_its_embedder() {
     let opened = Searcher::open(&index, published.clone(), Arc::new(HashedWords))
         .await
         .unwrap();
-    opened.warm().await.unwrap();
     assert_eq!(
         (opened.table_count(), opened.has_table("shop/items")),
         (3, true)
@@ -323,6 +364,15 @@ async fn an_index_is_opened_from_its_store_and_only_with_its_embedder() {
     let (remote, local) = answers.await.unwrap();
     assert_eq!(remote, local);
 
+    let mut analyzed = published.clone();
+    analyzed.analyzer += 1;
+    let error = Searcher::open(&index, analyzed, Arc::new(HashedWords))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(error, RetrievalError::OtherAnalyzer { found: 2, .. }),
+        "{error}"
+    );
     published.embedder = "another@12345678".into();
     let error = Searcher::open(&index, published, Arc::new(HashedWords))
         .await

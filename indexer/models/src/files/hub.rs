@@ -9,6 +9,8 @@ use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
+use reqwest::Url;
+
 use super::cards::CardFile;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
@@ -31,13 +33,13 @@ pub(crate) fn fetch(
     );
     let target = folder.join(file.name);
     let (bytes, received) = mpsc::channel();
-    let limit = file.bytes;
+    let (name, limit) = (file.name, file.bytes);
     let transfer = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .map_err(|error| chain(&error))?;
-        let outcome = runtime.block_on(download(&url, &target, limit, &bytes));
+        let outcome = runtime.block_on(download(&url, name, &target, limit, &bytes));
         // A name lookup that the timeout gave up on would otherwise still be waited for.
         runtime.shutdown_background();
         outcome
@@ -52,6 +54,7 @@ pub(crate) fn fetch(
 
 async fn download(
     url: &str,
+    name: &str,
     target: &Path,
     limit: u64,
     bytes: &mpsc::Sender<u64>,
@@ -61,24 +64,43 @@ async fn download(
         .read_timeout(SILENCE_TIMEOUT)
         .user_agent(concat!("limn/", env!("CARGO_PKG_VERSION")))
         .build()
-        .map_err(|error| chain(&error))?;
+        .map_err(told)?;
     let response = client
         .get(url)
         .send()
         .await
         .and_then(reqwest::Response::error_for_status);
-    let mut response = response.map_err(|error| chain(&error))?;
+    let mut response = response.map_err(told)?;
     let mut file = std::fs::File::create(target).map_err(|error| chain(&error))?;
     let mut total = 0;
-    while let Some(chunk) = response.chunk().await.map_err(|error| chain(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(told)? {
         total += chunk.len() as u64;
         if total > limit {
-            return Err(format!("{url} is larger than the {limit} bytes expected"));
+            return Err(format!("{name} is larger than the {limit} bytes expected"));
         }
         file.write_all(&chunk).map_err(|error| chain(&error))?;
         let _ = bytes.send(total);
     }
     file.sync_all().map_err(|error| chain(&error))
+}
+
+/// An endpoint as errors may show it: without a user, a password or a query, which hold secrets.
+pub(crate) fn shown(endpoint: &str) -> String {
+    let parsed = Url::parse(endpoint).ok().filter(Url::has_host);
+    let Some(mut url) = parsed else {
+        return "in HF_ENDPOINT".to_owned();
+    };
+    // A URL with a host may have a user, so these do not fail.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    url.set_query(None);
+    url.set_fragment(None);
+    url.as_str().trim_end_matches('/').to_owned()
+}
+
+/// A transfer's error, without its address: mirrors redirect to addresses that hold a signature.
+fn told(error: reqwest::Error) -> String {
+    chain(&error.without_url())
 }
 
 /// An error with its causes on one line: reqwest keeps the telling part in the causes.

@@ -10,17 +10,20 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::cards::{ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard};
+use super::cards::{
+    ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard, TOKENIZER, WEIGHTS, versioned_name,
+};
 use super::{hub, verify, wheel};
 use crate::hashed::HASHED_WORDS;
-use crate::{Embedder, HashedWords, MiniLm, MiniLmReference, ModelError};
+use crate::{Embedder, HashedWords, MiniLm, MiniLmReference, ModelError, ModelId};
 
 const HUB: &str = "https://huggingface.co";
 
 /// Where model files are kept and fetched from.
 #[derive(Clone, Debug)]
 pub struct ModelStore {
-    root: PathBuf,
+    /// `None` where the environment names no folder: what is built in can be used all the same.
+    root: Option<PathBuf>,
     hub: String,
     pythons: Vec<String>,
 }
@@ -39,13 +42,10 @@ pub struct ModelFiles {
 }
 
 impl ModelFiles {
-    /// Name and version of the weights, the stem of every [`ModelId`](crate::ModelId) made of them.
-    pub fn versioned_name(&self) -> String {
-        format!(
-            "{}@{}",
-            self.name,
-            self.weights_sha256.get(..8).unwrap_or(&self.weights_sha256)
-        )
+    /// The id of what computes with these weights in this way.
+    pub(crate) fn id(&self, arithmetic: &str) -> ModelId {
+        let weights = versioned_name(&self.name, &self.weights_sha256);
+        ModelId::new(format!("{weights}-{arithmetic}"))
     }
 
     pub(crate) fn read_weights(&self) -> Result<Vec<u8>, ModelError> {
@@ -83,37 +83,34 @@ pub enum Progress {
 impl ModelStore {
     /// The store that the environment names: `LIMN_MODELS`, or else `limn/models` in
     /// `XDG_CACHE_HOME` or `~/.cache`. `HF_ENDPOINT` names another model hub.
+    ///
+    /// There is no fallback to a folder that others can write: they could put files there.
     pub fn from_env() -> Self {
         let named = |name| {
             env::var_os(name)
                 .filter(|value| !value.is_empty())
                 .map(PathBuf::from)
         };
-        let root = named("LIMN_MODELS").unwrap_or_else(|| {
-            let home = || {
-                named("HOME")
-                    .or_else(|| named("USERPROFILE"))
-                    .map(|home| home.join(".cache"))
-            };
-            let cache = named("XDG_CACHE_HOME")
-                .or_else(home)
-                .unwrap_or_else(env::temp_dir);
-            cache.join("limn").join("models")
-        });
+        let home = || named("HOME").or_else(|| named("USERPROFILE"));
+        let cache = || {
+            named("XDG_CACHE_HOME")
+                .or_else(|| Some(home()?.join(".cache")))
+                .map(|cache| cache.join("limn").join("models"))
+        };
         let hub = env::var("HF_ENDPOINT").ok().filter(|hub| !hub.is_empty());
         Self {
+            root: named("LIMN_MODELS").or_else(cache),
             hub: hub.unwrap_or_else(|| HUB.to_owned()),
-            ..Self::at(root)
+            pythons: pythons(),
         }
     }
 
     /// A store at a given folder, which need not exist yet.
     pub fn at(root: impl Into<PathBuf>) -> Self {
-        let pythons = ["python3", "python"].map(str::to_owned).to_vec();
         Self {
-            root: root.into(),
+            root: Some(root.into()),
             hub: HUB.to_owned(),
-            pythons,
+            pythons: pythons(),
         }
     }
 
@@ -122,15 +119,18 @@ impl ModelStore {
     pub(super) fn for_tests(root: &Path, hub: &str, pythons: &[&str]) -> Self {
         let pythons = pythons.iter().map(|&python| python.to_owned()).collect();
         Self {
-            root: root.to_owned(),
+            root: Some(root.to_owned()),
             hub: hub.to_owned(),
             pythons,
         }
     }
 
     /// The folder that holds the models' folders.
-    pub fn root(&self) -> &Path {
-        &self.root
+    ///
+    /// # Errors
+    /// [`ModelError::NoFolder`] where the environment names none.
+    pub fn root(&self) -> Result<&Path, ModelError> {
+        self.root.as_deref().ok_or(ModelError::NoFolder)
     }
 
     /// Every model there is, the default first.
@@ -154,6 +154,11 @@ impl ModelStore {
                     .collect::<Vec<_>>()
                     .join(", "),
             })
+    }
+
+    /// The card of the model whose vectors have this id; `None` if this limn has no such model.
+    pub fn card_of_id(id: &str) -> Option<&'static ModelCard> {
+        CARDS.iter().find(|card| card.id().as_str() == id)
     }
 
     /// Whether the model can be used without fetching anything: built in, or here and verified.
@@ -182,7 +187,8 @@ impl ModelStore {
     ///
     /// # Errors
     /// [`ModelError::Unavailable`] where every source failed, with each one's reason;
-    /// [`ModelError::Cache`] where the store cannot be written; [`ModelError::UnknownModel`].
+    /// [`ModelError::Cache`] where the store cannot be written; [`ModelError::WrongHash`] where it
+    /// cannot be and holds a damaged file; [`ModelError::NoFolder`], [`ModelError::UnknownModel`].
     pub fn pull(&self, name: &str, progress: &dyn Fn(Progress)) -> Result<ModelFiles, ModelError> {
         self.pull_card(Self::card(name)?, progress)
     }
@@ -214,20 +220,15 @@ impl ModelStore {
         let Some(folder) = card.folder else {
             return Ok(None);
         };
-        let path = self.root.join(folder);
+        let path = self.root()?.join(folder);
         if !verify::present(&path, card.files)? {
             return Ok(None);
         }
         Ok(Some(ModelFiles {
             name: folder.to_owned(),
-            weights: path.join("model.safetensors"),
-            tokenizer: path.join("tokenizer.json"),
-            weights_sha256: card
-                .files
-                .iter()
-                .find(|file| file.name == "model.safetensors")
-                .map_or("", |file| file.sha256)
-                .to_owned(),
+            weights: path.join(WEIGHTS),
+            tokenizer: path.join(TOKENIZER),
+            weights_sha256: card.weights_sha256().to_owned(),
         }))
     }
 
@@ -242,21 +243,41 @@ impl ModelStore {
                 attempts: "it is built in and has no files".to_owned(),
             });
         };
-        // A damaged file is fetched again below, so here its error is no obstacle.
+        let root = self.root()?;
+        // A damaged file is fetched again, and told only where that fails.
+        let damage = match self.find_card(card) {
+            Ok(Some(files)) => return Ok(files),
+            Ok(None) => None,
+            Err(damage) => Some(damage),
+        };
+        self.pull_into(root, card, folder, progress)
+            .map_err(|error| match (damage, error) {
+                (Some(damage), ModelError::Unavailable { model, attempts }) => {
+                    let attempts = format!("{damage}; {attempts}");
+                    ModelError::Unavailable { model, attempts }
+                }
+                (Some(damage), ModelError::Cache { .. }) => damage,
+                (_, error) => error,
+            })
+    }
+
+    fn pull_into(
+        &self,
+        root: &Path,
+        card: &'static ModelCard,
+        folder: &str,
+        progress: &dyn Fn(Progress),
+    ) -> Result<ModelFiles, ModelError> {
+        fs::create_dir_all(root).map_err(|error| cache("create", root, &error))?;
+        let _lock = lock(root, folder, progress)?;
+        // Another process may have fetched it by now.
         if let Ok(Some(files)) = self.find_card(card) {
             return Ok(files);
         }
-        fs::create_dir_all(&self.root).map_err(|error| cache("create", &self.root, &error))?;
-        let _lock = self.lock(folder, progress)?;
-        if let Ok(Some(files)) = self.find_card(card) {
-            return Ok(files);
-        }
-        let arrivals = tempfile::Builder::new()
-            .prefix(".pull-")
-            .tempdir_in(&self.root);
-        let arrivals = arrivals.map_err(|error| cache("write into", &self.root, &error))?;
+        let arrivals = tempfile::Builder::new().prefix(".pull-").tempdir_in(root);
+        let arrivals = arrivals.map_err(|error| cache("write into", root, &error))?;
         self.fetch(card, arrivals.path(), progress)?;
-        let target = self.root.join(folder);
+        let target = root.join(folder);
         fs::create_dir_all(&target).map_err(|error| cache("create", &target, &error))?;
         for file in card.files {
             // Each move is atomic, and a folder with only some of the files counts as absent.
@@ -285,7 +306,7 @@ impl ModelStore {
                         source: "model hub",
                         reason: reason.clone(),
                     });
-                    attempts.push(format!("model hub {}: {reason}", self.hub));
+                    attempts.push(format!("model hub {}: {reason}", hub::shown(&self.hub)));
                 }
             }
         }
@@ -356,18 +377,36 @@ impl ModelStore {
         }
         Ok(())
     }
+}
 
-    /// Holds the model's lock until the file is dropped.
-    fn lock(&self, folder: &str, progress: &dyn Fn(Progress)) -> Result<File, ModelError> {
-        let path = self.root.join(format!(".{folder}.lock"));
-        let file = File::create(&path).map_err(|error| cache("lock", &path, &error))?;
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => progress(Progress::Waiting),
-            Err(TryLockError::Error(error)) => return Err(cache("lock", &path, &error)),
+fn pythons() -> Vec<String> {
+    ["python3", "python"].map(str::to_owned).to_vec()
+}
+
+/// Holds the model's lock until the file is dropped.
+fn lock(root: &Path, folder: &str, progress: &dyn Fn(Progress)) -> Result<File, ModelError> {
+    let path = root.join(format!(".{folder}.lock"));
+    let failed = |error: io::Error| cache("lock", &path, &error);
+    let file = open_lock(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => return Ok(file),
+        Err(TryLockError::WouldBlock) => progress(Progress::Waiting),
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    file.lock().map_err(failed)?;
+    Ok(file)
+}
+
+/// Opens the lock file, changing nothing that is there already: a link in its place is refused.
+fn open_lock(path: &Path) -> io::Result<File> {
+    match File::options().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            if !fs::symlink_metadata(path)?.is_file() {
+                return Err(io::Error::other("it is no plain file"));
+            }
+            File::options().write(true).open(path)
         }
-        file.lock().map_err(|error| cache("lock", &path, &error))?;
-        Ok(file)
+        opened => opened,
     }
 }
 

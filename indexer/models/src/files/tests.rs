@@ -34,6 +34,7 @@ static CARD: ModelCard = ModelCard {
     licence: "none",
     folder: Some("toy"),
     files: FILES,
+    arithmetic: "none",
     hub: Some("owner/toy"),
     wheel: Some(Wheel {
         requirement: "no-such-package-of-limn==0.0.0",
@@ -141,6 +142,86 @@ fn a_damaged_file_is_named_and_pulled_again() {
     );
     store.pull_card(&CARD, &|_| {}).unwrap();
     assert_eq!(fs::read(&weights).unwrap(), b"abc");
+}
+
+#[test]
+fn a_damaged_file_that_cannot_be_fetched_again_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let (address, _) = hub(|_| None);
+    let store = store(root.path(), &address, NO_PYTHON);
+    fs::create_dir(root.path().join("toy")).unwrap();
+    fs::write(root.path().join("toy/model.safetensors"), "abd").unwrap();
+    fs::write(root.path().join("toy/tokenizer.json"), "hello world").unwrap();
+    let offline = store.pull_card(&CARD, &|_| {}).unwrap_err();
+    assert!(
+        matches!(offline, ModelError::Unavailable { .. }),
+        "{offline}"
+    );
+    // Something else stands where the lock file would be: as in a folder that cannot be written.
+    fs::remove_file(root.path().join(".toy.lock")).unwrap();
+    fs::create_dir(root.path().join(".toy.lock")).unwrap();
+    let unwritable = store.pull_card(&CARD, &|_| {}).unwrap_err();
+    for error in [offline, unwritable] {
+        let text = error.to_string();
+        assert!(
+            text.contains("toy/model.safetensors is not the one expected"),
+            "{text}"
+        );
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_lock_file_that_is_a_link_is_refused_and_nothing_is_truncated() {
+    let root = tempfile::tempdir().unwrap();
+    let (address, _) = hub(right);
+    let store = store(root.path(), &address, NO_PYTHON);
+    let precious = root.path().join("precious");
+    let lock = root.path().join(".toy.lock");
+    for there in [true, false] {
+        if there {
+            fs::write(&precious, "keep").unwrap();
+        } else {
+            fs::remove_file(&precious).unwrap();
+            fs::remove_file(&lock).unwrap();
+        }
+        std::os::unix::fs::symlink(&precious, &lock).unwrap();
+        let error = store.pull_card(&CARD, &|_| {}).unwrap_err();
+        assert!(error.to_string().contains("no plain file"), "{error}");
+        assert_eq!(precious.exists(), there);
+    }
+    fs::remove_file(&lock).unwrap();
+    fs::write(&lock, "left by somebody").unwrap();
+    store.pull_card(&CARD, &|_| {}).unwrap();
+    assert_eq!(fs::read(&lock).unwrap(), b"left by somebody");
+}
+
+#[test]
+fn the_password_of_a_mirror_is_in_no_error() {
+    let root = tempfile::tempdir().unwrap();
+    let (address, _) = hub(|_| None);
+    let (longer, _) = hub(|_| Some(vec![0; 1 << 20]));
+    let with_secret = |address: &str| address.replace("http://", "http://user:s3cret@");
+    for (hub, part) in [
+        (with_secret(&address), "404"),
+        (with_secret(&longer), "larger than"),
+        (
+            "http://user:s3cret@127.0.0.1:1/?token=s3cret".to_owned(),
+            "127.0.0.1:1",
+        ),
+        ("user:s3cret@mirror".to_owned(), "in HF_ENDPOINT"),
+        ("//user:s3cret@mirror".to_owned(), "in HF_ENDPOINT"),
+    ] {
+        let told = RefCell::new(String::new());
+        let error = store(root.path(), &hub, NO_PYTHON)
+            .pull_card(&CARD, &|progress| {
+                *told.borrow_mut() += &format!("{progress:?}")
+            })
+            .unwrap_err();
+        let text = format!("{error} {error:?} {}", told.into_inner());
+        assert!(!text.contains("s3cret"), "{text}");
+        assert!(text.contains(part), "{part}: {text}");
+    }
 }
 
 #[test]

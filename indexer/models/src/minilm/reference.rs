@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use candle_core::{DType, Device, Module, Result as CandleResult, Tensor};
 use candle_nn::{Embedding, LayerNorm, Linear, VarBuilder, embedding, layer_norm, linear, ops};
 
+use super::arithmetic;
 use super::shape::{
     HEAD, HEADS, HIDDEN, INNER, LAYERS, NORM_EPSILON, POSITIONS, VOCABULARY, WINDOW,
 };
@@ -58,7 +59,7 @@ impl MiniLmReference {
         let embeddings = root.pp("embeddings");
         let layers = root.pp("encoder.layer");
         Ok(Self {
-            id: ModelId::new(format!("{}-f32", files.versioned_name())),
+            id: files.id(arithmetic::F32),
             tokens,
             words: embedding(VOCABULARY, HIDDEN, embeddings.pp("word_embeddings"))?,
             positions: embedding(POSITIONS, HIDDEN, embeddings.pp("position_embeddings"))?,

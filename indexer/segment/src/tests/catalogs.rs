@@ -77,7 +77,10 @@ fn records_come_back() {
     for n in [0, 1, 7, 1500] {
         let records: Vec<TableRecord> = (0..n).map(record).collect();
         let bytes = write_catalog(&records).unwrap();
-        assert_eq!(read_catalog("c", bytes.clone()).unwrap(), records);
+        assert_eq!(
+            read_catalog("c", bytes.clone(), records.len() as u64).unwrap(),
+            records
+        );
         assert_eq!(write_catalog(&records).unwrap(), bytes, "the same bytes");
     }
 }
@@ -93,7 +96,7 @@ proptest::proptest! {
         record.rows = rows;
         record.indexed_ms = ms;
         let bytes = write_catalog(std::slice::from_ref(&record)).unwrap();
-        proptest::prop_assert_eq!(read_catalog("c", bytes).unwrap(), vec![record]);
+        proptest::prop_assert_eq!(read_catalog("c", bytes, 1).unwrap(), vec![record]);
     }
 }
 
@@ -125,24 +128,24 @@ fn unknown_columns_are_ignored_and_missing_ones_empty() {
             ("colour", text("blue")),
         ]
     };
-    let records = read_catalog("c", file(columns(), Some("1"))).unwrap();
+    let records = read_catalog("c", file(columns(), Some("1")), 1).unwrap();
     let expected = TableRecord {
         name: "t".into(),
         lake: "l".into(),
         ..TableRecord::default()
     };
     assert_eq!(records, vec![expected]);
-    let newer = read_catalog("c", file(columns(), Some("2"))).unwrap_err();
+    let newer = read_catalog("c", file(columns(), Some("2")), 1).unwrap_err();
     assert!(matches!(newer, SegmentError::NewerFormat { found: 2, .. }));
     assert!(
-        read_catalog("c", file(columns(), None))
+        read_catalog("c", file(columns(), None), 1)
             .unwrap_err()
             .is_damage()
     );
     // The wrong type for a name.
     let wrong = Arc::new(arrow::array::Int64Array::from(vec![1])) as ArrayRef;
     let wrong = file(vec![("name", wrong)], Some("1"));
-    assert!(read_catalog("c", wrong).unwrap_err().is_damage());
+    assert!(read_catalog("c", wrong, 1).unwrap_err().is_damage());
 }
 
 #[test]
@@ -163,6 +166,22 @@ fn any_parquet_tool_sees_the_columns() {
     );
 }
 
+/// Equal rows cost next to nothing in a file and full size in memory.
+#[test]
+fn a_file_with_another_number_of_rows_than_the_snapshot_says_is_damage() {
+    let rows = 1_000_000;
+    let same = StringArray::from_iter_values(std::iter::repeat_n("t", rows));
+    let bytes = file(vec![("name", Arc::new(same) as ArrayRef)], Some("1"));
+    assert!(bytes.len() < 10_000, "{} bytes", bytes.len());
+    for said in [0, 1, 600, rows as u64 - 1] {
+        let error = read_catalog("c", bytes.clone(), said).unwrap_err();
+        assert!(error.is_damage(), "{said}: {error}");
+    }
+    let few = write_catalog(&[record(1)]).unwrap();
+    assert!(read_catalog("c", few.clone(), 2).unwrap_err().is_damage());
+    assert_eq!(read_catalog("c", few, 1).unwrap(), [record(1)]);
+}
+
 #[test]
 fn hostile_bytes_are_errors() {
     let records: Vec<TableRecord> = (0..20).map(record).collect();
@@ -171,9 +190,9 @@ fn hostile_bytes_are_errors() {
         let mut flipped = bytes.to_vec();
         flipped[at] ^= 0x41;
         // Without the hash of its name a flip may go unnoticed here; it must not panic.
-        let _ = read_catalog("c", flipped.into());
+        let _ = read_catalog("c", flipped.into(), 20);
         assert!(
-            read_catalog("c", bytes.slice(..at))
+            read_catalog("c", bytes.slice(..at), 20)
                 .unwrap_err()
                 .is_damage()
         );

@@ -168,11 +168,6 @@ pub(crate) fn read_everything(
                 .postings(*field, term, &mut |b, n| found.push((b, n)))
                 .map(|()| format!("{found:?}")),
         );
-        answers.push(
-            reader
-                .document_frequency(*field, term)
-                .map(|n| n.to_string()),
-        );
     }
     for block in 0..reader.block_count() {
         answers.push(reader.text(block));
@@ -187,6 +182,5 @@ pub(crate) fn read_everything(
         format!("{bits:?}")
     }));
     answers.push(Ok(format!("{:?}", reader.tables())));
-    answers.push(Ok(format!("{:?}", reader.totals())));
     answers
 }

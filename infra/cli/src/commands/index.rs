@@ -14,7 +14,7 @@ use crate::Outcome;
 use crate::args::{IndexArgs, NarrateArg};
 use crate::commands::{embedder, print_json};
 use crate::progress::IndexBars;
-use crate::text::{bytes, count, plural, seconds};
+use crate::text::{bytes, count, one_line, plural, seconds};
 
 /// Failures listed for a person; the rest is counted (`--json` has them all).
 const FAILURES_SHOWN: usize = 20;
@@ -43,6 +43,11 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
 }
 
 fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
+    if args.resample_threshold > 0.0 {
+        bail!(
+            "--resample-threshold: this limn draws a table's rows anew whenever the table changes; leave it out, or use 0"
+        );
+    }
     let mut contexts = Contexts::new();
     for path in &args.contexts {
         read_contexts(path, &mut contexts)?;
@@ -92,7 +97,7 @@ fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
         seconds(report.seconds.total),
     )?;
     for note in report.notes.iter().take(FAILURES_SHOWN) {
-        writeln!(out, "note: {note}")?;
+        writeln!(out, "note: {}", one_line(note))?;
     }
     if report.notes.len() > FAILURES_SHOWN {
         writeln!(
@@ -102,7 +107,7 @@ fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
         )?;
     }
     for failure in report.failures.iter().take(FAILURES_SHOWN) {
-        writeln!(out, "failed: {}", failure.error)?;
+        writeln!(out, "failed: {}", one_line(&failure.error))?;
     }
     if report.failures.len() > FAILURES_SHOWN {
         writeln!(
@@ -111,11 +116,11 @@ fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
             report.failures.len() - FAILURES_SHOWN
         )?;
     }
-    if tables.added + tables.changed + tables.unchanged == 0 {
+    if tables.added + tables.changed + tables.unchanged + tables.failed == 0 {
         writeln!(
             out,
             "the lake has no tables: nothing in {} is Parquet, CSV, TSV or JSON Lines",
-            args.lake
+            one_line(&args.lake)
         )?;
     }
     out.flush()

@@ -20,11 +20,12 @@ use crate::args::{JudgeArg, SearchOptions};
 use crate::progress::model_progress;
 
 /// Prints one JSON value and a newline.
-pub fn print_json<T: serde::Serialize>(value: &T) -> anyhow::Result<()> {
+pub fn print_json<T: serde::Serialize>(value: &T) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value)?;
+    // As an I/O error: a reader that went away is told by its kind.
+    serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
-    Ok(())
+    out.flush()
 }
 
 /// The embedder by name, fetched at first use.
@@ -43,16 +44,18 @@ pub async fn embedder(name: &str) -> anyhow::Result<Arc<dyn Embedder>> {
 
 /// The embedder that an index was made with.
 pub async fn embedder_of(snapshot: &Snapshot) -> anyhow::Result<Arc<dyn Embedder>> {
-    let name = snapshot.embedder.split('@').next().unwrap_or_default();
-    let embedder = embedder(name).await?;
-    if embedder.id().as_str() != snapshot.embedder {
+    let Some(card) = ModelStore::card_of_id(&snapshot.embedder) else {
+        let ids: Vec<String> = ModelStore::cards()
+            .iter()
+            .map(|card| card.id().to_string())
+            .collect();
         bail!(
-            "the index was made with embedder '{}', this limn has '{}'; index the lake again with this limn",
+            "the index was made with embedder '{}', and this limn has {}; index the lake again with this limn",
             snapshot.embedder,
-            embedder.id()
+            ids.join(", ")
         );
-    }
-    Ok(embedder)
+    };
+    embedder(card.name).await
 }
 
 /// Opens the newest snapshot of an index for questions.
@@ -73,7 +76,7 @@ pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Qu
         k,
         alpha: options.alpha,
         candidates: options.candidates,
-        prefix: options.prefix.clone(),
+        prefix: options.under.prefix.clone(),
         mode: if options.plain {
             Mode::Plain
         } else {

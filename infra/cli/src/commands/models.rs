@@ -10,63 +10,102 @@ use crate::args::{ModelsArgs, ModelsCommand};
 use crate::commands::print_json;
 use crate::progress::model_progress;
 use crate::table::Table;
-use crate::text::bytes;
+use crate::text::{bytes, one_line};
 
 pub async fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
     match args.command {
         ModelsCommand::List { output } => list(output.json)?,
-        ModelsCommand::Pull { name } => pull(name.unwrap_or_else(|| ALL_MINILM.to_owned())).await?,
+        ModelsCommand::Pull { name, output } => {
+            pull(name.as_deref().unwrap_or(ALL_MINILM), output.json).await?;
+        }
     }
     Ok(Outcome::Done)
 }
 
 fn list(json: bool) -> anyhow::Result<()> {
     let store = ModelStore::from_env();
-    let mut rows = Vec::new();
-    for card in ModelStore::cards() {
-        rows.push((card, store.is_ready(card.name)?));
-    }
+    let rows: Vec<_> = ModelStore::cards()
+        .iter()
+        .map(|card| (card, store.is_ready(card.name)))
+        .collect();
     if json {
         let rows: Vec<serde_json::Value> = rows
             .iter()
             .map(|(card, here)| {
                 serde_json::json!({
-                    "name": card.name, "use": card.purpose, "licence": card.licence, "bytes": card.bytes(), "pulled": here,
+                    "name": card.name,
+                    "use": card.purpose,
+                    "licence": card.licence,
+                    "bytes": card.bytes(),
+                    "pulled": matches!(here, Ok(true)),
+                    "error": here.as_ref().err().map(ToString::to_string),
                 })
             })
             .collect();
-        return print_json(&rows);
+        print_json(&rows)?;
+        return Ok(());
     }
     let mut table = Table::new(&["model", "use", "licence", "size", "here"], &[3]);
+    let mut errors: Vec<String> = Vec::new();
     for (card, here) in rows {
         table.row(vec![
             card.name.to_owned(),
-            card.purpose.to_string(),
+            card.purpose.to_owned(),
             card.licence.to_owned(),
             bytes(card.bytes()),
-            if here { "yes" } else { "no" }.to_owned(),
+            match &here {
+                Ok(true) => "yes",
+                Ok(false) => "no",
+                Err(_) => "damaged",
+            }
+            .to_owned(),
         ]);
+        errors.extend(here.err().map(|error| one_line(&error.to_string())));
     }
+    // Models of the same weights share their files and so what is wrong with them.
+    errors.dedup();
     let mut out = io::stdout().lock();
     table.write(&mut out)?;
-    writeln!(
-        out,
-        "models are kept in {} (LIMN_MODELS names another folder)",
-        store.root().display()
-    )?;
+    for error in errors {
+        writeln!(out, "note: {error}")?;
+    }
+    if let Ok(root) = store.root() {
+        writeln!(
+            out,
+            "models are kept in {} (LIMN_MODELS names another folder)",
+            one_line(&root.display().to_string())
+        )?;
+    }
+    out.flush()?;
     Ok(())
 }
 
-async fn pull(name: String) -> anyhow::Result<()> {
-    let pulled = name.clone();
-    tokio::task::spawn_blocking(move || {
+async fn pull(name: &str, json: bool) -> anyhow::Result<()> {
+    let card = ModelStore::card(name)?;
+    let built_in = card.folder.is_none();
+    if !built_in {
         let progress = model_progress();
-        let files = ModelStore::from_env().pull(&pulled, &|event| progress.on(&event));
-        progress.finish();
-        files
-    })
-    .await
-    .context("the model loader died")??;
-    println!("{name} is here and verified");
+        tokio::task::spawn_blocking(move || {
+            let files = ModelStore::from_env().pull(card.name, &|event| progress.on(&event));
+            progress.finish();
+            files
+        })
+        .await
+        .context("the model loader died")??;
+    }
+    if json {
+        print_json(&serde_json::json!({
+            "name": card.name, "bytes": card.bytes(), "built_in": built_in,
+        }))?;
+        return Ok(());
+    }
+    let state = if built_in {
+        "built in, there is nothing to fetch"
+    } else {
+        "here and verified"
+    };
+    let mut out = io::stdout().lock();
+    writeln!(out, "{name} is {state}")?;
+    out.flush()?;
     Ok(())
 }

@@ -9,7 +9,7 @@ use limn_segment::analyzer::analyze;
 use crate::Outcome;
 use crate::args::SearchArgs;
 use crate::commands::{open_searcher, print_json, query};
-use crate::text::{Style, mark, shorten};
+use crate::text::{Style, mark, one_line, shorten};
 
 /// Evidence blocks shown per table, and characters of each.
 const EVIDENCE_BLOCKS: usize = 2;
@@ -36,13 +36,13 @@ fn print(answer: &Answer) -> io::Result<()> {
             out,
             "{:>2}. {}  {}",
             rank + 1,
-            style.bold(&hit.table),
+            style.bold(&one_line(&hit.table)),
             style.dim(&format!(
                 "{:.2} (words {:.2}, meaning {:.2})",
                 hit.score, hit.lexical, hit.semantic
             )),
         )?;
-        writeln!(out, "    {}", style.dim(&hit.location))?;
+        writeln!(out, "    {}", style.dim(&one_line(&hit.location)))?;
         for block in hit.blocks.iter().take(EVIDENCE_BLOCKS) {
             let text = shorten(&block.text, &words, EVIDENCE_CHARS);
             writeln!(
@@ -54,7 +54,7 @@ fn print(answer: &Answer) -> io::Result<()> {
         }
     }
     for note in &answer.notes {
-        writeln!(out, "{}", style.dim(&format!("note: {note}")))?;
+        writeln!(out, "{}", style.dim(&format!("note: {}", one_line(note))))?;
     }
     if answer.results.is_empty() && answer.notes.is_empty() {
         writeln!(out, "nothing relevant was found")?;

@@ -70,7 +70,7 @@ fn print(table: &TableRecord) -> io::Result<()> {
         out,
         "{}  {}",
         style.bold(&one_line(&table.name)),
-        style.dim(&table.location)
+        style.dim(&one_line(&table.location))
     )?;
     let rows = table
         .rows
@@ -79,18 +79,18 @@ fn print(table: &TableRecord) -> io::Result<()> {
     writeln!(
         out,
         "{}, {about}{rows}, {}, {}",
-        table.format,
+        one_line(&table.format),
         plural(table.columns.len() as u64, "column"),
         plural(table.files.len() as u64, "file")
     )?;
     if let Some(error) = &table.error {
-        writeln!(out, "unreadable: {error}")?;
+        writeln!(out, "unreadable: {}", one_line(error))?;
     }
     for context in &table.contexts {
         writeln!(
             out,
             "\n{} {}",
-            style.dim(&format!("context ({}):", context.source)),
+            style.dim(&format!("context ({}):", one_line(&context.source))),
             cut(&one_line(&context.text), 400)
         )?;
     }
@@ -108,7 +108,7 @@ fn print(table: &TableRecord) -> io::Result<()> {
     );
     for column in &table.columns {
         columns.row(vec![
-            one_line(&column.name),
+            column.name.clone(),
             column.data_type.clone(),
             format!("{:.0}%", 100.0 * column.null_share),
             format!(
@@ -129,12 +129,11 @@ fn print(table: &TableRecord) -> io::Result<()> {
     columns.write(&mut out)?;
     if !table.sample.is_empty() {
         writeln!(out, "\n{}", style.dim("sampled rows"))?;
-        let names: Vec<String> = table
+        let names: Vec<&str> = table
             .columns
             .iter()
-            .map(|column| one_line(&column.name))
+            .map(|column| column.name.as_str())
             .collect();
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let mut rows = Table::new(&names, &[]);
         for row in &table.sample {
             rows.row(

@@ -16,40 +16,19 @@ pub async fn run(args: SnapshotsArgs) -> anyhow::Result<Outcome> {
     let mut rows = Vec::new();
     for info in index.snapshots().await? {
         let snapshot = index.snapshot(info.number).await?;
-        let blocks: u64 = snapshot
-            .segments
-            .iter()
-            .map(|segment| {
-                u64::from(segment.blocks)
-                    - segment
-                        .deletes
-                        .as_ref()
-                        .map_or(0, |deletes| u64::from(deletes.count))
-            })
-            .sum();
-        let size: u64 = snapshot
-            .segments
-            .iter()
-            .map(|segment| segment.bytes)
-            .sum::<u64>()
-            + snapshot
-                .catalog
-                .iter()
-                .map(|entry| entry.bytes)
-                .sum::<u64>();
-        rows.push((snapshot, blocks, size));
+        rows.push(snapshot);
     }
     if args.output.json {
         let rows: Vec<serde_json::Value> = rows
             .iter()
-            .map(|(snapshot, blocks, size)| {
+            .map(|snapshot| {
                 serde_json::json!({
                     "snapshot": snapshot.number,
                     "created_ms": snapshot.created_ms,
                     "segments": snapshot.segments.len(),
                     "shards": snapshot.shards,
-                    "live_blocks": blocks,
-                    "bytes": size,
+                    "live_blocks": snapshot.live_blocks(),
+                    "bytes": snapshot.bytes(),
                     "embedder": snapshot.embedder,
                 })
             })
@@ -68,13 +47,13 @@ pub async fn run(args: SnapshotsArgs) -> anyhow::Result<Outcome> {
         ],
         &[0, 2, 3, 4],
     );
-    for (snapshot, blocks, size) in rows {
+    for snapshot in rows {
         table.row(vec![
             snapshot.number.to_string(),
             utc(snapshot.created_ms),
             snapshot.segments.len().to_string(),
-            count(blocks),
-            bytes(size),
+            count(snapshot.live_blocks()),
+            bytes(snapshot.bytes()),
             snapshot.embedder.clone(),
         ]);
     }

