@@ -122,7 +122,7 @@ fn check(metadata: &ParquetMetaData, size: u64) -> Result<(), Failure> {
         return Err(Failure::too_many_columns(columns));
     }
     for column in schema.columns() {
-        if is_nested(&column) && column.type_length() > MAX_FIXED {
+        if is_nested(column) && column.type_length() > MAX_FIXED {
             return Err(Failure::new(
                 FileErrorKind::Unsupported,
                 format!(
