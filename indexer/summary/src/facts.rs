@@ -9,8 +9,6 @@ pub struct TableFacts {
     pub name: String,
     /// Its columns, in order.
     pub columns: Vec<ColumnFacts>,
-    /// The number of rows, where known.
-    pub rows: Option<u64>,
     /// Sampled rows; each holds one value per column, in the columns' order.
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about the table that its rows do not hold.
@@ -28,12 +26,8 @@ pub struct ColumnFacts {
     pub min: Option<String>,
     /// The largest value.
     pub max: Option<String>,
-    /// The share of nulls, 0 to 1.
-    pub null_share: f64,
     /// Values and how often they occur, most frequent first.
     pub frequent: Vec<(String, u64)>,
-    /// The number of distinct values, exact or estimated.
-    pub distinct: u64,
     /// A model's description of the column, given the whole schema.
     pub narration: Option<String>,
 }

@@ -55,7 +55,6 @@ fn table() -> impl Strategy<Value = TableFacts> {
             columns,
             sample,
             contexts,
-            rows: None,
         })
 }
 
@@ -117,7 +116,6 @@ fn a_very_wide_table_is_bounded() {
             .collect(),
         sample: vec![vec![Some("1.5".into()); 20_000]; 5],
         contexts: vec!["word ".repeat(300_000)],
-        rows: None,
     };
     let options = DocumentOptions::default();
     let start = std::time::Instant::now();

@@ -42,17 +42,9 @@ impl Style {
 /// Text on one line: every control character, line breaks among them, becomes a space, so nothing
 /// in a table can steer a terminal or turn the direction in which the line is read.
 pub fn one_line(text: &str) -> String {
-    let steers = |c: char| c.is_control() || is_bidi_control(c);
-    let cleaned: String = text
-        .chars()
-        .map(|c| if steers(c) { ' ' } else { c })
-        .collect();
-    cleaned.split_whitespace().collect::<Vec<_>>().join(" ")
-}
-
-/// The characters of Unicode's bidirectional algorithm (UAX #9) that have no form of their own.
-fn is_bidi_control(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let words = text.split(|c: char| c.is_whitespace() || limn_store::is_steering(c));
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    words.join(" ")
 }
 
 /// At most `width` characters, the last one an ellipsis if something was cut.

@@ -27,7 +27,6 @@ pub fn describe(
             .iter()
             .map(|column| column_facts(column, narrate))
             .collect(),
-        rows: Some(summary.rows),
         sample: summary.sample_rows().map(<[_]>::to_vec).collect(),
         contexts: contexts
             .iter()
@@ -54,14 +53,12 @@ fn column_facts(column: &ColumnSummary, narrate: Narrate) -> ColumnFacts {
         },
         min: profile.min.clone().filter(|_| known),
         max: profile.max.clone().filter(|_| known),
-        null_share: profile.null_share(),
         frequent: profile
             .frequent
             .top(usize::MAX)
             .into_iter()
             .map(|(value, count)| (value.to_owned(), count))
             .collect(),
-        distinct: profile.distinct(),
         narration: None,
     }
 }

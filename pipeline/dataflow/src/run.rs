@@ -251,7 +251,8 @@ impl Run {
                     (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => {
                         Outcome::Changed
                     }
-                    (Outcome::Removed, other) | (other, Outcome::Removed) => other,
+                    (Outcome::Removed | Outcome::Forgotten, other)
+                    | (other, Outcome::Removed | Outcome::Forgotten) => other,
                     (_, latest) => latest,
                 };
             }

@@ -61,6 +61,8 @@ pub enum Outcome {
     Removed,
     /// Not indexed, or kept at its last good version.
     Failed,
+    /// Gone, and never readable.
+    Forgotten,
 }
 
 type ByShard = HashMap<u32, Vec<EmbeddedTable>>;
@@ -160,7 +162,7 @@ impl SegmentWriter {
                 Some(row) if row.0.removed && table.known => {
                     Some((row.0.name.clone(), Outcome::Removed))
                 }
-                Some(row) if row.0.removed => None,
+                Some(row) if row.0.removed => Some((row.0.name.clone(), Outcome::Forgotten)),
                 Some(row) if row.0.error.is_some() => Some((row.0.name.clone(), Outcome::Failed)),
                 Some(row) if table.known => Some((row.0.name.clone(), Outcome::Changed)),
                 Some(row) => Some((row.0.name.clone(), Outcome::Added)),

@@ -118,6 +118,17 @@ async fn a_broken_file_under_another_name_keeps_the_table() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_broken_file_that_is_gone_is_not_told_of_any_more() {
+    let lab = Lab::new();
+    lab.corrupt("t.csv").await;
+    assert_eq!(lab.run().await.tables.failed, 1);
+    lab.remove("t.csv").await;
+    let report = lab.run().await;
+    assert_eq!((report.tables.failed, report.tables.removed), (0, 0));
+    assert!(report.failures.is_empty(), "{report:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_sidecar_that_cannot_be_read_leaves_its_last_text() {
     let lab = Lab::new();
     lab.put("t.csv", "a\n1\n").await;

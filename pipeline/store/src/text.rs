@@ -7,9 +7,11 @@
 const LINE_CHARS: usize = 300;
 
 /// Whether a character steers a terminal or the direction of text instead of being shown: control
-/// characters, and Unicode's embeddings, overrides and isolates (UAX #9, section 2).
+/// characters, and the characters of Unicode's bidirectional algorithm that have no form of their own
+/// (UAX #9, section 2).
 pub fn is_steering(c: char) -> bool {
-    c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    turns || c.is_control()
 }
 
 /// The text on one line of bearable length: runs of white space and [steering](is_steering)
