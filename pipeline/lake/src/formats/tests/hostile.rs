@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, Once};
 use std::time::{Duration, Instant};
 
 use arrow::array::{
-    Array, ArrayRef, DictionaryArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
+    Array, ArrayRef, DictionaryArray, FixedSizeBinaryArray, Int64Array, ListArray, RecordBatch,
+    StringArray, StructArray,
 };
 use arrow::datatypes::{Field, Int32Type};
 use parquet::arrow::ArrowWriter;
@@ -295,6 +296,32 @@ fn nested_text_has_no_long_dictionary() {
     assert!(error.to_string().contains("a dictionary of"), "{error}");
     let summary = read("x.parquet", one_long_text(2 << 20, 3, true));
     assert_eq!((summary.rows, schema(&summary)), (3, "x:struct".to_owned()));
+}
+
+/// Decoding writes as many bytes for a null as for a value.
+#[test]
+fn nested_values_of_fixed_length_are_short() {
+    for (length, readable) in [(16, true), (100_000, false)] {
+        let nulls: ArrayRef = Arc::new(FixedSizeBinaryArray::new_null(length, 3));
+        let field = Arc::new(Field::new("id", nulls.data_type().clone(), true));
+        let column: ArrayRef = Arc::new(StructArray::from(vec![(field, nulls)]));
+        let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
+        let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+        writer.write(&batch).unwrap();
+        let file = writer.into_inner().unwrap();
+        if readable {
+            assert_eq!(read("x.parquet", file).rows, 3);
+        } else {
+            let error = failure("x.parquet", file);
+            assert!(error.to_string().contains("100000 bytes each"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn errors_steer_no_terminal() {
+    let error = failure("\u{9b}2J\u{202e}x.parquet", "");
+    assert!(error.to_string().starts_with("2J x.parquet: "), "{error:?}");
 }
 
 #[test]
