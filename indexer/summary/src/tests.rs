@@ -36,7 +36,6 @@ fn column() -> impl Strategy<Value = ColumnFacts> {
             max: frequent.last().map(|(value, _)| value.clone()),
             frequent,
             narration,
-            ..ColumnFacts::default()
         })
 }
 

@@ -6,9 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// An error that ends the run; the index stays at its last snapshot.
 #[derive(Debug, thiserror::Error)]
 pub enum PipelineError {
-    /// The lake could not be listed or opened.
-    #[error(transparent)]
-    Lake(#[from] limn_lake::LakeError),
     /// The lake's or the index's store refused.
     #[error(transparent)]
     Store(#[from] limn_store::StoreError),
@@ -42,7 +39,6 @@ impl PipelineError {
     pub fn is_retryable(&self) -> bool {
         match self {
             Self::Store(error) => error.is_retryable(),
-            Self::Lake(error) => error.is_retryable(),
             Self::Publish(error) => error.is_retryable(),
             Self::Segment(error) => error.is_retryable(),
             Self::Model(error) => error.is_retryable(),

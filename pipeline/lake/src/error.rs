@@ -155,10 +155,3 @@ pub enum LakeError {
 
 const TABLE_NAME_REMEDY: &str = "write a table's name as its path in the lake without the data extension, like sales/2024/orders";
 const CONTEXT_LINE_REMEDY: &str = r#"each line is one JSON object: {"table": "sales/orders", "context": "what a reader should know"}"#;
-
-impl LakeError {
-    /// Whether the same call can succeed later, nothing else changed: none of these can.
-    pub fn is_retryable(&self) -> bool {
-        false
-    }
-}
