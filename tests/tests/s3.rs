@@ -1,5 +1,5 @@
-//! Lake and index on a real S3-compatible server: same tables, documents and scores as on local
-//! disk, and one clear line for what can be wrong with access.
+//! Lake and index on a real S3-compatible server, with the default embedder: same tables, texts and
+//! scores as on local disk, and one clear line for what can be wrong with access.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_tests::s3::S3Server;
@@ -36,18 +36,28 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
     let local_lake = scratch.path().join("data");
     lake::varied(&local_lake);
     let local_index = scratch.path().join("local.limn");
-    let hashed = ["--embedder", "hashed-words", "--json"];
-    let mut arguments = vec!["index", text(&local_lake), "--index", text(&local_index)];
-    arguments.extend(hashed);
+    let arguments = [
+        "index",
+        text(&local_lake),
+        "--index",
+        text(&local_index),
+        "--json",
+    ];
     let local = limn_tests::limn(&arguments).ok();
 
     let server = S3Server::start();
     // By the server's own tool: limn does not write lakes.
     server.copy_in(&local_lake, "/buckets/lake");
-    let mut arguments = vec!["index", "s3://lake/data", "--index", "s3://lake/index"];
-    arguments.extend(hashed);
+    let arguments = [
+        "index",
+        "s3://lake/data",
+        "--index",
+        "s3://lake/index",
+        "--json",
+    ];
     let remote = limn_on(&server, &arguments).ok();
     assert_eq!(remote["tables"], local["tables"], "{remote}");
+    assert_eq!(remote["model"], local["model"], "the same texts");
 
     let local_answers = answers(|question| {
         limn_tests::limn(&[

@@ -259,10 +259,12 @@ fn main() {
 
     // A table's share falls with its rank as 1 / (rank + 10): the largest of 3,000 is about 1.7 %.
     let weights: Vec<f64> = (0..tables).map(|rank| 1.0 / (rank as f64 + 10.0)).collect();
-    let sum: f64 = weights.iter().sum();
+    let mut weight_left: f64 = weights.iter().sum();
     let mut written = 0;
     for (rank, weight) in weights.iter().enumerate() {
-        let bytes = ((total as f64) * weight / sum) as u64;
+        // What a table misses its share by, the following ones make up for.
+        let bytes = (total.saturating_sub(written) as f64 * weight / weight_left) as u64;
+        weight_left -= weight;
         let name = format!("{}_{}", random.pick(&WORDS), random.pick(&THINGS));
         let folder = root
             .join(random.pick(&AREAS))
