@@ -217,6 +217,27 @@ fn an_index_inside_its_lake_does_not_index_itself() {
         (&0.into(), &7.into()),
         "{report}"
     );
+    // Nor another index, which is told of.
+    let report = index_hashed(&lake, &scratch.path().join("other.limn"), &[]).ok();
+    assert_eq!(report["tables"]["added"], 7, "{report}");
+    assert_eq!(
+        report["notes"][0], "index.limn is a limn index and was left out",
+        "{report}"
+    );
+}
+
+#[test]
+fn an_index_that_cannot_be_written_is_told_before_the_work() {
+    let scratch = TempDir::new().unwrap();
+    let lake = scratch.path().join("lake");
+    lake::varied(&lake);
+    // Nobody, not even root, makes a folder below a file.
+    let index = scratch.path().join("file/index.limn");
+    fs::write(scratch.path().join("file"), "").unwrap();
+    let run = index_hashed(&lake, &index, &[]);
+    assert_eq!(run.code, 2, "{run:?}");
+    is_clear(&run.stderr, &["index.limn", "--index"]);
+    assert!(!run.stderr.contains("segments/"), "{run:?}");
 }
 
 #[test]

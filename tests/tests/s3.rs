@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_tests::s3::S3Server;
-use limn_tests::{Run, lake, limn_command, run, text};
+use limn_tests::{Run, lake, limn_command, repository, run, text};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -11,8 +11,8 @@ fn limn_on(server: &S3Server, arguments: &[&str]) -> Run {
     run(limn_command(arguments).envs(server.environment()))
 }
 
-/// Answers without what names the place.
-fn answers(ask: impl Fn(&str) -> Run) -> Vec<Value> {
+/// Answers of an index, without what names the place.
+fn answers(run: impl Fn(&[&str]) -> Run, index: &str) -> Vec<Value> {
     [
         "sick leave of employees",
         "river water level",
@@ -21,7 +21,7 @@ fn answers(ask: impl Fn(&str) -> Run) -> Vec<Value> {
     ]
     .into_iter()
     .map(|question| {
-        let mut answer = ask(question).ok();
+        let mut answer = run(&["search", question, "--index", index, "-k", "10", "--json"]).ok();
         for hit in answer["results"].as_array_mut().unwrap() {
             hit["location"] = Value::Null;
         }
@@ -36,14 +36,14 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
     let local_lake = scratch.path().join("data");
     lake::varied(&local_lake);
     let local_index = scratch.path().join("local.limn");
-    let arguments = [
+    let local_arguments = [
         "index",
         text(&local_lake),
         "--index",
         text(&local_index),
         "--json",
     ];
-    let local = limn_tests::limn(&arguments).ok();
+    let local = limn_tests::limn(&local_arguments).ok();
 
     let server = S3Server::start();
     // By the server's own tool: limn does not write lakes.
@@ -59,32 +59,13 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
     assert_eq!(remote["tables"], local["tables"], "{remote}");
     assert_eq!(remote["model"], local["model"], "the same texts");
 
-    let local_answers = answers(|question| {
-        limn_tests::limn(&[
-            "search",
-            question,
-            "--index",
-            text(&local_index),
-            "-k",
-            "10",
-            "--json",
-        ])
-    });
-    let remote_answers = answers(|question| {
-        limn_on(
-            &server,
-            &[
-                "search",
-                question,
-                "--index",
-                "s3://lake/index",
-                "-k",
-                "10",
-                "--json",
-            ],
-        )
-    });
-    assert_eq!(local_answers, remote_answers);
+    let same_answers = || {
+        assert_eq!(
+            answers(limn_tests::limn, text(&local_index)),
+            answers(|asked| limn_on(&server, asked), "s3://lake/index")
+        );
+    };
+    same_answers();
 
     let again = limn_on(&server, &arguments).ok();
     assert_eq!(
@@ -92,6 +73,39 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
         (&remote["snapshot"], &0.into()),
         "{again}"
     );
+
+    // An edited table and a context: what was embedded before is found in the index on S3.
+    lake::write(
+        &local_lake,
+        "hr/employees.md",
+        "Leave days of the staff, by person.",
+    );
+    let csv = local_lake.join("hr/employees.csv");
+    let mut rows = std::fs::read_to_string(&csv).unwrap();
+    rows.push_str(rows.clone().lines().last().unwrap());
+    std::fs::write(&csv, rows + "\n").unwrap();
+    server.copy_in(&local_lake, "/buckets/lake");
+    limn_tests::limn(&local_arguments).ok();
+    let edited = limn_on(&server, &arguments).ok();
+    assert_eq!(edited["snapshot"], 2, "{edited}");
+    assert_eq!(edited["tables"]["added"], 0, "{edited}");
+    same_answers();
+
+    // Contexts for many tables at once: many texts are looked up in the index at once.
+    let examples = repository().join("examples");
+    server.copy_in(&examples.join("lake"), "/buckets/lake");
+    let mut arguments_of_many = vec![
+        "index",
+        "s3://lake/lake",
+        "--index",
+        "s3://lake/examples",
+        "--json",
+    ];
+    limn_on(&server, &arguments_of_many).ok();
+    let contexts = examples.join("contexts.jsonl");
+    arguments_of_many.extend(["--contexts", text(&contexts)]);
+    let many = limn_on(&server, &arguments_of_many).ok();
+    assert_eq!(many["snapshot"], 2, "{many}");
 
     // What can be wrong with access: one clear line each, and no secret in it.
     let wrong_key = run(limn_command(&arguments)

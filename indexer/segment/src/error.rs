@@ -33,14 +33,14 @@ pub enum SegmentError {
         supported: u32,
     },
     /// There is no index at the place.
-    #[error(
-        "no index at {location}: {found}; create one with `limn index LAKE --index {location}`, or check the address"
-    )]
+    #[error("no index at {location}: {found}; {remedy}")]
     NotAnIndex {
         /// The place.
         location: String,
         /// What is there instead.
         found: String,
+        /// What to do.
+        remedy: String,
     },
     /// An index was to be created among other things.
     #[error(

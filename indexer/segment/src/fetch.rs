@@ -2,7 +2,9 @@
 //!
 //! tantivy asks for bytes through a synchronous trait, possibly on a thread of the caller's
 //! runtime, where blocking on that same runtime would deadlock. So the requests run on a runtime of
-//! their own and the caller waits on a plain channel.
+//! their own and the caller waits on a plain channel. A request may still go over a connection that
+//! the caller's runtime opened and drives: while a thread of that runtime waits, it hands its other
+//! tasks on.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -11,7 +13,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use bytes::Bytes;
 use futures::{StreamExt, stream};
 use limn_store::{Store, StoreError, StoreErrorKind};
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 
 /// A long range is read in pieces of this size, several at a time.
 const PIECE: u64 = 8 << 20;
@@ -19,6 +21,21 @@ const PIECES_IN_FLIGHT: usize = 4;
 
 /// A piece of an object: where it begins, and its bytes.
 pub(crate) type Piece = Result<(u64, Bytes), StoreError>;
+
+/// The pieces of a read, in any order.
+pub(crate) struct Pieces(Receiver<Piece>);
+
+impl Iterator for Pieces {
+    type Item = Piece;
+
+    fn next(&mut self) -> Option<Piece> {
+        let wait = || self.0.recv().ok();
+        match Handle::try_current().map(|handle| handle.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(wait),
+            _ => wait(),
+        }
+    }
+}
 
 fn runtime() -> Result<&'static Runtime, StoreError> {
     static RUNTIME: OnceLock<Result<Runtime, String>> = OnceLock::new();
@@ -42,12 +59,12 @@ fn runtime() -> Result<&'static Runtime, StoreError> {
         })
 }
 
-/// Starts reading the ranges and returns at once; the pieces come over the channel in any order.
+/// Starts reading the ranges and returns at once.
 pub(crate) fn start(
     store: &Store,
     path: &str,
     ranges: &[Range<u64>],
-) -> Result<Receiver<Piece>, StoreError> {
+) -> Result<Pieces, StoreError> {
     let (sender, receiver) = sync_channel(PIECES_IN_FLIGHT);
     let pieces: Vec<Range<u64>> = ranges
         .iter()
@@ -78,5 +95,5 @@ pub(crate) fn start(
             }
         }
     });
-    Ok(receiver)
+    Ok(Pieces(receiver))
 }

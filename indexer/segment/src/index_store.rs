@@ -20,7 +20,8 @@ use crate::table::{Shard, TableKey};
 /// Catalog files read at a time.
 const READS_IN_FLIGHT: usize = 8;
 /// What an index consists of; anything else under its root is someone else's.
-const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/", "cache/"];
+/// The folders of an index, each with its `/`.
+pub const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/", "cache/"];
 
 /// An index: a root in an object store.
 #[derive(Clone, Debug)]
@@ -64,15 +65,46 @@ impl IndexStore {
         if let Some(snapshot) = self.newest().await? {
             return Ok(snapshot);
         }
-        let found = match self.first_object(|_| true).await? {
-            None if self.is_a_file() => "it is a file".to_owned(),
-            None => "nothing is there".to_owned(),
-            Some(path) if is_ours(&path) => "its first run has published nothing yet".to_owned(),
-            Some(path) => format!("it holds other things, such as {path}"),
+        let location = self.store.url().to_owned();
+        let create =
+            format!("create one with `limn index LAKE --index {location}`, or check the address");
+        let other = "choose another --index".to_owned();
+        let (found, remedy) = match self.first_object(|_| true).await? {
+            None if self.is_a_file() => ("it is a file".to_owned(), other),
+            None => ("nothing is there".to_owned(), create),
+            Some(path) if is_ours(&path) => (
+                "its first run has published nothing yet".to_owned(),
+                "run `limn index` again, or wait for it".to_owned(),
+            ),
+            Some(path) => (format!("it holds other things, such as {path}"), other),
         };
         Err(SegmentError::NotAnIndex {
-            location: self.store.url().to_owned(),
+            location,
             found,
+            remedy,
+        })
+    }
+
+    /// Fails where a local index cannot be written, before the work whose result would be lost. A remote
+    /// store shows it at the first write.
+    ///
+    /// # Errors
+    /// The folder cannot be made or written to.
+    pub fn check_writable(&self) -> Result<(), SegmentError> {
+        let Some(root) = self.store.local_root() else {
+            return Ok(());
+        };
+        let cache = root.join("cache");
+        let probed = std::fs::create_dir_all(&cache)
+            .and_then(|()| tempfile::Builder::new().prefix("probe").tempfile_in(&cache));
+        probed.map(drop).map_err(|error| {
+            StoreError::new(
+                StoreErrorKind::AccessDenied,
+                self.store.url(),
+                format!("the index cannot be written: {error}"),
+                "give this user write access to it, or choose another --index",
+            )
+            .into()
         })
     }
 

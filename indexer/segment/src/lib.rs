@@ -104,7 +104,7 @@ pub use catalog::{
 };
 pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
-pub use index_store::IndexStore;
+pub use index_store::{FOLDERS, IndexStore};
 pub use layout::SEGMENT_FORMAT;
 pub use reader::{BlockMeta, SegmentReader};
 pub use snapshot::{

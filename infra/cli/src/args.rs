@@ -89,11 +89,14 @@ pub struct IndexArgs {
     #[arg(long, value_name = "N")]
     pub shards: Option<u32>,
     /// Dataflow workers [default: the cores, at most 4].
-    #[arg(long, value_name = "N", env = "LIMN_WORKERS")]
+    #[arg(long, value_name = "N", env = "LIMN_WORKERS", value_parser = positive)]
     pub workers: Option<usize>,
     /// Threads that embed [default: the cores].
-    #[arg(long, value_name = "N", env = "LIMN_EMBED_THREADS")]
+    #[arg(long, value_name = "N", env = "LIMN_EMBED_THREADS", value_parser = positive)]
     pub embed_threads: Option<usize>,
+    /// Take a lake that lists nothing as it is, and remove its tables from the index.
+    #[arg(long)]
+    pub allow_empty: bool,
     /// How columns are put into words.
     #[arg(long, value_enum, default_value_t = NarrateArg::Auto)]
     pub narrate: NarrateArg,

@@ -21,6 +21,16 @@ pub enum PipelineError {
     /// The index was made with settings that this run cannot keep.
     #[error("{0}")]
     Settings(String),
+    /// The lake lists no object, and that is more likely a mistake than meant.
+    #[error(
+        "{lake} lists no object at all, and the index has {tables} tables of it: check the path or prefix and that the disk is mounted; --allow-empty takes it as it is"
+    )]
+    EmptyLake {
+        /// The lake's URL.
+        lake: String,
+        /// Tables of the lake in the index.
+        tables: u64,
+    },
     /// A task of the dataflow panicked: a defect of limn.
     #[error(
         "a task of stage '{stage}' died; this is a defect of limn, please report it with the log (-v)"
@@ -42,7 +52,10 @@ impl PipelineError {
             Self::Publish(error) => error.is_retryable(),
             Self::Segment(error) => error.is_retryable(),
             Self::Model(error) => error.is_retryable(),
-            Self::Settings(_) | Self::TaskDied { .. } | Self::Dataflow(_) => false,
+            Self::Settings(_)
+            | Self::EmptyLake { .. }
+            | Self::TaskDied { .. }
+            | Self::Dataflow(_) => false,
         }
     }
 }

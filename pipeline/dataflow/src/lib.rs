@@ -36,6 +36,7 @@ pub mod documents;
 pub mod embed;
 pub mod error;
 pub mod job;
+pub mod listing;
 pub mod options;
 pub mod parts;
 pub mod plan;

@@ -32,6 +32,8 @@ pub struct RunOptions {
     pub epochs_in_flight: u64,
     /// Contexts to register in this run, beside those already registered.
     pub contexts: Contexts,
+    /// Whether a lake that lists nothing may empty the index.
+    pub allow_empty: bool,
     /// Shards of the index; `None` keeps the index's own, or the default for a new one.
     pub shards: Option<u32>,
     /// Names-only documents, or no schema narration at all.
@@ -55,6 +57,7 @@ impl Default for RunOptions {
             epoch_bytes: 2 << 30,
             epochs_in_flight: 2,
             contexts: Contexts::new(),
+            allow_empty: false,
             shards: None,
             narrate: Narrate::Names,
             sample_rows: 5,

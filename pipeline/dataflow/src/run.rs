@@ -11,11 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use futures::StreamExt;
-use limn_lake::{ObjectRecord, ReadOptions};
+use limn_lake::ReadOptions;
 use limn_models::Embedder;
 use limn_segment::IndexStore;
-use limn_store::{RequestCounts, Store, StoreErrorKind};
+use limn_store::{RequestCounts, Store};
 use limn_summary::TokenCounter;
 use timely::worker::Worker;
 
@@ -24,6 +23,7 @@ use crate::changes::Epoch;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
 use crate::job::{Inputs, Job, build};
+use crate::listing::Listing;
 use crate::options::{IndexSettings, RunOptions, shards};
 use crate::plan::{EpochPlan, Planner};
 use crate::progress::Progress;
@@ -161,9 +161,21 @@ impl Run {
 
     /// Lists the lake and indexes what changed.
     async fn carry_out(self) -> Result<Report, PipelineError> {
-        let listing = self.list().await?;
+        let listing = Listing::of(&self.lake, &self.index, &self.progress).await?;
+        let known = self.published.table_count();
+        // An unmounted disk and a mistyped prefix look like a lake from which all is gone.
+        let is_suspicious = known > 0 || self.lake.local_root().is_none();
+        if listing.is_empty() && is_suspicious && !self.options.allow_empty {
+            return Err(PipelineError::EmptyLake {
+                lake: self.lake.url().to_owned(),
+                tables: known,
+            });
+        }
         let listed = listing.objects.len();
         let plan = self.planner.plan(listing.objects, &listing.unlisted).await;
+        if plan.files_wanted > 0 {
+            self.index.check_writable()?;
+        }
         // A name that no table can have is told like any other failure.
         let refused = plan.refused.iter().map(|error| Failure {
             table: error.object.clone(),
@@ -172,11 +184,11 @@ impl Run {
         });
         let mut failures = listing.failures;
         failures.extend(refused);
-        let notes = plan
-            .orphans
-            .iter()
-            .map(|orphan| format!("context of '{orphan}' names no table of the lake"))
-            .collect();
+        let orphans = plan.orphans.iter();
+        let orphans =
+            orphans.map(|orphan| format!("context of '{orphan}' names no table of the lake"));
+        let mut notes = listing.notes;
+        notes.extend(orphans);
         Progress::add(&self.progress.files_wanted, plan.files_wanted);
         Progress::add(&self.progress.epochs_planned, plan.epochs.len());
 
@@ -191,48 +203,6 @@ impl Run {
         .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
         self.job.committer.finish().await?;
         Ok(self.report(listed, epochs, failures, notes).await)
-    }
-
-    async fn list(&self) -> Result<Listing, PipelineError> {
-        let own_index = self
-            .index
-            .store
-            .url()
-            .strip_prefix(&format!("{}/", self.lake.url()))
-            .map(|path| format!("{path}/"));
-        let mut listing = Listing::default();
-        let mut objects = self.lake.list("");
-        while let Some(object) = objects.next().await {
-            match object {
-                Ok(object)
-                    if own_index
-                        .as_ref()
-                        .is_some_and(|index| object.path.starts_with(index)) => {}
-                Ok(object) => {
-                    Progress::add(&self.progress.objects_listed, 1);
-                    listing.objects.push(ObjectRecord {
-                        path: object.path,
-                        etag: object.etag,
-                        version: object.version,
-                        size: object.size,
-                        modified_ms: object.modified_ms,
-                    });
-                }
-                Err(error) if error.kind() == StoreErrorKind::Entry => {
-                    // Nothing is taken as gone if it cannot be told what was not listed.
-                    let below = error.object().strip_prefix(self.lake.url());
-                    let path = below.map_or("", |path| path.strip_prefix('/').unwrap_or(path));
-                    listing.unlisted.push(path.to_owned());
-                    listing.failures.push(Failure {
-                        table: String::new(),
-                        object: error.object().to_owned(),
-                        error: error.to_string(),
-                    });
-                }
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Ok(listing)
     }
 
     async fn report(
@@ -320,15 +290,6 @@ impl Run {
             notes,
         }
     }
-}
-
-/// A complete listing, without the index's own objects where it lies inside the lake.
-#[derive(Default)]
-struct Listing {
-    objects: Vec<ObjectRecord>,
-    /// Paths in the lake that could not be listed, with all that lies below them.
-    unlisted: Vec<String>,
-    failures: Vec<Failure>,
 }
 
 /// Runs epochs through one dataflow, to the end of the last one.

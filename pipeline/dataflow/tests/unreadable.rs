@@ -192,3 +192,18 @@ async fn tables_below_a_folder_that_cannot_be_listed_stay() {
     std::fs::remove_file(root.join("sales")).unwrap();
     assert_eq!(run().await.tables.removed, 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lake_that_lists_nothing_does_not_empty_the_index_unasked() {
+    let mut lab = Lab::new();
+    lab.put("t.csv", "a\n1\n").await;
+    lab.run().await;
+    lab.remove("t.csv").await;
+    lab.options.allow_empty = false;
+    let refused = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
+    assert!(refused.to_string().contains("--allow-empty"), "{refused}");
+    lab.expect([("t", seen(1))]).await;
+    lab.options.allow_empty = true;
+    assert_eq!(lab.run().await.tables.removed, 1);
+    lab.expect([]).await;
+}

@@ -51,6 +51,7 @@ mod semantic;
 
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
 pub use error::RetrievalError;
+pub use question::content_terms;
 pub use searcher::Searcher;
 
 #[cfg(test)]

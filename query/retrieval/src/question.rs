@@ -15,6 +15,11 @@ static STOP_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
         .collect()
 });
 
+/// The terms of a question that are looked up: what is worth marking in an answer.
+pub fn content_terms(question: &str) -> Vec<String> {
+    Question::new(question, false).wanted
+}
+
 /// An analyzed question.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {

@@ -9,6 +9,7 @@ use limn_retrieval::eval::{EvalOptions, Evaluation, evaluate, read_questions};
 use crate::Outcome;
 use crate::args::EvalArgs;
 use crate::commands::{open_searcher, print_json, query};
+use crate::text::plural;
 
 pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let path = args.questions.display().to_string();
@@ -57,5 +58,12 @@ fn print(evaluation: &Evaluation) -> io::Result<()> {
         evaluation.latency_ms.p50,
         evaluation.latency_ms.p99
     )?;
+    if evaluation.gold_tables_missing > 0 {
+        writeln!(
+            out,
+            "note: the index lacks {} that the questions name: is it the index of another lake?",
+            plural(evaluation.gold_tables_missing as u64, "table")
+        )?;
+    }
     out.flush()
 }

@@ -14,7 +14,7 @@ use crate::Outcome;
 use crate::args::{IndexArgs, NarrateArg};
 use crate::commands::{embedder, print_json};
 use crate::progress::IndexBars;
-use crate::text::{bytes, count, one_line, plural, seconds};
+use crate::text::{count, one_line, plural, seconds};
 
 /// Failures listed for a person; the rest is counted (`--json` has them all).
 const FAILURES_SHOWN: usize = 20;
@@ -58,6 +58,7 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
         embed_threads: args.embed_threads.unwrap_or(defaults.embed_threads),
         contexts,
         shards: args.shards,
+        allow_empty: args.allow_empty,
         narrate: match args.narrate {
             NarrateArg::Auto | NarrateArg::Names => Narrate::Names,
             NarrateArg::Off => Narrate::Off,
@@ -87,15 +88,18 @@ fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
         }
     }
     writeln!(out, "snapshot {}: {}", report.snapshot, parts.join(", "))?;
-    writeln!(
-        out,
-        "read {} of {} ({}), embedded {} in {}",
-        count(report.objects.read),
-        plural(report.objects.listed, "object"),
-        bytes(report.bytes.read),
-        plural(report.model.embedded_blocks, "block"),
-        seconds(report.seconds.total),
-    )?;
+    let took = seconds(report.seconds.total);
+    let listed = plural(report.objects.listed, "object");
+    if report.objects.read == 0 && report.model.embedded_blocks == 0 {
+        writeln!(out, "nothing new to read among {listed}, in {took}")?;
+    } else {
+        writeln!(
+            out,
+            "read {} of {listed}, embedded {} in {took}",
+            plural(report.objects.read, "data file"),
+            plural(report.model.embedded_blocks, "block"),
+        )?;
+    }
     for note in report.notes.iter().take(FAILURES_SHOWN) {
         writeln!(out, "note: {}", one_line(note))?;
     }

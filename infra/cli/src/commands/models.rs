@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use anyhow::Context;
-use limn_models::{ALL_MINILM, ModelStore};
+use limn_models::{ALL_MINILM, ModelError, ModelStore};
 
 use crate::Outcome;
 use crate::args::{ModelsArgs, ModelsCommand};
@@ -56,6 +56,7 @@ fn list(json: bool) -> anyhow::Result<()> {
             match &here {
                 Ok(true) => "yes",
                 Ok(false) => "no",
+                Err(ModelError::NoFolder) => "no folder",
                 Err(_) => "damaged",
             }
             .to_owned(),

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use limn_retrieval::Answer;
-use limn_segment::analyzer::analyze;
+use limn_retrieval::{Answer, content_terms};
 
 use crate::Outcome;
 use crate::args::SearchArgs;
@@ -29,7 +28,7 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
 
 fn print(answer: &Answer) -> io::Result<()> {
     let style = Style::of_stdout();
-    let words: HashSet<String> = analyze(&answer.question).into_iter().collect();
+    let words: HashSet<String> = content_terms(&answer.question).into_iter().collect();
     let mut out = io::stdout().lock();
     for (rank, hit) in answer.results.iter().enumerate() {
         writeln!(

@@ -72,6 +72,10 @@ fn print(table: &TableRecord) -> io::Result<()> {
         style.bold(&one_line(&table.name)),
         style.dim(&one_line(&table.location))
     )?;
+    if let (Some(error), 0) = (&table.error, table.blocks) {
+        writeln!(out, "could not be read: {}", one_line(error))?;
+        return out.flush();
+    }
     let rows = table
         .rows
         .map_or("? rows".to_owned(), |rows| plural(rows, "row"));
@@ -84,7 +88,11 @@ fn print(table: &TableRecord) -> io::Result<()> {
         plural(table.files.len() as u64, "file")
     )?;
     if let Some(error) = &table.error {
-        writeln!(out, "unreadable: {}", one_line(error))?;
+        writeln!(
+            out,
+            "its newest version could not be read, this is the last good one: {}",
+            one_line(error)
+        )?;
     }
     for context in &table.contexts {
         writeln!(

@@ -110,6 +110,7 @@ impl Lab {
             index: IndexStore::new(Store::in_memory()),
             options: RunOptions {
                 workers: 2,
+                allow_empty: true,
                 ..RunOptions::default()
             },
         }
