@@ -241,6 +241,10 @@ impl Scan {
             notes.push(note);
         }
         let (columns, sample) = self.columns.finish(self.whole);
+        if columns.is_empty() {
+            let cause = "none of its objects has a field";
+            return Err(Failure::new(FileErrorKind::Empty, cause));
+        }
         Ok(FileSummary {
             columns,
             rows: estimate,

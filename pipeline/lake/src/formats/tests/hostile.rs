@@ -99,6 +99,15 @@ fn parquet(compression: Compression, dictionary: bool) -> Vec<u8> {
     writer.into_inner().unwrap()
 }
 
+#[test]
+fn objects_without_fields_are_no_table() {
+    for content in ["{}", "{}\n{}\n", " {} "] {
+        for budget in [0, 1, 4000] {
+            survives("x.jsonl", content.into(), budget).unwrap();
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
