@@ -3,7 +3,7 @@
 //! The trait is small on purpose: everything about queues, threads and batches lives in
 //! [`EmbeddingService`](crate::EmbeddingService), everything about files in
 //! [`ModelStore`](crate::ModelStore). What an implementation must keep is written down as a
-//! conformance suite, [`crate::conformance::violations`], that every implementation's tests run.
+//! conformance suite, [`crate::conformance::embedder_violations`], that every implementation's tests run.
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::ModelError;
 
-/// Names the function that turns a text into a vector.
+/// Names the function that turns a text into a vector, or a prompt into an answer.
 ///
-/// Two vectors may be compared, and a cached vector may be reused, exactly when their ids are
-/// equal. It holds the model's name, the first eight hex digits of its weights' SHA-256 and the
-/// arithmetic, such as `all-MiniLM-L6-v2@53aa5117-int8`, and changes whenever vectors may.
+/// Two vectors may be compared, and a cached vector or answer may be reused, exactly when their ids
+/// are equal. It holds the model's name, the first eight hex digits of its weights' SHA-256 and the
+/// arithmetic, such as `all-MiniLM-L6-v2@53aa5117-int8`, and changes whenever vectors (answers) may.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ModelId(String);

@@ -78,6 +78,48 @@ pub enum ModelError {
         /// What failed.
         detail: String,
     },
+    /// The prompt and the room for its answer exceed the model's window.
+    #[error(
+        "a prompt of {tokens} tokens with its answer does not fit into the {window} of {model}: shorten it"
+    )]
+    TooLong {
+        /// The model's name.
+        model: String,
+        /// Tokens of the prompt and the longest answer asked for.
+        tokens: usize,
+        /// The model's window.
+        window: usize,
+    },
+    /// The device has no room for the batch; a smaller one may fit.
+    #[error("{device} is out of memory for {model}: {detail}")]
+    OutOfMemory {
+        /// The model's name.
+        model: String,
+        /// The device.
+        device: String,
+        /// What could not be had.
+        detail: String,
+    },
+    /// An answer that tells no probabilities begins with none of the words to choose from.
+    #[error("{model} answered {answer:?}, which begins with none of {words}")]
+    NoChoice {
+        /// The model's name.
+        model: String,
+        /// The beginning of its answer.
+        answer: String,
+        /// The words there were.
+        words: String,
+    },
+    /// A model endpoint could not be reached, or refused.
+    #[error("endpoint {url}: {detail}")]
+    Endpoint {
+        /// The address, without credentials.
+        url: String,
+        /// What happened, and what to do.
+        detail: String,
+        /// Whether the same request may succeed later.
+        transient: bool,
+    },
     /// The model panicked on a device thread: a bug, contained to the texts of one batch.
     #[error("model {model} panicked: {detail}; this is a bug, please report it")]
     Panicked {
@@ -86,14 +128,22 @@ pub enum ModelError {
         /// The panic message.
         detail: String,
     },
-    /// The embedding service was shut down before it came to the text.
-    #[error("the embedding service has stopped: start it again before embedding")]
+    /// The model's service was shut down before it came to the text.
+    #[error("the model's service has stopped: start it again")]
     Stopped,
 }
 
 impl ModelError {
     /// Whether the same call may succeed later without a person's doing.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unavailable { .. })
+        matches!(
+            self,
+            Self::Unavailable { .. }
+                | Self::OutOfMemory { .. }
+                | Self::Endpoint {
+                    transient: true,
+                    ..
+                }
+        )
     }
 }

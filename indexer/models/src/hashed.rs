@@ -107,7 +107,7 @@ mod tests {
     #[test]
     fn conforms() {
         assert_eq!(
-            crate::conformance::violations(&HashedWords),
+            crate::conformance::embedder_violations(&HashedWords),
             Vec::<String>::new()
         );
     }

@@ -45,6 +45,7 @@ mod embedder;
 mod error;
 mod files;
 mod hashed;
+mod language;
 mod minilm;
 mod service;
 
@@ -53,5 +54,6 @@ pub use error::ModelError;
 pub use files::cards::{ALL_MINILM, ALL_MINILM_F32, CardFile, ModelCard};
 pub use files::store::{ModelFiles, ModelStore, Progress};
 pub use hashed::{HASHED_WORDS, HashedWords};
+pub use language::{Classified, Finish, Generated, LanguageModel, Limits, Prompt, Usage};
 pub use minilm::{MiniLm, MiniLmReference};
 pub use service::{EmbedStats, EmbeddingService};

@@ -47,7 +47,7 @@ fn every_model_is_found_again_by_the_id_of_its_vectors() {
 #[test]
 fn the_reference_conforms() {
     assert_eq!(
-        conformance::violations(&*embedder(ALL_MINILM_F32)),
+        conformance::embedder_violations(&*embedder(ALL_MINILM_F32)),
         Vec::<String>::new()
     );
 }
@@ -83,7 +83,7 @@ async fn the_service_gives_what_the_model_gives() {
 #[test]
 fn the_integer_engine_conforms() {
     assert_eq!(
-        conformance::violations(&*embedder(ALL_MINILM)),
+        conformance::embedder_violations(&*embedder(ALL_MINILM)),
         Vec::<String>::new()
     );
 }
@@ -162,7 +162,7 @@ fn ours() -> String {
         include_str!("../src/embedder.rs"),
         include_str!("../src/error.rs"),
         include_str!("../src/hashed.rs"),
-        include_str!("../src/conformance.rs"),
+        include_str!("../src/conformance/embedders.rs"),
         include_str!("../src/files/cards.rs"),
         include_str!("../src/files/store.rs"),
         include_str!("../src/service/mod.rs"),

@@ -131,6 +131,29 @@ pub enum NarrateArg {
     Off,
 }
 
+/// Which language model narrates or judges.
+#[derive(Debug, clap::Args)]
+pub struct ModelOptions {
+    /// The language model: a name of `limn models list`, or `endpoint`.
+    #[arg(
+        long,
+        value_name = "NAME",
+        default_value = "qwen2.5-coder-1.5b",
+        env = "LIMN_MODEL"
+    )]
+    pub model: String,
+    /// An OpenAI-compatible endpoint, for --model endpoint: http://localhost:8000/v1. Its key is read
+    /// from LIMN_ENDPOINT_KEY, or else OPENAI_API_KEY, and from nowhere else.
+    #[arg(long, value_name = "URL", env = "LIMN_ENDPOINT")]
+    pub endpoint: Option<String>,
+    /// The model's name at the endpoint.
+    #[arg(long, value_name = "NAME", env = "LIMN_ENDPOINT_MODEL")]
+    pub endpoint_model: Option<String>,
+    /// Threads of an embedded model [default: the cores].
+    #[arg(long, value_name = "N", env = "LIMN_MODEL_THREADS", value_parser = positive)]
+    pub model_threads: Option<usize>,
+}
+
 #[derive(Debug, clap::Args)]
 pub struct Under {
     /// Only tables whose name is this path or lies below it.

@@ -1,7 +1,4 @@
-//! The conformance suite: what every [`Embedder`] must keep, checked on any implementation.
-//!
-//! It returns the broken promises rather than panicking, so that a test prints them all, and so
-//! that this crate can test the suite itself on embedders that are broken on purpose.
+//! What every [`Embedder`] must keep.
 
 use crate::Embedder;
 
@@ -13,7 +10,7 @@ const LENGTH_TOLERANCE: f32 = 1e-4;
 /// Every promise of the trait that `embedder` breaks, in words; empty where it conforms.
 ///
 /// It embeds about a hundred short texts and a few of the window's length.
-pub fn violations(embedder: &dyn Embedder) -> Vec<String> {
+pub fn embedder_violations(embedder: &dyn Embedder) -> Vec<String> {
     let mut broken = Vec::new();
     for check in [shapes, batches, repeats, meaning, windows] {
         if let Err(violation) = check(embedder) {
@@ -251,7 +248,7 @@ mod tests {
     #[test]
     fn each_broken_promise_is_found() {
         let broken = |how| {
-            violations(&Broken {
+            embedder_violations(&Broken {
                 how,
                 calls: AtomicUsize::new(0),
             })
