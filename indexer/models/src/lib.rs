@@ -41,10 +41,12 @@
 //! folder in the store, which may be deleted, and no half-written file; the next pull starts anew.
 
 pub mod conformance;
+mod decoder;
 mod embedder;
 mod error;
 mod files;
 mod hashed;
+mod kernels;
 mod language;
 mod minilm;
 mod service;

@@ -14,11 +14,10 @@
 //! sequences are packed one after another and nothing is padded: **a text's vector is the same
 //! bits alone, in any batch, and with any kernel.**
 //!
-//! [`cpu`] picks the kernel for this machine, [`stages`] are the steps of a layer, [`weights`] the
+//! [`Cpu`] picks the kernel for this machine, [`stages`] are the steps of a layer, [`weights`] the
 //! packed matrices; this file is the way through the network.
 
-mod cpu;
-mod kernels;
+mod on_cpu;
 mod stages;
 mod tensors;
 #[cfg(test)]
@@ -28,8 +27,8 @@ mod weights;
 use super::arithmetic;
 use super::shape::{HIDDEN, INNER, WINDOW};
 use super::tokens::TextTokens;
+use crate::kernels::Cpu;
 use crate::{Embedder, ModelError, ModelFiles, ModelId};
-use cpu::Cpu;
 use stages::Quantized;
 use weights::{Layer, Weights};
 

@@ -5,13 +5,11 @@
 //! sums run in [`LANES`] interleaved lanes, folded in a fixed order; a multiplication is fused with
 //! an addition exactly where `mul_add` is written; rounding to integers is by adding [`ROUND`].
 
-use super::kernels::{Kernel, LANES, ROWS, Strided, StridedMut};
-use super::weights::{Matrix, Norm, PANEL};
+use super::weights::{Matrix, Norm};
+use crate::kernels::floats::{ROUND, exp2, fold};
+use crate::kernels::{Kernel, LANES, PANEL, ROWS, Strided, StridedMut};
 use crate::minilm::shape::{HEAD, HEADS, HIDDEN, NORM_EPSILON};
 
-/// 1.5 · 2²³: added to a number below 2²², it leaves the nearest integer (ties to even) in the low
-/// bits of the sum's mantissa.
-pub(super) const ROUND: f32 = 12_582_912.0;
 /// The greatest value of a quantized activation.
 const BYTE: f32 = 255.0;
 
@@ -253,22 +251,6 @@ fn exponentials(scores: &mut [f32], length: usize) -> f32 {
     fold(sums)
 }
 
-/// 2ˣ for x ≤ 0, and 2⁻¹²⁵ for all below −125: the whole part goes into the exponent, the rest
-/// through a polynomial fitted to 2ᶠ on |f| ≤ ½ (relative error 7.5e-8 before rounding).
-#[inline(always)]
-pub(super) fn exp2(x: f32) -> f32 {
-    let x = if x < -125.0 { -125.0 } else { x };
-    let shifted = x + ROUND;
-    let f = x - (shifted - ROUND);
-    let power = 0.001_327_647_1_f32
-        .mul_add(f, 0.009_675_542)
-        .mul_add(f, 0.055_507_13)
-        .mul_add(f, 0.240_221_2)
-        .mul_add(f, 0.693_146_94)
-        .mul_add(f, 1.000_000_1);
-    f32::from_bits(power.to_bits().wrapping_add(shifted.to_bits() << 23))
-}
-
 #[inline(always)]
 pub(super) fn normalize<K: Kernel>(states: &mut [f32], more: Option<&mut [f32]>, norm: &Norm) {
     const WIDTH: f32 = HIDDEN as f32;
@@ -345,17 +327,4 @@ pub(super) fn pool(states: &[f32]) -> Vec<f32> {
         vector.iter_mut().for_each(|x| *x /= length);
     }
     vector
-}
-
-/// The sum of the lanes, halves upon halves.
-#[inline(always)]
-fn fold(mut lanes: [f32; LANES]) -> f32 {
-    let mut half = LANES / 2;
-    while half > 0 {
-        for lane in 0..half {
-            lanes[lane] += lanes[lane + half];
-        }
-        half /= 2;
-    }
-    lanes[0]
 }

@@ -6,9 +6,10 @@
 
 use proptest::prelude::*;
 
-use super::cpu::Cpu;
-use super::stages::{AttentionScratch, Quantized, exp2, gelu_of};
+use super::stages::{AttentionScratch, Quantized, gelu_of};
 use super::weights::{Matrix, Norm};
+use crate::kernels::Cpu;
+use crate::kernels::floats::exp2;
 use crate::minilm::shape::{HEAD, HEADS, HIDDEN};
 
 /// Numbers that look random, of a given magnitude; the same for the same seed.

@@ -6,14 +6,11 @@
 
 use std::path::Path;
 
-use super::stages::ROUND;
 use super::tensors::TensorFile;
+use crate::kernels::floats::ROUND;
+use crate::kernels::{PANEL, QUAD};
 use crate::minilm::shape::{HIDDEN, INNER, LAYERS, POSITIONS, VOCABULARY, WINDOW};
 
-/// Outputs that a kernel computes at a time.
-pub(super) const PANEL: usize = 64;
-/// Inputs that one instruction sums.
-pub(super) const QUAD: usize = 4;
 /// The greatest magnitude of a weight in steps of its scale.
 const STEPS: f32 = 127.0;
 

@@ -3,18 +3,21 @@
 //! A stage is one generic function; here it is instantiated inside functions that carry the
 //! processor features, so that the compiler may use those instructions throughout it.
 
-use super::kernels::Portable;
-#[cfg(target_arch = "x86_64")]
-use super::kernels::{avx2::Avx2, avx512::Avx512, avxvnni::AvxVnni};
-use super::stages::{self, AttentionScratch, Quantized};
-use super::weights::{Matrix, Norm};
+/// The kinds of processors, for [`stage`].
+pub(crate) mod kinds {
+    pub(crate) use crate::kernels::portable::Portable;
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) use crate::kernels::{amx::Amx, avx2::Avx2, avx512::Avx512, avxvnni::AvxVnni};
+}
 
 /// Proof that this processor has the features of a kernel: values come from [`Cpu::all`] alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cpu(Level);
+pub(crate) struct Cpu(Level);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Level {
+pub(crate) enum Level {
+    #[cfg(target_arch = "x86_64")]
+    Amx,
     #[cfg(target_arch = "x86_64")]
     Avx512,
     #[cfg(target_arch = "x86_64")]
@@ -41,6 +44,9 @@ impl Cpu {
                 && is_x86_feature_detected!("avx512dq")
                 && is_x86_feature_detected!("avx512vl")
                 && is_x86_feature_detected!("avx512vnni");
+            if avx2 && avx512 && super::amx::is_usable() {
+                all.push(Self(Level::Amx));
+            }
             if avx2 && avx512 {
                 all.push(Self(Level::Avx512));
             }
@@ -55,9 +61,15 @@ impl Cpu {
         all
     }
 
-    #[cfg(test)]
+    pub(crate) fn level(self) -> Level {
+        self.0
+    }
+
+    /// The kernels' name, for people.
     pub fn name(self) -> &'static str {
         match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Level::Amx => "amx-int8",
             #[cfg(target_arch = "x86_64")]
             Level::Avx512 => "avx512-vnni",
             #[cfg(target_arch = "x86_64")]
@@ -69,60 +81,50 @@ impl Cpu {
     }
 }
 
-/// Makes a stage a method of [`Cpu`] that runs it with the kernels of this processor.
+/// Makes a generic function `stages::name::<K: Kernel>` a method of [`Cpu`] that runs it with the
+/// kernels of this processor.
 macro_rules! stage {
-    ($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*)) => {
-        impl Cpu {
+    ($stages:ident: $(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*)) => {
+        impl $crate::kernels::Cpu {
             $(#[$doc])*
-            pub fn $name(self, $($argument: $type),*) {
+            pub(super) fn $name(self, $($argument: $type),*) {
+                use $crate::kernels::cpu::{Level, kinds};
+                #[cfg(target_arch = "x86_64")]
+                #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma")]
+                fn amx($($argument: $type),*) {
+                    $stages::$name::<kinds::Amx>($($argument),*);
+                }
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma")]
                 fn avx512($($argument: $type),*) {
-                    stages::$name::<Avx512>($($argument),*);
+                    $stages::$name::<kinds::Avx512>($($argument),*);
                 }
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avxvnni,avx2,fma")]
                 fn avxvnni($($argument: $type),*) {
-                    stages::$name::<AvxVnni>($($argument),*);
+                    $stages::$name::<kinds::AvxVnni>($($argument),*);
                 }
                 #[cfg(target_arch = "x86_64")]
                 #[target_feature(enable = "avx2,fma")]
                 fn avx2($($argument: $type),*) {
-                    stages::$name::<Avx2>($($argument),*);
+                    $stages::$name::<kinds::Avx2>($($argument),*);
                 }
-                match self.0 {
-                    // SAFETY (all three): `Cpu::all` made this value after it had detected every
+                match self.level() {
+                    // SAFETY (all four): `Cpu::all` made this value after it had detected every
                     // feature that the function enables.
+                    #[cfg(target_arch = "x86_64")]
+                    Level::Amx => unsafe { amx($($argument),*) },
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx512 => unsafe { avx512($($argument),*) },
                     #[cfg(target_arch = "x86_64")]
                     Level::AvxVnni => unsafe { avxvnni($($argument),*) },
                     #[cfg(target_arch = "x86_64")]
                     Level::Avx2 => unsafe { avx2($($argument),*) },
-                    Level::Portable => stages::$name::<Portable>($($argument),*),
+                    Level::Portable => $stages::$name::<kinds::Portable>($($argument),*),
                 }
             }
         }
     };
 }
 
-stage!(
-    /// Rounds each row of `width` numbers to bytes with a scale and zero point of its own.
-    quantize(rows: &[f32], width: usize, out: &mut Quantized)
-);
-stage!(
-    /// `out = rows · matrix + bias`, one row of `matrix.outputs` numbers a quantized row.
-    multiply(rows: &Quantized, matrix: &Matrix, out: &mut [f32])
-);
-stage!(
-    /// Self-attention within each sequence, from queries, keys and values side by side.
-    attend(projected: &[f32], lengths: &[usize], scratch: &mut AttentionScratch, out: &mut [f32])
-);
-stage!(
-    /// Adds `more` to the states, then normalises each row to mean 0 and variance 1, scaled and shifted.
-    normalize(states: &mut [f32], more: Option<&mut [f32]>, norm: &Norm)
-);
-stage!(
-    /// The activation function x·Φ(x), in place.
-    gelu(numbers: &mut [f32])
-);
+pub(crate) use stage;

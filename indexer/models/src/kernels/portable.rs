@@ -1,74 +1,12 @@
-//! The two inner loops that want a processor's own instructions, once for each kind of processor.
-//!
-//! All kinds give the same bits. Integer sums are exact in any order (at most 1536 · 255 · 128 in
-//! magnitude, far below 2³¹, and no instruction used here saturates). Floating-point sums are taken
-//! in the order of `depth`, each step one fused multiply-add, which IEEE 754 rounds in one way only.
-//!
-//! The crate's only `unsafe` is here (vector instructions and unchecked loads), where
-//! [`stages`](super::stages) calls these loops with sizes it has made sure of, and where
-//! [`cpu`](super::cpu) calls functions whose processor features it has detected.
+//! Any processor: plain Rust that the compiler vectorises as it can.
 
-#[cfg(target_arch = "x86_64")]
-pub(super) mod avx2;
-#[cfg(target_arch = "x86_64")]
-pub(super) mod avx512;
-#[cfg(target_arch = "x86_64")]
-pub(super) mod avxvnni;
-
-use super::weights::{PANEL, QUAD};
-
-/// Rows that a kernel computes at a time.
-pub(super) const ROWS: usize = 6;
-/// Floats in a vector register of the widest processor: the unit of widths.
-pub(super) const LANES: usize = 16;
-
-/// A kind of processor.
-///
-/// # Safety
-/// For implementers: read and write only what the caller vouches for. For callers: the running
-/// processor has the features of the kind, which [`Cpu`](super::cpu::Cpu) proves.
-pub(super) unsafe trait Kernel {
-    /// `out[r][c] = Σ_i rows[r][i] · panel[i][c]` for `R` rows of `inputs` bytes, each right after
-    /// the other, and a packed panel of [`PANEL`] outputs.
-    ///
-    /// # Safety
-    /// `rows` has `R · inputs` bytes, `panel` has `PANEL · inputs`, `inputs` is a multiple of 4.
-    unsafe fn integer_tile<const R: usize>(
-        rows: &[u8],
-        inputs: usize,
-        panel: &[i8],
-        out: &mut [[i32; PANEL]; ROWS],
-    );
-
-    /// `out[r][c] = Σ_d rows[r][d] · columns[d][c]` for `R` rows and `16·C` columns.
-    ///
-    /// # Safety
-    /// Each of the `R` rows has `depth` numbers at its place in `rows`, each of `depth` rows of
-    /// `columns` and of the `R` rows of `out` has `16·C` numbers at its place.
-    unsafe fn float_tile<const R: usize, const C: usize>(
-        rows: Strided,
-        columns: Strided,
-        depth: usize,
-        out: StridedMut,
-    );
-}
-
-/// Rows of numbers in memory, `stride` numbers apart.
-#[derive(Clone, Copy)]
-pub(super) struct Strided {
-    pub start: *const f32,
-    pub stride: usize,
-}
-
-/// Rows of numbers to be written, `stride` numbers apart.
-#[derive(Clone, Copy)]
-pub(super) struct StridedMut {
-    pub start: *mut f32,
-    pub stride: usize,
-}
+use super::{
+    BLOCK_LINES, GroupBlocks, GroupRows, Kernel, LANES, LINE, PANEL, QUAD, ROW_LINES, ROWS,
+    Strided, StridedMut, TILE,
+};
 
 /// Any processor: plain Rust that the compiler vectorises as it can.
-pub(super) struct Portable;
+pub(crate) struct Portable;
 
 // SAFETY: the trait's conditions are used for nothing but the accesses they name.
 unsafe impl Kernel for Portable {
@@ -134,6 +72,48 @@ unsafe impl Kernel for Portable {
                         .cast::<[f32; LANES]>()
                         .write(sums)
                 };
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn group_product(rows: GroupRows<'_>, blocks: GroupBlocks<'_>, out: StridedMut) {
+        let groups = rows.groups;
+        let block_lines = blocks.lines.chunks_exact(groups * BLOCK_LINES);
+        let scales = blocks.scales.chunks_exact(groups);
+        for (block, (lines, weight_scales)) in block_lines.zip(scales).enumerate() {
+            for r in 0..rows.count {
+                let mut totals = [0.0_f32; LANES];
+                let row = &rows.lines[rows.line(r)..];
+                let row_scales = rows.scales[rows.scale(r)..].iter().step_by(TILE);
+                let weights = lines.chunks_exact(BLOCK_LINES).zip(weight_scales);
+                for (group, (scale, (lines, weight_scales))) in row_scales.zip(weights).enumerate()
+                {
+                    let mut sums = [0_i32; LINE];
+                    for (quad, line) in lines.iter().enumerate() {
+                        let (half, quad) = (quad / (LINE / QUAD), quad % (LINE / QUAD));
+                        let inputs = &row[(group * ROW_LINES + half) * TILE].0;
+                        let four = &inputs[quad * QUAD..][..QUAD];
+                        for lane in 0..LINE {
+                            let product = i16::from(four[lane % QUAD]) * i16::from(line.0[lane]);
+                            sums[lane] += i32::from(product);
+                        }
+                    }
+                    let sums = sums.as_chunks::<QUAD>().0.iter();
+                    for ((total, sums), weight_scale) in
+                        totals.iter_mut().zip(sums).zip(weight_scales)
+                    {
+                        let sum: i32 = sums.iter().sum();
+                        *total = (sum as f32).mul_add(scale * weight_scale, *total);
+                    }
+                }
+                // SAFETY: row `r` of the output has 16 numbers a block.
+                unsafe {
+                    out.start
+                        .add(r * out.stride + block * LANES)
+                        .cast::<[f32; LANES]>()
+                        .write_unaligned(totals);
+                }
             }
         }
     }

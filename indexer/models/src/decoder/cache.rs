@@ -1,0 +1,141 @@
+//! Keys and values of tokens that were read: segments that sequences share.
+//!
+//! A sequence is a chain of segments: the instructions, the part it shares with others, its own. A
+//! segment has room for a fixed number of tokens from its beginning, so what is reserved is what can
+//! be needed, and nothing is ever moved.
+
+use std::collections::HashMap;
+
+use super::shape::Shape;
+use super::stages::Plane;
+use crate::kernels::LANES;
+
+/// Names a segment of one cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct SegmentId(pub u64);
+
+struct Segment {
+    /// Segments before this one, oldest first.
+    before: Vec<SegmentId>,
+    /// Tokens before this one's.
+    start: usize,
+    length: usize,
+    capacity: usize,
+    /// For each layer, for each head: `capacity · head` keys, then as many values.
+    numbers: Vec<f32>,
+}
+
+/// The segments of one network.
+pub(super) struct Cache {
+    layers: usize,
+    kv_heads: usize,
+    head: usize,
+    next: u64,
+    segments: HashMap<SegmentId, Segment>,
+}
+
+impl Cache {
+    pub fn new(shape: &Shape) -> Self {
+        Self {
+            layers: shape.layers,
+            kv_heads: shape.kv_heads,
+            head: shape.head,
+            next: 0,
+            segments: HashMap::new(),
+        }
+    }
+
+    /// Reserves a segment after `parent` with room for `tokens`; the number of bytes that could not
+    /// be had otherwise.
+    pub fn reserve(
+        &mut self,
+        parent: Option<SegmentId>,
+        tokens: usize,
+    ) -> Result<SegmentId, usize> {
+        let capacity = tokens.next_multiple_of(LANES);
+        let count = self.layers * self.kv_heads * 2 * capacity * self.head;
+        let mut numbers = Vec::new();
+        numbers.try_reserve_exact(count).map_err(|_| count * 4)?;
+        numbers.resize(count, 0.0);
+        let (before, start) = match parent.and_then(|id| Some((id, self.segments.get(&id)?))) {
+            Some((id, parent)) => {
+                let mut before = parent.before.clone();
+                before.push(id);
+                (before, parent.start + parent.length)
+            }
+            None => (Vec::new(), 0),
+        };
+        let id = SegmentId(self.next);
+        self.next += 1;
+        self.segments.insert(
+            id,
+            Segment {
+                before,
+                start,
+                length: 0,
+                capacity,
+                numbers,
+            },
+        );
+        Ok(id)
+    }
+
+    /// Gives a segment's memory back.
+    pub fn release(&mut self, id: SegmentId) {
+        self.segments.remove(&id);
+    }
+
+    /// The position of the segment's next token, and how many more it has room for.
+    pub fn end(&self, id: SegmentId) -> Option<(usize, usize)> {
+        let segment = self.segments.get(&id)?;
+        Some((
+            segment.start + segment.length,
+            segment.capacity - segment.length,
+        ))
+    }
+
+    /// Counts tokens as read, after all layers have stored theirs.
+    pub fn grow(&mut self, id: SegmentId, tokens: usize) {
+        if let Some(segment) = self.segments.get_mut(&id) {
+            segment.length += tokens;
+        }
+    }
+
+    /// What a segment's tokens look back on in one layer and head: the planes before it, its own, and
+    /// where its new keys and values go.
+    ///
+    /// The pointers stay good until the cache is changed; whoever writes through them must be alone
+    /// with this layer and head of this segment.
+    pub fn planes(
+        &mut self,
+        id: SegmentId,
+        layer: usize,
+        kv_head: usize,
+        before: &mut Vec<Plane>,
+    ) -> Option<(Plane, *mut f32, *mut f32)> {
+        before.clear();
+        let (place, head) = (layer * self.kv_heads + kv_head, self.head);
+        let parents = self.segments.get(&id)?.before.clone();
+        for parent in parents {
+            let segment = self.segments.get(&parent)?;
+            let size = segment.capacity * head;
+            let numbers = &segment.numbers[2 * place * size..][..2 * size];
+            before.push(Plane {
+                keys: numbers.as_ptr(),
+                values: numbers[size..].as_ptr(),
+                length: segment.length,
+            });
+        }
+        let segment = self.segments.get_mut(&id)?;
+        let size = segment.capacity * head;
+        let numbers = segment.numbers[2 * place * size..][..2 * size].as_mut_ptr();
+        // SAFETY: within the slice just taken.
+        let values = unsafe { numbers.add(size) };
+        let own = Plane {
+            keys: numbers,
+            values,
+            length: segment.length,
+        };
+        Some((own, numbers, values))
+    }
+}

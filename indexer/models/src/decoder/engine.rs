@@ -1,0 +1,490 @@
+//! The engine: callers hand in prompts, one thread steps the device with as many as fit.
+//!
+//! Continuous batching (Orca, Yu et al., OSDI 2022): after every step finished sequences leave and
+//! waiting ones join. A step holds one token of every answer being written and pieces of the prompts
+//! being read, up to a budget of tokens a step.
+
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use tokio::sync::oneshot;
+
+use super::cache::SegmentId;
+use super::device::{Device, Piece, Scores, StepError, Wanted};
+use super::schedule::{Decision, JobId, Need, PrefixKey, Scheduler};
+use super::tokens::{PromptTokens, Tokens};
+use crate::{Finish, Limits, ModelError, Usage};
+
+/// Tokens of a step, unless more answers than that are being written.
+const STEP_TOKENS: usize = 512;
+
+/// What is asked of a sequence.
+pub(super) enum Request {
+    Generate(Limits),
+    /// Log-probabilities of these tokens.
+    Classify(Vec<u32>),
+}
+
+/// The answer to a request.
+#[derive(Debug)]
+pub(super) enum Answer {
+    Generated { text: String, finish: Finish, tokens: usize },
+    LogProbabilities(Vec<f32>),
+}
+
+pub(super) struct Job {
+    pub prompt: PromptTokens,
+    pub request: Request,
+    pub sender: oneshot::Sender<Result<Answer, ModelError>>,
+}
+
+/// The handle of the engine's thread; dropping it stops the thread after the step under way.
+pub(super) struct Engine {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    inbox: Mutex<Inbox>,
+    arrived: Condvar,
+}
+
+#[derive(Default)]
+struct Inbox {
+    jobs: VecDeque<Job>,
+    usage: Usage,
+    stopping: bool,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Inbox> {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Engine {
+    /// Starts the thread of a device.
+    pub fn start(device: Box<dyn Device>, scheduler: Scheduler, tokens: Arc<Tokens>, model: String) -> Self {
+        let shared = Arc::new(Shared { inbox: Mutex::default(), arrived: Condvar::new() });
+        let runner = Runner {
+            device,
+            scheduler,
+            tokens,
+            model,
+            next: 0,
+            sequences: HashMap::new(),
+            prefixes: HashMap::new(),
+            usage: Usage::default(),
+        };
+        let thread = {
+            let shared = Arc::clone(&shared);
+            std::thread::spawn(move || runner.run(&shared))
+        };
+        Self { shared, thread: Some(thread) }
+    }
+
+    /// Hands in a job.
+    pub fn submit(&self, job: Job) {
+        self.shared.lock().jobs.push_back(job);
+        self.shared.arrived.notify_one();
+    }
+
+    /// What has been done so far.
+    pub fn usage(&self) -> Usage {
+        self.shared.lock().usage
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        self.shared.lock().stopping = true;
+        self.shared.arrived.notify_one();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A sequence that is waiting, being read or being written.
+struct Sequence {
+    job: Job,
+    keys: Vec<PrefixKey>,
+    /// While it runs: its segment, and how much of its own prompt has been read.
+    running: Option<Running>,
+}
+
+struct Running {
+    segment: SegmentId,
+    read: usize,
+    written: Vec<u32>,
+}
+
+/// A shared beginning that is kept, or being read.
+struct Kept {
+    segment: SegmentId,
+    /// What of its tokens is still to be read.
+    rest: Vec<u32>,
+    /// The beginning before it, and beginnings after it that are kept.
+    outer: Option<PrefixKey>,
+    inner: usize,
+    /// The scheduler has given it up; it goes when the last inner one has gone.
+    evicted: bool,
+}
+
+struct Runner {
+    device: Box<dyn Device>,
+    scheduler: Scheduler,
+    tokens: Arc<Tokens>,
+    model: String,
+    next: JobId,
+    sequences: HashMap<JobId, Sequence>,
+    prefixes: HashMap<PrefixKey, Kept>,
+    usage: Usage,
+}
+
+/// Whose tokens a piece has.
+enum Owner {
+    Prefix(PrefixKey),
+    Sequence(JobId),
+}
+
+impl Runner {
+    fn run(mut self, shared: &Shared) {
+        loop {
+            let arrived = {
+                let mut inbox = shared.lock();
+                inbox.usage = self.usage;
+                while inbox.jobs.is_empty() && self.scheduler.is_idle() && !inbox.stopping {
+                    inbox = shared.arrived.wait(inbox).unwrap_or_else(PoisonError::into_inner);
+                }
+                if inbox.stopping {
+                    return;
+                }
+                std::mem::take(&mut inbox.jobs)
+            };
+            let began = Instant::now();
+            arrived.into_iter().for_each(|job| self.take_in(job));
+            let answers = self.turn();
+            self.usage.busy += began.elapsed();
+            // What was done is told before the answers are.
+            shared.lock().usage = self.usage;
+            for (sender, answer) in answers {
+                let _ = sender.send(answer);
+            }
+        }
+    }
+
+    fn take_in(&mut self, job: Job) {
+        let id = self.next;
+        self.next += 1;
+        let mut keys = Vec::with_capacity(job.prompt.shared.len());
+        let mut key = 0;
+        for part in &job.prompt.shared {
+            let mut bytes = PrefixKey::to_le_bytes(key).to_vec();
+            bytes.extend(part.iter().flat_map(|token| token.to_le_bytes()));
+            key = hash(&bytes);
+            keys.push(key);
+        }
+        let answer = match &job.request {
+            Request::Generate(limits) => limits.max_tokens,
+            Request::Classify(_) => 0,
+        };
+        let lengths = job.prompt.shared.iter().map(Vec::len);
+        let need = Need {
+            prefixes: keys.iter().copied().zip(lengths).collect(),
+            own: job.prompt.own.len() + answer,
+        };
+        self.scheduler.add(id, need);
+        self.sequences.insert(id, Sequence { job, keys, running: None });
+    }
+
+    /// Admits, steps, and gives what is finished.
+    fn turn(&mut self) -> Vec<Delivery> {
+        let mut done = Vec::new();
+        self.drop_unwanted();
+        for decision in self.scheduler.admit() {
+            match decision {
+                Decision::Evict(key) => self.evict(key),
+                Decision::Refuse(id) => {
+                    if let Some(sequence) = self.sequences.remove(&id) {
+                        let error = ModelError::OutOfMemory {
+                            model: self.model.clone(),
+                            device: "the device".to_owned(),
+                            detail: format!(
+                                "a prompt of {} tokens does not fit alone",
+                                sequence.job.prompt.count()
+                            ),
+                        };
+                        done.push((sequence.job.sender, Err(error)));
+                    }
+                }
+                Decision::Begin(id) => {
+                    if let Err(error) = self.begin(id) {
+                        self.recover(error, &mut done);
+                        return done;
+                    }
+                }
+            }
+        }
+        let (owners, pieces) = self.next_pieces();
+        if pieces.is_empty() {
+            return done;
+        }
+        let device = &mut self.device;
+        let stepped = catch_unwind(AssertUnwindSafe(|| device.step(&pieces)));
+        let stepped = stepped.unwrap_or_else(|panic| {
+            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+            Err(StepError::Failed(format!("panic: {}", text.unwrap_or_default())))
+        });
+        match stepped {
+            Ok(scores) => {
+                self.scheduler.step_done();
+                let read = owners.into_iter().zip(pieces).zip(scores);
+                for ((owner, piece), score) in read {
+                    self.take_scores(owner, piece, score, &mut done);
+                }
+            }
+            Err(error) => self.recover(error, &mut done),
+        }
+        done
+    }
+
+    /// Forgets sequences whose callers have gone away.
+    fn drop_unwanted(&mut self) {
+        let gone = self.sequences.iter().filter(|(_, sequence)| sequence.job.sender.is_closed());
+        let gone: Vec<JobId> = gone.map(|(id, _)| *id).collect();
+        for id in gone {
+            self.finish(id);
+        }
+    }
+
+    /// Takes a sequence out.
+    fn finish(&mut self, id: JobId) -> Option<Sequence> {
+        self.scheduler.remove(id);
+        let sequence = self.sequences.remove(&id)?;
+        if let Some(running) = &sequence.running {
+            self.device.release(running.segment);
+        }
+        Some(sequence)
+    }
+
+    /// Reserves what a sequence needs.
+    fn begin(&mut self, id: JobId) -> Result<(), StepError> {
+        let Some(sequence) = self.sequences.get_mut(&id) else {
+            return Ok(());
+        };
+        self.usage.computed_prompt_tokens += sequence.job.prompt.own.len() as u64;
+        let mut outer = None;
+        for (key, tokens) in sequence.keys.iter().zip(&sequence.job.prompt.shared) {
+            match self.prefixes.get_mut(key) {
+                Some(kept) => kept.evicted = false,
+                None => {
+                    let parent = outer.and_then(|outer| self.prefixes.get(&outer)).map(|kept| kept.segment);
+                    let segment = self.device.reserve(parent, tokens.len())?;
+                    if let Some(kept) = outer.and_then(|outer| self.prefixes.get_mut(&outer)) {
+                        kept.inner += 1;
+                    }
+                    self.usage.computed_prompt_tokens += tokens.len() as u64;
+                    let kept = Kept { segment, rest: tokens.clone(), outer, inner: 0, evicted: false };
+                    self.prefixes.insert(*key, kept);
+                }
+            }
+            outer = Some(*key);
+        }
+        let answer = match &sequence.job.request {
+            Request::Generate(limits) => limits.max_tokens,
+            Request::Classify(_) => 0,
+        };
+        let parent = outer.and_then(|outer| self.prefixes.get(&outer)).map(|kept| kept.segment);
+        let segment = self.device.reserve(parent, sequence.job.prompt.own.len() + answer)?;
+        sequence.running = Some(Running { segment, read: 0, written: Vec::new() });
+        Ok(())
+    }
+
+    /// Gives a beginning back, once nothing kept comes after it.
+    fn evict(&mut self, key: PrefixKey) {
+        let Some(kept) = self.prefixes.get_mut(&key) else {
+            return;
+        };
+        kept.evicted = true;
+        if kept.inner > 0 {
+            return;
+        }
+        let (segment, outer) = (kept.segment, kept.outer);
+        self.prefixes.remove(&key);
+        self.device.release(segment);
+        if let Some(outer) = outer
+            && let Some(kept) = self.prefixes.get_mut(&outer)
+        {
+            kept.inner -= 1;
+            if kept.evicted {
+                self.evict(outer);
+            }
+        }
+    }
+
+    /// The pieces of the next step: answers first, then beginnings, then prompts.
+    fn next_pieces(&self) -> (Vec<Owner>, Vec<Piece>) {
+        let (mut owners, mut pieces) = (Vec::new(), Vec::new());
+        let mut ids: Vec<JobId> = self.sequences.keys().copied().collect();
+        ids.sort_unstable();
+        let running = ids.iter().filter_map(|id| {
+            let sequence = self.sequences.get(id)?;
+            Some((*id, sequence, sequence.running.as_ref()?))
+        });
+        let mut reading = Vec::new();
+        for (id, sequence, running) in running {
+            match running.written.last() {
+                Some(token) => {
+                    owners.push(Owner::Sequence(id));
+                    let piece = Piece { segment: running.segment, tokens: vec![*token], wanted: Wanted::Next };
+                    pieces.push(piece);
+                }
+                None => reading.push((id, sequence, running)),
+            }
+        }
+        let mut room = STEP_TOKENS.saturating_sub(pieces.len());
+        // Beginnings in the order in which sequences wait for them.
+        let mut begun: Vec<PrefixKey> = Vec::new();
+        for (_, sequence, _) in &reading {
+            for key in &sequence.keys {
+                let Some(kept) = self.prefixes.get(key) else {
+                    break;
+                };
+                if kept.rest.is_empty() {
+                    continue;
+                }
+                if room > 0 && !begun.contains(key) {
+                    let tokens = kept.rest[..kept.rest.len().min(room)].to_vec();
+                    room -= tokens.len();
+                    begun.push(*key);
+                    owners.push(Owner::Prefix(*key));
+                    pieces.push(Piece { segment: kept.segment, tokens, wanted: Wanted::Nothing });
+                }
+                // What comes after it waits for the next step.
+                break;
+            }
+        }
+        for (id, sequence, running) in reading {
+            let is_read = |key: &PrefixKey| self.prefixes.get(key).is_some_and(|kept| kept.rest.is_empty());
+            if room == 0 || !sequence.keys.iter().all(is_read) {
+                continue;
+            }
+            let rest = &sequence.job.prompt.own[running.read..];
+            let tokens = rest[..rest.len().min(room)].to_vec();
+            room -= tokens.len();
+            let wanted = match &sequence.job.request {
+                _ if tokens.len() < rest.len() => Wanted::Nothing,
+                Request::Generate(_) => Wanted::Next,
+                Request::Classify(words) => Wanted::LogProbabilities(words.clone()),
+            };
+            owners.push(Owner::Sequence(id));
+            pieces.push(Piece { segment: running.segment, tokens, wanted });
+        }
+        (owners, pieces)
+    }
+
+    /// Takes in what a step has found.
+    fn take_scores(&mut self, owner: Owner, piece: Piece, score: Scores, done: &mut Vec<Delivery>) {
+        let id = match owner {
+            Owner::Prefix(key) => {
+                if let Some(kept) = self.prefixes.get_mut(&key) {
+                    kept.rest.drain(..piece.tokens.len());
+                }
+                return;
+            }
+            Owner::Sequence(id) => id,
+        };
+        let Some(Sequence { job, running: Some(running), .. }) = self.sequences.get_mut(&id) else {
+            return;
+        };
+        if running.written.is_empty() {
+            running.read += piece.tokens.len();
+        }
+        let answer = match (score, &job.request) {
+            (Scores::Nothing, _) => return,
+            (Scores::LogProbabilities(found), _) => Answer::LogProbabilities(found),
+            (Scores::Next(token), Request::Generate(limits)) => {
+                match write(&self.tokens, &mut running.written, token, limits) {
+                    Some(answer) => answer,
+                    None => return,
+                }
+            }
+            (Scores::Next(_), Request::Classify(_)) => return,
+        };
+        self.usage.prompts += 1;
+        self.usage.prompt_tokens += job.prompt.count() as u64;
+        if let Answer::Generated { tokens, .. } = &answer {
+            self.usage.generated_tokens += *tokens as u64;
+        }
+        if let Some(sequence) = self.finish(id) {
+            done.push((sequence.job.sender, Ok(answer)));
+        }
+    }
+
+    /// After a step that failed: everything the device holds is given back. For want of memory the
+    /// sequences wait again; after any other failure they fail.
+    fn recover(&mut self, error: StepError, done: &mut Vec<Delivery>) {
+        for (_, kept) in self.prefixes.drain() {
+            self.device.release(kept.segment);
+        }
+        let mut begun = Vec::new();
+        for (id, sequence) in &mut self.sequences {
+            if let Some(running) = sequence.running.take() {
+                self.device.release(running.segment);
+                begun.push(*id);
+            }
+        }
+        let running = self.scheduler.out_of_memory();
+        match error {
+            StepError::OutOfMemory { detail } => {
+                self.usage.retries += 1;
+                tracing::debug!(sequences = running.len(), detail, "out of memory; the batch is put back");
+            }
+            StepError::Failed(detail) => {
+                for id in running {
+                    if let Some(sequence) = self.finish(id) {
+                        let error = ModelError::Compute { model: self.model.clone(), detail: detail.clone() };
+                        done.push((sequence.job.sender, Err(error)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+type Delivery = (oneshot::Sender<Result<Answer, ModelError>>, Result<Answer, ModelError>);
+
+/// Adds a token to an answer; the whole of it where that ends it.
+fn write(tokens: &Tokens, written: &mut Vec<u32>, token: u32, limits: &Limits) -> Option<Answer> {
+    let ended = tokens.is_end(token);
+    if !ended {
+        written.push(token);
+    }
+    let mut text = tokens.decode(written);
+    let stop = limits.stop.iter().filter(|stop| !stop.is_empty()).filter_map(|stop| text.find(stop.as_str()));
+    let stop = stop.min();
+    if let Some(place) = stop {
+        text.truncate(place);
+    }
+    let finish = match (ended || stop.is_some(), written.len() >= limits.max_tokens) {
+        (true, _) => Finish::Stopped,
+        (false, true) => Finish::Length,
+        (false, false) => return None,
+    };
+    Some(Answer::Generated { text, finish, tokens: written.len() })
+}
+
+/// A stable hash of some bytes.
+fn hash(bytes: &[u8]) -> PrefixKey {
+    use sha2::{Digest, Sha256};
+    let digest = Sha256::digest(bytes);
+    let mut key = [0; 16];
+    key.copy_from_slice(&digest[..16]);
+    PrefixKey::from_le_bytes(key)
+}
+

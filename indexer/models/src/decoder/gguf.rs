@@ -1,0 +1,206 @@
+//! Weights from a GGUF file, of whatever quantisation candle can read.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use candle_core::Device as CandleDevice;
+use candle_core::quantized::gguf_file::{Content, Value};
+
+use super::load::{Name, Source};
+use super::shape::{Pairs, Shape};
+use super::tokens::Pieces;
+
+/// An opened GGUF file.
+pub(super) struct Gguf {
+    file: BufReader<File>,
+    content: Content,
+    architecture: String,
+}
+
+impl Gguf {
+    /// Reads the header.
+    pub fn open(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let mut file = BufReader::with_capacity(1 << 20, file);
+        let content = Content::read(&mut file).map_err(|error| first_line(&error))?;
+        let architecture = match content.metadata.get("general.architecture") {
+            Some(Value::String(name)) => name.clone(),
+            _ => return Err("it names no architecture".to_owned()),
+        };
+        if !matches!(architecture.as_str(), "llama" | "qwen2") {
+            return Err(format!(
+                "its architecture is '{architecture}'; this limn computes llama and qwen2"
+            ));
+        }
+        Ok(Self {
+            file,
+            content,
+            architecture,
+        })
+    }
+
+    fn value(&self, key: &str) -> Option<&Value> {
+        self.content.metadata.get(key)
+    }
+
+    fn number(&self, key: &str) -> Result<usize, String> {
+        let key = format!("{}.{key}", self.architecture);
+        self.value(&key)
+            .and_then(integer)
+            .ok_or_else(|| format!("it has no {key}"))
+    }
+
+    fn float(&self, key: &str) -> Option<f64> {
+        let key = format!("{}.{key}", self.architecture);
+        match self.value(&key)? {
+            Value::F32(value) => Some(f64::from(*value)),
+            Value::F64(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The sizes of its model.
+    pub fn shape(&mut self) -> Result<Shape, String> {
+        let heads = self.number("attention.head_count")?;
+        let hidden = self.number("embedding_length")?;
+        let words = self.content.tensor_infos.get("token_embd.weight");
+        let words = words.ok_or("it has no token_embd.weight")?;
+        let vocabulary = words.shape.dims().first().copied().unwrap_or_default();
+        if let Some(Value::String(kind)) =
+            self.value(&format!("{}.rope.scaling.type", self.architecture))
+            && kind != "none"
+        {
+            return Err(format!(
+                "its rope scaling '{kind}' is not known to this limn"
+            ));
+        }
+        let rope_factors = if self.content.tensor_infos.contains_key("rope_freqs.weight") {
+            self.read("rope_freqs.weight")?.0
+        } else {
+            Vec::new()
+        };
+        Ok(Shape {
+            layers: self.number("block_count")?,
+            hidden,
+            heads,
+            kv_heads: self.number("attention.head_count_kv").unwrap_or(heads),
+            head: self
+                .number("attention.key_length")
+                .unwrap_or(hidden / heads.max(1)),
+            inner: self.number("feed_forward_length")?,
+            vocabulary,
+            window: self.number("context_length")?,
+            rope_base: self.float("rope.freq_base").unwrap_or(10_000.0),
+            rope_factors,
+            pairs: if self.architecture == "llama" {
+                Pairs::Neighbours
+            } else {
+                Pairs::Halves
+            },
+            norm_epsilon: self
+                .float("attention.layer_norm_rms_epsilon")
+                .unwrap_or(1e-5) as f32,
+        })
+    }
+
+    /// What its tokenizer is made of.
+    pub fn pieces(&self) -> Result<Pieces, String> {
+        let kind = match self.value("tokenizer.ggml.model") {
+            Some(Value::String(kind)) => kind.as_str(),
+            _ => "missing",
+        };
+        if kind != "gpt2" {
+            return Err(format!(
+                "its tokenizer is '{kind}'; this limn knows byte-level BPE ('gpt2')"
+            ));
+        }
+        let strings = |key: &str| match self.value(key) {
+            Some(Value::Array(values)) => values
+                .iter()
+                .map(|value| {
+                    value
+                        .to_string()
+                        .cloned()
+                        .map_err(|_| format!("{key} holds no text"))
+                })
+                .collect::<Result<Vec<String>, String>>(),
+            _ => Err(format!("it has no {key}")),
+        };
+        let token = |key: &str| {
+            self.value(key)
+                .and_then(integer)
+                .and_then(|id| u32::try_from(id).ok())
+        };
+        Ok(Pieces {
+            tokens: strings("tokenizer.ggml.tokens")?,
+            merges: strings("tokenizer.ggml.merges")?,
+            cut: match self.value("tokenizer.ggml.pre") {
+                Some(Value::String(name)) => name.clone(),
+                _ => "default".to_owned(),
+            },
+            ends: token("tokenizer.ggml.eos_token_id").into_iter().collect(),
+            begin: token("tokenizer.ggml.bos_token_id"),
+        })
+    }
+
+    fn read(&mut self, name: &str) -> Result<(Vec<f32>, Vec<usize>), String> {
+        let tensor = self
+            .content
+            .tensor(&mut self.file, name, &CandleDevice::Cpu)
+            .map_err(|error| format!("tensor {name}: {}", first_line(&error)))?;
+        let floats = tensor
+            .dequantize(&CandleDevice::Cpu)
+            .and_then(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
+        let floats = floats.map_err(|error| format!("tensor {name}: {}", first_line(&error)))?;
+        Ok((floats, tensor.shape().dims().to_vec()))
+    }
+}
+
+impl Source for Gguf {
+    fn tensor(&mut self, name: Name) -> Result<Option<(Vec<f32>, Vec<usize>)>, String> {
+        let name = match name {
+            Name::Words => "token_embd.weight".to_owned(),
+            Name::Output => "output.weight".to_owned(),
+            Name::Norm => "output_norm.weight".to_owned(),
+            Name::AttentionNorm(layer) => format!("blk.{layer}.attn_norm.weight"),
+            Name::InnerNorm(layer) => format!("blk.{layer}.ffn_norm.weight"),
+            Name::Query(layer) => format!("blk.{layer}.attn_q.weight"),
+            Name::Key(layer) => format!("blk.{layer}.attn_k.weight"),
+            Name::Value(layer) => format!("blk.{layer}.attn_v.weight"),
+            Name::QueryBias(layer) => format!("blk.{layer}.attn_q.bias"),
+            Name::KeyBias(layer) => format!("blk.{layer}.attn_k.bias"),
+            Name::ValueBias(layer) => format!("blk.{layer}.attn_v.bias"),
+            Name::Merge(layer) => format!("blk.{layer}.attn_output.weight"),
+            Name::Gate(layer) => format!("blk.{layer}.ffn_gate.weight"),
+            Name::Up(layer) => format!("blk.{layer}.ffn_up.weight"),
+            Name::Down(layer) => format!("blk.{layer}.ffn_down.weight"),
+        };
+        if !self.content.tensor_infos.contains_key(&name) {
+            return Ok(None);
+        }
+        self.read(&name).map(Some)
+    }
+}
+
+fn integer(value: &Value) -> Option<usize> {
+    match value {
+        Value::U8(value) => Some(usize::from(*value)),
+        Value::U16(value) => Some(usize::from(*value)),
+        Value::U32(value) => usize::try_from(*value).ok(),
+        Value::U64(value) => usize::try_from(*value).ok(),
+        Value::I32(value) => usize::try_from(*value).ok(),
+        Value::I64(value) => usize::try_from(*value).ok(),
+        _ => None,
+    }
+}
+
+/// candle's errors may carry a backtrace.
+fn first_line(error: &candle_core::Error) -> String {
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,86 @@
+//! The sizes of a model of the Llama family (Touvron et al., 2023) or of Qwen2 (Yang et al., 2024):
+//! the same network, but that Qwen2 adds a bias to queries, keys and values.
+
+/// How positions turn queries and keys (RoPE, Su et al., 2021): which numbers make a pair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairs {
+    /// Neighbours: GGUF files of Llama are permuted so.
+    Neighbours,
+    /// A number of the first half with its like of the second: Qwen2, and safetensors of both.
+    Halves,
+}
+
+/// The sizes of a model.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub layers: usize,
+    pub hidden: usize,
+    /// Heads of queries; each [`Shape::group`] of them shares a head of keys and values.
+    pub heads: usize,
+    pub kv_heads: usize,
+    /// Numbers of a head.
+    pub head: usize,
+    pub inner: usize,
+    pub vocabulary: usize,
+    /// The most positions the model was made for.
+    pub window: usize,
+    pub rope_base: f64,
+    /// What each pair's frequency is divided by; empty for 1.
+    pub rope_factors: Vec<f32>,
+    pub pairs: Pairs,
+    pub norm_epsilon: f32,
+}
+
+impl Shape {
+    /// Heads of queries that share a head of keys and values.
+    pub fn group(&self) -> usize {
+        self.heads / self.kv_heads
+    }
+
+    /// Why this limn cannot compute a model of these sizes, if so.
+    pub fn refusal(&self) -> Option<String> {
+        let sizes = [
+            ("layers", self.layers, 1..=512),
+            ("hidden size", self.hidden, 1..=65_536),
+            ("heads", self.heads, 1..=1024),
+            ("key-value heads", self.kv_heads, 1..=1024),
+            ("head size", self.head, 1..=512),
+            ("inner size", self.inner, 1..=1 << 20),
+            ("vocabulary", self.vocabulary, 1..=1 << 21),
+            ("window", self.window, 1..=1 << 24),
+        ];
+        for (what, size, range) in sizes {
+            if !range.contains(&size) {
+                return Some(format!("{what} {size} is not within {range:?}"));
+            }
+        }
+        if self.head % crate::kernels::LANES != 0 {
+            return Some(format!(
+                "a head of {} numbers is no multiple of 16",
+                self.head
+            ));
+        }
+        if self.inner % 8 != 0 {
+            return Some(format!(
+                "an inner size of {} is no multiple of 8",
+                self.inner
+            ));
+        }
+        if self.heads % self.kv_heads != 0 {
+            return Some(format!(
+                "{} heads do not share {} evenly",
+                self.heads, self.kv_heads
+            ));
+        }
+        if !self.rope_factors.is_empty() && self.rope_factors.len() != self.head / 2 {
+            return Some(format!(
+                "{} frequency factors for {} pairs",
+                self.rope_factors.len(),
+                self.head / 2
+            ));
+        }
+        (!(self.rope_base.is_finite() && self.rope_base > 1.0)
+            || !(self.norm_epsilon > 0.0 && self.norm_epsilon < 1.0))
+            .then(|| "its rope base or its norm's epsilon is out of range".to_owned())
+    }
+}
