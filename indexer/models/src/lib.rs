@@ -51,9 +51,14 @@ mod service;
 
 pub use embedder::{Embedder, ModelId};
 pub use error::ModelError;
-pub use files::cards::{ALL_MINILM, ALL_MINILM_F32, CardFile, ModelCard};
+pub use files::cards::{
+    ALL_MINILM, ALL_MINILM_F32, CardFile, ModelCard, ModelKind, QWEN_CODER, SMOLLM2,
+};
+pub use files::language::LanguageModelFiles;
 pub use files::store::{ModelFiles, ModelStore, Progress};
 pub use hashed::{HASHED_WORDS, HashedWords};
-pub use language::{Classified, Finish, Generated, LanguageModel, Limits, Prompt, Usage};
+pub use language::{
+    Classified, DECODER_ARITHMETIC, Finish, Generated, LanguageModel, Limits, Prompt, Usage,
+};
 pub use minilm::{MiniLm, MiniLmReference};
 pub use service::{EmbedStats, EmbeddingService};

@@ -12,7 +12,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use limn_models::{Embedder, ModelStore};
+use limn_models::{Embedder, ModelKind, ModelStore};
 use limn_retrieval::{Mode, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot};
 
@@ -47,6 +47,7 @@ pub async fn embedder_of(snapshot: &Snapshot) -> anyhow::Result<Arc<dyn Embedder
     let Some(card) = ModelStore::card_of_id(&snapshot.embedder) else {
         let ids: Vec<String> = ModelStore::cards()
             .iter()
+            .filter(|card| card.kind == ModelKind::Embedder)
             .map(|card| card.id().to_string())
             .collect();
         bail!(

@@ -34,6 +34,7 @@ fn list(json: bool) -> anyhow::Result<()> {
             .map(|(card, here)| {
                 serde_json::json!({
                     "name": card.name,
+                    "kind": card.kind.as_str(),
                     "use": card.purpose,
                     "licence": card.licence,
                     "bytes": card.bytes(),
@@ -45,11 +46,12 @@ fn list(json: bool) -> anyhow::Result<()> {
         print_json(&rows)?;
         return Ok(());
     }
-    let mut table = Table::new(&["model", "use", "licence", "size", "here"], &[3]);
+    let mut table = Table::new(&["model", "kind", "use", "licence", "size", "here"], &[4]);
     let mut errors: Vec<String> = Vec::new();
     for (card, here) in rows {
         table.row(vec![
             card.name.to_owned(),
+            card.kind.to_string(),
             card.purpose.to_owned(),
             card.licence.to_owned(),
             bytes(card.bytes()),
