@@ -42,14 +42,17 @@
 
 pub mod conformance;
 mod embedder;
+mod endpoint;
 mod error;
 mod files;
 mod hashed;
 mod language;
 mod minilm;
+mod net;
 mod service;
 
 pub use embedder::{Embedder, ModelId};
+pub use endpoint::{EndpointEmbedder, EndpointKey, EndpointModel, EndpointOptions, Prices};
 pub use error::ModelError;
 pub use files::cards::{
     ALL_MINILM, ALL_MINILM_F32, CardFile, ModelCard, ModelKind, QWEN_CODER, SMOLLM2,
