@@ -1,6 +1,6 @@
 """A language model server for tests: llama.cpp's own HTTP server, out of the package xllamacpp.
 
-    llama_server.py GGUF KEY
+    llama_server.py GGUF KEY chat|embeddings
 
 It listens on a free port of 127.0.0.1, prints its address once the model is loaded, and ends when
 its standard input does.
@@ -14,7 +14,7 @@ import urllib.request
 
 import xllamacpp
 
-gguf, key = sys.argv[1:]
+gguf, key, use = sys.argv[1:]
 settings = xllamacpp.CommonParams()
 settings.model.path = gguf
 settings.hostnames = ["127.0.0.1"]
@@ -26,6 +26,9 @@ settings.warmup = False
 settings.n_parallel = 2
 settings.n_ctx = 2048
 settings.cache_prompt = False
+if use == "embeddings":
+    settings.embedding = True
+    settings.pooling_type = xllamacpp.llama_pooling_type.LLAMA_POOLING_TYPE_MEAN
 # Threads that wait for each other spin: on a machine that does something else, one is faster.
 settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
 server = xllamacpp.Server(settings)

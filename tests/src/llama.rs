@@ -22,8 +22,18 @@ pub struct LlamaServer {
 }
 
 impl LlamaServer {
-    /// Starts a server, the model fetched if it is not here, and waits until it can be asked.
+    /// Starts a server that writes and chooses.
     pub fn start() -> Self {
+        Self::start_for("chat")
+    }
+
+    /// Starts a server that embeds.
+    pub fn start_embedder() -> Self {
+        Self::start_for("embeddings")
+    }
+
+    /// Starts a server, the model fetched if it is not here, and waits until it can be asked.
+    fn start_for(what: &str) -> Self {
         let tools = PathBuf::from(std::env::var("HOME").unwrap_or_default());
         let tools = tools.join(".cache/limn/python");
         assert!(
@@ -38,7 +48,7 @@ impl LlamaServer {
         let mut process = Command::new("python3")
             .arg(repository().join("tests/llama_server.py"))
             .arg(path)
-            .arg(KEY)
+            .args([KEY, what])
             .env("PYTHONPATH", &tools)
             // It ends with the test, however that ends.
             .stdin(Stdio::piped())

@@ -8,7 +8,8 @@ use limn_models::{
     EndpointKey, EndpointModel, EndpointOptions, Finish, LanguageModel, Limits, ModelError, Prompt,
 };
 use limn_tests::llama::{KEY, LlamaServer, WINDOW};
-use limn_tests::{Run, limn_command, run};
+use limn_tests::{Run, lake, limn_command, run, text};
+use tempfile::TempDir;
 
 fn options(server: &LlamaServer) -> EndpointOptions {
     let mut options = EndpointOptions::new(&server.endpoint, "smollm2");
@@ -134,6 +135,51 @@ fn the_command_checks_it_and_tells_no_secret(server: &LlamaServer) {
             run.stderr.contains("TRACE"),
             "everything was logged: {run:?}"
         );
+    }
+}
+
+/// An index is searched with the endpoint it was made with, and with no other.
+#[test]
+fn an_index_of_an_endpoints_vectors_can_be_searched() {
+    let server = LlamaServer::start_embedder();
+    let scratch = TempDir::new().unwrap();
+    let lake = scratch.path().join("lake");
+    lake::write(&lake, "fish.csv", "species,depth\nperch,3\npike,4\n");
+    lake::write(&lake, "moons.csv", "planet,moons\nMars,2\nJupiter,95\n");
+    let index = scratch.path().join("index");
+    let place = ["--index", text(&index), "--json"];
+    let limn = |arguments: &[&str], more: &[(&str, &str)]| {
+        let mut command = limn_command(&[arguments, &place].concat());
+        command
+            .env("LIMN_EMBED_ENDPOINT", &server.endpoint)
+            .env("LIMN_EMBED_MODEL", "smollm2")
+            .env("LIMN_ENDPOINT_KEY", KEY)
+            .envs(more.iter().copied());
+        run(&mut command)
+    };
+    let indexed = ["index", text(&lake), "--embedder", "endpoint"];
+    assert_eq!(limn(&indexed, &[]).ok()["tables"]["added"], 2);
+    let search = ["search", "which species of fish?"];
+    let answer = limn(&search, &[]).ok();
+    assert_eq!(answer["results"][0]["table"], "fish", "{answer}");
+    for (more, part) in [
+        (("LIMN_EMBED_MODEL", "another"), "set them as they were"),
+        (("LIMN_EMBED_WINDOW", "64"), "set them as they were"),
+        (("LIMN_EMBED_WINDOW", "many"), "LIMN_EMBED_WINDOW"),
+        (("LIMN_EMBED_MODEL", ""), "set LIMN_EMBED_MODEL"),
+        (
+            ("LIMN_ENDPOINT_KEY", "limn-test-s3cret-wrong"),
+            "LIMN_ENDPOINT_KEY",
+        ),
+    ] {
+        let refused = limn(&search, &[more]);
+        assert_eq!(
+            (refused.code, refused.stderr.lines().count()),
+            (2, 1),
+            "{refused:?}"
+        );
+        assert!(refused.stderr.contains(part), "{part}: {refused:?}");
+        assert!(!refused.stderr.contains("s3cret"), "{refused:?}");
     }
 }
 

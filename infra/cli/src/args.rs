@@ -101,7 +101,7 @@ pub struct IndexArgs {
     /// How columns are put into words.
     #[arg(long, value_enum, default_value_t = NarrateArg::Auto)]
     pub narrate: NarrateArg,
-    /// Which embedder makes the vectors; see `limn models list`.
+    /// Which embedder makes the vectors: a name of `limn models list`, or `endpoint` (docs/endpoint.md).
     #[arg(long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
     /// Share of changed rows from which a table's rows are drawn anew; only 0 is built in yet.

@@ -23,7 +23,7 @@ const TOKENS: usize = 100_000;
 
 /// An embedder behind an OpenAI-compatible endpoint.
 ///
-/// Its id is `endpoint:MODEL@HOST/PATH-DIMENSIONS`. Vectors are brought to length one here; whether
+/// Its id is `endpoint:MODEL@HOST/PATH-384d-512w`, with its dimensions and its window. Vectors are brought to length one here; whether
 /// the same text has the same vector in any batch is the server's affair.
 pub struct EndpointEmbedder {
     id: ModelId,
@@ -56,10 +56,11 @@ impl EndpointEmbedder {
         };
         embedder.dimensions = embedder.embed_one("table")?.len();
         embedder.id = ModelId::new(format!(
-            "endpoint:{}@{}-{}",
+            "endpoint:{}@{}-{}d-{}w",
             options.model,
             embedder.client.address.place(),
-            embedder.dimensions
+            embedder.dimensions,
+            embedder.window
         ));
         Ok(embedder)
     }

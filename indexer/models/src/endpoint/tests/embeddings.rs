@@ -36,7 +36,7 @@ fn it_conforms() {
     let place = server.url.replace("http://", "");
     assert_eq!(
         embedder.id().as_str(),
-        format!("endpoint:toy@{place}/v1-64")
+        format!("endpoint:toy@{place}/v1-64d-64w")
     );
     assert_eq!(embedder_violations(&embedder), Vec::<String>::new());
     assert_eq!(server.seen()[0].path, "/v1/embeddings");
