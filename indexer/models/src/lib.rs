@@ -43,19 +43,27 @@
 pub mod conformance;
 mod decoder;
 mod embedder;
+mod endpoint;
 mod error;
 mod files;
 mod hashed;
 mod kernels;
 mod language;
 mod minilm;
+mod net;
 mod service;
 
 pub use embedder::{Embedder, ModelId};
+pub use endpoint::{EndpointEmbedder, EndpointKey, EndpointModel, EndpointOptions, Prices};
 pub use error::ModelError;
-pub use files::cards::{ALL_MINILM, ALL_MINILM_F32, CardFile, ModelCard};
+pub use files::cards::{
+    ALL_MINILM, ALL_MINILM_F32, CardFile, ModelCard, ModelKind, QWEN_CODER, SMOLLM2,
+};
+pub use files::language::LanguageModelFiles;
 pub use files::store::{ModelFiles, ModelStore, Progress};
 pub use hashed::{HASHED_WORDS, HashedWords};
-pub use language::{Classified, Finish, Generated, LanguageModel, Limits, Prompt, Usage};
+pub use language::{
+    Classified, DECODER_ARITHMETIC, Finish, Generated, LanguageModel, Limits, Prompt, Usage,
+};
 pub use minilm::{MiniLm, MiniLmReference};
 pub use service::{EmbedStats, EmbeddingService};
