@@ -53,6 +53,7 @@ mod minilm;
 mod net;
 mod service;
 
+pub use decoder::{Decoder, DecoderOptions};
 pub use embedder::{Embedder, ModelId};
 pub use endpoint::{EndpointEmbedder, EndpointKey, EndpointModel, EndpointOptions, Prices};
 pub use error::ModelError;

@@ -19,6 +19,8 @@ struct Segment {
     before: Vec<SegmentId>,
     /// Tokens before this one's.
     start: usize,
+    /// Tokens it was reserved for: where what comes after it begins, even before they are read.
+    planned: usize,
     length: usize,
     capacity: usize,
     /// For each layer, for each head: `capacity · head` keys, then as many values.
@@ -61,7 +63,7 @@ impl Cache {
             Some((id, parent)) => {
                 let mut before = parent.before.clone();
                 before.push(id);
-                (before, parent.start + parent.length)
+                (before, parent.start + parent.planned)
             }
             None => (Vec::new(), 0),
         };
@@ -72,6 +74,7 @@ impl Cache {
             Segment {
                 before,
                 start,
+                planned: tokens,
                 length: 0,
                 capacity,
                 numbers,

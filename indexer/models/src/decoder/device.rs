@@ -46,7 +46,8 @@ pub(crate) enum StepError {
 
 /// Computes steps.
 pub(crate) trait Device: Send {
-    /// Reserves room for a segment's tokens, after those of its parent, which are read already.
+    /// Reserves room for a segment's tokens, after those its parent was reserved for. The parent's are
+    /// read before any of its own.
     fn reserve(&mut self, parent: Option<SegmentId>, tokens: usize)
     -> Result<SegmentId, StepError>;
 

@@ -31,7 +31,11 @@ pub(super) enum Request {
 /// The answer to a request.
 #[derive(Debug)]
 pub(super) enum Answer {
-    Generated { text: String, finish: Finish, tokens: usize },
+    Generated {
+        text: String,
+        finish: Finish,
+        tokens: usize,
+    },
     LogProbabilities(Vec<f32>),
 }
 
@@ -67,8 +71,16 @@ impl Shared {
 
 impl Engine {
     /// Starts the thread of a device.
-    pub fn start(device: Box<dyn Device>, scheduler: Scheduler, tokens: Arc<Tokens>, model: String) -> Self {
-        let shared = Arc::new(Shared { inbox: Mutex::default(), arrived: Condvar::new() });
+    pub fn start(
+        device: Box<dyn Device>,
+        scheduler: Scheduler,
+        tokens: Arc<Tokens>,
+        model: String,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            inbox: Mutex::default(),
+            arrived: Condvar::new(),
+        });
         let runner = Runner {
             device,
             scheduler,
@@ -83,7 +95,10 @@ impl Engine {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || runner.run(&shared))
         };
-        Self { shared, thread: Some(thread) }
+        Self {
+            shared,
+            thread: Some(thread),
+        }
     }
 
     /// Hands in a job.
@@ -158,7 +173,10 @@ impl Runner {
                 let mut inbox = shared.lock();
                 inbox.usage = self.usage;
                 while inbox.jobs.is_empty() && self.scheduler.is_idle() && !inbox.stopping {
-                    inbox = shared.arrived.wait(inbox).unwrap_or_else(PoisonError::into_inner);
+                    inbox = shared
+                        .arrived
+                        .wait(inbox)
+                        .unwrap_or_else(PoisonError::into_inner);
                 }
                 if inbox.stopping {
                     return;
@@ -198,7 +216,14 @@ impl Runner {
             own: job.prompt.own.len() + answer,
         };
         self.scheduler.add(id, need);
-        self.sequences.insert(id, Sequence { job, keys, running: None });
+        self.sequences.insert(
+            id,
+            Sequence {
+                job,
+                keys,
+                running: None,
+            },
+        );
     }
 
     /// Admits, steps, and gives what is finished.
@@ -238,7 +263,10 @@ impl Runner {
         let stepped = stepped.unwrap_or_else(|panic| {
             let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
             let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            Err(StepError::Failed(format!("panic: {}", text.unwrap_or_default())))
+            Err(StepError::Failed(format!(
+                "panic: {}",
+                text.unwrap_or_default()
+            )))
         });
         match stepped {
             Ok(scores) => {
@@ -255,7 +283,10 @@ impl Runner {
 
     /// Forgets sequences whose callers have gone away.
     fn drop_unwanted(&mut self) {
-        let gone = self.sequences.iter().filter(|(_, sequence)| sequence.job.sender.is_closed());
+        let gone = self
+            .sequences
+            .iter()
+            .filter(|(_, sequence)| sequence.job.sender.is_closed());
         let gone: Vec<JobId> = gone.map(|(id, _)| *id).collect();
         for id in gone {
             self.finish(id);
@@ -283,13 +314,21 @@ impl Runner {
             match self.prefixes.get_mut(key) {
                 Some(kept) => kept.evicted = false,
                 None => {
-                    let parent = outer.and_then(|outer| self.prefixes.get(&outer)).map(|kept| kept.segment);
+                    let parent = outer
+                        .and_then(|outer| self.prefixes.get(&outer))
+                        .map(|kept| kept.segment);
                     let segment = self.device.reserve(parent, tokens.len())?;
                     if let Some(kept) = outer.and_then(|outer| self.prefixes.get_mut(&outer)) {
                         kept.inner += 1;
                     }
                     self.usage.computed_prompt_tokens += tokens.len() as u64;
-                    let kept = Kept { segment, rest: tokens.clone(), outer, inner: 0, evicted: false };
+                    let kept = Kept {
+                        segment,
+                        rest: tokens.clone(),
+                        outer,
+                        inner: 0,
+                        evicted: false,
+                    };
                     self.prefixes.insert(*key, kept);
                 }
             }
@@ -299,9 +338,17 @@ impl Runner {
             Request::Generate(limits) => limits.max_tokens,
             Request::Classify(_) => 0,
         };
-        let parent = outer.and_then(|outer| self.prefixes.get(&outer)).map(|kept| kept.segment);
-        let segment = self.device.reserve(parent, sequence.job.prompt.own.len() + answer)?;
-        sequence.running = Some(Running { segment, read: 0, written: Vec::new() });
+        let parent = outer
+            .and_then(|outer| self.prefixes.get(&outer))
+            .map(|kept| kept.segment);
+        let segment = self
+            .device
+            .reserve(parent, sequence.job.prompt.own.len() + answer)?;
+        sequence.running = Some(Running {
+            segment,
+            read: 0,
+            written: Vec::new(),
+        });
         Ok(())
     }
 
@@ -341,7 +388,11 @@ impl Runner {
             match running.written.last() {
                 Some(token) => {
                     owners.push(Owner::Sequence(id));
-                    let piece = Piece { segment: running.segment, tokens: vec![*token], wanted: Wanted::Next };
+                    let piece = Piece {
+                        segment: running.segment,
+                        tokens: vec![*token],
+                        wanted: Wanted::Next,
+                    };
                     pieces.push(piece);
                 }
                 None => reading.push((id, sequence, running)),
@@ -363,14 +414,22 @@ impl Runner {
                     room -= tokens.len();
                     begun.push(*key);
                     owners.push(Owner::Prefix(*key));
-                    pieces.push(Piece { segment: kept.segment, tokens, wanted: Wanted::Nothing });
+                    pieces.push(Piece {
+                        segment: kept.segment,
+                        tokens,
+                        wanted: Wanted::Nothing,
+                    });
                 }
                 // What comes after it waits for the next step.
                 break;
             }
         }
         for (id, sequence, running) in reading {
-            let is_read = |key: &PrefixKey| self.prefixes.get(key).is_some_and(|kept| kept.rest.is_empty());
+            let is_read = |key: &PrefixKey| {
+                self.prefixes
+                    .get(key)
+                    .is_some_and(|kept| kept.rest.is_empty())
+            };
             if room == 0 || !sequence.keys.iter().all(is_read) {
                 continue;
             }
@@ -383,7 +442,11 @@ impl Runner {
                 Request::Classify(words) => Wanted::LogProbabilities(words.clone()),
             };
             owners.push(Owner::Sequence(id));
-            pieces.push(Piece { segment: running.segment, tokens, wanted });
+            pieces.push(Piece {
+                segment: running.segment,
+                tokens,
+                wanted,
+            });
         }
         (owners, pieces)
     }
@@ -399,7 +462,12 @@ impl Runner {
             }
             Owner::Sequence(id) => id,
         };
-        let Some(Sequence { job, running: Some(running), .. }) = self.sequences.get_mut(&id) else {
+        let Some(Sequence {
+            job,
+            running: Some(running),
+            ..
+        }) = self.sequences.get_mut(&id)
+        else {
             return;
         };
         if running.written.is_empty() {
@@ -432,23 +500,24 @@ impl Runner {
         for (_, kept) in self.prefixes.drain() {
             self.device.release(kept.segment);
         }
-        let mut begun = Vec::new();
-        for (id, sequence) in &mut self.sequences {
+        for sequence in self.sequences.values_mut() {
             if let Some(running) = sequence.running.take() {
                 self.device.release(running.segment);
-                begun.push(*id);
             }
         }
-        let running = self.scheduler.out_of_memory();
         match error {
             StepError::OutOfMemory { detail } => {
+                let sequences = self.scheduler.out_of_memory().len();
                 self.usage.retries += 1;
-                tracing::debug!(sequences = running.len(), detail, "out of memory; the batch is put back");
+                tracing::debug!(sequences, detail, "out of memory; the batch is put back");
             }
             StepError::Failed(detail) => {
-                for id in running {
+                for id in self.scheduler.put_back() {
                     if let Some(sequence) = self.finish(id) {
-                        let error = ModelError::Compute { model: self.model.clone(), detail: detail.clone() };
+                        let error = ModelError::Compute {
+                            model: self.model.clone(),
+                            detail: detail.clone(),
+                        };
                         done.push((sequence.job.sender, Err(error)));
                     }
                 }
@@ -457,7 +526,10 @@ impl Runner {
     }
 }
 
-type Delivery = (oneshot::Sender<Result<Answer, ModelError>>, Result<Answer, ModelError>);
+type Delivery = (
+    oneshot::Sender<Result<Answer, ModelError>>,
+    Result<Answer, ModelError>,
+);
 
 /// Adds a token to an answer; the whole of it where that ends it.
 fn write(tokens: &Tokens, written: &mut Vec<u32>, token: u32, limits: &Limits) -> Option<Answer> {
@@ -466,7 +538,11 @@ fn write(tokens: &Tokens, written: &mut Vec<u32>, token: u32, limits: &Limits) -
         written.push(token);
     }
     let mut text = tokens.decode(written);
-    let stop = limits.stop.iter().filter(|stop| !stop.is_empty()).filter_map(|stop| text.find(stop.as_str()));
+    let stop = limits
+        .stop
+        .iter()
+        .filter(|stop| !stop.is_empty())
+        .filter_map(|stop| text.find(stop.as_str()));
     let stop = stop.min();
     if let Some(place) = stop {
         text.truncate(place);
@@ -476,7 +552,11 @@ fn write(tokens: &Tokens, written: &mut Vec<u32>, token: u32, limits: &Limits) -
         (false, true) => Finish::Length,
         (false, false) => return None,
     };
-    Some(Answer::Generated { text, finish, tokens: written.len() })
+    Some(Answer::Generated {
+        text,
+        finish,
+        tokens: written.len(),
+    })
 }
 
 /// A stable hash of some bytes.
@@ -487,4 +567,3 @@ fn hash(bytes: &[u8]) -> PrefixKey {
     key.copy_from_slice(&digest[..16]);
     PrefixKey::from_le_bytes(key)
 }
-

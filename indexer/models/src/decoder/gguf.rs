@@ -2,18 +2,19 @@
 
 use std::fs::File;
 use std::io::BufReader;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use candle_core::Device as CandleDevice;
 use candle_core::quantized::gguf_file::{Content, Value};
 
-use super::load::{Name, Source};
+use super::load::{Name, Source, Tensor};
+use super::safetensors::first_line;
 use super::shape::{Pairs, Shape};
 use super::tokens::Pieces;
 
 /// An opened GGUF file.
 pub(super) struct Gguf {
-    file: BufReader<File>,
+    path: PathBuf,
     content: Content,
     architecture: String,
 }
@@ -34,7 +35,7 @@ impl Gguf {
             ));
         }
         Ok(Self {
-            file,
+            path: path.to_owned(),
             content,
             architecture,
         })
@@ -61,7 +62,7 @@ impl Gguf {
     }
 
     /// The sizes of its model.
-    pub fn shape(&mut self) -> Result<Shape, String> {
+    pub fn shape(&self) -> Result<Shape, String> {
         let heads = self.number("attention.head_count")?;
         let hidden = self.number("embedding_length")?;
         let words = self.content.tensor_infos.get("token_embd.weight");
@@ -144,10 +145,11 @@ impl Gguf {
         })
     }
 
-    fn read(&mut self, name: &str) -> Result<(Vec<f32>, Vec<usize>), String> {
+    fn read(&self, name: &str) -> Result<Tensor, String> {
+        let mut file = File::open(&self.path).map_err(|error| error.to_string())?;
         let tensor = self
             .content
-            .tensor(&mut self.file, name, &CandleDevice::Cpu)
+            .tensor(&mut file, name, &CandleDevice::Cpu)
             .map_err(|error| format!("tensor {name}: {}", first_line(&error)))?;
         let floats = tensor
             .dequantize(&CandleDevice::Cpu)
@@ -158,7 +160,7 @@ impl Gguf {
 }
 
 impl Source for Gguf {
-    fn tensor(&mut self, name: Name) -> Result<Option<(Vec<f32>, Vec<usize>)>, String> {
+    fn tensor(&self, name: Name) -> Result<Option<Tensor>, String> {
         let name = match name {
             Name::Words => "token_embd.weight".to_owned(),
             Name::Output => "output.weight".to_owned(),
@@ -193,14 +195,4 @@ fn integer(value: &Value) -> Option<usize> {
         Value::I64(value) => usize::try_from(*value).ok(),
         _ => None,
     }
-}
-
-/// candle's errors may carry a backtrace.
-fn first_line(error: &candle_core::Error) -> String {
-    error
-        .to_string()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }

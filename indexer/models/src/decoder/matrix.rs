@@ -3,11 +3,14 @@
 //! A group has a scale of its own, so an outlier costs the 127 numbers beside it and no others. Both
 //! sides are rounded to ±127 steps; the sum over a group is exact (see [`crate::kernels`]).
 
+// Counted loops, which the compiler turns into vector code where iterators would hide the counts.
+#![allow(clippy::needless_range_loop)]
+
 use std::ops::Range;
 
 use crate::kernels::floats::ROUND;
 use crate::kernels::{
-    BLOCK_LINES, GROUP, GroupBlocks, GroupRows, LANES, LINE, Line, QUAD, ROW_LINES, TILE,
+    BLOCK_LINES, Cpu, GROUP, GroupBlocks, GroupRows, LANES, LINE, Line, QUAD, ROW_LINES, TILE,
 };
 
 /// The greatest magnitude in steps of a scale.
@@ -27,7 +30,7 @@ pub(super) struct Matrix {
 
 impl Matrix {
     /// Rounds and packs rows of weights, one row an output.
-    pub fn pack(weights: &[f32], inputs: usize, bias: Option<Vec<f32>>) -> Self {
+    pub fn pack(cpu: Cpu, weights: &[f32], inputs: usize, bias: Option<Vec<f32>>) -> Self {
         use rayon::prelude::*;
         let groups = inputs.div_ceil(GROUP);
         let rows = weights.len() / inputs;
@@ -43,20 +46,8 @@ impl Matrix {
             .enumerate()
             .for_each(|(block, ((lines, scales), sums))| {
                 let first = block * LANES;
-                for output in 0..LANES.min(rows - first) {
-                    let row = &weights[(first + output) * inputs..][..inputs];
-                    for (group, numbers) in row.chunks(GROUP).enumerate() {
-                        let most = numbers.iter().fold(0.0_f32, |most, w| most.max(w.abs()));
-                        let inverse = if most > 0.0 { STEPS / most } else { 0.0 };
-                        scales[group][output] = most / STEPS;
-                        for (i, weight) in numbers.iter().enumerate() {
-                            let step = (weight * inverse).round() as i8;
-                            let line = &mut lines[group * BLOCK_LINES + i / QUAD];
-                            line.0[output * QUAD + i % QUAD] = step;
-                            sums[group][output] += 128 * i32::from(step);
-                        }
-                    }
-                }
+                let rows = &weights[first * inputs..(first + LANES).min(rows) * inputs];
+                cpu.pack_block(rows, inputs, (lines, scales, sums));
             });
         let outputs = blocks * LANES;
         let bias = bias.map(|mut bias| {
@@ -109,6 +100,30 @@ impl Matrix {
     }
 }
 
+/// Rounds and packs the rows (at most [`LANES`]) of one block.
+#[inline(always)]
+pub(super) fn pack_block(
+    rows: &[f32],
+    inputs: usize,
+    (lines, scales, sums): (&mut [Line], &mut [[f32; LANES]], &mut [[i32; LANES]]),
+) {
+    for (output, row) in rows.chunks_exact(inputs).enumerate() {
+        for (group, scales) in scales.iter_mut().enumerate() {
+            let (bytes, scale) = round_group(&row[group * GROUP..]);
+            scales[output] = scale;
+            let mut sum = 0;
+            for byte in bytes {
+                sum += i32::from(byte);
+            }
+            sums[group][output] = 128 * sum;
+            let lines = &mut lines[group * BLOCK_LINES..][..BLOCK_LINES];
+            for (line, four) in lines.iter_mut().zip(bytes.as_chunks::<QUAD>().0) {
+                line.0[output * QUAD..][..QUAD].copy_from_slice(four);
+            }
+        }
+    }
+}
+
 /// Rows of activations in signed bytes, in tiles of 16 rows; see [`GroupRows`].
 #[derive(Default)]
 pub(super) struct ByteRows {
@@ -157,37 +172,40 @@ impl ByteRows {
 #[inline(always)]
 pub(super) fn round_row(row: &[f32], r: usize, tile: &mut [Line], scales: &mut [f32]) {
     for group in 0..scales.len() / TILE {
-        let start = group * GROUP;
-        let mut numbers = [0.0_f32; GROUP];
-        match row.get(start..start + GROUP) {
-            Some(whole) => numbers.copy_from_slice(whole),
-            None => {
-                for (number, rest) in numbers.iter_mut().zip(&row[start..]) {
-                    *number = *rest;
-                }
-            }
-        }
-        let mut most = [0.0_f32; LANES];
-        for vector in numbers.as_chunks::<LANES>().0 {
-            for lane in 0..LANES {
-                let number = vector[lane].abs();
-                most[lane] = if number > most[lane] {
-                    number
-                } else {
-                    most[lane]
-                };
-            }
-        }
-        let most = greatest(most);
-        let inverse = if most > 0.0 { STEPS / most } else { 0.0 };
-        scales[group * TILE + r] = most / STEPS;
-        for (half, numbers) in numbers.as_chunks::<LINE>().0.iter().enumerate() {
-            let line = &mut tile[(group * ROW_LINES + half) * TILE + r].0;
-            for place in 0..LINE {
-                line[place] = numbers[place].mul_add(inverse, ROUND).to_bits() as i8;
-            }
+        let (bytes, scale) = round_group(&row[group * GROUP..]);
+        scales[group * TILE + r] = scale;
+        for (half, bytes) in bytes.as_chunks::<LINE>().0.iter().enumerate() {
+            tile[(group * ROW_LINES + half) * TILE + r].0 = *bytes;
         }
     }
+}
+
+/// The first group of some numbers (what is missing is 0) in signed bytes, and the scale.
+#[inline(always)]
+fn round_group(numbers: &[f32]) -> ([i8; GROUP], f32) {
+    let mut group = [0.0_f32; GROUP];
+    match numbers.first_chunk::<GROUP>() {
+        Some(whole) => group = *whole,
+        None => group[..numbers.len()].copy_from_slice(numbers),
+    }
+    let mut most = [0.0_f32; LANES];
+    for vector in group.as_chunks::<LANES>().0 {
+        for lane in 0..LANES {
+            let number = vector[lane].abs();
+            most[lane] = if number > most[lane] {
+                number
+            } else {
+                most[lane]
+            };
+        }
+    }
+    let most = greatest(most);
+    let inverse = if most > 0.0 { STEPS / most } else { 0.0 };
+    let mut bytes = [0_i8; GROUP];
+    for place in 0..GROUP {
+        bytes[place] = group[place].mul_add(inverse, ROUND).to_bits() as i8;
+    }
+    (bytes, most / STEPS)
 }
 
 /// The greatest of the lanes, halves against halves.

@@ -2,15 +2,23 @@
 
 mod cache;
 mod device;
+mod engine;
 mod gguf;
 mod load;
 mod matrix;
+mod model;
 mod network;
 mod on_cpu;
+mod safetensors;
+mod schedule;
 mod shape;
 mod stages;
 mod tokens;
 
+pub use model::{Decoder, DecoderOptions};
+
+#[cfg(test)]
+mod tests;
 #[cfg(test)]
 mod trial {
     use super::*;
@@ -23,11 +31,11 @@ mod trial {
         let path = std::env::var("GGUF").unwrap();
         let threads: usize = std::env::var("THREADS").map_or(2, |t| t.parse().unwrap());
         let start = std::time::Instant::now();
-        let mut file = gguf::Gguf::open(path.as_ref()).unwrap();
+        let file = gguf::Gguf::open(path.as_ref()).unwrap();
         let shape = file.shape().unwrap();
         println!("{shape:?}");
         let tokens = tokens::Tokens::of_pieces(file.pieces().unwrap(), "trial").unwrap();
-        let weights = load::weights(&mut file, &shape).unwrap();
+        let weights = load::weights(&file, &shape, crate::kernels::Cpu::detect()).unwrap();
         println!("loaded in {:?}", start.elapsed());
         for cpu in crate::kernels::Cpu::all() {
             if std::env::var("CPU").is_ok_and(|name| name != cpu.name()) {
@@ -132,7 +140,7 @@ mod trial {
             let weights: Vec<f32> = (0..inputs * outputs)
                 .map(|i| ((i * 7919) % 255) as f32 - 127.0)
                 .collect();
-            let matrix = matrix::Matrix::pack(&weights, inputs, None);
+            let matrix = matrix::Matrix::pack(Cpu::detect(), &weights, inputs, None);
             for count in [1, 16, 64, 256] {
                 let rows: Vec<f32> = (0..count * inputs)
                     .map(|i| ((i * 31) % 101) as f32 - 50.0)

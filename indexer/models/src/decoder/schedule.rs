@@ -95,7 +95,13 @@ impl Scheduler {
     /// Takes in a sequence; `id` is greater than any before.
     pub fn add(&mut self, id: JobId, need: Need) {
         self.by_own.insert((need.own, id));
-        self.waiting.insert(id, Waiting { need, passed_over: 0 });
+        self.waiting.insert(
+            id,
+            Waiting {
+                need,
+                passed_over: 0,
+            },
+        );
     }
 
     /// Forgets a sequence, running or waiting: it is done, or nobody wants it any more.
@@ -171,18 +177,25 @@ impl Scheduler {
 
     /// Tokens that a sequence takes beyond what running ones keep.
     fn cost(&self, need: &Need) -> usize {
-        let prefixes = need.prefixes.iter().map(|(key, tokens)| match self.prefixes.get(key) {
-            Some(prefix) if prefix.users > 0 => 0,
-            _ => self.room(*tokens),
-        });
+        let prefixes = need
+            .prefixes
+            .iter()
+            .map(|(key, tokens)| match self.prefixes.get(key) {
+                Some(prefix) if prefix.users > 0 => 0,
+                _ => self.room(*tokens),
+            });
         self.room(need.own) + prefixes.sum::<usize>()
     }
 
     /// Evicts unused beginnings until the sequence fits; evicts none if it would not fit even so.
     fn make_room(&mut self, need: &Need, decisions: &mut Vec<Decision>) -> bool {
         let is_needed = |key: &PrefixKey| need.prefixes.iter().any(|(needed, _)| needed == key);
-        let missing = need.prefixes.iter().filter(|(key, _)| !self.prefixes.contains_key(key));
-        let wanted = self.room(need.own) + missing.map(|(_, tokens)| self.room(*tokens)).sum::<usize>();
+        let missing = need
+            .prefixes
+            .iter()
+            .filter(|(key, _)| !self.prefixes.contains_key(key));
+        let wanted =
+            self.room(need.own) + missing.map(|(_, tokens)| self.room(*tokens)).sum::<usize>();
         let mut idle: Vec<(u64, PrefixKey, usize)> = self
             .prefixes
             .iter()
@@ -216,7 +229,11 @@ impl Scheduler {
             let room = self.room(*tokens);
             let prefix = self.prefixes.entry(*key).or_insert_with(|| {
                 self.used += room;
-                Prefix { tokens: *tokens, users: 0, last_used: 0 }
+                Prefix {
+                    tokens: *tokens,
+                    users: 0,
+                    last_used: 0,
+                }
             });
             prefix.users += 1;
             prefix.last_used = self.clock;
@@ -235,6 +252,11 @@ impl Scheduler {
     /// budget shrinks below what was used. Gives the sequences that were running.
     pub fn out_of_memory(&mut self) -> Vec<JobId> {
         self.budget.was_too_much(self.used);
+        self.put_back()
+    }
+
+    /// Puts everything running back and forgets every beginning; gives the sequences that were running.
+    pub fn put_back(&mut self) -> Vec<JobId> {
         let running: Vec<(JobId, Need)> = self.running.drain().collect();
         self.prefixes.clear();
         self.used = 0;
@@ -271,7 +293,11 @@ struct Budget {
 
 impl Budget {
     fn new(bounds: RangeInclusive<usize>) -> Self {
-        Self { now: *bounds.end(), bounds, good_steps: 0 }
+        Self {
+            now: *bounds.end(),
+            bounds,
+            good_steps: 0,
+        }
     }
 
     fn was_too_much(&mut self, used: usize) {
@@ -294,7 +320,10 @@ impl Budget {
 
 /// The greatest number of tokens within the bounds for which `fits` holds, to a sixteenth; the lower
 /// bound where none does.
-pub(crate) fn find_budget(bounds: RangeInclusive<usize>, mut fits: impl FnMut(usize) -> bool) -> usize {
+pub(crate) fn find_budget(
+    bounds: RangeInclusive<usize>,
+    mut fits: impl FnMut(usize) -> bool,
+) -> usize {
     let (mut low, mut high) = (*bounds.start(), *bounds.end());
     if fits(high) {
         return high;

@@ -64,6 +64,16 @@ impl SharedNumbers {
     }
 }
 
+/// Rounds and packs the rows of one block of weights.
+#[inline(always)]
+pub(super) fn pack_block<K: Kernel>(
+    rows: &[f32],
+    inputs: usize,
+    block: (&mut [Line], &mut [[f32; LANES]], &mut [[i32; LANES]]),
+) {
+    super::matrix::pack_block(rows, inputs, block);
+}
+
 /// Rows of one tile: which numbers, and where their bytes go.
 pub(super) struct TileRows<'a> {
     /// Up to 16 rows of `from` numbers.

@@ -162,12 +162,6 @@ impl Tokens {
         })
     }
 
-    /// Tokens that the format puts around a prompt.
-    pub fn around(&self) -> usize {
-        let format = &self.format;
-        format.before_system.len() + format.before_user.len() + format.before_answer.len()
-    }
-
     /// The tokens of a text, as a part of a prompt.
     ///
     /// # Errors

@@ -221,7 +221,7 @@ mod tests {
         assert_eq!(found.path(), path);
         let id = found.id().to_string();
         assert!(
-            id.starts_with("my model.Q4@") && id.ends_with("-q8g64"),
+            id.starts_with("my model.Q4@") && id.ends_with("-q8g128"),
             "{id}"
         );
         fs::write(&path, "GGUF and so forth").unwrap();

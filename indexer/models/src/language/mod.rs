@@ -13,8 +13,8 @@ use async_trait::async_trait;
 use crate::{ModelError, ModelId};
 
 /// How the embedded engine computes, as the ids of its answers say: 8-bit integers with one scale for
-/// each 64 numbers (decision 7).
-pub const DECODER_ARITHMETIC: &str = "q8g64";
+/// each 128 numbers (decision 7).
+pub const DECODER_ARITHMETIC: &str = "q8g128";
 
 /// A prompt in three parts, in the order in which a model reads them.
 ///

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
-use limn_models::{EndpointKey, EndpointModel, EndpointOptions, LanguageModel};
+use anyhow::Context;
+use limn_models::{
+    Decoder, DecoderOptions, EndpointKey, EndpointModel, EndpointOptions, LanguageModel, ModelStore,
+};
 
 use crate::args::ModelOptions;
+use crate::progress::model_progress;
 
 /// The name that means an endpoint.
 const ENDPOINT: &str = "endpoint";
@@ -16,7 +19,19 @@ pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageMode
     if options.model == ENDPOINT {
         return Ok(Arc::new(EndpointModel::new(&endpoint(options)?)?));
     }
-    bail!("unknown language model '{}'; use {ENDPOINT}", options.model)
+    let name = options.model.clone();
+    let mut decoder = DecoderOptions::default();
+    if let Some(threads) = options.model_threads {
+        decoder.threads = threads;
+    }
+    let loaded = tokio::task::spawn_blocking(move || {
+        let progress = model_progress();
+        let files =
+            ModelStore::from_env().language_model_files(&name, &|event| progress.on(&event));
+        progress.finish();
+        Decoder::load(&files?, &decoder)
+    });
+    Ok(Arc::new(loaded.await.context("the model loader died")??))
 }
 
 /// The endpoint that flags and environment describe; its key comes from the environment alone.
