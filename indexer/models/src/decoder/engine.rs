@@ -81,16 +81,7 @@ impl Engine {
             inbox: Mutex::default(),
             arrived: Condvar::new(),
         });
-        let runner = Runner {
-            device,
-            scheduler,
-            tokens,
-            model,
-            next: 0,
-            sequences: HashMap::new(),
-            prefixes: HashMap::new(),
-            usage: Usage::default(),
-        };
+        let runner = Runner::new(device, scheduler, tokens, model);
         let thread = {
             let shared = Arc::clone(&shared);
             std::thread::spawn(move || runner.run(&shared))
@@ -149,7 +140,8 @@ struct Kept {
     evicted: bool,
 }
 
-struct Runner {
+/// What the thread runs.
+pub(super) struct Runner {
     device: Box<dyn Device>,
     scheduler: Scheduler,
     tokens: Arc<Tokens>,
@@ -167,6 +159,36 @@ enum Owner {
 }
 
 impl Runner {
+    pub fn new(
+        device: Box<dyn Device>,
+        scheduler: Scheduler,
+        tokens: Arc<Tokens>,
+        model: String,
+    ) -> Self {
+        Self {
+            device,
+            scheduler,
+            tokens,
+            model,
+            next: 0,
+            sequences: HashMap::new(),
+            prefixes: HashMap::new(),
+            usage: Usage::default(),
+        }
+    }
+
+    /// Sequences that are waiting or running.
+    #[cfg(test)]
+    pub fn under_way(&self) -> usize {
+        self.sequences.len()
+    }
+
+    /// Tokens in use and the budget, where sequences are waiting for room.
+    #[cfg(test)]
+    pub fn pressed(&self) -> Option<(usize, usize)> {
+        self.scheduler.pressed()
+    }
+
     fn run(mut self, shared: &Shared) {
         loop {
             let arrived = {
@@ -195,7 +217,7 @@ impl Runner {
         }
     }
 
-    fn take_in(&mut self, job: Job) {
+    pub fn take_in(&mut self, job: Job) {
         let id = self.next;
         self.next += 1;
         let mut keys = Vec::with_capacity(job.prompt.shared.len());
@@ -227,7 +249,7 @@ impl Runner {
     }
 
     /// Admits, steps, and gives what is finished.
-    fn turn(&mut self) -> Vec<Delivery> {
+    pub fn turn(&mut self) -> Vec<Delivery> {
         let mut done = Vec::new();
         self.drop_unwanted();
         for decision in self.scheduler.admit() {
@@ -526,7 +548,7 @@ impl Runner {
     }
 }
 
-type Delivery = (
+pub(super) type Delivery = (
     oneshot::Sender<Result<Answer, ModelError>>,
     Result<Answer, ModelError>,
 );

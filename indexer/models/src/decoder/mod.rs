@@ -18,6 +18,8 @@ mod tokens;
 pub use model::{Decoder, DecoderOptions};
 
 #[cfg(test)]
+mod simulation;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod trial {

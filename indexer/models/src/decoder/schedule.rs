@@ -273,14 +273,10 @@ impl Scheduler {
         self.waiting.is_empty() && self.running.is_empty()
     }
 
-    /// Tokens reserved, and the budget.
-    pub fn use_of_budget(&self) -> (usize, usize) {
-        (self.used, self.budget.now)
-    }
-
-    /// Whether any sequence is waiting.
-    pub fn has_waiting(&self) -> bool {
-        !self.waiting.is_empty()
+    /// Tokens reserved and the budget, where sequences are waiting for room.
+    #[cfg(test)]
+    pub fn pressed(&self) -> Option<(usize, usize)> {
+        (!self.waiting.is_empty()).then_some((self.used, self.budget.now))
     }
 }
 
