@@ -68,8 +68,9 @@ impl EndpointModel {
     /// Sends a prompt, in the server's dialect, and counts what the reply cost.
     async fn chat(&self, prompt: &Prompt, ask: &Ask<'_>) -> Result<(Answer, Tokens), ModelError> {
         let asked = self.estimate(prompt);
-        if asked + ask.max_tokens > self.window {
-            return Err(self.too_long(asked + ask.max_tokens, self.window));
+        let wanted = asked.saturating_add(ask.max_tokens);
+        if wanted > self.window {
+            return Err(self.too_long(wanted, self.window));
         }
         let mut omissions = self.dialect.known();
         let reply = loop {
@@ -79,7 +80,8 @@ impl EndpointModel {
                 Ok(reply) => break reply,
                 Err(Failure::Other(error)) => return Err(error),
                 Err(Failure::Refused(refusal)) if refusal.is_too_long() => {
-                    let tokens = refusal.prompt_tokens.unwrap_or(asked) + ask.max_tokens;
+                    let tokens = refusal.prompt_tokens.unwrap_or(asked);
+                    let tokens = tokens.saturating_add(ask.max_tokens);
                     return Err(self.too_long(tokens, refusal.window.unwrap_or(self.window)));
                 }
                 Err(Failure::Refused(refusal)) => {
@@ -104,16 +106,19 @@ impl EndpointModel {
     }
 
     fn body(&self, prompt: &Prompt, ask: &Ask<'_>, omissions: Omissions) -> Value {
-        let mut messages = Vec::new();
-        if !prompt.system.is_empty() {
-            messages.push(json!({"role": "system", "content": &*prompt.system}));
-        }
         let user = format!("{}{}", prompt.shared, prompt.own);
-        messages.push(json!({"role": "user", "content": user}));
+        let system = &*prompt.system;
+        let messages = if system.is_empty() {
+            json!([{"role": "user", "content": user}])
+        } else if omissions.has(Omissions::SYSTEM) {
+            json!([{"role": "user", "content": format!("{system}\n\n{user}")}])
+        } else {
+            json!([{"role": "system", "content": system}, {"role": "user", "content": user}])
+        };
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
         put("model", json!(self.client.model));
-        put("messages", json!(messages));
+        put("messages", messages);
         put("stream", json!(false));
         let max_tokens = if omissions.has(Omissions::OLD_MAX_TOKENS) {
             "max_completion_tokens"
