@@ -29,7 +29,7 @@ const WORD_TOKENS: usize = 8;
 /// A language model behind an OpenAI-compatible endpoint.
 ///
 /// Its id is `endpoint:MODEL@HOST/PATH`. Tokens are those that the server counts, or an estimate
-/// where it does not.
+/// where it does not. It is to be asked on a tokio runtime with I/O and time.
 pub struct EndpointModel {
     id: ModelId,
     client: Client,
