@@ -10,7 +10,7 @@ use super::client::{Client, Failure};
 use super::dialect::{Dialect, Omissions};
 use super::meter::Tokens;
 use super::options::EndpointOptions;
-use super::reply::{self, Answer, one_line};
+use super::reply::{self, Answer};
 use super::{choice, tokens};
 use crate::{
     Classified, Finish, Generated, LanguageModel, Limits, ModelError, ModelId, Prompt, Usage,
@@ -163,7 +163,7 @@ impl EndpointModel {
     fn no_choice(&self, answer: &str, words: &[&str]) -> ModelError {
         ModelError::NoChoice {
             model: self.id.to_string(),
-            answer: one_line(answer),
+            answer: self.client.said(answer),
             words: words.join(", "),
         }
     }

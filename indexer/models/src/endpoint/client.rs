@@ -181,11 +181,7 @@ impl Client {
 
     fn refused(&self, status: StatusCode, body: &[u8], asked: Option<Duration>) -> Attempt {
         let body = String::from_utf8_lossy(body);
-        let body = match &self.key {
-            Some(key) => key.removed_from(&body),
-            None => body.into_owned(),
-        };
-        let refusal = Refusal::read(status.as_u16(), &body);
+        let refusal = Refusal::read(status.as_u16(), &body, |text| self.said(text));
         Attempt {
             transient: refusal.is_transient(),
             failure: Failure::Refused(refusal),
@@ -194,7 +190,7 @@ impl Client {
     }
 
     /// What a server said, as an error may repeat it.
-    fn said(&self, text: &str) -> String {
+    pub(super) fn said(&self, text: &str) -> String {
         match &self.key {
             Some(key) => one_line(&key.removed_from(text)),
             None => one_line(text),
