@@ -10,6 +10,9 @@
 //! 3. A [`ModelStore`] knows where the files of a model are, fetches them at first use, and gives
 //!    out the embedder of a name.
 //!
+//! A [`LanguageModel`] writes short texts and chooses among words; [`EndpointModel`] is one behind an
+//! OpenAI-compatible server, and [`EndpointEmbedder`] its counterpart among the embedders.
+//!
 //! ```
 //! use std::sync::Arc;
 //! use limn_models::{Embedder, EmbeddingService, HashedWords};

@@ -10,7 +10,7 @@ use super::client::{Client, Failure};
 use super::dialect::{Dialect, Omissions};
 use super::meter::Tokens;
 use super::options::EndpointOptions;
-use super::reply::{self, Answer, one_line};
+use super::reply::{self, Answer};
 use super::{choice, tokens};
 use crate::{
     Classified, Finish, Generated, LanguageModel, Limits, ModelError, ModelId, Prompt, Usage,
@@ -29,7 +29,7 @@ const WORD_TOKENS: usize = 8;
 /// A language model behind an OpenAI-compatible endpoint.
 ///
 /// Its id is `endpoint:MODEL@HOST/PATH`. Tokens are those that the server counts, or an estimate
-/// where it does not.
+/// where it does not. It is to be asked on a tokio runtime with I/O and time.
 pub struct EndpointModel {
     id: ModelId,
     client: Client,
@@ -68,8 +68,9 @@ impl EndpointModel {
     /// Sends a prompt, in the server's dialect, and counts what the reply cost.
     async fn chat(&self, prompt: &Prompt, ask: &Ask<'_>) -> Result<(Answer, Tokens), ModelError> {
         let asked = self.estimate(prompt);
-        if asked + ask.max_tokens > self.window {
-            return Err(self.too_long(asked + ask.max_tokens, self.window));
+        let wanted = asked.saturating_add(ask.max_tokens);
+        if wanted > self.window {
+            return Err(self.too_long(wanted, self.window));
         }
         let mut omissions = self.dialect.known();
         let reply = loop {
@@ -79,7 +80,8 @@ impl EndpointModel {
                 Ok(reply) => break reply,
                 Err(Failure::Other(error)) => return Err(error),
                 Err(Failure::Refused(refusal)) if refusal.is_too_long() => {
-                    let tokens = refusal.prompt_tokens.unwrap_or(asked) + ask.max_tokens;
+                    let tokens = refusal.prompt_tokens.unwrap_or(asked);
+                    let tokens = tokens.saturating_add(ask.max_tokens);
                     return Err(self.too_long(tokens, refusal.window.unwrap_or(self.window)));
                 }
                 Err(Failure::Refused(refusal)) => {
@@ -104,16 +106,19 @@ impl EndpointModel {
     }
 
     fn body(&self, prompt: &Prompt, ask: &Ask<'_>, omissions: Omissions) -> Value {
-        let mut messages = Vec::new();
-        if !prompt.system.is_empty() {
-            messages.push(json!({"role": "system", "content": &*prompt.system}));
-        }
         let user = format!("{}{}", prompt.shared, prompt.own);
-        messages.push(json!({"role": "user", "content": user}));
+        let system = &*prompt.system;
+        let messages = if system.is_empty() {
+            json!([{"role": "user", "content": user}])
+        } else if omissions.has(Omissions::SYSTEM) {
+            json!([{"role": "user", "content": format!("{system}\n\n{user}")}])
+        } else {
+            json!([{"role": "system", "content": system}, {"role": "user", "content": user}])
+        };
         let mut body = Map::new();
         let mut put = |name: &str, value: Value| body.insert(name.to_owned(), value);
         put("model", json!(self.client.model));
-        put("messages", json!(messages));
+        put("messages", messages);
         put("stream", json!(false));
         let max_tokens = if omissions.has(Omissions::OLD_MAX_TOKENS) {
             "max_completion_tokens"
@@ -158,7 +163,7 @@ impl EndpointModel {
     fn no_choice(&self, answer: &str, words: &[&str]) -> ModelError {
         ModelError::NoChoice {
             model: self.id.to_string(),
-            answer: one_line(answer),
+            answer: self.client.said(answer),
             words: words.join(", "),
         }
     }

@@ -1,6 +1,5 @@
 //! One request to an endpoint: bounded in number, time and size, sent again where that may help.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
@@ -88,7 +87,7 @@ impl Client {
         limit: usize,
     ) -> Result<Value, Failure> {
         let url = self.address.of(request);
-        let body: Arc<[u8]> = body.to_string().into_bytes().into();
+        let body = body.to_string();
         let permit = self.permits.acquire().await;
         let _permit = permit.map_err(|_| Failure::Other(ModelError::Stopped))?;
         let mut failures = 0;
@@ -112,12 +111,12 @@ impl Client {
         }
     }
 
-    async fn once(&self, url: &Url, body: &Arc<[u8]>, limit: usize) -> Result<Value, Attempt> {
+    async fn once(&self, url: &Url, body: &str, limit: usize) -> Result<Value, Attempt> {
         let mut request = self
             .http
             .post(url.clone())
             .header(CONTENT_TYPE, "application/json")
-            .body(body.to_vec());
+            .body(body.to_owned());
         if let Some((name, value)) = &self.key_header {
             request = request.header(name.clone(), value.clone());
         }
@@ -182,11 +181,7 @@ impl Client {
 
     fn refused(&self, status: StatusCode, body: &[u8], asked: Option<Duration>) -> Attempt {
         let body = String::from_utf8_lossy(body);
-        let body = match &self.key {
-            Some(key) => key.removed_from(&body),
-            None => body.into_owned(),
-        };
-        let refusal = Refusal::read(status.as_u16(), &body);
+        let refusal = Refusal::read(status.as_u16(), &body, |text| self.said(text));
         Attempt {
             transient: refusal.is_transient(),
             failure: Failure::Refused(refusal),
@@ -195,7 +190,7 @@ impl Client {
     }
 
     /// What a server said, as an error may repeat it.
-    fn said(&self, text: &str) -> String {
+    pub(super) fn said(&self, text: &str) -> String {
         match &self.key {
             Some(key) => one_line(&key.removed_from(text)),
             None => one_line(text),

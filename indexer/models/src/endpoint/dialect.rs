@@ -25,6 +25,8 @@ impl Omissions {
     pub(super) const TEMPERATURE: Self = Self(8);
     /// Stop texts, which are looked for here all the same.
     pub(super) const STOP: Self = Self(16);
+    /// The system message, for models whose format has none: it begins the user's then.
+    pub(super) const SYSTEM: Self = Self(32);
 
     pub(super) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -62,6 +64,8 @@ impl Omissions {
             Self::TEMPERATURE
         } else if named("stop") {
             Self::STOP
+        } else if message.contains("system role") {
+            Self::SYSTEM
         } else {
             return None;
         };
@@ -122,6 +126,7 @@ mod tests {
                 None,
                 Some(Omissions::FEW_LOGPROBS),
             ),
+            ("System role not supported", None, Some(Omissions::SYSTEM)),
             ("the temperature of a stop is missing", None, None),
             ("model not found", Some("model"), None),
         ] {

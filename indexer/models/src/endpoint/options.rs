@@ -12,6 +12,13 @@ use crate::net::without_secrets;
 /// Where the key is looked for, in this order.
 const KEY_VARIABLES: [&str; 2] = ["LIMN_ENDPOINT_KEY", "OPENAI_API_KEY"];
 
+/// The services that take a key in a header of their own. Other hosts of that cloud are anybody's.
+const AZURE: [&str; 3] = [
+    ".openai.azure.com",
+    ".cognitiveservices.azure.com",
+    ".services.ai.azure.com",
+];
+
 /// How to use an endpoint.
 #[derive(Clone)]
 pub struct EndpointOptions {
@@ -175,7 +182,8 @@ impl Address {
             .base
             .query_pairs()
             .any(|(name, _)| name == "api-version");
-        let (name, text) = if versioned || host.ends_with(".azure.com") {
+        let azure = AZURE.iter().any(|domain| host.ends_with(domain));
+        let (name, text) = if versioned || azure {
             (HeaderName::from_static("api-key"), key.0.clone())
         } else {
             (AUTHORIZATION, format!("Bearer {}", key.0))
@@ -253,7 +261,7 @@ mod tests {
     fn azure_gets_the_key_in_its_own_header() {
         let key = EndpointKey::new(" k3y\n");
         let header = |url| address(url).key_header(&key).unwrap();
-        let (name, value) = header("https://api.example.org/v1");
+        let (name, value) = header("https://mine.westeurope.cloudapp.azure.com/v1");
         assert_eq!(
             (name.as_str(), value.to_str().unwrap()),
             ("authorization", "Bearer k3y")

@@ -130,8 +130,8 @@ pub(super) struct Refusal {
 }
 
 impl Refusal {
-    /// Reads a body: JSON of several fashions, or text.
-    pub(super) fn read(status: u16, body: &str) -> Self {
+    /// Reads a body: JSON of several fashions, or text. `said` makes its texts fit to be repeated.
+    pub(super) fn read(status: u16, body: &str, said: impl Fn(&str) -> String) -> Self {
         let json: Option<Value> = serde_json::from_str(body).ok();
         let error = json.as_ref().map(|json| json.get("error").unwrap_or(json));
         let field = |name: &str| error.and_then(|error| error.get(name));
@@ -146,9 +146,9 @@ impl Refusal {
             .or_else(|| text("detail"));
         Self {
             status,
-            message: one_line(message.unwrap_or(body)),
-            code: one_line(text("code").or_else(|| text("type")).unwrap_or_default()),
-            parameter: text("param").map(one_line),
+            message: said(message.unwrap_or(body)),
+            code: said(text("code").or_else(|| text("type")).unwrap_or_default()),
+            parameter: text("param").map(&said),
             prompt_tokens: number("n_prompt_tokens"),
             window: number("n_ctx"),
         }
@@ -289,11 +289,14 @@ mod tests {
                 json!({"detail": "Requested tokens (3000) exceed context window of 2048"}),
             ),
         ] {
-            let refusal = Refusal::read(status, &body.to_string());
+            let refusal = Refusal::read(status, &body.to_string(), one_line);
             assert!(refusal.is_too_long() && !refusal.is_transient(), "{body}");
         }
         for (status, body) in [(400, "{}"), (429, "context length"), (400, "no such model")] {
-            assert!(!Refusal::read(status, body).is_too_long(), "{body}");
+            assert!(
+                !Refusal::read(status, body, one_line).is_too_long(),
+                "{body}"
+            );
         }
     }
 
@@ -303,7 +306,7 @@ mod tests {
         let line = one_line(&long);
         assert!(line.starts_with("a [31m bxx") && line.chars().count() == REPEATED + 1);
         assert_eq!(
-            Refusal::read(500, "  <html>\n oops </html>").message,
+            Refusal::read(500, "  <html>\n oops </html>", one_line).message,
             "<html> oops </html>"
         );
     }
@@ -322,12 +325,12 @@ mod tests {
             (505, false),
         ] {
             assert_eq!(
-                Refusal::read(status, "{}").is_transient(),
+                Refusal::read(status, "{}", one_line).is_transient(),
                 transient,
                 "{status}"
             );
         }
         let unpaid = r#"{"error": {"code": "insufficient_quota", "message": "pay"}}"#;
-        assert!(!Refusal::read(429, unpaid).is_transient());
+        assert!(!Refusal::read(429, unpaid, one_line).is_transient());
     }
 }

@@ -117,6 +117,19 @@ impl ModelStore {
             }),
         }
     }
+
+    /// Whether a language model can be used without fetching anything: it is here and verified, or
+    /// there is something at the path.
+    ///
+    /// # Errors
+    /// As [`find`](Self::find); an unknown name is no error but not here.
+    pub fn has_language_model(&self, name_or_path: &str) -> Result<bool, ModelError> {
+        match Self::cards().iter().find(|card| card.name == name_or_path) {
+            Some(card) if card.kind == ModelKind::LanguageModel => self.is_ready(card.name),
+            Some(_) => Ok(false),
+            None => Ok(Path::new(name_or_path).exists()),
+        }
+    }
 }
 
 fn gguf(path: &Path) -> Result<LanguageModelFiles, ModelError> {
@@ -219,6 +232,10 @@ mod tests {
         fs::write(&path, "GGUF and so on").unwrap();
         let found = files(&path).unwrap();
         assert_eq!(found.path(), path);
+        let store = ModelStore::at(scratch.path());
+        let has = |name: &str| store.has_language_model(name).unwrap();
+        assert!(has(path.to_str().unwrap()));
+        assert!(!has("smollm2-135m") && !has("nonsense") && !has("hashed-words"));
         let id = found.id().to_string();
         assert!(
             id.starts_with("my model.Q4@") && id.ends_with("-q8g128"),

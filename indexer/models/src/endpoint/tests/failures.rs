@@ -150,7 +150,10 @@ async fn a_refusal_is_not_sent_again_and_says_what_to_do_without_the_key() {
             // As hostile as can be: it repeats what it was given.
             let key = request.header("authorization").unwrap().to_owned();
             let message = format!("no\n\u{1b}[31m{key}: {}", "long ".repeat(1000));
-            Reply::json(status, &json!({"error": {"message": message}}))
+            let body = json!({"error": {"message": message}}).to_string();
+            // The key again, spelled in another way.
+            let body = body.replace("sk-", "sk\\u002d");
+            Reply::Http(status, Vec::new(), body.into_bytes())
         });
         let error = model(&server)
             .generate(&prompt(""), &limits(1, &[]))
