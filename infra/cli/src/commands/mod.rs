@@ -2,6 +2,7 @@
 
 pub mod eval;
 pub mod index;
+pub mod language_model;
 pub mod models;
 pub mod search;
 pub mod show;
