@@ -21,7 +21,7 @@ pub type MemberId = u128;
 
 /// The member that the published side has beside a group's own while a table of the group awaits a
 /// narration and the run can give one. No object's fingerprint is it.
-pub const AWAITS_NARRATION: MemberId = 0;
+pub const AWAITS_NARRATION: MemberId = MemberId::MAX;
 
 /// An update of one of the two collections: a member that comes (1) or goes (-1).
 pub type MemberUpdate = ((GroupId, MemberId), isize);

@@ -603,3 +603,86 @@ async fn a_family_that_is_no_table_is_narrated_file_by_file() {
         [Some(told("a")), Some(told("b"))]
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_change_to_a_model_reads_nothing_again() {
+    let mut lab = Lab::new();
+    dozen(&lab).await;
+    lab.put("d00/t.md", "What the table is about.").await;
+    lab.options.narrate = Narrate::Names;
+    lab.run().await;
+    let reads = lab.lake.counts().get;
+    let mut teller = Teller::new();
+    teller.event = Some(Box::new(|number| assert!(number < 10, "injected")));
+    narrated_by(&mut lab, &teller.shared());
+    let died = lab.try_run(Arc::new(HashedWords)).await;
+    assert!(died.is_err(), "{died:?}");
+    assert_eq!(lab.tables().await.len(), 12, "and the index is whole");
+    narrated_by(&mut lab, &Teller::new().shared());
+    lab.run().await;
+    assert!(
+        records(&lab)
+            .await
+            .values()
+            .all(|table| !table.awaits_narration)
+    );
+    assert_eq!(lab.lake.counts().get, reads);
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_and_shards_do_not_change_narrated_texts() {
+    let mut found = Vec::new();
+    for (workers, shards, epoch_objects) in [(1, 1, 100), (4, 3, 1), (4, 1, 5)] {
+        let mut lab = Lab::new();
+        lab.options.workers = workers;
+        lab.options.shards = Some(shards);
+        lab.options.epoch_objects = epoch_objects;
+        dozen(&lab).await;
+        shop(&lab).await;
+        narrated_by(&mut lab, &Teller::new().shared());
+        lab.options.narrator.as_mut().unwrap().batch_tables = epoch_objects;
+        assert_eq!(narrated(&lab.run().await), 29);
+        found.push(everything(&lab).await);
+    }
+    assert!(found.iter().all(|other| *other == found[0]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_very_wide_table_is_narrated_within_the_models_window() {
+    let mut lab = Lab::new();
+    let names: Vec<String> = (0..1500).map(|column| format!("measure{column}")).collect();
+    let cells = vec!["1"; names.len()].join(",");
+    lab.put("wide.csv", &format!("{}\n{cells}\n", names.join(",")))
+        .await;
+    let teller = Teller::new().shared();
+    narrated_by(&mut lab, &teller);
+    assert_eq!(narrated(&lab.run().await), 1500);
+    let told: Vec<_> = names.iter().map(|name| Some(told(name))).collect();
+    assert_eq!(narrations(&lab, "wide").await, told);
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_narration_file_ends_the_run_with_the_remedy() {
+    use futures::StreamExt;
+    let mut lab = Lab::new();
+    shop(&lab).await;
+    narrated_by(&mut lab, &Teller::new().shared());
+    lab.run().await;
+    let mut files = lab.index.store.list("cache/narrations");
+    let path = files.next().await.unwrap().unwrap().path;
+    lab.index.store.put(&path, "damaged".into()).await.unwrap();
+    // Nothing reads it while nothing changes.
+    lab.run_is_idle().await;
+    lab.put("orders.csv", "order_id,buyer\n1,Ann\n").await;
+    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains(&path) && error.contains("delete it"),
+        "{error}"
+    );
+    lab.index.remove_narrations(&path).await.unwrap();
+    assert_eq!(narrated(&lab.run().await), 2);
+    lab.run_is_idle().await;
+}
