@@ -66,6 +66,8 @@ pub struct TableRecord {
     pub group: String,
     /// Why its newest version could not be read, if so: then the rest is its last good version.
     pub error: Option<String>,
+    /// A column's narration is still wanted: until then the column is told by its name.
+    pub awaits_narration: bool,
     /// When it was indexed, milliseconds since 1970.
     pub indexed_ms: i64,
 }
@@ -362,6 +364,7 @@ fn schema() -> Schema {
         of("blocks", DataType::UInt32),
         text("group"),
         maybe("error"),
+        of("awaits_narration", DataType::Boolean),
         of("indexed_ms", DataType::Int64),
     ])
 }

@@ -20,6 +20,14 @@ pub enum SegmentError {
         /// What does not fit.
         detail: String,
     },
+    /// A narration file's bytes are not what was written.
+    #[error("{object} is damaged: {detail}; delete it: its columns are narrated again")]
+    DamagedNarrations {
+        /// Which object.
+        object: String,
+        /// What does not fit.
+        detail: String,
+    },
     /// Written by a later limn.
     #[error(
         "{object} has format version {found} and this limn reads up to {supported}: use a newer limn"
@@ -96,7 +104,10 @@ impl SegmentError {
     /// Whether bytes were found to be other than those written.
     #[must_use]
     pub fn is_damage(&self) -> bool {
-        matches!(self, SegmentError::Damaged { .. })
+        matches!(
+            self,
+            SegmentError::Damaged { .. } | SegmentError::DamagedNarrations { .. }
+        )
     }
 
     pub(crate) fn damaged(object: impl Into<String>, detail: impl Into<String>) -> Self {

@@ -8,6 +8,7 @@
 //! <index>/segments/<shard>/<hash>.seg          blocks: texts, tantivy index, vectors
 //! <index>/catalog/<shard>/<hash>.parquet       tables: columns, files, contexts
 //! <index>/deletes/<hash>.roar                  blocks of a segment that are no longer live
+//! <index>/cache/narrations/<narrator>/<hash>.parquet   what a language model said of columns
 //! ```
 //!
 //! A writer calls [`build_segment`] (CPU work) for each shard and epoch, puts segments and catalog
@@ -69,7 +70,8 @@
 //!
 //! **Recovery.** A killed writer leaves objects that no snapshot names: harmless, and never reused
 //! without being written again. A lost race ([`PublishError::Lost`]) is retried from the newest
-//! snapshot. A damaged object is named in the error: restore it, or index again.
+//! snapshot. A damaged object is named in the error: restore it, or index again; a damaged narration
+//! file may be deleted.
 
 mod blocks;
 mod builder;
@@ -87,6 +89,7 @@ mod kernel;
 mod layout;
 mod lexical;
 mod map;
+mod narrations;
 mod reader;
 mod snapshot;
 mod table;
@@ -106,9 +109,13 @@ pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
 pub use index_store::{FOLDERS, IndexStore};
 pub use layout::SEGMENT_FORMAT;
+pub use narrations::{
+    NARRATIONS_FORMAT, NarrationRecord, Narrator, narration_context, read_narrations,
+    write_narrations,
+};
 pub use reader::{BlockMeta, SegmentReader};
 pub use snapshot::{
-    CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo,
+    CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo, nonce,
 };
 pub use table::{Block, BlockKind, Field, Shard, TableBlocks, TableKey, is_under, text_hash};
 pub use tables::SegmentTable;

@@ -107,7 +107,7 @@ impl Snapshot {
             format: SNAPSHOT_FORMAT,
             number: 1,
             created_ms: chrono::Utc::now().timestamp_millis(),
-            writer: writer_nonce(),
+            writer: nonce(),
             analyzer: crate::analyzer::ANALYZER_VERSION,
             embedder: embedder.to_owned(),
             dimensions,
@@ -126,7 +126,7 @@ impl Snapshot {
             format: SNAPSHOT_FORMAT,
             number: self.number.saturating_add(1),
             created_ms: chrono::Utc::now().timestamp_millis(),
-            writer: writer_nonce(),
+            writer: nonce(),
             ..self.clone()
         }
     }
@@ -227,9 +227,9 @@ impl Snapshot {
     }
 }
 
-/// A fresh random text: from the clock, the process and the seeds of the standard hash map, which
+/// A fresh random text, to tell one writer from another: from the clock, the process and the seeds of the standard hash map, which
 /// the system draws at random.
-fn writer_nonce() -> String {
+pub fn nonce() -> String {
     use std::hash::{BuildHasher, Hasher};
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();
     hasher.write_u32(std::process::id());
@@ -328,6 +328,6 @@ mod tests {
 
     #[test]
     fn nonces_differ() {
-        assert_ne!(writer_nonce(), writer_nonce());
+        assert_ne!(nonce(), nonce());
     }
 }

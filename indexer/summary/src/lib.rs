@@ -44,6 +44,9 @@
 //! size of blocks are bounded whatever the table's width, cell lengths or contexts. Cell text is
 //! made one line without control characters.
 //!
+//! A language model may describe the columns in place of their types and values: [`narration`] holds
+//! the prompts, and reads the answers.
+//!
 //! **Non-guarantees.** Texts may change between versions of this crate; an index keeps the texts it
 //! was built with. Cell text is not escaped for any output format: whoever shows it escapes it.
 //!
@@ -55,6 +58,7 @@ mod contexts;
 mod counter;
 mod facts;
 mod identifiers;
+pub mod narration;
 mod pack;
 mod rows;
 mod schema;

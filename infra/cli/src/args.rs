@@ -36,9 +36,13 @@ pub enum Command {
 A second run over the same lake reads only what changed. Tables that cannot be read are listed and
 cost only themselves; the exit code is then 1.
 
+Where a language model narrates, tables are searchable by their names at once, and in its words as it
+gets on. It may be interrupted: the next run goes on.
+
 Examples:
   limn index ./lake --index lake.limn
-  limn index s3://bucket/lake --index s3://bucket/index --contexts contexts.jsonl --json")]
+  limn index s3://bucket/lake --index s3://bucket/index --contexts contexts.jsonl --json
+  limn index ./lake --index lake.limn --narrate llm")]
     Index(IndexArgs),
     /// Ask for a table in plain words.
     #[command(after_help = "\
@@ -101,6 +105,8 @@ pub struct IndexArgs {
     /// How columns are put into words.
     #[arg(long, value_enum, default_value_t = NarrateArg::Auto)]
     pub narrate: NarrateArg,
+    #[command(flatten)]
+    pub model: ModelOptions,
     /// Which embedder makes the vectors: a name of `limn models list`, or `endpoint` (docs/endpoint.md).
     #[arg(long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
@@ -122,15 +128,19 @@ pub struct IndexArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum NarrateArg {
-    /// The best that is available; today: names.
+    /// By a language model if an endpoint is named or the embedded model is here; else as the index
+    /// has it, and by names in a new one.
     Auto,
-    /// By a language model; not built in yet.
+    /// By a language model, which describes each column; fetched at first use.
     Llm,
     /// Column names split into words and expanded, with types, ranges and frequent values.
     Names,
     /// Column names as they are.
     Off,
 }
+
+/// The embedded language model unless another is named.
+pub const LANGUAGE_MODEL: &str = "qwen2.5-coder-1.5b";
 
 /// Which language model narrates or judges.
 #[derive(Debug, clap::Args)]
@@ -140,7 +150,7 @@ pub struct ModelOptions {
     #[arg(
         long,
         value_name = "NAME",
-        default_value = "qwen2.5-coder-1.5b",
+        default_value = LANGUAGE_MODEL,
         env = "LIMN_MODEL"
     )]
     pub model: String,

@@ -4,26 +4,35 @@ use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use limn_pipeline::Progress;
+
+use crate::text::{plural, seconds};
 
 const REFRESH: Duration = Duration::from_millis(120);
 
-/// Bars that follow a running index job: files read, tables described, blocks embedded.
+/// Narrations after which the rate tells how long the rest takes.
+const RATE_FROM: u64 = 16;
+/// A shorter rest is not worth a line.
+const WORTH_TELLING: Duration = Duration::from_secs(60);
+
+/// Bars that follow a running index job: files read, tables described, columns narrated, blocks
+/// embedded. Where standard error is no terminal, there is only a line about the narrating.
 pub struct IndexBars {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl IndexBars {
-    /// Starts following; does nothing where standard error is no terminal.
-    pub fn start(progress: Arc<Progress>) -> Self {
+    /// Starts following. `narrator` is the language model that may be asked.
+    pub fn start(progress: Arc<Progress>, narrator: Option<String>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
-        let thread = std::io::stderr().is_terminal().then(|| {
+        let is_terminal = std::io::stderr().is_terminal();
+        let thread = (is_terminal || narrator.is_some()).then(|| {
             let stop = Arc::clone(&stop);
-            std::thread::spawn(move || follow(&progress, &stop))
+            std::thread::spawn(move || follow(&progress, narrator, is_terminal, &stop))
         });
         Self { stop, thread }
     }
@@ -45,8 +54,11 @@ fn bar(bars: &MultiProgress, name: &'static str) -> ProgressBar {
     bars.add(ProgressBar::new(0).with_style(style).with_prefix(name))
 }
 
-fn follow(progress: &Progress, stop: &AtomicBool) {
+fn follow(progress: &Progress, narrator: Option<String>, is_terminal: bool, stop: &AtomicBool) {
     let bars = MultiProgress::new();
+    if !is_terminal {
+        bars.set_draw_target(ProgressDrawTarget::hidden());
+    }
     let listed = bars.add(ProgressBar::new_spinner().with_prefix("objects"));
     listed.set_style(
         ProgressStyle::with_template("{prefix:>9} {human_pos} listed")
@@ -59,18 +71,80 @@ fn follow(progress: &Progress, stop: &AtomicBool) {
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
     let blocks = bar(&bars, "blocks");
+    let mut columns = None;
+    let mut told = narrator.map(Told::new);
     let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    while !stop.load(Ordering::Acquire) {
+    loop {
+        let stopping = stop.load(Ordering::Acquire);
         listed.set_position(load(&progress.objects_listed));
         files.set_length(load(&progress.files_wanted));
         files.set_position(load(&progress.files_read));
         tables.set_position(load(&progress.tables_described));
         blocks.set_length(load(&progress.blocks_wanted));
         blocks.set_position(load(&progress.blocks_embedded));
+        let (wanted, narrated) = (
+            load(&progress.columns_wanted),
+            load(&progress.columns_narrated),
+        );
+        if wanted > 0 {
+            let bar = columns.get_or_insert_with(|| bar(&bars, "columns"));
+            bar.set_length(wanted);
+            bar.set_position(narrated);
+            if let Some(line) = told.as_mut().and_then(|told| told.next(wanted, narrated)) {
+                bars.suspend(|| {
+                    // With standard error gone, nobody is told.
+                    let _ = std::io::stderr().write_all(line.as_bytes());
+                });
+            }
+        }
+        if stopping {
+            break;
+        }
         std::thread::sleep(REFRESH);
     }
     // The clear can fail only when the terminal is gone.
     let _ = bars.clear();
+}
+
+/// What is told of the narrating: how many columns, and how long it takes once that is known.
+struct Told {
+    model: String,
+    since: Option<Instant>,
+    estimated: bool,
+}
+
+impl Told {
+    fn new(model: String) -> Self {
+        Self {
+            model,
+            since: None,
+            estimated: false,
+        }
+    }
+
+    fn next(&mut self, wanted: u64, narrated: u64) -> Option<String> {
+        let Some(since) = self.since else {
+            self.since = Some(Instant::now());
+            return Some(format!(
+                "narrating {} with {}; all tables are searchable by names meanwhile (--narrate names goes without)\n",
+                plural(wanted, "column"),
+                self.model,
+            ));
+        };
+        if self.estimated || narrated < RATE_FROM {
+            return None;
+        }
+        self.estimated = true;
+        let a_column = since.elapsed().as_secs_f64() / narrated as f64;
+        let left = a_column * wanted.saturating_sub(narrated) as f64;
+        (left >= WORTH_TELLING.as_secs_f64()).then(|| {
+            format!(
+                "narrating {} takes about {} more\n",
+                plural(wanted, "column"),
+                seconds(left)
+            )
+        })
+    }
 }
 
 /// A bar for fetching a model.
@@ -118,5 +192,27 @@ impl ModelBar {
     /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    #[test]
+    fn the_number_is_told_at_once_and_the_time_when_it_is_known() {
+        let mut told = Told::new("a-model@1".into());
+        let line = told.next(1_200, 0).unwrap();
+        assert!(line.contains("1,200 columns with a-model@1"), "{line}");
+        assert!(line.contains("--narrate names") && line.lines().count() == 1);
+        assert_eq!(told.next(1_200, 15), None);
+        told.since = Instant::now().checked_sub(Duration::from_secs(16));
+        let line = told.next(1_200, 16).unwrap();
+        assert!(
+            line.contains("20 minutes") || line.contains("19 minutes"),
+            "{line}"
+        );
+        assert_eq!(told.next(1_200, 17), None);
     }
 }

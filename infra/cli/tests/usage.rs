@@ -64,18 +64,18 @@ fn numbers_out_of_range_are_usage() {
 }
 
 #[test]
-fn what_is_not_built_yet_is_refused_with_a_remedy() {
+fn what_this_limn_cannot_do_is_refused_with_a_remedy() {
     let (code, _, error) = limn(&["search", "q", "--index", "x.limn", "--judge", "llm"]);
     assert_eq!(code, 2);
     assert!(error.contains("--judge off"), "{error}");
     let place = std::env::temp_dir().join("limn-usage-test-that-is-never-made");
     let place = place.to_str().unwrap();
-    for (flag, value, remedy) in [
-        ("--narrate", "llm", "--narrate names"),
+    let lake = env!("CARGO_MANIFEST_DIR");
+    for (first, second, remedy) in [
         ("--resample-threshold", "0.2", "leave it out"),
+        ("--narrate=llm", "--model=no-such-model", "--narrate names"),
     ] {
-        let lake = env!("CARGO_MANIFEST_DIR");
-        let (code, _, error) = limn(&["index", lake, "--index", place, flag, value]);
+        let (code, _, error) = limn(&["index", lake, "--index", place, first, second]);
         assert_eq!((code, error.lines().count()), (2, 1), "{error}");
         assert!(error.contains(remedy), "{error}");
     }

@@ -1,5 +1,4 @@
-//! Assembling: when every file of a group has been read, its tables, their texts, and what they
-//! replace.
+//! Assembling: when every file of a group has been read, its tables and what they replace.
 //!
 //! A table whose members are those of its published row is left alone, so one changed file in a
 //! directory of a thousand lone tables describes one table. A file that cannot be read takes part
@@ -9,10 +8,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use limn_lake::assemble::{are_one_table, merge_files};
-use limn_lake::{ContextText, FileSummary, Group};
+use limn_lake::{ContextText, FileSummary, Group, TableSummary};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
-use limn_summary::{TextBlock, TokenCounter};
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
@@ -21,11 +19,10 @@ use timely::dataflow::operators::Capability;
 use timely::dataflow::operators::generic::Operator;
 
 use crate::changes::{Epoch, GroupId, MemberId};
-use crate::documents::{catalog_row, describe, now_ms};
-use crate::options::Narrate;
+use crate::documents::{catalog_row, now_ms};
+use crate::narrate::awaiting::Awaiting;
 use crate::parts::{GroupRead, Parts};
 use crate::plan::{GroupPlan, members};
-use crate::progress::Progress;
 use crate::published::{Published, REGISTERED, is_searchable, members_of};
 use crate::read::{Part, ReadDone};
 use crate::report::Failure;
@@ -53,29 +50,55 @@ impl Position {
     }
 }
 
-/// What becomes of one table in an epoch.
+/// A table of a changed group, before it is put into words.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct TableChange {
-    /// The catalog row to write; `removed` makes it a tombstone.
+pub struct TableDraft {
+    /// The group whose work it came of.
+    pub group: GroupId,
+    /// The catalog row to write, as far as it is known without words; `removed` makes it a tombstone.
+    /// Without one there are only failures to tell.
     pub row: Option<Wire<TableRecord>>,
-    /// The texts of the table.
-    pub blocks: Wire<Vec<TextBlock>>,
-    /// The blocks it had until now.
+    /// What the files hold; `None` where nothing is to be said of it.
+    pub summary: Option<TableSummary>,
+    /// The blocks it had until now, if they are to go.
     pub replaces: Option<Position>,
+    /// Its words until now.
+    pub before: Option<Before>,
     /// Whether the index had the table.
     pub known: bool,
     /// What could not be read of it.
     pub failures: Vec<Failure>,
 }
 
-impl TableChange {
-    /// The table's name, for routing and messages.
-    pub fn name(&self) -> &str {
-        match (&self.row, self.failures.first()) {
-            (Some(row), _) => &row.0.name,
-            (None, Some(failure)) => &failure.table,
-            (None, None) => "",
+/// The words of a table's published row.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Before {
+    /// Its columns' names and narrations.
+    pub columns: Vec<(String, Option<String>)>,
+    /// Whether it awaited a narration.
+    pub awaits_narration: bool,
+    /// Whether it was made from the same members: only its words may differ.
+    pub is_current: bool,
+}
+
+impl Before {
+    fn of(record: &TableRecord, is_current: bool) -> Self {
+        let columns = record.columns.iter();
+        Self {
+            columns: columns
+                .map(|column| (column.name.clone(), column.narration.clone()))
+                .collect(),
+            awaits_narration: record.awaits_narration,
+            is_current,
         }
+    }
+}
+
+impl TableDraft {
+    /// The names of the columns that are to be put into words.
+    pub fn column_names(&self) -> impl Iterator<Item = &str> {
+        let columns = self.summary.iter().flat_map(|summary| &summary.columns);
+        columns.map(|column| column.name.as_str())
     }
 }
 
@@ -115,14 +138,12 @@ pub struct Assembler {
     pub lake: Store,
     /// What is published.
     pub published: Arc<Published>,
-    /// The embedder's window.
-    pub counter: Arc<dyn TokenCounter + Send + Sync>,
-    /// Narration mode.
-    pub narrate: Narrate,
+    /// What this run has published and is to describe again.
+    pub awaiting: Arc<Awaiting>,
     /// Fingerprint of the settings that texts are made with.
     pub settings: MemberId,
-    /// Counters for people.
-    pub progress: Arc<Progress>,
+    /// Whether the run has a language model.
+    pub narrates: bool,
 }
 
 /// Joins groups with their reads and emits what becomes of their tables.
@@ -130,8 +151,8 @@ pub fn assemble_tables<'scope>(
     work: Stream<'scope, Epoch, Vec<Work>>,
     reads: Stream<'scope, Epoch, Vec<ReadDone>>,
     assembler: Arc<Assembler>,
-) -> Stream<'scope, Epoch, Vec<TableChange>> {
-    work.binary::<_, CapacityContainerBuilder<Vec<TableChange>>, _, _, _, _>(
+) -> Stream<'scope, Epoch, Vec<TableDraft>> {
+    work.binary::<_, CapacityContainerBuilder<Vec<TableDraft>>, _, _, _, _>(
         reads,
         // `select work` has already sent each group to its worker.
         Pipeline,
@@ -153,6 +174,12 @@ pub fn assemble_tables<'scope>(
                             Work::Remove(group) => output
                                 .session(&capability)
                                 .give_iterator(assembler.remove(group).into_iter()),
+                            Work::Narrate { group, published } => {
+                                let tables = assembler.narrate(group, &published);
+                                output
+                                    .session(&capability)
+                                    .give_iterator(tables.into_iter());
+                            }
                             Work::Describe(plan) => {
                                 let key = (epoch, plan.0.id);
                                 let entry = pending
@@ -202,15 +229,32 @@ pub fn assemble_tables<'scope>(
 
 impl Assembler {
     /// The tables of a group that is gone.
-    fn remove(&self, group: GroupId) -> Vec<TableChange> {
+    fn remove(&self, group: GroupId) -> Vec<TableDraft> {
         self.published
             .tables(group)
             .iter()
-            .map(|record| self.tombstone(record))
+            .map(|record| self.tombstone(group, record))
             .collect()
     }
 
-    fn tombstone(&self, record: &TableRecord) -> TableChange {
+    /// The tables of a group that await a narration, from their published rows alone.
+    fn narrate(&self, group: GroupId, published: &[GroupId]) -> Vec<TableDraft> {
+        let mut drafts = Vec::new();
+        if let Some(awaiting) = self.awaiting.take(group) {
+            let unchanged = awaiting.unchanged.iter();
+            let unchanged = unchanged.filter_map(|name| self.published.table(name));
+            drafts.extend(unchanged.filter_map(|row| again(group, row.clone())));
+            let rows = awaiting.rows.into_iter();
+            drafts.extend(rows.filter_map(|row| again(group, row)));
+        } else {
+            let rows = published.iter().flat_map(|id| self.published.tables(*id));
+            let rows = rows.filter(|row| row.awaits_narration);
+            drafts.extend(rows.filter_map(|row| again(group, row.clone())));
+        }
+        drafts
+    }
+
+    fn tombstone(&self, group: GroupId, record: &TableRecord) -> TableDraft {
         let row = TableRecord {
             lake: record.lake.clone(),
             name: record.name.clone(),
@@ -225,17 +269,19 @@ impl Assembler {
             indexed_ms: now_ms(),
             ..TableRecord::default()
         };
-        TableChange {
+        TableDraft {
+            group,
             row: Some(Wire(row)),
-            blocks: Wire(Vec::new()),
+            summary: None,
             replaces: Position::of(record),
+            before: None,
             known: is_searchable(record),
             failures: Vec::new(),
         }
     }
 
     /// The tables of a group whose parts are all there.
-    fn describe(&self, plan: &GroupPlan, parts: Parts) -> Vec<TableChange> {
+    fn describe(&self, plan: &GroupPlan, parts: Parts) -> Vec<TableDraft> {
         let mut old: BTreeMap<&str, &TableRecord> = plan
             .takes_over
             .iter()
@@ -251,21 +297,23 @@ impl Assembler {
         } else {
             plan.group.clone().split()
         };
-        let mut changes: Vec<TableChange> = groups
+        let mut changes: Vec<TableDraft> = groups
             .iter()
-            .filter_map(|group| self.table(group, &read, old.remove(group.name.as_str())))
+            .filter_map(|group| self.table(plan.id, group, &read, old.remove(group.name.as_str())))
             .collect();
-        changes.extend(old.into_values().map(|record| self.tombstone(record)));
+        let gone = old.into_values();
+        changes.extend(gone.map(|record| self.tombstone(plan.id, record)));
         changes
     }
 
     /// What becomes of one table; `None` when it is as published.
     fn table(
         &self,
+        id: GroupId,
         group: &Group,
         read: &GroupRead,
         old: Option<&TableRecord>,
-    ) -> Option<TableChange> {
+    ) -> Option<TableDraft> {
         let ids = members(group, self.settings);
         let mut files = read.file_records(group, &ids);
         let contexts = read.context_records(group, &ids, old);
@@ -290,34 +338,31 @@ impl Assembler {
         if !read.is_current(group) {
             row.error = failures.first().map(|failure| failure.error.clone());
         }
-        let known = old.is_some_and(is_searchable);
-        let change = |row: Option<TableRecord>, blocks| TableChange {
+        let draft = |row: Option<TableRecord>| TableDraft {
+            group: id,
             row: row.map(Wire),
-            blocks: Wire(blocks),
+            summary: None,
             replaces: None,
-            known,
+            before: None,
+            known: old.is_some_and(is_searchable),
             failures: failures.clone(),
         };
-        if old.is_some_and(|old| members_of(old).eq(members_of(&row))) {
-            return (!failures.is_empty()).then(|| change(None, Vec::new()));
+        let is_current = old.is_some_and(|old| members_of(old).eq(members_of(&row)));
+        let awaits = self.narrates && old.is_some_and(|old| old.awaits_narration);
+        if is_current && !awaits {
+            return (!failures.is_empty()).then(|| draft(None));
         }
         let Some(summary) = summary else {
             // Nothing is known of its content. The row remembers the error, so that the next run need
             // not read the same bytes again, unless that may help or would hide a good version.
             let remember = !row.files.is_empty() && old.is_none_or(|old| old.blocks == 0);
-            return Some(change(remember.then_some(row), Vec::new()));
+            return Some(draft(remember.then_some(row)));
         };
-        Progress::add(&self.progress.tables_described, 1);
-        let blocks = describe(
-            &row.name,
-            &summary,
-            &row.contexts,
-            self.counter.as_ref(),
-            self.narrate,
-        );
-        Some(TableChange {
+        Some(TableDraft {
+            summary: Some(summary),
             replaces: old.and_then(Position::of),
-            ..change(Some(row), blocks)
+            before: old.map(|old| Before::of(old, is_current)),
+            ..draft(Some(row))
         })
     }
 
@@ -332,4 +377,31 @@ impl Assembler {
             })
             .collect()
     }
+}
+
+/// A published table as a draft: the same table, which may be told in other words now. A row without
+/// a summary of a file has nothing to put into words.
+fn again(group: GroupId, row: TableRecord) -> Option<TableDraft> {
+    let summaries: Vec<(&str, FileSummary)> = row
+        .files
+        .iter()
+        .filter_map(|file| {
+            let summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
+            Some((file.path.as_str(), summary))
+        })
+        .collect();
+    let parts: Vec<(&str, &FileSummary)> = summaries
+        .iter()
+        .map(|(path, summary)| (*path, summary))
+        .collect();
+    let summary = merge_files(&parts)?;
+    Some(TableDraft {
+        group,
+        summary: Some(summary),
+        replaces: Position::of(&row),
+        before: Some(Before::of(&row, true)),
+        known: is_searchable(&row),
+        failures: Vec::new(),
+        row: Some(Wire(row)),
+    })
 }

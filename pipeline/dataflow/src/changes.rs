@@ -19,6 +19,10 @@ pub type GroupId = u128;
 /// The stable fingerprint of a group's member: an object's identity, or a registered context.
 pub type MemberId = u128;
 
+/// The member that the published side has beside a group's own while a table of the group awaits a
+/// narration and the run can give one. No object's fingerprint is it.
+pub const AWAITS_NARRATION: MemberId = MemberId::MAX;
+
 /// An update of one of the two collections: a member that comes (1) or goes (-1).
 pub type MemberUpdate = ((GroupId, MemberId), isize);
 
@@ -37,6 +41,8 @@ pub enum Change {
     },
     /// The lake has no member of the group any more.
     Removed,
+    /// Both sides are equal, but for tables that await a narration.
+    Awaiting,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -57,15 +63,20 @@ pub fn changed_groups<'scope>(
             // Members arrive sorted, so equal members of the two sides are neighbours.
             let mut in_lake = Vec::new();
             let mut in_published = Vec::new();
+            let mut awaits = false;
             for ((member, side), count) in members {
                 if *count > 0 {
                     match side {
                         Side::Lake => in_lake.push(*member),
+                        Side::Published if *member == AWAITS_NARRATION => awaits = true,
                         Side::Published => in_published.push(*member),
                     }
                 }
             }
             if in_lake == in_published {
+                if awaits && !in_lake.is_empty() {
+                    changes.push((Change::Awaiting, 1));
+                }
                 return;
             }
             let change = if in_lake.is_empty() {
@@ -174,6 +185,24 @@ mod tests {
             "{emitted:?}"
         );
         assert_eq!(emitted.len(), 4);
+    }
+
+    #[test]
+    fn what_awaits_a_narration_is_told_apart_from_what_changed() {
+        let mut published = lake_of_a_thousand();
+        published.extend([(7, AWAITS_NARRATION, 1), (9, AWAITS_NARRATION, 1)]);
+        let mut lake = lake_of_a_thousand();
+        lake.push((9, 9009, 1));
+        let emitted = run(vec![
+            (lake, published),
+            (vec![], vec![(7, AWAITS_NARRATION, -1)]),
+        ]);
+        let mut found: Vec<_> = emitted.iter().map(|e| (e.0, e.2, e.3)).collect();
+        found.sort_unstable();
+        assert_eq!(found, [(7, 0, 1), (7, 1, -1), (9, 0, 1)]);
+        for (group, change, ..) in emitted {
+            assert_eq!(change == Change::Awaiting, group == 7);
+        }
     }
 
     #[test]

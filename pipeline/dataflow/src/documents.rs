@@ -7,25 +7,29 @@ use limn_segment::{ColumnRecord, ContextRecord, FileRecord, TableRecord, ValueCo
 use limn_store::Store;
 use limn_summary::{ColumnFacts, DocumentOptions, TableFacts, TextBlock, TokenCounter, documents};
 
-use crate::options::Narrate;
+use crate::options::Words;
 
 /// Most frequent values that a catalog row keeps of a column.
 const CATALOG_VALUES: usize = 10;
 
-/// A table's texts, packed into blocks.
+/// A table's texts, packed into blocks. `narrations` are those of its columns, in order; columns
+/// without one are told as `words` says.
 pub fn describe(
     name: &str,
     summary: &TableSummary,
     contexts: &[ContextRecord],
+    narrations: &[Option<String>],
     counter: &dyn TokenCounter,
-    narrate: Narrate,
+    words: Words,
 ) -> Vec<TextBlock> {
+    let narrations = narrations.iter().cloned().chain(std::iter::repeat(None));
     let facts = TableFacts {
         name: name.to_owned(),
         columns: summary
             .columns
             .iter()
-            .map(|column| column_facts(column, narrate))
+            .zip(narrations)
+            .map(|(column, narration)| column_facts(column, narration, words))
             .collect(),
         sample: summary.sample_rows().map(<[_]>::to_vec).collect(),
         contexts: contexts
@@ -35,15 +39,15 @@ pub fn describe(
             .collect(),
     };
     let options = DocumentOptions {
-        split_identifiers: narrate == Narrate::Names,
+        split_identifiers: words == Words::Names,
         ..DocumentOptions::default()
     };
     documents(&facts, counter, &options)
 }
 
-fn column_facts(column: &ColumnSummary, narrate: Narrate) -> ColumnFacts {
+fn column_facts(column: &ColumnSummary, narration: Option<String>, words: Words) -> ColumnFacts {
     let profile = &column.profile;
-    let known = narrate == Narrate::Names;
+    let known = words == Words::Names;
     ColumnFacts {
         name: column.name.clone(),
         type_label: if known {
@@ -59,7 +63,7 @@ fn column_facts(column: &ColumnSummary, narrate: Narrate) -> ColumnFacts {
             .into_iter()
             .map(|(value, count)| (value.to_owned(), count))
             .collect(),
-        narration: None,
+        narration,
     }
 }
 

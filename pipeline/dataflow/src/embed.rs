@@ -5,7 +5,7 @@
 //! reads no segment. What is left goes to the embedding service, which batches over all workers.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use half::f16;
 use limn_models::{Embedder, EmbeddingService};
@@ -16,8 +16,10 @@ use limn_summary::TextBlock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
-use crate::assemble::{Position, TableChange};
+use crate::assemble::Position;
+use crate::describe::TableChange;
 use crate::error::PipelineError;
+use crate::narrate::awaiting::{Awaiting, AwaitingTable};
 use crate::progress::Progress;
 use crate::report::Failure;
 use crate::wire::Wire;
@@ -35,6 +37,8 @@ pub struct EmbeddedTable {
     pub known: bool,
     /// What could not be read of it.
     pub failures: Vec<Failure>,
+    /// The table, if it awaits a narration.
+    pub awaits: Option<AwaitingTable>,
 }
 
 /// The vectors of a published snapshot by text hash.
@@ -50,6 +54,10 @@ pub struct BlockEmbedder {
     index: IndexStore,
     snapshot: Option<Snapshot>,
     published: OnceCell<PublishedVectors>,
+    /// What this run has published and describes again.
+    awaiting: Arc<Awaiting>,
+    /// The segments of such tables, as far as they are open.
+    reopened: Mutex<HashMap<String, Arc<OnceCell<Arc<SegmentReader>>>>>,
     progress: Arc<Progress>,
 }
 
@@ -60,6 +68,7 @@ impl BlockEmbedder {
         threads: usize,
         index: IndexStore,
         snapshot: Option<Snapshot>,
+        awaiting: Arc<Awaiting>,
         progress: Arc<Progress>,
     ) -> Self {
         Self {
@@ -67,6 +76,8 @@ impl BlockEmbedder {
             index,
             snapshot,
             published: OnceCell::new(),
+            awaiting,
+            reopened: Mutex::default(),
             progress,
         }
     }
@@ -87,14 +98,22 @@ impl BlockEmbedder {
             replaces,
             known,
             failures,
+            awaits,
         } = change;
         let texts = blocks.0;
+        let replaced = match &replaces {
+            Some(position) if !texts.is_empty() => self.replaced_vectors(position).await?,
+            _ => HashMap::new(),
+        };
         let mut vectors: Vec<Option<Vec<f16>>> = vec![None; texts.len()];
         let mut wanted = Vec::new();
         for (index, block) in texts.iter().enumerate() {
             if block.kind != limn_summary::BlockKind::Cells {
                 Progress::add(&self.progress.blocks_wanted, 1);
-                vectors[index] = self.published_vector(&block.text).await?;
+                vectors[index] = match replaced.get(&text_hash(&block.text)) {
+                    Some(vector) => Some(vector.clone()),
+                    None => self.published_vector(&block.text).await?,
+                };
                 if vectors[index].is_none() {
                     wanted.push(index);
                 }
@@ -130,7 +149,33 @@ impl BlockEmbedder {
             replaces,
             known,
             failures,
+            awaits,
         }])
+    }
+
+    /// The vectors by text hash of a table that this run published and describes again; the snapshot
+    /// that the run began with does not have them.
+    async fn replaced_vectors(
+        &self,
+        position: &Position,
+    ) -> Result<HashMap<u128, Vec<f16>>, PipelineError> {
+        let mut vectors = HashMap::new();
+        let Some(entry) = self.awaiting.segment(&position.segment) else {
+            return Ok(vectors);
+        };
+        let reader = {
+            let mut open = self.reopened.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(open.entry(position.segment.clone()).or_default())
+        };
+        let reader = reader
+            .get_or_try_init(|| SegmentReader::open(&self.index.store, &entry))
+            .await?;
+        for block in position.first_block..position.first_block + position.blocks {
+            if let Some(vector) = reader.vector(block)? {
+                vectors.insert(reader.text_hash(block)?, vector);
+            }
+        }
+        Ok(vectors)
     }
 
     async fn published_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {

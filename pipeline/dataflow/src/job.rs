@@ -1,18 +1,19 @@
 //! The nightly job, from top to bottom as the data flows.
 //!
 //! [`build`] is the dataflow: each line a stage, each stage's inside in its own file. [`Job`] holds
-//! what the stages share in one process: the reader, the assembler, the embedder, the segment writer
-//! and the committer. `crate::run` feeds it epochs.
+//! what the stages share in one process: the reader, the assembler, the describer, the embedder, the
+//! segment writer and the committer. `crate::drive` feeds it epochs: first those of the lake; then, as
+//! a language model gets on, those of tables that are published and await its words.
 
 use std::sync::Arc;
 use std::sync::mpsc;
 
 use differential_dataflow::input::InputSession;
-use limn_lake::ContextText;
+use limn_lake::{ContextSource, ContextText};
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
 use timely::dataflow::operators::vec::Map;
-use timely::dataflow::operators::{Inspect, Probe};
+use timely::dataflow::operators::{Concat, Exchange as _, Inspect, Probe};
 use timely::dataflow::{InputHandle, ProbeHandle, Stream};
 use timely::worker::Worker;
 use tokio::runtime::Handle;
@@ -20,13 +21,17 @@ use tokio::runtime::Handle;
 use crate::assemble::{Assembler, assemble_tables, parts_of};
 use crate::async_operator::async_flat_map;
 use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
+use crate::describe::Describer;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
+use crate::narrate::aliases::settle_aliases;
+use crate::narrate::asking::Asking;
+use crate::narrate::store::NarrationStore;
 use crate::plan::GroupPlan;
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
 use crate::read::{Part, ReadSource, ReadTask, Reader};
 use crate::segments::{SegmentWriter, batch_by_shard};
-use crate::select::{Work, select_work};
+use crate::select::{Work, route, select_work};
 use crate::wire::Wire;
 
 /// What the stages of a process share.
@@ -35,6 +40,12 @@ pub struct Job {
     pub reader: Arc<Reader>,
     /// Makes tables of groups.
     pub assembler: Arc<Assembler>,
+    /// Puts tables into words.
+    pub describer: Arc<Describer>,
+    /// What models have said of columns, where tables are narrated.
+    pub narrations: Option<Arc<NarrationStore>>,
+    /// Asks a model for what is not there, where the run has one.
+    pub asking: Option<Arc<Asking>>,
     /// Gives blocks their vectors.
     pub embedder: Arc<BlockEmbedder>,
     /// Builds and uploads bundles.
@@ -60,6 +71,8 @@ pub struct Inputs {
     /// The plans of groups that may have changed.
     pub plans:
         InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
+    /// Published groups whose narrations have come: they re-enter here, at the epoch that it is then.
+    pub narrated: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
     /// Epochs before its frontier are published.
     pub done: ProbeHandle<Epoch>,
 }
@@ -70,9 +83,11 @@ impl Inputs {
         self.lake.advance_to(epoch);
         self.published.advance_to(epoch);
         self.plans.advance_to(epoch);
+        self.narrated.advance_to(epoch);
         self.lake.flush();
         self.published.flush();
         self.plans.flush();
+        self.narrated.flush();
     }
 }
 
@@ -81,15 +96,18 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
     let mut lake = InputSession::new();
     let mut published = InputSession::new();
     let mut plans = InputHandle::new();
+    let mut narrated = InputHandle::new();
     let done = ProbeHandle::new();
     worker.dataflow::<Epoch, _, _>(|scope| {
         let lake = lake.to_collection(scope);
         let published = published.to_collection(scope);
         let plans = plans.to_stream(scope);
+        let narrated = narrated.to_stream(scope);
 
-        // What changed, and the work that makes of it.
+        // What changed, and the work that makes of it; what is narrated now is work as well.
         let changes = changed_groups(lake, published);
-        let work = select_work(changes.inner, plans);
+        let narrated = narrated.exchange(|work: &Work| route(work.group()));
+        let work = select_work(changes.inner, plans).concat(narrated);
 
         // Files are read wherever a worker is free; tables come together where their group lives.
         let reads = run_tasks(
@@ -107,8 +125,25 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         );
         let tables = assemble_tables(work, reads, Arc::clone(&job.assembler));
 
+        // Tables are put into words: those that a model has found for their columns, as far as it has.
+        let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
+            let describer = Arc::clone(&job.describer);
+            move |table| {
+                let describer = Arc::clone(&describer);
+                async move { describer.look_up(table).await }
+            }
+        });
+        let narrated = settle_aliases(narrated, job.narrations.clone());
+        let described = run_tasks(narrated, Pipeline, "describe tables", job, {
+            let describer = Arc::clone(&job.describer);
+            move |table| {
+                let describer = Arc::clone(&describer);
+                async move { describer.describe(table).await }
+            }
+        });
+
         // Texts become vectors, in batches over all workers.
-        let embedded = run_tasks(tables, Pipeline, "embed blocks", job, {
+        let embedded = run_tasks(described, Pipeline, "embed blocks", job, {
             let embedder = Arc::clone(&job.embedder);
             move |table| {
                 let embedder = Arc::clone(&embedder);
@@ -145,6 +180,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         lake,
         published,
         plans,
+        narrated,
         done,
     }
 }
@@ -185,9 +221,12 @@ fn read_tasks(work: Work) -> Vec<ReadTask> {
                 Part::File(index) => {
                     ReadSource::Data(plan.group.files.get(index as usize)?.clone())
                 }
-                Part::Context(index) => match &plan.group.contexts.get(index as usize)?.source {
-                    ContextText::Sidecar { object } => ReadSource::Sidecar(object.clone()),
-                    ContextText::Registered { .. } => return None,
+                Part::Context(index) => match plan.group.contexts.get(index as usize)? {
+                    context @ ContextSource {
+                        source: ContextText::Sidecar { object },
+                        ..
+                    } => ReadSource::Sidecar(object.clone(), context.fingerprint()),
+                    ContextSource { .. } => return None,
                 },
             };
             Some(ReadTask {

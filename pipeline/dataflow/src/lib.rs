@@ -4,8 +4,9 @@
 //! timely dataflow ([`job`] reads from top to bottom like the picture):
 //!
 //! ```text
-//! listing ─ layout ─► (group, member) ─┬─► what changed ─► work ─► reads ─► tables ─► vectors ─► segments ─► publish
-//! catalog of the last snapshot ────────┘                                                        (by shard)   (by epoch)
+//! listing ─ layout ─► (group, member) ─┬─► what changed ─► work ─► reads ─► tables ─► words ─► vectors ─► segments ─► publish
+//! catalog of the last snapshot ────────┘                    ▲                                          (by shard)  (by epoch)
+//!                                         narrations, later ┘
 //! ```
 //!
 //! The lake's state and the published state are differential collections of fingerprints
@@ -19,6 +20,8 @@
 //! - A file that cannot be read costs only itself, and takes part with its last good version where it
 //!   had one; what cannot be listed stays as it is.
 //! - Text that is already in the index is not embedded again.
+//! - Searchable first, narrated later ([`narrate`]): no table waits for a language model to be
+//!   published, and no column is narrated twice.
 //!
 //! # Non-guarantees
 //! - The number of segments grows with every epoch that changes something, until compaction.
@@ -32,11 +35,14 @@
 pub mod assemble;
 pub mod async_operator;
 pub mod changes;
+pub mod describe;
 pub mod documents;
+pub mod drive;
 pub mod embed;
 pub mod error;
 pub mod job;
 pub mod listing;
+pub mod narrate;
 pub mod options;
 pub mod parts;
 pub mod plan;
@@ -51,7 +57,7 @@ pub mod select;
 pub mod wire;
 
 pub use error::PipelineError;
-pub use options::{Narrate, RunOptions};
+pub use options::{Narrate, NarrateWith, RunOptions};
 pub use progress::Progress;
 pub use report::{Failure, Report};
 pub use run::index_lake;

@@ -1,8 +1,14 @@
 //! What a run can be told, and what an index was made with.
 
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
 use limn_lake::Contexts;
-use limn_segment::Snapshot;
+use limn_models::LanguageModel;
 use limn_segment::analyzer::ANALYZER_VERSION;
+use limn_segment::{Narrator, Snapshot};
+use limn_summary::narration::NARRATION_PROMPT_VERSION;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::MemberId;
@@ -10,6 +16,11 @@ use crate::error::PipelineError;
 
 /// Version of the texts that are made of a table; another version describes every table anew.
 pub const DOCUMENTS_VERSION: u32 = 1;
+
+/// Where a snapshot names the settings of lakes all of whose tables were made with them.
+const LAKES: &str = "lakes";
+/// Where it names the settings that a lake's tables are on the way to.
+const CHANGING: &str = "changing";
 
 /// Shards of a new index unless told otherwise.
 pub const DEFAULT_SHARDS: u32 = 2;
@@ -36,8 +47,11 @@ pub struct RunOptions {
     pub allow_empty: bool,
     /// Shards of the index; `None` keeps the index's own, or the default for a new one.
     pub shards: Option<u32>,
-    /// Names-only documents, or no schema narration at all.
+    /// How columns are put into words.
     pub narrate: Narrate,
+    /// The language model that narrates, where `narrate` lets one; the texts depend on its identity
+    /// only.
+    pub narrator: Option<NarrateWith>,
     /// Rows drawn from each table.
     pub sample_rows: usize,
     /// Bytes read of one file for its profile.
@@ -59,7 +73,8 @@ impl Default for RunOptions {
             contexts: Contexts::new(),
             allow_empty: false,
             shards: None,
-            narrate: Narrate::Names,
+            narrate: Narrate::Auto,
+            narrator: None,
             sample_rows: 5,
             scan_budget: 16 << 20,
             seed: 0,
@@ -67,10 +82,59 @@ impl Default for RunOptions {
     }
 }
 
-/// Where the words of a schema document come from.
+/// How columns are put into words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Narrate {
+    /// By the run's language model. Without one, as the lake's tables in the index are: with the
+    /// narrations that are there, or by names.
+    Auto,
+    /// By names, types and values.
+    Names,
+    /// By bare names.
+    Off,
+}
+
+/// A language model that narrates, and how its work is cut.
+#[derive(Clone)]
+pub struct NarrateWith {
+    /// The model.
+    pub model: Arc<dyn LanguageModel>,
+    /// Narrations are stored when so many have come…
+    pub flush_columns: usize,
+    /// …or after this time.
+    pub flush_after: Duration,
+    /// Tables are described anew when so many are completely narrated…
+    pub batch_tables: usize,
+    /// …or after this time.
+    pub batch_after: Duration,
+}
+
+impl NarrateWith {
+    /// The model with the default cuts: 64 narrations or 5 seconds, 512 tables or 30 seconds.
+    pub fn new(model: Arc<dyn LanguageModel>) -> Self {
+        Self {
+            model,
+            flush_columns: 64,
+            flush_after: Duration::from_secs(5),
+            batch_tables: 512,
+            batch_after: Duration::from_secs(30),
+        }
+    }
+}
+
+impl fmt::Debug for NarrateWith {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let model = self.model.id().as_str();
+        f.debug_struct("NarrateWith")
+            .field("model", &model)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where the words of a column without a narration come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Narrate {
+pub enum Words {
     /// Column names split and expanded, types, ranges, most frequent values.
     Names,
     /// Column names as they are, and nothing else.
@@ -84,8 +148,11 @@ pub struct IndexSettings {
     pub embedder: String,
     /// Vector dimensions.
     pub dimensions: usize,
-    /// Narration mode.
-    pub narrate: Narrate,
+    /// Words of columns that have no narration.
+    pub narrate: Words,
+    /// Who narrates, if anyone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub narrator: Option<Narrator>,
     /// Rows drawn from each table.
     pub sample_rows: usize,
     /// Bytes read of one file for its profile.
@@ -99,12 +166,30 @@ pub struct IndexSettings {
 }
 
 impl IndexSettings {
-    /// The settings of a run.
-    pub fn of_run(options: &RunOptions, embedder: &dyn limn_models::Embedder) -> Self {
+    /// The settings of a run over a lake whose tables in the index were made with those of `before`.
+    pub fn of_run(
+        options: &RunOptions,
+        embedder: &dyn limn_models::Embedder,
+        before: Option<&Self>,
+    ) -> Self {
+        let narrator = match (options.narrate, &options.narrator) {
+            (Narrate::Auto, Some(with)) => Some(Narrator {
+                model: with.model.id().to_string(),
+                prompt: NARRATION_PROMPT_VERSION,
+            }),
+            // What a model has said stays, even where the model is not here.
+            (Narrate::Auto, None) => before.and_then(|before| before.narrator.clone()),
+            (Narrate::Names | Narrate::Off, _) => None,
+        };
         Self {
             embedder: embedder.id().to_string(),
             dimensions: embedder.dimensions(),
-            narrate: options.narrate,
+            narrate: if options.narrate == Narrate::Off {
+                Words::Off
+            } else {
+                Words::Names
+            },
+            narrator,
             sample_rows: options.sample_rows,
             scan_budget: options.scan_budget,
             seed: options.seed,
@@ -113,30 +198,40 @@ impl IndexSettings {
         }
     }
 
-    /// The settings that a lake's tables in `snapshot` were made with.
+    /// The settings that all of a lake's tables in `snapshot` were made with.
     pub fn of_lake(snapshot: &Snapshot, lake_url: &str) -> Option<Self> {
-        let settings = snapshot.settings.get("lakes")?.get(lake_url)?;
+        Self::of(snapshot, LAKES, lake_url)
+    }
+
+    /// The settings that a lake's tables in `snapshot` were made with or, where a run that changes
+    /// them did not end, are to be made with.
+    pub fn intended(snapshot: &Snapshot, lake_url: &str) -> Option<Self> {
+        Self::of_lake(snapshot, lake_url).or_else(|| Self::of(snapshot, CHANGING, lake_url))
+    }
+
+    fn of(snapshot: &Snapshot, list: &str, lake_url: &str) -> Option<Self> {
+        let settings = snapshot.settings.get(list)?.get(lake_url)?;
         serde_json::from_value(settings.clone()).ok()
     }
 
-    /// Writes these settings into a snapshot's settings for one lake.
-    pub fn put_into(&self, settings: &mut serde_json::Value, lake_url: &str) {
+    /// Writes these settings into a snapshot's settings for one lake: as those of all its tables, or
+    /// as those that its tables are on the way to.
+    pub fn put_into(&self, settings: &mut serde_json::Value, lake_url: &str, all: bool) {
         if !settings.is_object() {
             *settings = serde_json::json!({});
         }
-        if !settings["lakes"].is_object() {
-            settings["lakes"] = serde_json::json!({});
+        let (list, other) = if all {
+            (LAKES, CHANGING)
+        } else {
+            (CHANGING, LAKES)
+        };
+        if !settings[list].is_object() {
+            settings[list] = serde_json::json!({});
         }
-        settings["lakes"][lake_url] = serde_json::json!(self);
-    }
-
-    /// Takes a lake's settings out of a snapshot's settings.
-    pub fn remove_from(settings: &mut serde_json::Value, lake_url: &str) {
-        let lakes = settings
-            .get_mut("lakes")
-            .and_then(|lakes| lakes.as_object_mut());
-        if let Some(lakes) = lakes {
-            lakes.remove(lake_url);
+        settings[list][lake_url] = serde_json::json!(self);
+        let others = settings.get_mut(other);
+        if let Some(others) = others.and_then(|others| others.as_object_mut()) {
+            others.remove(lake_url);
         }
     }
 

@@ -12,11 +12,11 @@ use futures::StreamExt;
 use futures::stream;
 use limn_lake::assemble::are_unlike;
 use limn_lake::{
-    Contexts, DataFile, FileError, FileSummary, Group, GroupKind, ObjectRecord, layout,
+    Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind, ObjectRecord, layout,
 };
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{GroupId, MemberId, MemberUpdate};
+use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate};
 use crate::options::RunOptions;
 use crate::published::Published;
 use crate::read::Reader;
@@ -41,12 +41,16 @@ pub struct GroupPlan {
 /// What stands for a group's files and contexts (in this order) in the `lake` collection: their
 /// versions, and the settings their texts are made with.
 pub fn members(group: &Group, settings: MemberId) -> Vec<MemberId> {
-    let with_settings = |version: u128| {
-        let bytes = [version.to_le_bytes(), settings.to_le_bytes()].concat();
-        xxhash_rust::xxh3::xxh3_128(&bytes)
-    };
     let versions = group.fingerprints().into_iter();
-    versions.map(|version| with_settings(version.0)).collect()
+    versions
+        .map(|version| with_settings(version, settings))
+        .collect()
+}
+
+/// The member that stands for a version of an object or context, made with these settings.
+pub fn with_settings(version: Fingerprint, settings: MemberId) -> MemberId {
+    let bytes = [version.0.to_le_bytes(), settings.to_le_bytes()].concat();
+    xxhash_rust::xxh3::xxh3_128(&bytes)
 }
 
 /// What one epoch feeds into the dataflow.
@@ -67,6 +71,8 @@ pub struct Plan {
     pub epochs: VecDeque<EpochPlan>,
     /// Files of groups that differ from what is published.
     pub files_wanted: usize,
+    /// Groups with a table that awaits a narration, where the run can give one.
+    pub awaiting: usize,
     /// Contexts that name no table of the lake.
     pub orphans: Vec<String>,
     /// Objects that hold rows but whose names no table can have.
@@ -160,8 +166,11 @@ impl Planner {
             }
             objects += group.files.len();
             bytes += size;
-            if self.feed(&mut epoch, id, &takes_over, members(&group, self.settings)) {
-                plan.files_wanted += group.files.len();
+            let members = members(&group, self.settings);
+            match self.feed(&mut epoch, id, &takes_over, members) {
+                Fed::Differs => plan.files_wanted += group.files.len(),
+                Fed::Awaits => plan.awaiting += 1,
+                Fed::Same => {}
             }
             epoch.groups.push(GroupPlan {
                 id,
@@ -178,14 +187,14 @@ impl Planner {
         plan
     }
 
-    /// Puts a group's members and what is published of it into an epoch; says whether they differ.
+    /// Puts a group's members and what is published of it into an epoch; says how they differ.
     fn feed(
         &self,
         epoch: &mut EpochPlan,
         id: GroupId,
         takes_over: &[GroupId],
         mut members: Vec<MemberId>,
-    ) -> bool {
+    ) -> Fed {
         members.sort_unstable();
         members.dedup();
         let mut published = self.published.members(id);
@@ -194,11 +203,20 @@ impl Planner {
         }
         published.sort_unstable();
         published.dedup();
-        let differ = published != members;
+        let groups = || takes_over.iter().chain([&id]);
+        let awaits = groups().any(|group| self.published.awaits_narration(*group));
+        let fed = match (published != members, awaits) {
+            (true, _) => Fed::Differs,
+            (false, true) => Fed::Awaits,
+            (false, false) => Fed::Same,
+        };
         let update = |member: MemberId| ((id, member), 1);
+        if awaits {
+            epoch.published.push(update(AWAITS_NARRATION));
+        }
         epoch.published.extend(published.into_iter().map(update));
         epoch.lake.extend(members.into_iter().map(update));
-        differ
+        fed
     }
 
     /// A group as it is, or a family that is certainly not one table as a group a file; and the
@@ -303,6 +321,13 @@ impl Planner {
         }
         held
     }
+}
+
+/// How a group differs from what is published of it.
+enum Fed {
+    Differs,
+    Awaits,
+    Same,
 }
 
 /// Published groups that a run leaves alone, with the paths and names of their tables.

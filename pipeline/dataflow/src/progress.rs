@@ -22,6 +22,10 @@ pub struct Progress {
     pub blocks_embedded: AtomicU64,
     /// Blocks that were embedded anew (not reused).
     pub blocks_embedded_anew: AtomicU64,
+    /// Columns that a language model is asked to narrate in this run; 0 until they are known.
+    pub columns_wanted: AtomicU64,
+    /// Of those, how many are narrated.
+    pub columns_narrated: AtomicU64,
     /// Epochs planned.
     pub epochs_planned: AtomicU64,
     /// Epochs published (or found empty).

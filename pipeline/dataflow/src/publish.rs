@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use limn_segment::{Deletes, IndexStore, SegmentEntry, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,8 @@ use tokio::sync::Mutex;
 use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::error::PipelineError;
+use crate::narrate::awaiting::AwaitingTable;
+use crate::narrate::store::NarrationStore;
 use crate::options::IndexSettings;
 use crate::published::Published;
 use crate::report::Failure;
@@ -33,6 +36,8 @@ pub struct PublishedEpoch {
     pub outcomes: Vec<(String, Outcome)>,
     /// What could not be read.
     pub failures: Vec<Failure>,
+    /// Tables that await a narration.
+    pub awaiting: Vec<AwaitingTable>,
 }
 
 /// Gathers the shards of an epoch on one worker and lets go of them when the epoch is complete.
@@ -75,7 +80,9 @@ pub struct Committer {
     settings: IndexSettings,
     shards: u32,
     /// Whether every table of the lake that is in the index was made with `settings`.
-    uniform: bool,
+    uniform: AtomicBool,
+    /// The narrations of the tables' texts, where they have any.
+    narrations: Option<Arc<NarrationStore>>,
     state: Mutex<CommitState>,
 }
 
@@ -93,6 +100,7 @@ impl Committer {
         settings: IndexSettings,
         shards: u32,
         published: &Published,
+        narrations: Option<Arc<NarrationStore>>,
     ) -> Arc<Self> {
         let snapshot = published.snapshot.clone();
         let before = snapshot
@@ -108,7 +116,8 @@ impl Committer {
             lake,
             settings,
             shards,
-            uniform,
+            uniform: AtomicBool::new(uniform),
+            narrations,
             state,
         })
     }
@@ -155,8 +164,13 @@ impl Committer {
             }
             published.outcomes.extend(result.outcomes);
             published.failures.extend(result.failures);
+            published.awaiting.extend(result.awaiting);
         }
         if changed {
+            // What a published text says is stored first: nobody narrates it otherwise.
+            if let Some(narrations) = &self.narrations {
+                narrations.flush().await?;
+            }
             for (path, positions) in replaced {
                 self.delete(&mut next, &mut state.deletes, &path, &positions)
                     .await?;
@@ -173,28 +187,28 @@ impl Committer {
         Ok(vec![published])
     }
 
-    /// Ends a run whose epochs are all published: the snapshot says with which settings the lake's
-    /// tables were made. An index of an empty lake gets its first snapshot here.
+    /// When the epochs of the lake are all published, the snapshot says with which settings its tables
+    /// were made. An index of an empty lake gets its first snapshot here.
     ///
     /// # Errors
     /// As [`Committer::commit`].
     pub async fn finish(&self) -> Result<(), PipelineError> {
         let mut state = self.state.lock().await;
+        self.uniform.store(true, Ordering::Release);
         let settings = state
             .snapshot
             .as_ref()
             .and_then(|snapshot| IndexSettings::of_lake(snapshot, &self.lake));
         if settings.as_ref() != Some(&self.settings) {
-            let mut next = self.next_snapshot(state.snapshot.as_ref());
-            self.settings.put_into(&mut next.settings, &self.lake);
+            let next = self.next_snapshot(state.snapshot.as_ref());
             self.index.publish(&next).await?;
             state.snapshot = Some(next);
         }
         Ok(())
     }
 
-    /// While tables of other settings remain, the snapshot names none for the lake: a run that dies
-    /// between two epochs leaves a mixture that the next one must not take for uniform.
+    /// While tables of other settings remain, the snapshot names this run's only as those to come: a
+    /// run that dies between two epochs leaves a mixture that the next one must not take for uniform.
     fn next_snapshot(&self, previous: Option<&Snapshot>) -> Snapshot {
         let mut next = previous.map_or_else(
             || {
@@ -206,11 +220,9 @@ impl Committer {
             },
             Snapshot::next,
         );
-        if self.uniform {
-            self.settings.put_into(&mut next.settings, &self.lake);
-        } else {
-            IndexSettings::remove_from(&mut next.settings, &self.lake);
-        }
+        let uniform = self.uniform.load(Ordering::Acquire);
+        self.settings
+            .put_into(&mut next.settings, &self.lake, uniform);
         next
     }
 

@@ -7,11 +7,12 @@
 use std::collections::HashMap;
 
 use limn_lake::{Contexts, FileSummary, Fingerprint, ObjectRecord, TableName};
-use limn_segment::{FileRecord, IndexStore, Snapshot, TableRecord};
+use limn_segment::{ContextRecord, FileRecord, IndexStore, Snapshot, TableRecord};
 
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
 use crate::options::IndexSettings;
+use crate::plan::with_settings;
 use crate::report::Failure;
 
 /// The source that marks a context registered by hand in a table's catalog row.
@@ -29,11 +30,15 @@ pub struct Published {
     by_content: HashMap<Fingerprint, Place>,
     /// Files that have a summary, of whatever version, by the hash of their path.
     by_path: HashMap<u128, Place>,
+    /// Contexts beside the data, by the hash of their path.
+    contexts: HashMap<u128, Place>,
     registered: Contexts,
-    reuse_summaries: bool,
+    /// The settings of all the lake's tables, if their file summaries may be used again.
+    reuse: Option<MemberId>,
+    narrates: bool,
 }
 
-/// Where the catalog has a file: group, table of the group, file of the table.
+/// Where the catalog has a file or context: group, table of the group, place in the table.
 type Place = (GroupId, u32, u32);
 
 /// Whether a table's row has blocks to be found by, even if its newest version cannot be read.
@@ -46,22 +51,27 @@ fn hash_of(path: &str) -> u128 {
 }
 
 impl Published {
-    /// Reads the newest snapshot's catalog rows of the lake at `lake_url`.
+    /// Reads the catalog rows that `snapshot`, the newest, has of the lake at `lake_url`. `narrates`
+    /// says whether the run has a language model.
     ///
     /// # Errors
     /// The index is unreadable, or was made with another embedder or number of shards.
     pub async fn load(
         index: &IndexStore,
+        snapshot: Option<Snapshot>,
         lake_url: &str,
         settings: &IndexSettings,
+        narrates: bool,
     ) -> Result<Self, PipelineError> {
-        let Some(snapshot) = index.prepare().await? else {
+        let Some(snapshot) = snapshot else {
             return Ok(Self::default());
         };
         settings.check_against(&snapshot)?;
         let mut published = Self {
-            reuse_summaries: IndexSettings::of_lake(&snapshot, lake_url)
-                .is_some_and(|old| old.summaries_match(settings)),
+            reuse: IndexSettings::of_lake(&snapshot, lake_url)
+                .filter(|old| old.summaries_match(settings))
+                .map(|old| old.fingerprint()),
+            narrates,
             ..Self::default()
         };
         for record in index.tables_with_removed(&snapshot, Some(lake_url)).await? {
@@ -93,6 +103,12 @@ impl Published {
                         published.by_path.insert(hash_of(&known.path), place);
                     }
                 }
+                for (context, known) in table.contexts.iter().enumerate() {
+                    if known.source != REGISTERED {
+                        let place = (*group, at as u32, context as u32);
+                        published.contexts.insert(hash_of(&known.source), place);
+                    }
+                }
             }
         }
         published.snapshot = Some(snapshot);
@@ -118,6 +134,23 @@ impl Published {
     pub fn table(&self, name: &str) -> Option<&TableRecord> {
         let (group, table) = self.by_name.get(&hash_of(name))?;
         self.tables(*group).get(*table as usize)
+    }
+
+    /// Whether a table of the group awaits a narration that this run can give.
+    pub fn awaits_narration(&self, group: GroupId) -> bool {
+        self.narrates
+            && self
+                .tables(group)
+                .iter()
+                .any(|table| table.awaits_narration)
+    }
+
+    /// The names of tables that await a narration, whoever can give it.
+    pub fn awaiting(&self) -> impl Iterator<Item = &str> {
+        let tables = self.groups.values().flatten();
+        tables
+            .filter(|table| table.awaits_narration)
+            .map(|table| table.name.as_str())
     }
 
     /// Tables in the index that can be found.
@@ -162,9 +195,7 @@ impl Published {
     /// summary, or why it could not be read. A summary that this limn cannot read any more is as
     /// good as none: the file is read.
     pub fn file(&self, content: Fingerprint) -> Option<Result<FileSummary, String>> {
-        if !self.reuse_summaries {
-            return None;
-        }
+        self.reuse?;
         let known = self.record(self.by_content.get(&content)?)?;
         match &known.error {
             Some(error) => Some(Err(error.clone())),
@@ -172,6 +203,18 @@ impl Published {
                 .ok()
                 .map(Ok),
         }
+    }
+
+    /// The text of a context beside the data that was read in this very version before.
+    pub fn context(&self, path: &str, version: Fingerprint) -> Option<&str> {
+        let member = Fingerprint(with_settings(version, self.reuse?)).to_string();
+        let (group, table, context) = self.contexts.get(&hash_of(path))?;
+        let known: &ContextRecord = self
+            .tables(*group)
+            .get(*table as usize)?
+            .contexts
+            .get(*context as usize)?;
+        (known.error.is_none() && known.fingerprint == member).then_some(known.text.as_str())
     }
 
     /// The summary of the last version of a file that could be read.

@@ -57,8 +57,8 @@ pub struct ReadTask {
 pub enum ReadSource {
     /// A data file.
     Data(DataFile),
-    /// A context beside a table.
-    Sidecar(ObjectRecord),
+    /// A context beside a table, and the version of it that is wanted.
+    Sidecar(ObjectRecord, Fingerprint),
 }
 
 impl ReadTask {
@@ -66,7 +66,7 @@ impl ReadTask {
     pub fn route(&self) -> u64 {
         let path = match &self.source.0 {
             ReadSource::Data(file) => &file.object.path,
-            ReadSource::Sidecar(object) => &object.path,
+            ReadSource::Sidecar(object, _) => &object.path,
         };
         xxhash_rust::xxh3::xxh3_64(path.as_bytes())
     }
@@ -163,12 +163,17 @@ impl Reader {
         } = task;
         let result = match &source.0 {
             ReadSource::Data(file) => self.file(file).await?,
-            ReadSource::Sidecar(object) => {
-                let _permits = self.reserve(object.size).await?;
-                read_sidecar(&self.store, object)
-                    .await
-                    .map(ReadResult::Text)
-                    .map_err(|error| Unread::from(&error))
+            ReadSource::Sidecar(object, version) => {
+                match self.published.context(&object.path, *version) {
+                    Some(known) => Ok(ReadResult::Text(known.to_owned())),
+                    None => {
+                        let _permits = self.reserve(object.size).await?;
+                        read_sidecar(&self.store, object)
+                            .await
+                            .map(ReadResult::Text)
+                            .map_err(|error| Unread::from(&error))
+                    }
+                }
             }
         };
         Ok(vec![ReadDone {

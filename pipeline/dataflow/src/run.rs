@@ -1,31 +1,28 @@
-//! A run: list the lake, plan it, feed the dataflow epoch by epoch, and report.
-//!
-//! Worker 0 of the process drives: it feeds an epoch when fewer than `epochs_in_flight` are under
-//! way, which bounds what is in memory at once.
+//! A run: list the lake, plan it, carry the plan out, and report.
 
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use limn_lake::ReadOptions;
 use limn_models::Embedder;
-use limn_segment::IndexStore;
+use limn_segment::{IndexStore, nonce};
 use limn_store::{RequestCounts, Store};
 use limn_summary::TokenCounter;
-use timely::worker::Worker;
 
 use crate::assemble::Assembler;
-use crate::changes::Epoch;
+use crate::describe::Describer;
+use crate::drive::run_epochs;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
-use crate::job::{Inputs, Job, build};
+use crate::job::Job;
 use crate::listing::Listing;
-use crate::options::{IndexSettings, RunOptions, shards};
-use crate::plan::{EpochPlan, Planner};
+use crate::narrate::asking::Asking;
+use crate::narrate::awaiting::Awaiting;
+use crate::narrate::store::NarrationStore;
+use crate::options::{IndexSettings, Narrate, RunOptions, shards};
+use crate::plan::Planner;
 use crate::progress::Progress;
 use crate::publish::{Committer, PublishedEpoch};
 use crate::published::Published;
@@ -34,10 +31,6 @@ use crate::report::{
     ByteTotals, Failure, ModelTotals, ObjectCounts, Report, RequestTotals, Seconds, TableCounts,
 };
 use crate::segments::{Outcome, SegmentWriter};
-use crate::wire::Wire;
-
-/// How long a parked worker sleeps at most before it looks at the job's state again.
-const PARK: Duration = Duration::from_millis(20);
 
 /// Indexes one lake once: lists it, describes what changed, publishes, and reports.
 ///
@@ -68,6 +61,17 @@ struct Run {
     counts: (RequestCounts, RequestCounts),
 }
 
+/// Ends the job when the run is dropped before its end: the dataflow's threads would go on.
+struct GivenUp(Option<Arc<Fatal>>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        if let Some(fatal) = self.0.take() {
+            fatal.set(PipelineError::Dataflow("the run was given up".into()));
+        }
+    }
+}
+
 struct WindowCounter(Arc<dyn Embedder>);
 
 impl TokenCounter for WindowCounter {
@@ -91,9 +95,32 @@ impl Run {
     ) -> Result<Self, PipelineError> {
         let started = Instant::now();
         let counts = (lake.counts(), index.store.counts());
-        let settings = IndexSettings::of_run(&options, embedder.as_ref());
-        let published = Arc::new(Published::load(&index, lake.url(), &settings).await?);
+        let fatal = Arc::new(Fatal::default());
+        let snapshot = index.prepare().await?;
+        let before = snapshot
+            .as_ref()
+            .and_then(|snapshot| IndexSettings::intended(snapshot, lake.url()));
+        let settings = IndexSettings::of_run(&options, embedder.as_ref(), before.as_ref());
+        let with = options.narrator.clone();
+        let with = with.filter(|_| options.narrate == Narrate::Auto);
+        let published = Published::load(&index, snapshot, lake.url(), &settings, with.is_some());
+        let published = Arc::new(published.await?);
         let shards = shards(&options, published.snapshot.as_ref())?;
+        let awaiting = Arc::new(Awaiting::default());
+        let narrations = settings
+            .narrator
+            .clone()
+            .map(|narrator| Arc::new(NarrationStore::new(index.clone(), narrator, nonce())));
+        let narrates = with.is_some();
+        let asking = narrations.as_ref().zip(with).map(|(narrations, with)| {
+            Arc::new(Asking::new(
+                with,
+                Arc::clone(narrations),
+                Arc::clone(&awaiting),
+                Arc::clone(&progress),
+                Arc::clone(&fatal),
+            ))
+        });
         let reader = Arc::new(Reader::new(
             lake.clone(),
             Arc::clone(&published),
@@ -117,9 +144,14 @@ impl Run {
             assembler: Arc::new(Assembler {
                 lake: lake.clone(),
                 published: Arc::clone(&published),
-                counter: Arc::new(WindowCounter(Arc::clone(&embedder))),
-                narrate: options.narrate,
+                awaiting: Arc::clone(&awaiting),
                 settings: settings.fingerprint(),
+                narrates,
+            }),
+            describer: Arc::new(Describer {
+                counter: Arc::new(WindowCounter(Arc::clone(&embedder))),
+                words: settings.narrate,
+                narrations: narrations.clone(),
                 progress: Arc::clone(&progress),
             }),
             embedder: Arc::new(BlockEmbedder::new(
@@ -127,6 +159,7 @@ impl Run {
                 options.embed_threads,
                 index.clone(),
                 published.snapshot.clone(),
+                awaiting,
                 Arc::clone(&progress),
             )),
             writer: Arc::new(SegmentWriter::new(
@@ -140,11 +173,14 @@ impl Run {
                 settings,
                 shards,
                 &published,
+                narrations.clone(),
             ),
+            narrations,
+            asking,
             lake: lake.url().to_owned(),
             shards,
             runtime: tokio::runtime::Handle::current(),
-            fatal: Arc::new(Fatal::default()),
+            fatal,
         });
         Ok(Self {
             lake,
@@ -173,7 +209,7 @@ impl Run {
         }
         let listed = listing.objects.len();
         let plan = self.planner.plan(listing.objects, &listing.unlisted).await;
-        if plan.files_wanted > 0 {
+        if plan.files_wanted > 0 || plan.awaiting > 0 {
             self.index.check_writable()?;
         }
         // A name that no table can have is told like any other failure.
@@ -196,13 +232,45 @@ impl Run {
         let workers = self.options.workers.max(1);
         let in_flight = self.options.epochs_in_flight.max(1);
         let progress = Arc::clone(&self.progress);
+        let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
         let epochs = tokio::task::spawn_blocking(move || {
             run_epochs(&job, plan.epochs, workers, in_flight, &progress)
         })
         .await
         .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
+        given_up.0 = None;
+        if let Some(narrations) = &self.job.narrations {
+            narrations.finish().await?;
+        }
         self.job.committer.finish().await?;
+        notes.extend(self.narration_notes(&epochs));
         Ok(self.report(listed, epochs, failures, notes).await)
+    }
+
+    /// What is to be said of columns that were not narrated.
+    fn narration_notes(&self, epochs: &[PublishedEpoch]) -> Vec<String> {
+        let Some(narrations) = &self.job.narrations else {
+            return Vec::new();
+        };
+        let model = &narrations.narrator().model;
+        if let Some(asking) = &self.job.asking {
+            return asking.outcome().notes(model);
+        }
+        // Tables of an earlier run that this one left alone, and those of this run.
+        let touched: HashSet<&str> = epochs
+            .iter()
+            .flat_map(|epoch| &epoch.outcomes)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let left = self.published.awaiting();
+        let left = left.filter(|name| !touched.contains(name)).count();
+        let new: usize = epochs.iter().map(|epoch| epoch.awaiting.len()).sum();
+        match left + new {
+            0 => Vec::new(),
+            tables => vec![format!(
+                "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
+            )],
+        }
     }
 
     async fn report(
@@ -221,6 +289,8 @@ impl Run {
                     (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => {
                         Outcome::Changed
                     }
+                    // Added by its names, then told in a model's words.
+                    (Outcome::Added, Outcome::Changed) => Outcome::Added,
                     (Outcome::Removed | Outcome::Forgotten, other)
                     | (other, Outcome::Removed | Outcome::Forgotten) => other,
                     (_, latest) => latest,
@@ -256,6 +326,8 @@ impl Run {
         let lake = self.lake.counts().since(&self.counts.0);
         let index = self.index.store.counts().since(&self.counts.1);
         let embed = self.job.embedder.stats();
+        let asking = self.job.asking.as_ref();
+        let narrated = asking.map(|asking| asking.outcome()).unwrap_or_default();
         Report {
             snapshot: self.job.committer.snapshot_number().await,
             tables,
@@ -276,12 +348,14 @@ impl Run {
             model: ModelTotals {
                 embedded_blocks: self.progress.blocks_embedded_anew.load(Ordering::Relaxed),
                 embedded_tokens: embed.tokens,
-                ..ModelTotals::default()
+                narrated_columns: narrated.narrated,
+                prompt_tokens: narrated.prompt_tokens,
+                generated_tokens: narrated.generated_tokens,
             },
             seconds: Seconds {
                 total: self.started.elapsed().as_secs_f64(),
                 read: self.progress.read_seconds(),
-                narrate: 0.0,
+                narrate: asking.map_or(0.0, |asking| asking.seconds()),
                 embed: embed.busy.as_secs_f64(),
                 embed_span: embed.span().as_secs_f64(),
                 write: self.progress.write_seconds(),
@@ -289,165 +363,5 @@ impl Run {
             failures,
             notes,
         }
-    }
-}
-
-/// Runs epochs through one dataflow, to the end of the last one.
-///
-/// # Errors
-/// The first error of any stage. The dataflow is then dropped on all workers; what was published
-/// stays.
-fn run_epochs(
-    job: &Arc<Job>,
-    epochs: VecDeque<EpochPlan>,
-    workers: usize,
-    epochs_in_flight: u64,
-    progress: &Arc<Progress>,
-) -> Result<Vec<PublishedEpoch>, PipelineError> {
-    let source = Arc::new(Mutex::new(Some(epochs)));
-    let over = Arc::new(AtomicBool::new(false));
-    let config = if workers == 1 {
-        timely::Config::thread()
-    } else {
-        timely::Config::process(workers)
-    };
-    let guards = timely::execute(config, {
-        let job = Arc::clone(job);
-        let over = Arc::clone(&over);
-        let progress = Arc::clone(progress);
-        move |worker| {
-            let ran = catch_unwind(AssertUnwindSafe(|| {
-                run_worker(worker, &job, &source, &over, epochs_in_flight, &progress)
-            }));
-            // Timely leaves the other workers waiting for a dead one for ever; the error ends them.
-            ran.unwrap_or_else(|_| {
-                job.fatal.set(PipelineError::TaskDied {
-                    stage: "dataflow worker",
-                });
-                if catch_unwind(AssertUnwindSafe(|| drop_dataflows(worker, &job.fatal))).is_err() {
-                    tracing::error!("a dead worker cannot be taken down; the process ends");
-                    std::process::abort();
-                }
-                Vec::new()
-            })
-        }
-    })
-    .map_err(PipelineError::Dataflow)?;
-    let mut published = Vec::new();
-    for result in guards.join() {
-        published.extend(result.map_err(PipelineError::Dataflow)?);
-    }
-    match job.fatal.take() {
-        Some(error) => Err(error),
-        None => Ok(published),
-    }
-}
-
-/// One worker's part of [`run_epochs`]; the one that finds the epochs drives.
-fn run_worker(
-    worker: &mut Worker,
-    job: &Arc<Job>,
-    source: &Mutex<Option<VecDeque<EpochPlan>>>,
-    over: &AtomicBool,
-    epochs_in_flight: u64,
-    progress: &Progress,
-) -> Vec<PublishedEpoch> {
-    let (send, receive) = mpsc::channel();
-    let inputs = build(worker, job, send);
-    let epochs = (worker.index() == 0)
-        .then(|| {
-            source
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .take()
-        })
-        .flatten();
-    let Some(epochs) = epochs else {
-        drop(inputs);
-        while !over.load(Ordering::Acquire) && !job.fatal.is_set() {
-            worker.step_or_park(Some(PARK));
-        }
-        drop_dataflows(worker, &job.fatal);
-        return Vec::new();
-    };
-    let driver = Driver {
-        inputs,
-        epochs,
-        epochs_in_flight,
-        next: 0,
-        published: Vec::new(),
-    };
-    let published = driver.drive(worker, &job.fatal, &receive, progress);
-    over.store(true, Ordering::Release);
-    drop_dataflows(worker, &job.fatal);
-    published
-}
-
-/// After an error the epochs under way will never end: the dataflow is dropped instead.
-fn drop_dataflows(worker: &mut Worker, fatal: &Fatal) {
-    if fatal.is_set() {
-        for dataflow in worker.installed_dataflows() {
-            worker.drop_dataflow(dataflow);
-        }
-    }
-}
-
-/// Feeds epochs on worker 0 and follows them until they are published.
-struct Driver {
-    inputs: Inputs,
-    epochs: VecDeque<EpochPlan>,
-    epochs_in_flight: u64,
-    next: Epoch,
-    published: Vec<PublishedEpoch>,
-}
-
-impl Driver {
-    fn drive(
-        mut self,
-        worker: &mut Worker,
-        fatal: &Fatal,
-        receive: &mpsc::Receiver<PublishedEpoch>,
-        progress: &Progress,
-    ) -> Vec<PublishedEpoch> {
-        loop {
-            while !self.epochs.is_empty() && self.under_way() < self.epochs_in_flight {
-                if let Some(epoch) = self.epochs.pop_front() {
-                    self.feed(epoch);
-                }
-            }
-            self.published.extend(receive.try_iter());
-            progress
-                .epochs_done
-                .store(self.next - self.under_way(), Ordering::Relaxed);
-            if fatal.is_set() || (self.epochs.is_empty() && self.under_way() == 0) {
-                break;
-            }
-            worker.step_or_park(Some(PARK));
-        }
-        self.published.extend(receive.try_iter());
-        self.published
-    }
-
-    /// Epochs fed and not yet published.
-    fn under_way(&self) -> u64 {
-        self.inputs.done.with_frontier(|frontier| {
-            frontier
-                .first()
-                .map_or(0, |oldest| self.next.saturating_sub(*oldest))
-        })
-    }
-
-    fn feed(&mut self, epoch: EpochPlan) {
-        for (update, diff) in epoch.published {
-            self.inputs.published.update(update, diff);
-        }
-        for (update, diff) in epoch.lake {
-            self.inputs.lake.update(update, diff);
-        }
-        for plan in epoch.groups {
-            self.inputs.plans.send(Wire(plan));
-        }
-        self.next += 1;
-        self.inputs.advance_to(self.next);
     }
 }

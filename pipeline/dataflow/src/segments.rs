@@ -22,6 +22,7 @@ use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::embed::EmbeddedTable;
 use crate::error::PipelineError;
+use crate::narrate::awaiting::AwaitingTable;
 use crate::progress::Progress;
 use crate::report::Failure;
 use crate::wire::Wire;
@@ -48,6 +49,8 @@ pub struct ShardResult {
     pub outcomes: Vec<(String, Outcome)>,
     /// What could not be read.
     pub failures: Vec<Failure>,
+    /// Tables that await a narration.
+    pub awaiting: Vec<AwaitingTable>,
 }
 
 /// What happened to a table.
@@ -74,10 +77,11 @@ pub fn batch_by_shard<'scope>(
     shards: u32,
 ) -> Stream<'scope, Epoch, Vec<(Epoch, ShardBatch)>> {
     let shard_of = move |table: &EmbeddedTable| {
-        let name = match (&table.row, table.failures.first()) {
-            (Some(row), _) => row.0.name.clone(),
-            (None, Some(failure)) => failure.table.clone(),
-            (None, None) => String::new(),
+        let name = match (&table.row, &table.awaits, table.failures.first()) {
+            (Some(row), ..) => row.0.name.clone(),
+            (None, Some(awaits), _) => awaits.name.clone(),
+            (None, None, Some(failure)) => failure.table.clone(),
+            (None, None, None) => String::new(),
         };
         TableKey {
             lake: lake.clone(),
@@ -173,6 +177,7 @@ impl SegmentWriter {
             };
             result.outcomes.extend(outcome);
             result.failures.extend(table.failures);
+            result.awaiting.extend(table.awaits);
             if let Some(Wire(row)) = table.row {
                 if !table.blocks.0.is_empty() {
                     tables.push(TableBlocks {
@@ -208,6 +213,13 @@ impl SegmentWriter {
                 }
             }
             result.segment = Some(Wire(self.index.put_segment(&built).await?));
+        }
+        for table in &mut result.awaiting {
+            let row = rows
+                .iter()
+                .find(|row| row.name == table.name && !row.removed);
+            table.row = row.cloned().map(Wire);
+            table.segment = row.and_then(|_| result.segment.clone());
         }
         if !rows.is_empty() {
             rows.sort_by(|a, b| (&a.name, &a.group).cmp(&(&b.name, &b.group)));

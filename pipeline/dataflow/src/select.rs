@@ -24,6 +24,15 @@ pub enum Work {
     Describe(Wire<GroupPlan>),
     /// Its tables are to be removed.
     Remove(GroupId),
+    /// Its published tables that await a narration are to be put into words again, as far as there
+    /// are words now. No file is read for it.
+    Narrate {
+        /// The group.
+        group: GroupId,
+        /// The groups under which the tables were published before this run; what this run has
+        /// published of the group is known besides.
+        published: Vec<GroupId>,
+    },
 }
 
 impl Work {
@@ -31,7 +40,7 @@ impl Work {
     pub fn group(&self) -> GroupId {
         match self {
             Self::Describe(plan) => plan.0.id,
-            Self::Remove(group) => *group,
+            Self::Remove(group) | Self::Narrate { group, .. } => *group,
         }
     }
 }
@@ -106,6 +115,11 @@ pub fn select_work<'scope>(
                         }
                         match (change, epoch_stash.plans.remove(&group)) {
                             (Change::Removed, _) => session.give(Work::Remove(group)),
+                            (Change::Awaiting, plan) => {
+                                let mut published = plan.map_or_else(Vec::new, |p| p.0.takes_over);
+                                published.push(group);
+                                session.give(Work::Narrate { group, published });
+                            }
                             (_, Some(plan)) => session.give(Work::Describe(plan)),
                             // A change without a plan is the published side moving; the plan is under way.
                             (_, None) => {}

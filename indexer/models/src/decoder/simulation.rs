@@ -19,24 +19,38 @@ use super::tokens::{Pieces, PromptTokens, Tokens};
 use crate::{Limits, ModelError};
 
 /// Prompts of real columns: tokens of the table's beginning, and of the column's own part, as
-/// SmolLM2's tokenizer counts them (see `examples/prompt_lengths.rs`).
+/// SmolLM2's tokenizer counts them (`tests/src/bin/prompt_lengths.rs`).
 const LENGTHS: &str = include_str!("lengths.txt");
 
 const VOCABULARY: u32 = 250;
 
 /// A tokenizer of single bytes with the marks of a conversation.
 fn tokens() -> Arc<Tokens> {
-    let mut pieces: Vec<String> = (33_u8..=126).map(|byte| char::from(byte).to_string()).collect();
-    pieces.extend(('\u{a1}'..='\u{ac}').chain('\u{ae}'..='\u{ff}').map(String::from));
+    let mut pieces: Vec<String> = (33_u8..=126)
+        .map(|byte| char::from(byte).to_string())
+        .collect();
+    pieces.extend(
+        ('\u{a1}'..='\u{ac}')
+            .chain('\u{ae}'..='\u{ff}')
+            .map(String::from),
+    );
     pieces.extend(('\u{100}'..='\u{143}').map(String::from));
     pieces.extend(["<|im_start|>", "<|im_end|>"].map(str::to_owned));
-    let pieces = Pieces { tokens: pieces, merges: Vec::new(), cut: "gpt-2".into(), ends: Vec::new(), begin: None };
+    let pieces = Pieces {
+        tokens: pieces,
+        merges: Vec::new(),
+        cut: "gpt-2".into(),
+        ends: Vec::new(),
+        begin: None,
+    };
     Arc::new(Tokens::of_pieces(pieces, "simulated").unwrap())
 }
 
 /// A hash of what was read, and a token after each step that asks for one.
 fn mix(hash: u64, token: u32) -> u64 {
-    (hash ^ u64::from(token) ^ 0x5bd1).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
+    (hash ^ u64::from(token) ^ 0x5bd1)
+        .wrapping_mul(0x0100_0000_01b3)
+        .rotate_left(17)
 }
 
 fn next_of(hash: u64) -> u32 {
@@ -45,7 +59,12 @@ fn next_of(hash: u64) -> u32 {
 
 /// What the device answers to a prompt.
 fn expected(prompt: &PromptTokens, count: usize) -> Vec<u32> {
-    let mut hash = prompt.shared.iter().flatten().chain(&prompt.own).fold(1, |hash, token| mix(hash, *token));
+    let mut hash = prompt
+        .shared
+        .iter()
+        .flatten()
+        .chain(&prompt.own)
+        .fold(1, |hash, token| mix(hash, *token));
     let mut answer = Vec::new();
     while answer.len() < count {
         let token = next_of(hash);
@@ -109,19 +128,32 @@ impl Simulated {
         let segment = &self.segments[&segment];
         let before = segment.parent.map_or(1, |parent| {
             let outer = &self.segments[&parent];
-            assert_eq!(outer.tokens.len(), outer.room, "what lies before is read first");
+            assert_eq!(
+                outer.tokens.len(),
+                outer.room,
+                "what lies before is read first"
+            );
             self.hash_of(parent)
         });
-        segment.tokens.iter().fold(before, |hash, token| mix(hash, *token))
+        segment
+            .tokens
+            .iter()
+            .fold(before, |hash, token| mix(hash, *token))
     }
 }
 
 fn out_of_memory() -> StepError {
-    StepError::OutOfMemory { detail: "simulated".into() }
+    StepError::OutOfMemory {
+        detail: "simulated".into(),
+    }
 }
 
 impl Device for Simulated {
-    fn reserve(&mut self, parent: Option<SegmentId>, tokens: usize) -> Result<SegmentId, StepError> {
+    fn reserve(
+        &mut self,
+        parent: Option<SegmentId>,
+        tokens: usize,
+    ) -> Result<SegmentId, StepError> {
         if self.used + tokens > self.capacity {
             self.seen.lock().unwrap().failures += 1;
             return Err(out_of_memory());
@@ -131,7 +163,14 @@ impl Device for Simulated {
         seen.most_used = seen.most_used.max(self.used);
         let id = SegmentId(self.next);
         self.next += 1;
-        self.segments.insert(id, Segment { parent, room: tokens, tokens: Vec::new() });
+        self.segments.insert(
+            id,
+            Segment {
+                parent,
+                room: tokens,
+                tokens: Vec::new(),
+            },
+        );
         Ok(id)
     }
 
@@ -145,9 +184,15 @@ impl Device for Simulated {
         }
         self.seen.lock().unwrap().steps += 1;
         for piece in pieces {
-            let segment = self.segments.get_mut(&piece.segment).expect("a segment in use");
+            let segment = self
+                .segments
+                .get_mut(&piece.segment)
+                .expect("a segment in use");
             segment.tokens.extend(&piece.tokens);
-            assert!(segment.tokens.len() <= segment.room, "no more than was reserved");
+            assert!(
+                segment.tokens.len() <= segment.room,
+                "no more than was reserved"
+            );
         }
         let scores = pieces.iter().map(|piece| match piece.wanted {
             Wanted::Nothing => Scores::Nothing,
@@ -164,17 +209,28 @@ impl Device for Simulated {
 
 /// Prompts in the order in which a run asks: the columns of a table one after another.
 fn prompts(count: usize) -> Vec<(PromptTokens, usize)> {
-    let tables = LENGTHS.lines().map(|line| line.split(' ').map(|n| n.parse::<usize>().unwrap()).collect());
+    let tables = LENGTHS.lines().map(|line| {
+        line.split(' ')
+            .map(|n| n.parse::<usize>().unwrap())
+            .collect()
+    });
     let tables: Vec<Vec<usize>> = tables.collect();
     let mut prompts = Vec::with_capacity(count);
     for table in 0.. {
         let lengths = &tables[table % tables.len()];
         for (column, own) in lengths[1..].iter().enumerate() {
-            let token = |place: usize, salt: usize| (table * 31 + place * 7 + salt) as u32 % VOCABULARY;
+            let token =
+                |place: usize, salt: usize| (table * 31 + place * 7 + salt) as u32 % VOCABULARY;
             let system = (0..15).map(|place| place as u32).collect();
             let shared = (0..lengths[0]).map(|place| token(place, 0)).collect();
             let own = (0..*own).map(|place| token(place, column + 1)).collect();
-            prompts.push((PromptTokens { shared: vec![system, shared], own }, 4 + (table + column * 5) % 28));
+            prompts.push((
+                PromptTokens {
+                    shared: vec![system, shared],
+                    own,
+                },
+                4 + (table + column * 5) % 28,
+            ));
             if prompts.len() == count {
                 return prompts;
             }
@@ -184,10 +240,19 @@ fn prompts(count: usize) -> Vec<(PromptTokens, usize)> {
 }
 
 /// Runs all prompts; the mean share of the budget in use while some were waiting.
-fn run(device: Simulated, budget: std::ops::RangeInclusive<usize>, prompts: &[(PromptTokens, usize)]) -> f64 {
+fn run(
+    device: Simulated,
+    budget: std::ops::RangeInclusive<usize>,
+    prompts: &[(PromptTokens, usize)],
+) -> f64 {
     let tokens = tokens();
     let scheduler = Scheduler::new(budget, 4096, 16);
-    let mut runner = Runner::new(Box::new(device), scheduler, Arc::clone(&tokens), "simulated".into());
+    let mut runner = Runner::new(
+        Box::new(device),
+        scheduler,
+        Arc::clone(&tokens),
+        "simulated".into(),
+    );
     let mut receivers = Vec::with_capacity(prompts.len());
     let (mut shares, mut steps) = (0.0, 0);
     let mut waiting = prompts.iter();
@@ -198,15 +263,24 @@ fn run(device: Simulated, budget: std::ops::RangeInclusive<usize>, prompts: &[(P
             && let Some((prompt, answer)) = waiting.next()
         {
             let (sender, receiver) = oneshot::channel();
-            let limits = Limits { max_tokens: *answer, stop: Vec::new() };
-            runner.take_in(Job { prompt: prompt.clone(), request: Request::Generate(limits), sender });
+            let limits = Limits {
+                max_tokens: *answer,
+                stop: Vec::new(),
+            };
+            runner.take_in(Job {
+                prompt: prompt.clone(),
+                request: Request::Generate(limits),
+                sender,
+            });
             receivers.push(receiver);
         }
         if runner.under_way() == 0 {
             break;
         }
         for (sender, answer) in runner.turn() {
-            sender.send(answer).expect("each caller is waiting, and answered once");
+            sender
+                .send(answer)
+                .expect("each caller is waiting, and answered once");
         }
         if let Some((used, budget)) = runner.pressed() {
             shares += used as f64 / budget as f64;
@@ -217,12 +291,24 @@ fn run(device: Simulated, budget: std::ops::RangeInclusive<usize>, prompts: &[(P
     }
     assert_eq!(receivers.len(), prompts.len());
     for (mut receiver, (prompt, count)) in receivers.into_iter().zip(prompts) {
-        let answer = receiver.try_recv().expect("no prompt is lost").expect("none fails");
-        let Answer::Generated { text, tokens: written, .. } = answer else {
+        let answer = receiver
+            .try_recv()
+            .expect("no prompt is lost")
+            .expect("none fails");
+        let Answer::Generated {
+            text,
+            tokens: written,
+            ..
+        } = answer
+        else {
             panic!("an answer of another kind");
         };
         assert_eq!(written, *count);
-        assert_eq!(text, tokens.decode(&expected(prompt, *count)), "the answer of another prompt");
+        assert_eq!(
+            text,
+            tokens.decode(&expected(prompt, *count)),
+            "the answer of another prompt"
+        );
     }
     shares / f64::from(steps)
 }
@@ -231,7 +317,11 @@ fn run(device: Simulated, budget: std::ops::RangeInclusive<usize>, prompts: &[(P
 fn ten_thousand_real_prompts_fill_the_budget() {
     let (device, seen) = Simulated::new(usize::MAX / 2, 0, 1);
     let share = run(device, 1024..=16_384, &prompts(10_000));
-    println!("{:.1} % of the budget in use, {} steps", 100.0 * share, seen.lock().unwrap().steps);
+    println!(
+        "{:.1} % of the budget in use, {} steps",
+        100.0 * share,
+        seen.lock().unwrap().steps
+    );
     assert!(share >= 0.95, "{share}");
 }
 
@@ -243,7 +333,10 @@ fn out_of_memory_at_random_moments_loses_and_misplaces_nothing() {
     let seen = seen.lock().unwrap();
     println!(
         "{:.1} % of the budget in use, {} steps, {} failures, at most {} tokens",
-        100.0 * share, seen.steps, seen.failures, seen.most_used
+        100.0 * share,
+        seen.steps,
+        seen.failures,
+        seen.most_used
     );
     assert!(seen.failures > 50 && seen.most_used <= 12_000);
     assert!(share >= 0.9, "{share}");
@@ -280,10 +373,20 @@ fn a_prompt_that_can_never_fit_is_refused_and_its_neighbours_are_not() {
     let mut runner = Runner::new(Box::new(device), scheduler, tokens(), "simulated".into());
     let mut receivers = Vec::new();
     for length in [20, 600, 30] {
-        let prompt = PromptTokens { shared: Vec::new(), own: vec![1; length] };
-        let limits = Limits { max_tokens: 3, stop: Vec::new() };
+        let prompt = PromptTokens {
+            shared: Vec::new(),
+            own: vec![1; length],
+        };
+        let limits = Limits {
+            max_tokens: 3,
+            stop: Vec::new(),
+        };
         let (sender, receiver) = oneshot::channel();
-        runner.take_in(Job { prompt, request: Request::Generate(limits), sender });
+        runner.take_in(Job {
+            prompt,
+            request: Request::Generate(limits),
+            sender,
+        });
         receivers.push(receiver);
     }
     while runner.under_way() > 0 {
@@ -291,8 +394,11 @@ fn a_prompt_that_can_never_fit_is_refused_and_its_neighbours_are_not() {
             sender.send(answer).unwrap();
         }
     }
-    let answers = receivers.iter_mut().map(|receiver| receiver.try_recv().unwrap());
-    let refused: Vec<bool> =
-        answers.map(|answer| matches!(answer, Err(ModelError::OutOfMemory { .. }))).collect();
+    let answers = receivers
+        .iter_mut()
+        .map(|receiver| receiver.try_recv().unwrap());
+    let refused: Vec<bool> = answers
+        .map(|answer| matches!(answer, Err(ModelError::OutOfMemory { .. })))
+        .collect();
     assert_eq!(refused, [false, true, false]);
 }

@@ -68,6 +68,7 @@ fn record(i: u64) -> TableRecord {
         blocks: i as u32,
         group: "g".into(),
         error: None,
+        awaits_narration: i % 3 == 1,
         indexed_ms: i64::MIN + i as i64,
     }
 }

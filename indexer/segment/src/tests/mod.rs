@@ -4,6 +4,7 @@
 mod catalogs;
 mod damage;
 mod fixtures;
+mod narrations;
 mod publishing;
 mod segments;
 

@@ -3,30 +3,39 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
-use limn_pipeline::{Narrate, Progress, Report, RunOptions, index_lake};
+use limn_models::ModelStore;
+use limn_pipeline::{Narrate, NarrateWith, Progress, Report, RunOptions, index_lake};
 use limn_segment::IndexStore;
 use limn_store::Store;
 
 use crate::Outcome;
-use crate::args::{IndexArgs, NarrateArg};
-use crate::commands::{embedder, print_json};
+use crate::args::{IndexArgs, LANGUAGE_MODEL, ModelOptions, NarrateArg};
+use crate::commands::{embedder, language_model, print_json};
 use crate::progress::IndexBars;
 use crate::text::{count, one_line, plural, seconds};
+
+/// The name of whatever model is behind an endpoint.
+const ENDPOINT: &str = "endpoint";
 
 /// Failures listed for a person; the rest is counted (`--json` has them all).
 const FAILURES_SHOWN: usize = 20;
 
-pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
+pub async fn run(mut args: IndexArgs) -> anyhow::Result<Outcome> {
     let lake = Store::open(&args.lake)?;
     let index = IndexStore::open(&args.index.index)?;
     index.prepare().await?;
-    let options = options(&args)?;
+    let mut options = options(&args)?;
+    options.narrator = narrator(args.narrate, &mut args.model).await?;
     let embedder = embedder(&args.embedder).await?;
     let progress = Arc::new(Progress::default());
-    let bars = IndexBars::start(Arc::clone(&progress));
+    let model = options
+        .narrator
+        .as_ref()
+        .map(|with| with.model.id().to_string());
+    let bars = IndexBars::start(Arc::clone(&progress), model);
     let result = index_lake(lake, index, embedder, options, progress).await;
     bars.finish();
     let report = result?;
@@ -60,17 +69,55 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
         shards: args.shards,
         allow_empty: args.allow_empty,
         narrate: match args.narrate {
-            NarrateArg::Auto | NarrateArg::Names => Narrate::Names,
+            NarrateArg::Auto | NarrateArg::Llm => Narrate::Auto,
+            NarrateArg::Names => Narrate::Names,
             NarrateArg::Off => Narrate::Off,
-            NarrateArg::Llm => bail!(
-                "--narrate llm: this limn has no language model to narrate with; use --narrate names"
-            ),
         },
         sample_rows: args.sample_rows,
         scan_budget: args.scan_budget,
         epoch_objects: usize::try_from(args.epoch_objects).unwrap_or(usize::MAX),
         ..defaults
     })
+}
+
+/// The language model that narrates, if one is to.
+async fn narrator(
+    narrate: NarrateArg,
+    model: &mut ModelOptions,
+) -> anyhow::Result<Option<NarrateWith>> {
+    // An endpoint that is named is meant, unless a model is named besides.
+    if model.endpoint.is_some() && model.model == LANGUAGE_MODEL {
+        ENDPOINT.clone_into(&mut model.model);
+    }
+    let wanted = match narrate {
+        NarrateArg::Llm => true,
+        NarrateArg::Auto => is_at_hand(model).await?,
+        NarrateArg::Names | NarrateArg::Off => false,
+    };
+    if !wanted {
+        return Ok(None);
+    }
+    let model = language_model::open(model).await.map_err(|error| {
+        let remedy = format!("{error}; --narrate names goes without a language model");
+        error.context(remedy)
+    })?;
+    Ok(Some(NarrateWith::new(model)))
+}
+
+/// Whether a language model can be used without fetching anything: an endpoint is named, or the
+/// embedded model is here.
+async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
+    if options.model == ENDPOINT {
+        return Ok(true);
+    }
+    let name = options.model.clone();
+    let ready =
+        tokio::task::spawn_blocking(move || ModelStore::from_env().has_language_model(&name));
+    let ready = ready.await.context("looking for the language model died")?;
+    Ok(ready.unwrap_or_else(|error| {
+        tracing::warn!(%error, "no language model narrates");
+        false
+    }))
 }
 
 fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
@@ -90,12 +137,17 @@ fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
     writeln!(out, "snapshot {}: {}", report.snapshot, parts.join(", "))?;
     let took = seconds(report.seconds.total);
     let listed = plural(report.objects.listed, "object");
-    if report.objects.read == 0 && report.model.embedded_blocks == 0 {
+    let models = report.model.embedded_blocks + report.model.narrated_columns;
+    if report.objects.read == 0 && models == 0 {
         writeln!(out, "nothing new to read among {listed}, in {took}")?;
     } else {
+        let narrated = match report.model.narrated_columns {
+            0 => String::new(),
+            columns => format!(" narrated {},", plural(columns, "column")),
+        };
         writeln!(
             out,
-            "read {} of {listed}, embedded {} in {took}",
+            "read {} of {listed},{narrated} embedded {} in {took}",
             plural(report.objects.read, "data file"),
             plural(report.model.embedded_blocks, "block"),
         )?;

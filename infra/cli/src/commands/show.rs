@@ -135,6 +135,20 @@ fn print(table: &TableRecord) -> io::Result<()> {
         ]);
     }
     columns.write(&mut out)?;
+    let mut narrated = table
+        .columns
+        .iter()
+        .filter_map(|column| Some((&column.name, column.narration.as_ref()?)))
+        .peekable();
+    if narrated.peek().is_some() {
+        writeln!(out, "\n{}", style.dim("in a model's words"))?;
+    }
+    for (name, narration) in narrated {
+        writeln!(out, "{}: {}", cut(&one_line(name), 60), one_line(narration))?;
+    }
+    if table.awaits_narration {
+        writeln!(out, "\n{}", style.dim("some columns await a model's words"))?;
+    }
     if !table.sample.is_empty() {
         writeln!(out, "\n{}", style.dim("sampled rows"))?;
         let names: Vec<&str> = table

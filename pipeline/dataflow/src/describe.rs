@@ -1,0 +1,164 @@
+//! Describing: a table's words. What a model has said of its columns is looked up in the index, the
+//! texts are made with it, and a table whose columns a model has not described yet says so.
+
+use std::sync::Arc;
+
+use limn_segment::TableRecord;
+use limn_summary::{TextBlock, TokenCounter};
+use serde::{Deserialize, Serialize};
+
+use crate::assemble::{Position, TableDraft};
+use crate::documents::describe;
+use crate::error::PipelineError;
+use crate::narrate::aliases::{Known, NarratedDraft, same_columns};
+use crate::narrate::awaiting::AwaitingTable;
+use crate::narrate::context_of;
+use crate::narrate::store::NarrationStore;
+use crate::options::Words;
+use crate::progress::Progress;
+use crate::report::Failure;
+use crate::wire::Wire;
+
+/// What becomes of one table in an epoch.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TableChange {
+    /// The catalog row to write; `removed` makes it a tombstone.
+    pub row: Option<Wire<TableRecord>>,
+    /// The texts of the table.
+    pub blocks: Wire<Vec<TextBlock>>,
+    /// The blocks it had until now.
+    pub replaces: Option<Position>,
+    /// Whether the index had the table.
+    pub known: bool,
+    /// What could not be read of it.
+    pub failures: Vec<Failure>,
+    /// The table, if it awaits a narration.
+    pub awaits: Option<AwaitingTable>,
+}
+
+/// Puts tables into words; shared by the workers of a process.
+pub struct Describer {
+    /// The embedder's window.
+    pub counter: Arc<dyn TokenCounter + Send + Sync>,
+    /// Words of columns without a narration.
+    pub words: Words,
+    /// The narrations, where tables are narrated.
+    pub narrations: Option<Arc<NarrationStore>>,
+    /// Counters for people.
+    pub progress: Arc<Progress>,
+}
+
+impl Describer {
+    /// What is known of a table's columns: their narrations in this schema, or else those that they
+    /// had in the table's last one.
+    ///
+    /// # Errors
+    /// The stored narrations cannot be read.
+    pub async fn look_up(&self, draft: TableDraft) -> Result<Vec<NarratedDraft>, PipelineError> {
+        let names: Vec<String> = draft.column_names().map(str::to_owned).collect();
+        let Some(store) = self.narrations.as_ref().filter(|_| !names.is_empty()) else {
+            return Ok(vec![NarratedDraft {
+                draft,
+                context: 0,
+                columns: Vec::new(),
+            }]);
+        };
+        let context = context_of(&names);
+        let found = store.look_up(context, names.len()).await?;
+        let mut columns: Vec<Known> = found
+            .into_iter()
+            .map(|known| known.map_or(Known::Nothing, Known::Narrated))
+            .collect();
+        if columns.contains(&Known::Nothing)
+            && let Some(before) = &draft.before
+            && !before.is_current
+        {
+            let old: Vec<String> = before
+                .columns
+                .iter()
+                .map(|(name, _)| name.clone())
+                .collect();
+            let known = store.look_up(context_of(&old), old.len()).await?;
+            let old: Vec<&str> = old.iter().map(String::as_str).collect();
+            for (column, place) in columns.iter_mut().zip(same_columns(&old, &names)) {
+                if *column == Known::Nothing
+                    && let Some(Some(narration)) = place.map(|place| known[place].clone())
+                {
+                    *column = Known::Carried(narration);
+                }
+            }
+        }
+        Ok(vec![NarratedDraft {
+            draft,
+            context,
+            columns,
+        }])
+    }
+
+    /// A table's texts; nothing where its words are those that are published.
+    ///
+    /// # Errors
+    /// None yet.
+    pub async fn describe(&self, table: NarratedDraft) -> Result<Vec<TableChange>, PipelineError> {
+        let NarratedDraft { draft, columns, .. } = table;
+        let names: Vec<String> = draft.column_names().map(str::to_owned).collect();
+        let awaits = columns.contains(&Known::Nothing);
+        let narrations: Vec<Option<String>> = columns
+            .into_iter()
+            .map(|known| match known {
+                Known::Nothing => None,
+                Known::Narrated(narration) | Known::Carried(narration) => narration,
+            })
+            .collect();
+        let mut change = TableChange {
+            row: draft.row,
+            blocks: Wire(Vec::new()),
+            replaces: draft.replaces,
+            known: draft.known,
+            failures: draft.failures,
+            awaits: None,
+        };
+        let (Some(Wire(row)), Some(summary)) = (&mut change.row, &draft.summary) else {
+            return Ok(vec![change]);
+        };
+        if awaits {
+            change.awaits = Some(AwaitingTable {
+                group: draft.group,
+                name: row.name.clone(),
+                columns: names,
+                row: None,
+                segment: None,
+            });
+        }
+        let is_published = draft.before.is_some_and(|before| {
+            before.is_current
+                && before.awaits_narration == awaits
+                && narrations
+                    .iter()
+                    .eq(before.columns.iter().map(|(_, narration)| narration))
+        });
+        if is_published {
+            (change.row, change.replaces) = (None, None);
+            let says_nothing = change.failures.is_empty() && change.awaits.is_none();
+            return Ok(if says_nothing {
+                Vec::new()
+            } else {
+                vec![change]
+            });
+        }
+        Progress::add(&self.progress.tables_described, 1);
+        change.blocks = Wire(describe(
+            &row.name,
+            summary,
+            &row.contexts,
+            &narrations,
+            self.counter.as_ref(),
+            self.words,
+        ));
+        row.awaits_narration = awaits;
+        for (column, narration) in row.columns.iter_mut().zip(narrations) {
+            column.narration = narration;
+        }
+        Ok(vec![change])
+    }
+}

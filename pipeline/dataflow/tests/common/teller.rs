@@ -1,0 +1,147 @@
+//! A language model for tests: it spells a column's name backwards.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use limn_models::{
+    Classified, Finish, Generated, LanguageModel, Limits, ModelError, ModelId, Prompt, Usage,
+};
+
+/// What a [`Teller`] does when it was asked so often.
+type Event = Box<dyn Fn(usize) + Send + Sync>;
+
+/// Tells a column by its name spelled backwards, and its schema's width where the column says so.
+pub struct Teller {
+    id: ModelId,
+    /// Prompts answered, by column name.
+    pub asked: Mutex<BTreeMap<String, usize>>,
+    /// Columns that it has no description for.
+    pub silent: HashSet<String>,
+    /// Columns for which it fails; `*` is all.
+    pub failing: Mutex<HashSet<String>>,
+    /// How long an answer takes.
+    pub takes: Duration,
+    /// Called with the number of the prompt before it is answered.
+    pub event: Option<Event>,
+    /// The most prompts that were under way at once.
+    pub at_once: AtomicUsize,
+    under_way: AtomicUsize,
+    prompts: AtomicU64,
+}
+
+impl Teller {
+    pub fn new() -> Self {
+        Self::named("teller@1")
+    }
+
+    pub fn named(id: &str) -> Self {
+        Self {
+            id: ModelId::new(id),
+            asked: Mutex::default(),
+            silent: HashSet::new(),
+            failing: Mutex::default(),
+            takes: Duration::ZERO,
+            event: None,
+            at_once: AtomicUsize::new(0),
+            under_way: AtomicUsize::new(0),
+            prompts: AtomicU64::new(0),
+        }
+    }
+
+    pub fn shared(self) -> Arc<Self> {
+        Arc::new(self)
+    }
+
+    /// All columns asked for so far, with repetitions, and forgets them.
+    pub fn take_asked(&self) -> Vec<String> {
+        let asked = std::mem::take(&mut *self.asked.lock().unwrap());
+        let times = asked.into_iter();
+        times
+            .flat_map(|(column, times)| std::iter::repeat_n(column, times))
+            .collect()
+    }
+}
+
+/// What the teller says of a column.
+pub fn told(column: &str) -> String {
+    let backwards: String = column.chars().rev().collect();
+    format!("Holds {backwards}.")
+}
+
+#[async_trait]
+impl LanguageModel for Teller {
+    fn id(&self) -> &ModelId {
+        &self.id
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn window(&self) -> usize {
+        2048
+    }
+
+    fn concurrency(&self) -> usize {
+        4
+    }
+
+    async fn generate(&self, prompt: &Prompt, limits: &Limits) -> Result<Generated, ModelError> {
+        let column = prompt.own.split('`').nth(1).unwrap().to_owned();
+        assert!(prompt.shared.contains(&format!("`{column}`")));
+        assert!(limits.max_tokens <= 32 && limits.stop == ["\n"]);
+        let number = self.prompts.fetch_add(1, Ordering::SeqCst) as usize;
+        let now = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+        self.at_once.fetch_max(now, Ordering::SeqCst);
+        *self
+            .asked
+            .lock()
+            .unwrap()
+            .entry(column.clone())
+            .or_default() += 1;
+        if let Some(event) = &self.event {
+            event(number);
+        }
+        if !self.takes.is_zero() {
+            tokio::time::sleep(self.takes).await;
+        }
+        self.under_way.fetch_sub(1, Ordering::SeqCst);
+        let fails = {
+            let failing = self.failing.lock().unwrap();
+            failing.contains(&column) || failing.contains("*")
+        };
+        if fails {
+            return Err(ModelError::Compute {
+                model: self.id.to_string(),
+                detail: "injected".into(),
+            });
+        }
+        let text = if self.silent.contains(&column) {
+            "No description.".to_owned()
+        } else {
+            told(&column)
+        };
+        Ok(Generated {
+            text,
+            finish: Finish::Stopped,
+            prompt_tokens: 40,
+            generated_tokens: 5,
+        })
+    }
+
+    async fn classify(&self, _: &Prompt, _: &[&str]) -> Result<Classified, ModelError> {
+        unreachable!("narration classifies nothing")
+    }
+
+    fn usage(&self) -> Usage {
+        let prompts = self.prompts.load(Ordering::SeqCst);
+        Usage {
+            prompts,
+            busy: Duration::from_millis(prompts),
+            ..Usage::default()
+        }
+    }
+}
