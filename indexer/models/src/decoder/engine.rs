@@ -4,7 +4,7 @@
 //! waiting ones join. A step holds one token of every answer being written and pieces of the prompts
 //! being read, up to a budget of tokens a step.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -186,7 +186,11 @@ impl Runner {
     /// Tokens in use and the budget, where sequences are waiting for room.
     #[cfg(test)]
     pub fn pressed(&self) -> Option<(usize, usize)> {
-        self.scheduler.pressed()
+        self.scheduler.pressed().filter(|_| {
+            self.sequences
+                .values()
+                .any(|sequence| sequence.running.is_some())
+        })
     }
 
     fn run(mut self, shared: &Shared) {
@@ -252,28 +256,32 @@ impl Runner {
     pub fn turn(&mut self) -> Vec<Delivery> {
         let mut done = Vec::new();
         self.drop_unwanted();
+        let mut given_up = false;
         for decision in self.scheduler.admit() {
             match decision {
                 Decision::Evict(key) => self.evict(key),
                 Decision::Refuse(id) => {
                     if let Some(sequence) = self.sequences.remove(&id) {
-                        let error = ModelError::OutOfMemory {
-                            model: self.model.clone(),
-                            device: "the device".to_owned(),
-                            detail: format!(
-                                "a prompt of {} tokens does not fit alone",
-                                sequence.job.prompt.count()
-                            ),
-                        };
+                        let detail = format!(
+                            "a prompt of {} tokens does not fit alone",
+                            sequence.job.prompt.count()
+                        );
+                        let error = self.out_of_memory(detail);
                         done.push((sequence.job.sender, Err(error)));
                     }
                 }
-                Decision::Begin(id) => {
-                    if let Err(error) = self.begin(id) {
-                        self.recover(error, &mut done);
-                        return done;
+                // After a failure what was to begin waits again.
+                Decision::Begin(_) if given_up => {}
+                Decision::Begin(id) => match self.begin(id) {
+                    Ok(()) => {}
+                    Err(StepError::OutOfMemory { detail }) => {
+                        given_up = self.no_room(id, detail, &mut done);
                     }
-                }
+                    Err(error) => {
+                        self.recover(error, &mut done);
+                        given_up = true;
+                    }
+                },
             }
         }
         let (owners, pieces) = self.next_pieces();
@@ -372,6 +380,51 @@ impl Runner {
             written: Vec::new(),
         });
         Ok(())
+    }
+
+    /// There was no memory to begin a sequence: what was reserved of it is given back, and it waits
+    /// until others have gone. Alone, with every kept beginning given back, it can never begin. Says
+    /// whether everything waits again.
+    fn no_room(&mut self, id: JobId, detail: String, done: &mut Vec<Delivery>) -> bool {
+        self.usage.retries += 1;
+        let Some(sequence) = self.sequences.get(&id) else {
+            return false;
+        };
+        let own: Vec<PrefixKey> = sequence.keys.iter().rev().copied().collect();
+        let running = self
+            .sequences
+            .values()
+            .filter(|sequence| sequence.running.is_some());
+        let in_use: HashSet<PrefixKey> = running
+            .clone()
+            .flat_map(|sequence| &sequence.keys)
+            .copied()
+            .collect();
+        if running.count() == 0 {
+            let nothing_kept = self.prefixes.keys().all(|key| own.contains(key));
+            let kept: Vec<PrefixKey> = self.prefixes.keys().copied().collect();
+            kept.into_iter().for_each(|key| self.evict(key));
+            self.scheduler.put_back();
+            if nothing_kept && let Some(sequence) = self.finish(id) {
+                done.push((sequence.job.sender, Err(self.out_of_memory(detail))));
+            }
+            return true;
+        }
+        let forgotten: Vec<PrefixKey> = own
+            .into_iter()
+            .filter(|key| !in_use.contains(key))
+            .collect();
+        forgotten.iter().for_each(|key| self.evict(*key));
+        self.scheduler.no_room(id, &forgotten);
+        false
+    }
+
+    fn out_of_memory(&self, detail: String) -> ModelError {
+        ModelError::OutOfMemory {
+            model: self.model.clone(),
+            device: "the device".to_owned(),
+            detail,
+        }
     }
 
     /// Gives a beginning back, once nothing kept comes after it.

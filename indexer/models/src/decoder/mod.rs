@@ -18,6 +18,8 @@ mod tokens;
 pub use model::{Decoder, DecoderOptions};
 
 #[cfg(test)]
+mod reference;
+#[cfg(test)]
 mod simulation;
 #[cfg(test)]
 mod tests;

@@ -86,6 +86,11 @@ impl Network {
         })
     }
 
+    #[cfg(test)]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
     /// Bytes of the weights in memory.
     pub fn bytes(&self) -> usize {
         let layers = self.weights.layers.iter().map(|layer| {

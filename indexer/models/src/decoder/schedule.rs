@@ -255,6 +255,28 @@ impl Scheduler {
         self.put_back()
     }
 
+    /// The device had no room to begin this sequence beside what is running: it waits again, beginnings
+    /// that only it needed are forgotten, and the budget shrinks to what was used without it.
+    pub fn no_room(&mut self, id: JobId, forgotten: &[PrefixKey]) {
+        let Some(need) = self.running.get(&id).cloned() else {
+            return;
+        };
+        self.remove(id);
+        for key in forgotten {
+            // Another that is about to begin may need it as well.
+            if self
+                .prefixes
+                .get(key)
+                .is_some_and(|prefix| prefix.users == 0)
+                && let Some(prefix) = self.prefixes.remove(key)
+            {
+                self.used -= self.room(prefix.tokens);
+            }
+        }
+        self.budget.shrink_to(self.used);
+        self.add(id, need);
+    }
+
     /// Puts everything running back and forgets every beginning; gives the sequences that were running.
     pub fn put_back(&mut self) -> Vec<JobId> {
         let running: Vec<(JobId, Need)> = self.running.drain().collect();
@@ -297,7 +319,11 @@ impl Budget {
     }
 
     fn was_too_much(&mut self, used: usize) {
-        let less = used.min(self.now) / 4 * 3;
+        self.shrink_to(used / 4 * 3);
+    }
+
+    fn shrink_to(&mut self, tokens: usize) {
+        let less = tokens.min(self.now);
         self.now = less.clamp(*self.bounds.start(), *self.bounds.end());
         self.good_steps = 0;
     }

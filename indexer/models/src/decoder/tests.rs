@@ -249,3 +249,103 @@ proptest! {
 fn a_group_is_two_lines() {
     assert_eq!(GROUP, ROW_LINES * 64);
 }
+
+/// How far two distributions are from each other: Σ p·ln(p/q), in nats.
+fn divergence(p: &[f32], q: &[f32]) -> f32 {
+    p.iter().zip(q).map(|(p, q)| p.exp() * (p - q)).sum()
+}
+
+fn best(log_probabilities: &[f32]) -> usize {
+    let places = log_probabilities.iter().enumerate();
+    places.max_by(|a, b| a.1.total_cmp(b.1)).unwrap().0
+}
+
+#[test]
+fn a_tiny_network_is_near_the_reference() {
+    for pairs in [Pairs::Halves, Pairs::Neighbours] {
+        let mut network = tiny(pairs, 1, Cpu::detect());
+        let source = Random {
+            shape: network.shape().clone(),
+            with_bias: pairs == Pairs::Halves,
+        };
+        for length in [1, 2, 15, 16, 17, 60] {
+            let tokens: Vec<u32> = (0..length)
+                .map(|place| (place * place * 7 + length) % 203)
+                .collect();
+            let Scores::LogProbabilities(found) = alone(&mut network, &tokens, &[]) else {
+                panic!()
+            };
+            let expected =
+                super::reference::log_probabilities(&source, &source.shape, &tokens).unwrap();
+            let off = divergence(&expected, &found);
+            assert!(off < 0.01, "{pairs:?}, {length} tokens: {off}");
+        }
+    }
+}
+
+/// On real weights: the distributions of the next token, and the likeliest one where the reference is
+/// sure of it.
+#[test]
+fn smollm2_is_near_the_reference() {
+    use crate::{LanguageModelFiles, ModelStore, Prompt, SMOLLM2};
+    let files = ModelStore::from_env()
+        .language_model_files(SMOLLM2, &|_| {})
+        .unwrap();
+    let LanguageModelFiles::Gguf { path, .. } = files else {
+        panic!("a GGUF file")
+    };
+    let file = super::gguf::Gguf::open(&path).unwrap();
+    let shape = file.shape().unwrap();
+    let tokens = super::tokens::Tokens::of_pieces(file.pieces().unwrap(), "smollm2").unwrap();
+    let weights = load::weights(&file, &shape, Cpu::detect()).unwrap();
+    let mut network = Network::new(shape.clone(), weights, 2, Cpu::detect()).unwrap();
+    let mut sum = 0.0;
+    let texts = [
+        "What is the capital of France?",
+        "A table has the columns: `AddressID` | `City` | `PostalCode`. Describe briefly what `City` holds.",
+        "Is the table about lakes relevant to the question: how deep is Lake Baikal? Answer yes or no.",
+        "数据湖中的表格",
+    ];
+    for text in texts {
+        let prompt = Prompt {
+            system: "You are a helpful assistant.".into(),
+            shared: "".into(),
+            own: text.into(),
+        };
+        let prompt = tokens.prompt(&prompt).unwrap();
+        let all: Vec<u32> = prompt
+            .shared
+            .iter()
+            .flatten()
+            .chain(&prompt.own)
+            .copied()
+            .collect();
+        let expected = super::reference::log_probabilities(&file, &shape, &all).unwrap();
+        let segment = network.reserve(None, all.len()).unwrap();
+        let wanted = Wanted::LogProbabilities((0..shape.vocabulary as u32).collect());
+        let Scores::LogProbabilities(found) = network
+            .step(&[Piece {
+                segment,
+                tokens: all,
+                wanted,
+            }])
+            .unwrap()
+            .remove(0)
+        else {
+            panic!()
+        };
+        let off = divergence(&expected, &found);
+        println!("{off:.4} nats after {text:?}");
+        sum += off;
+        let (first, likeliest) = (best(&expected), best(&found));
+        if first != likeliest {
+            assert!(
+                expected[first] - expected[likeliest] < 0.2,
+                "{text}: {}",
+                tokens.decode(&[likeliest as u32])
+            );
+        }
+    }
+    // Rounding of a model this small: a few hundredths.
+    assert!(sum / (texts.len() as f32) < 0.04, "{sum}");
+}
