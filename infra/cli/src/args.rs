@@ -102,7 +102,7 @@ pub struct IndexArgs {
     #[arg(long)]
     pub allow_empty: bool,
     /// How columns are put into words.
-    #[arg(long, value_enum, default_value_t = NarrateArg::Auto)]
+    #[arg(long, value_enum, default_value_t = NarrateArg::Auto, env = "LIMN_NARRATE")]
     pub narrate: NarrateArg,
     #[command(flatten)]
     pub model: ModelOptions,

@@ -85,9 +85,11 @@ impl Default for RunOptions {
 /// How columns are put into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Narrate {
-    /// By the run's language model. Without one, as the lake's tables in the index are: with the
-    /// narrations that are there, or by names.
+    /// By the run's language model, unless another one narrated the lake's tables in the index.
+    /// Then, and without a model, as the index is: with the narrations that are there, or by names.
     Auto,
+    /// By the run's language model; if another one narrated the lake, it is narrated anew.
+    Llm,
     /// By names, types and values.
     Names,
     /// By bare names.
@@ -118,6 +120,14 @@ impl NarrateWith {
             flush_after: Duration::from_secs(5),
             batch_tables: 512,
             batch_after: Duration::from_secs(30),
+        }
+    }
+
+    /// Whose narrations the model's are.
+    pub fn narrator(&self) -> Narrator {
+        Narrator {
+            model: self.model.id().to_string(),
+            prompt: NARRATION_PROMPT_VERSION,
         }
     }
 }
@@ -172,14 +182,19 @@ impl IndexSettings {
         embedder: &dyn limn_models::Embedder,
         before: Option<&Self>,
     ) -> Self {
-        let narrator = match (options.narrate, &options.narrator) {
-            (Narrate::Auto, Some(with)) => Some(Narrator {
-                model: with.model.id().to_string(),
-                prompt: NARRATION_PROMPT_VERSION,
-            }),
-            // What a model has said stays, even where the model is not here.
-            (Narrate::Auto, None) => before.and_then(|before| before.narrator.clone()),
-            (Narrate::Names | Narrate::Off, _) => None,
+        let here = options.narrator.as_ref().map(NarrateWith::narrator);
+        let narrator = match options.narrate {
+            Narrate::Auto => {
+                // What a model has said stays, even where the model is not here.
+                let before = before.and_then(|before| before.narrator.clone());
+                let is_other = |here: &Narrator| {
+                    let before = before.as_ref();
+                    before.is_some_and(|before| before.model != here.model)
+                };
+                here.filter(|here| !is_other(here)).or(before)
+            }
+            Narrate::Llm => here,
+            Narrate::Names | Narrate::Off => None,
         };
         Self {
             embedder: embedder.id().to_string(),

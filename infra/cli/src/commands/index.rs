@@ -69,7 +69,8 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
         shards: args.shards,
         allow_empty: args.allow_empty,
         narrate: match args.narrate {
-            NarrateArg::Auto | NarrateArg::Llm => Narrate::Auto,
+            NarrateArg::Auto => Narrate::Auto,
+            NarrateArg::Llm => Narrate::Llm,
             NarrateArg::Names => Narrate::Names,
             NarrateArg::Off => Narrate::Off,
         },
