@@ -1,10 +1,12 @@
-//! What the end-to-end tests share: the real binary, scratch folders, lakes, a real S3 server.
+//! What the end-to-end tests share: the real binary, scratch folders, lakes, a real S3 server, a real
+//! server of language models.
 //!
 //! Every test here runs `limn` as a user would, as a process with arguments, and looks at what it
 //! prints, at its exit code and at what it leaves behind.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod lake;
+pub mod llama;
 pub mod s3;
 
 use std::path::{Path, PathBuf};

@@ -8,7 +8,14 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use limn_tests::{lake, limn, limn_command, run, text};
+use serde_json::Value;
 use tempfile::TempDir;
+
+/// The row of a model in the list.
+fn row<'a>(rows: &'a Value, name: &str) -> &'a Value {
+    let mut rows = rows.as_array().unwrap().iter();
+    rows.find(|row| row["name"] == name).unwrap()
+}
 
 /// An index is asked with the embedder it was made with, whatever the default is.
 #[test]
@@ -19,8 +26,12 @@ fn an_index_of_any_embedder_can_be_searched() {
     lake::write(&lake, "moons.csv", "planet,moons\nMars,2\nJupiter,95\n");
     let models = limn(&["models", "list", "--json"]).ok();
     let models = models.as_array().unwrap();
-    assert!(models.len() >= 3);
-    for model in models {
+    let embedders: Vec<_> = models
+        .iter()
+        .filter(|model| model["kind"] == "embedder")
+        .collect();
+    assert!(embedders.len() >= 3 && models.len() >= 5);
+    for model in embedders {
         let name = model["name"].as_str().unwrap();
         let index = scratch.path().join(name);
         let place = ["--index", text(&index), "--json"];
@@ -41,6 +52,33 @@ fn a_model_that_is_built_in_need_not_be_pulled() {
 }
 
 #[test]
+fn a_language_model_is_listed_as_such_and_is_no_embedder() {
+    let rows = limn(&["models", "list", "--json"]).ok();
+    for name in ["qwen2.5-coder-1.5b", "smollm2-135m"] {
+        let row = row(&rows, name);
+        assert_eq!(row["kind"], "language_model", "{rows}");
+        assert_eq!(row["licence"], "Apache-2.0", "{rows}");
+    }
+    let scratch = TempDir::new().unwrap();
+    lake::write(scratch.path(), "lake/a.csv", "x,y\n1,2\n");
+    let place = ["--index", text(&scratch.path().join("index"))].map(str::to_owned);
+    let lake = scratch.path().join("lake");
+    let refused = limn(&[
+        "index",
+        text(&lake),
+        &place[0],
+        &place[1],
+        "--embedder",
+        "smollm2-135m",
+    ]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused.stderr.contains("only as language model"),
+        "{refused:?}"
+    );
+}
+
+#[test]
 fn a_damaged_model_is_listed_as_damaged_beside_the_others() {
     let models = TempDir::new().unwrap();
     let file = models.path().join("all-MiniLM-L6-v2/model.safetensors");
@@ -53,8 +91,7 @@ fn a_damaged_model_is_listed_as_damaged_beside_the_others() {
     assert_eq!(rows[0]["pulled"], false, "{rows}");
     let error = rows[0]["error"].as_str().unwrap();
     assert!(error.contains(text(&file)), "{error}");
-    let built_in = rows.as_array().unwrap().last().unwrap();
-    assert_eq!(built_in["pulled"], true, "{rows}");
+    assert_eq!(row(&rows, "hashed-words")["pulled"], true, "{rows}");
     let shown = list(&[]);
     assert_eq!(shown.code, 0, "{shown:?}");
     assert!(shown.stdout.contains("damaged"), "{shown:?}");
@@ -74,7 +111,7 @@ fn without_a_home_no_model_file_is_looked_for_and_the_rest_works() {
     assert_eq!(pulled.code, 2, "{pulled:?}");
     assert!(pulled.stderr.contains("LIMN_MODELS"), "{pulled:?}");
     let rows = homeless(&["models", "list", "--json"]).ok();
-    assert_eq!(rows.as_array().unwrap().last().unwrap()["pulled"], true);
+    assert_eq!(row(&rows, "hashed-words")["pulled"], true, "{rows}");
     let scratch = TempDir::new().unwrap();
     lake::write(&scratch.path().join("lake"), "a.csv", "x,y\n1,2\n3,4\n");
     homeless(&[

@@ -5,6 +5,8 @@
 
 use std::path::PathBuf;
 
+use crate::ModelKind;
+
 /// Why a model could not be found, fetched, loaded or run.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -15,6 +17,18 @@ pub enum ModelError {
         /// What was asked for.
         name: String,
         /// The names there are.
+        known: String,
+    },
+    /// The model is known, but is of another kind than the one asked for.
+    #[error("model {name} does not serve as {wanted}, only as {kind}: use one of {known}")]
+    WrongKind {
+        /// What was asked for.
+        name: String,
+        /// What it is.
+        kind: ModelKind,
+        /// What it should be.
+        wanted: ModelKind,
+        /// The names there are of the wanted kind.
         known: String,
     },
     /// No source could deliver the model's files.

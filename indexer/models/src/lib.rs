@@ -10,6 +10,9 @@
 //! 3. A [`ModelStore`] knows where the files of a model are, fetches them at first use, and gives
 //!    out the embedder of a name.
 //!
+//! A [`LanguageModel`] writes short texts and chooses among words; [`EndpointModel`] is one behind an
+//! OpenAI-compatible server, and [`EndpointEmbedder`] its counterpart among the embedders.
+//!
 //! ```
 //! use std::sync::Arc;
 //! use limn_models::{Embedder, EmbeddingService, HashedWords};
@@ -42,18 +45,26 @@
 
 pub mod conformance;
 mod embedder;
+mod endpoint;
 mod error;
 mod files;
 mod hashed;
 mod language;
 mod minilm;
+mod net;
 mod service;
 
 pub use embedder::{Embedder, ModelId};
+pub use endpoint::{EndpointEmbedder, EndpointKey, EndpointModel, EndpointOptions, Prices};
 pub use error::ModelError;
-pub use files::cards::{ALL_MINILM, ALL_MINILM_F32, CardFile, ModelCard};
+pub use files::cards::{
+    ALL_MINILM, ALL_MINILM_F32, CardFile, ModelCard, ModelKind, QWEN_CODER, SMOLLM2,
+};
+pub use files::language::LanguageModelFiles;
 pub use files::store::{ModelFiles, ModelStore, Progress};
 pub use hashed::{HASHED_WORDS, HashedWords};
-pub use language::{Classified, Finish, Generated, LanguageModel, Limits, Prompt, Usage};
+pub use language::{
+    Classified, DECODER_ARITHMETIC, Finish, Generated, LanguageModel, Limits, Prompt, Usage,
+};
 pub use minilm::{MiniLm, MiniLmReference};
 pub use service::{EmbedStats, EmbeddingService};

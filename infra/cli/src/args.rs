@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use limn_models::Prices;
 
 /// Find the right table in a data lake by asking in plain words.
 #[derive(Debug, Parser)]
@@ -106,7 +107,7 @@ pub struct IndexArgs {
     pub narrate: NarrateArg,
     #[command(flatten)]
     pub model: ModelOptions,
-    /// Which embedder makes the vectors; see `limn models list`.
+    /// Which embedder makes the vectors: a name of `limn models list`, or `endpoint` (docs/endpoint.md).
     #[arg(long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
     /// Share of changed rows from which a table's rows are drawn anew; only 0 is built in yet.
@@ -138,30 +139,61 @@ pub enum NarrateArg {
     Off,
 }
 
-/// The embedded language model unless another is named.
-pub const LANGUAGE_MODEL: &str = "qwen2.5-coder-1.5b";
-
 /// Which language model narrates or judges.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct ModelOptions {
-    /// The language model: a name of `limn models list`, or `endpoint`.
+    /// The language model: a name of `limn models list`, a path of your own model's file or folder, or
+    /// `endpoint`.
     #[arg(
         long,
         value_name = "NAME",
-        default_value = LANGUAGE_MODEL,
+        default_value = limn_models::QWEN_CODER,
         env = "LIMN_MODEL"
     )]
     pub model: String,
     /// An OpenAI-compatible endpoint, for --model endpoint: http://localhost:8000/v1. Its key is read
     /// from LIMN_ENDPOINT_KEY, or else OPENAI_API_KEY, and from nowhere else.
-    #[arg(long, value_name = "URL", env = "LIMN_ENDPOINT")]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "LIMN_ENDPOINT",
+        hide_env_values = true
+    )]
     pub endpoint: Option<String>,
     /// The model's name at the endpoint.
     #[arg(long, value_name = "NAME", env = "LIMN_ENDPOINT_MODEL")]
     pub endpoint_model: Option<String>,
+    #[command(flatten)]
+    pub endpoint_settings: EndpointSettings,
     /// Threads of an embedded model [default: the cores].
     #[arg(long, value_name = "N", env = "LIMN_MODEL_THREADS", value_parser = positive)]
     pub model_threads: Option<usize>,
+}
+
+/// How an endpoint is used; docs/endpoint.md.
+#[derive(Clone, Debug, clap::Args)]
+pub struct EndpointSettings {
+    /// The window of the endpoint's model in tokens, which the endpoint does not tell.
+    #[arg(
+        long,
+        value_name = "TOKENS",
+        default_value_t = 8192,
+        env = "LIMN_ENDPOINT_WINDOW"
+    )]
+    pub endpoint_window: usize,
+    /// Requests under way at once.
+    #[arg(long, value_name = "N", default_value = "8", env = "LIMN_ENDPOINT_CONCURRENCY", value_parser = positive)]
+    pub endpoint_concurrency: usize,
+    /// Times that a request is sent at most, where its failure may pass.
+    #[arg(long, value_name = "N", default_value_t = 5, env = "LIMN_ENDPOINT_ATTEMPTS", value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub endpoint_attempts: u32,
+    /// The longest an attempt may take, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, env = "LIMN_ENDPOINT_TIMEOUT", value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    pub endpoint_timeout: u64,
+    /// What a million tokens cost: of prompts, written, and of prompts that were cached
+    /// [default of the last: as other prompts].
+    #[arg(long, value_name = "PROMPT,WRITTEN[,CACHED]", env = "LIMN_ENDPOINT_PRICES", value_parser = prices)]
+    pub endpoint_prices: Option<Prices>,
 }
 
 #[derive(Debug, clap::Args)]
@@ -211,6 +243,28 @@ fn positive(text: &str) -> Result<usize, String> {
         Ok(value) if (1..=1000).contains(&value) => Ok(value),
         _ => Err(format!("'{text}' is not a number from 1 to 1000")),
     }
+}
+
+fn prices(text: &str) -> Result<Prices, String> {
+    let price = |text: &str| {
+        let price = text.trim().parse::<f64>().ok();
+        price.filter(|price| price.is_finite() && *price >= 0.0)
+    };
+    let prices: Option<Vec<f64>> = text.split(',').map(price).collect();
+    let [prompt, generated, cached] = match prices.as_deref() {
+        Some(&[prompt, generated]) => [prompt, generated, prompt],
+        Some(&[prompt, generated, cached]) => [prompt, generated, cached],
+        _ => {
+            return Err(format!(
+                "'{text}' is not two or three prices such as 0.15,0.6,0.075"
+            ));
+        }
+    };
+    Ok(Prices {
+        prompt,
+        cached,
+        generated,
+    })
 }
 
 #[derive(Debug, clap::Args)]
@@ -298,6 +352,17 @@ pub enum ModelsCommand {
     Pull {
         /// Its name; without one, the default embedder.
         name: Option<String>,
+        #[command(flatten)]
+        output: JsonOutput,
+    },
+    /// Ask a language model one question, to see that it answers before a long run needs it.
+    #[command(after_help = "\
+Examples:
+  limn models check --model endpoint --endpoint http://localhost:11434/v1 --endpoint-model qwen3
+  limn models check --model ./my-model.gguf")]
+    Check {
+        #[command(flatten)]
+        model: ModelOptions,
         #[command(flatten)]
         output: JsonOutput,
     },

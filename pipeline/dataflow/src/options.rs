@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use limn_lake::Contexts;
-use limn_models::LanguageModel;
+use limn_models::{LanguageModel, ModelError, ModelId};
 use limn_segment::analyzer::ANALYZER_VERSION;
 use limn_segment::{Narrator, Snapshot};
 use limn_summary::narration::NARRATION_PROMPT_VERSION;
@@ -96,11 +98,17 @@ pub enum Narrate {
     Off,
 }
 
+/// Opens a language model.
+type Open =
+    dyn Fn() -> BoxFuture<'static, Result<Arc<dyn LanguageModel>, ModelError>> + Send + Sync;
+
 /// A language model that narrates, and how its work is cut.
 #[derive(Clone)]
 pub struct NarrateWith {
-    /// The model.
-    pub model: Arc<dyn LanguageModel>,
+    /// The model's identity.
+    pub model: ModelId,
+    /// Opens it: not before something is to be narrated.
+    pub open: Arc<Open>,
     /// Narrations are stored when so many have come…
     pub flush_columns: usize,
     /// …or after this time.
@@ -114,8 +122,25 @@ pub struct NarrateWith {
 impl NarrateWith {
     /// The model with the default cuts: 64 narrations or 5 seconds, 512 tables or 30 seconds.
     pub fn new(model: Arc<dyn LanguageModel>) -> Self {
+        let open = Arc::clone(&model);
+        Self::opened_by(model.id().clone(), move || {
+            let model = Arc::clone(&open);
+            async move { Ok(model) }.boxed()
+        })
+    }
+
+    /// As [`new`](Self::new), with a model that `open` loads when something is to be narrated: a run
+    /// over an unchanged lake loads none.
+    pub fn opened_by(
+        model: ModelId,
+        open: impl Fn() -> BoxFuture<'static, Result<Arc<dyn LanguageModel>, ModelError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
         Self {
             model,
+            open: Arc::new(open),
             flush_columns: 64,
             flush_after: Duration::from_secs(5),
             batch_tables: 512,
@@ -126,7 +151,7 @@ impl NarrateWith {
     /// Whose narrations the model's are.
     pub fn narrator(&self) -> Narrator {
         Narrator {
-            model: self.model.id().to_string(),
+            model: self.model.to_string(),
             prompt: NARRATION_PROMPT_VERSION,
         }
     }
@@ -134,9 +159,8 @@ impl NarrateWith {
 
 impl fmt::Debug for NarrateWith {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model.id().as_str();
         f.debug_struct("NarrateWith")
-            .field("model", &model)
+            .field("model", &self.model)
             .finish_non_exhaustive()
     }
 }

@@ -278,7 +278,7 @@ impl Run {
                 ),
                 Some(other) => format!(
                     "tables that await a narration by {model}: {tables}; they are searchable by names; --narrate llm narrates the lake anew with {}",
-                    other.model.id()
+                    other.model
                 ),
             }],
         }

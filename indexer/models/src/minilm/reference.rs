@@ -46,7 +46,7 @@ impl MiniLmReference {
     /// [`ModelError::Cache`] where a file cannot be read, [`ModelError::InvalidModel`] where it
     /// holds another model.
     pub fn load(files: &ModelFiles) -> Result<Self, ModelError> {
-        let tokens = TextTokens::load(&files.tokenizer, &files.name)?;
+        let tokens = TextTokens::load(files.separate_tokenizer()?, &files.name)?;
         let bytes = files.read_weights()?;
         Self::build(files, tokens, bytes).map_err(|error| ModelError::InvalidModel {
             path: files.weights.clone(),

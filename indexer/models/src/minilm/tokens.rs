@@ -277,8 +277,8 @@ mod tests {
     static BOTH: LazyLock<(TextTokens, Tokenizer)> = LazyLock::new(|| {
         let files = ModelStore::from_env().pull(ALL_MINILM, &|_| {}).unwrap();
         (
-            TextTokens::load(&files.tokenizer, "test").unwrap(),
-            library(&files.tokenizer).unwrap(),
+            TextTokens::load(files.separate_tokenizer().unwrap(), "test").unwrap(),
+            library(files.separate_tokenizer().unwrap()).unwrap(),
         )
     });
 

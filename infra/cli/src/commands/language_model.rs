@@ -1,12 +1,42 @@
 //! The language model that narrates or judges: an embedded one by name, or an endpoint.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use limn_models::LanguageModel;
+use anyhow::{Context, bail};
+use limn_models::{EndpointKey, EndpointModel, EndpointOptions, LanguageModel};
 
 use crate::args::ModelOptions;
 
+/// The name that means an endpoint.
+const ENDPOINT: &str = "endpoint";
+
 /// Opens the model that the options name, fetched at first use.
 pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageModel>> {
-    anyhow::bail!("unknown language model '{}'", options.model)
+    if options.model == ENDPOINT {
+        return Ok(Arc::new(EndpointModel::new(&endpoint(options)?)?));
+    }
+    bail!("unknown language model '{}'; use {ENDPOINT}", options.model)
+}
+
+/// The endpoint that flags and environment describe; its key comes from the environment alone.
+fn endpoint(options: &ModelOptions) -> anyhow::Result<EndpointOptions> {
+    let url = options.endpoint.as_deref().filter(|url| !url.is_empty());
+    let url = url.context(
+        "--model endpoint needs an address: give --endpoint URL or set LIMN_ENDPOINT, such as http://localhost:8000/v1",
+    )?;
+    let model = options.endpoint_model.as_deref();
+    let model = model.filter(|model| !model.is_empty()).context(
+        "--model endpoint needs the model's name there: give --endpoint-model NAME or set LIMN_ENDPOINT_MODEL",
+    )?;
+    let settings = &options.endpoint_settings;
+    Ok(EndpointOptions {
+        key: EndpointKey::from_env(),
+        window: settings.endpoint_window,
+        concurrency: settings.endpoint_concurrency,
+        attempts: settings.endpoint_attempts,
+        timeout: Duration::from_secs(settings.endpoint_timeout),
+        prices: settings.endpoint_prices,
+        ..EndpointOptions::new(url, model)
+    })
 }

@@ -1,5 +1,6 @@
 //! One file per command: parse, call the libraries, print.
 
+pub mod endpoint_embedder;
 pub mod eval;
 pub mod index;
 pub mod language_model;
@@ -13,7 +14,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use limn_models::{Embedder, ModelStore};
+use limn_models::{Embedder, ModelKind, ModelStore};
 use limn_retrieval::{Mode, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot};
 
@@ -31,6 +32,9 @@ pub fn print_json<T: serde::Serialize>(value: &T) -> io::Result<()> {
 
 /// The embedder by name, fetched at first use.
 pub async fn embedder(name: &str) -> anyhow::Result<Arc<dyn Embedder>> {
+    if name == endpoint_embedder::ENDPOINT {
+        return endpoint_embedder::connect().await;
+    }
     let name = name.to_owned();
     tokio::task::spawn_blocking(move || {
         let progress = model_progress();
@@ -45,9 +49,13 @@ pub async fn embedder(name: &str) -> anyhow::Result<Arc<dyn Embedder>> {
 
 /// The embedder that an index was made with.
 pub async fn embedder_of(snapshot: &Snapshot) -> anyhow::Result<Arc<dyn Embedder>> {
+    if endpoint_embedder::made(&snapshot.embedder) {
+        return endpoint_embedder::connect_to(&snapshot.embedder).await;
+    }
     let Some(card) = ModelStore::card_of_id(&snapshot.embedder) else {
         let ids: Vec<String> = ModelStore::cards()
             .iter()
+            .filter(|card| card.kind == ModelKind::Embedder)
             .map(|card| card.id().to_string())
             .collect();
         bail!(

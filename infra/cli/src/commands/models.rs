@@ -1,13 +1,15 @@
-//! `limn models`: which models limn knows, and fetching them ahead of time.
+//! `limn models`: which models limn knows, fetching them ahead of time, and trying one.
 
 use std::io::{self, Write};
+use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::Context;
-use limn_models::{ALL_MINILM, ModelError, ModelStore};
+use limn_models::{ALL_MINILM, ModelError, ModelStore, Prompt};
 
 use crate::Outcome;
-use crate::args::{ModelsArgs, ModelsCommand};
-use crate::commands::print_json;
+use crate::args::{ModelOptions, ModelsArgs, ModelsCommand};
+use crate::commands::{language_model, print_json};
 use crate::progress::model_progress;
 use crate::table::Table;
 use crate::text::{bytes, one_line};
@@ -18,6 +20,7 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
         ModelsCommand::Pull { name, output } => {
             pull(name.as_deref().unwrap_or(ALL_MINILM), output.json).await?;
         }
+        ModelsCommand::Check { model, output } => check(&model, output.json).await?,
     }
     Ok(Outcome::Done)
 }
@@ -34,6 +37,7 @@ fn list(json: bool) -> anyhow::Result<()> {
             .map(|(card, here)| {
                 serde_json::json!({
                     "name": card.name,
+                    "kind": card.kind.as_str(),
                     "use": card.purpose,
                     "licence": card.licence,
                     "bytes": card.bytes(),
@@ -45,11 +49,12 @@ fn list(json: bool) -> anyhow::Result<()> {
         print_json(&rows)?;
         return Ok(());
     }
-    let mut table = Table::new(&["model", "use", "licence", "size", "here"], &[3]);
+    let mut table = Table::new(&["model", "kind", "use", "licence", "size", "here"], &[4]);
     let mut errors: Vec<String> = Vec::new();
     for (card, here) in rows {
         table.row(vec![
             card.name.to_owned(),
+            card.kind.to_string(),
             card.purpose.to_owned(),
             card.licence.to_owned(),
             bytes(card.bytes()),
@@ -107,6 +112,62 @@ async fn pull(name: &str, json: bool) -> anyhow::Result<()> {
     };
     let mut out = io::stdout().lock();
     writeln!(out, "{name} is {state}")?;
+    out.flush()?;
+    Ok(())
+}
+
+/// Asks a question that every model can answer, in the way in which a judge asks.
+async fn check(options: &ModelOptions, json: bool) -> anyhow::Result<()> {
+    let model = language_model::open(options).await?;
+    let prompt = Prompt {
+        system: Arc::from("Answer with yes or no."),
+        shared: Arc::from(""),
+        own: "Is water wet?".to_owned(),
+    };
+    let words = ["yes", "no"];
+    let started = Instant::now();
+    let answer = model.classify(&prompt, &words).await;
+    let seconds = started.elapsed().as_secs_f64();
+    let (word, probability) = match &answer {
+        Ok(answer) => {
+            let logs = answer.log_probabilities.as_ref();
+            (
+                Some(words[answer.choice]),
+                logs.map(|logs| logs[answer.choice].exp()),
+            )
+        }
+        // It answers, if not as it was told to.
+        Err(ModelError::NoChoice { .. }) => (None, None),
+        Err(error) => return Err(error.clone().into()),
+    };
+    let usage = model.usage();
+    if json {
+        print_json(&serde_json::json!({
+            "model": model.id().as_str(), "answer": word, "probability": probability,
+            "seconds": seconds, "prompt_tokens": usage.prompt_tokens,
+            "generated_tokens": usage.generated_tokens, "cost": usage.cost,
+            "window": model.window(), "concurrency": model.concurrency(),
+        }))?;
+        return Ok(());
+    }
+    let mut out = io::stdout().lock();
+    let id = one_line(model.id().as_str());
+    match (word, probability) {
+        (Some(word), Some(probability)) => writeln!(
+            out,
+            "{id} answers, and tells probabilities: {word} ({probability:.2}) in {seconds:.2} s"
+        ),
+        (Some(word), None) => {
+            writeln!(
+                out,
+                "{id} answers, but tells no probabilities: {word} in {seconds:.2} s"
+            )
+        }
+        (None, _) => writeln!(
+            out,
+            "{id} answers in {seconds:.2} s, but says neither yes nor no when told to: it may judge badly"
+        ),
+    }?;
     out.flush()?;
     Ok(())
 }

@@ -58,7 +58,7 @@ impl MiniLm {
     /// [`ModelError::Cache`] where a file cannot be read, [`ModelError::InvalidModel`] where it
     /// holds another model.
     pub fn load(files: &ModelFiles) -> Result<Self, ModelError> {
-        let tokens = TextTokens::load(&files.tokenizer, &files.name)?;
+        let tokens = TextTokens::load(files.separate_tokenizer()?, &files.name)?;
         let weights = Weights::load(&files.weights).map_err(|detail| ModelError::InvalidModel {
             path: files.weights.clone(),
             detail,
