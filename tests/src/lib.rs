@@ -75,14 +75,18 @@ impl Run {
     }
 }
 
-/// A `limn` command that can be given environment variables.
+/// A `limn` command that can be given environment variables. It asks no language model that this
+/// machine may have, unless told otherwise.
 pub fn limn_command(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
     command
         .args(arguments)
         .env_remove("LIMN_INDEX")
         .env_remove("LIMN_LAKE")
-        .env_remove("LIMN_EMBEDDER");
+        .env_remove("LIMN_EMBEDDER")
+        .env_remove("LIMN_MODEL")
+        .env_remove("LIMN_ENDPOINT")
+        .env("LIMN_NARRATE", "names");
     command
 }
 

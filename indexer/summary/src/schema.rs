@@ -92,7 +92,9 @@ fn describe(column: &ColumnFacts, split: bool, detailed: bool) -> String {
         return name;
     }
     if let Some(narration) = &column.narration {
-        return format!("{name}: {}", clip(narration, NARRATION));
+        // The stop of a sentence would stand before a comma.
+        let told = clip(narration, NARRATION);
+        return format!("{name}: {}", told.trim_end_matches('.'));
     }
     with_details(name, column, VALUES)
 }

@@ -103,7 +103,7 @@ pub struct IndexArgs {
     #[arg(long)]
     pub allow_empty: bool,
     /// How columns are put into words.
-    #[arg(long, value_enum, default_value_t = NarrateArg::Auto)]
+    #[arg(long, value_enum, default_value_t = NarrateArg::Auto, env = "LIMN_NARRATE")]
     pub narrate: NarrateArg,
     #[command(flatten)]
     pub model: ModelOptions,
@@ -139,18 +139,15 @@ pub enum NarrateArg {
     Off,
 }
 
-/// The embedded language model unless another is named.
-pub const LANGUAGE_MODEL: &str = "qwen2.5-coder-1.5b";
-
 /// Which language model narrates or judges.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct ModelOptions {
     /// The language model: a name of `limn models list`, a path of your own model's file or folder, or
     /// `endpoint`.
     #[arg(
         long,
         value_name = "NAME",
-        default_value = LANGUAGE_MODEL,
+        default_value = limn_models::QWEN_CODER,
         env = "LIMN_MODEL"
     )]
     pub model: String,
@@ -174,7 +171,7 @@ pub struct ModelOptions {
 }
 
 /// How an endpoint is used; docs/endpoint.md.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct EndpointSettings {
     /// The window of the endpoint's model in tokens, which the endpoint does not tell.
     #[arg(
@@ -355,6 +352,19 @@ pub enum ModelsCommand {
     Pull {
         /// Its name; without one, the default embedder.
         name: Option<String>,
+        #[command(flatten)]
+        output: JsonOutput,
+    },
+    /// Measure how many tokens a second a language model reads and writes.
+    #[command(after_help = "\
+Example:
+  limn models bench --model qwen2.5-coder-1.5b --model-threads 2")]
+    Bench {
+        #[command(flatten)]
+        model: ModelOptions,
+        /// Prompts asked at a time; a sixteenth as many are asked one by one.
+        #[arg(long, value_name = "N", default_value_t = 64, value_parser = positive)]
+        prompts: usize,
         #[command(flatten)]
         output: JsonOutput,
     },

@@ -13,8 +13,12 @@ use crate::text::{plural, seconds};
 
 const REFRESH: Duration = Duration::from_millis(120);
 
-/// Narrations after which the rate tells how long the rest takes.
-const RATE_FROM: u64 = 16;
+/// Narrations after which the rate tells how long the rest takes: a model that is asked for many at
+/// once answers them late, then fast…
+const RATE_FROM: u64 = 64;
+/// …and those after which it does on a slow machine, once so much time has gone by.
+const SLOW_RATE_FROM: u64 = 8;
+const SLOW: Duration = Duration::from_secs(60);
 /// A shorter rest is not worth a line.
 const WORTH_TELLING: Duration = Duration::from_secs(60);
 
@@ -131,7 +135,8 @@ impl Told {
                 self.model,
             ));
         };
-        if self.estimated || narrated < RATE_FROM {
+        let is_slow = since.elapsed() >= SLOW && narrated >= SLOW_RATE_FROM;
+        if self.estimated || (narrated < RATE_FROM && !is_slow) {
             return None;
         }
         self.estimated = true;
@@ -206,13 +211,11 @@ mod tests {
         let line = told.next(1_200, 0).unwrap();
         assert!(line.contains("1,200 columns with a-model@1"), "{line}");
         assert!(line.contains("--narrate names") && line.lines().count() == 1);
-        assert_eq!(told.next(1_200, 15), None);
-        told.since = Instant::now().checked_sub(Duration::from_secs(16));
-        let line = told.next(1_200, 16).unwrap();
-        assert!(
-            line.contains("20 minutes") || line.contains("19 minutes"),
-            "{line}"
-        );
-        assert_eq!(told.next(1_200, 17), None);
+        assert_eq!(told.next(1_200, 63), None);
+        told.since = Instant::now().checked_sub(Duration::from_secs(100));
+        assert_eq!(told.next(1_200, 7), None);
+        let line = told.next(1_200, 100).unwrap();
+        assert!(line.contains("18 minutes"), "{line}");
+        assert_eq!(told.next(1_200, 101), None);
     }
 }

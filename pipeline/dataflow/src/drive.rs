@@ -186,9 +186,17 @@ impl Driver {
     /// Keeps what was published; tables of the lake's epochs that await a narration are wanted.
     fn take_in(&mut self, receive: &mpsc::Receiver<PublishedEpoch>) {
         for mut epoch in receive.try_iter() {
-            if let (Some(asking), None) = (&self.job.asking, &self.narrating) {
-                for table in epoch.awaiting.drain(..) {
-                    asking.want(table);
+            match (&self.job.asking, &self.narrating) {
+                (Some(asking), None) => {
+                    for table in epoch.awaiting.drain(..) {
+                        asking.want(table);
+                    }
+                }
+                // Nobody is asked for them any more in this run: they are only counted.
+                _ => {
+                    for table in &mut epoch.awaiting {
+                        (table.row, table.segment) = (None, None);
+                    }
                 }
             }
             self.published.push(epoch);

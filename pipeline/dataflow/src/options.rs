@@ -4,8 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use limn_lake::Contexts;
-use limn_models::LanguageModel;
+use limn_models::{LanguageModel, ModelError, ModelId};
 use limn_segment::analyzer::ANALYZER_VERSION;
 use limn_segment::{Narrator, Snapshot};
 use limn_summary::narration::NARRATION_PROMPT_VERSION;
@@ -85,20 +87,28 @@ impl Default for RunOptions {
 /// How columns are put into words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Narrate {
-    /// By the run's language model. Without one, as the lake's tables in the index are: with the
-    /// narrations that are there, or by names.
+    /// By the run's language model, unless another one narrated the lake's tables in the index.
+    /// Then, and without a model, as the index is: with the narrations that are there, or by names.
     Auto,
+    /// By the run's language model; if another one narrated the lake, it is narrated anew.
+    Llm,
     /// By names, types and values.
     Names,
     /// By bare names.
     Off,
 }
 
+/// Opens a language model.
+type Open =
+    dyn Fn() -> BoxFuture<'static, Result<Arc<dyn LanguageModel>, ModelError>> + Send + Sync;
+
 /// A language model that narrates, and how its work is cut.
 #[derive(Clone)]
 pub struct NarrateWith {
-    /// The model.
-    pub model: Arc<dyn LanguageModel>,
+    /// The model's identity.
+    pub model: ModelId,
+    /// Opens it: not before something is to be narrated.
+    pub open: Arc<Open>,
     /// Narrations are stored when so many have come…
     pub flush_columns: usize,
     /// …or after this time.
@@ -112,21 +122,45 @@ pub struct NarrateWith {
 impl NarrateWith {
     /// The model with the default cuts: 64 narrations or 5 seconds, 512 tables or 30 seconds.
     pub fn new(model: Arc<dyn LanguageModel>) -> Self {
+        let open = Arc::clone(&model);
+        Self::opened_by(model.id().clone(), move || {
+            let model = Arc::clone(&open);
+            async move { Ok(model) }.boxed()
+        })
+    }
+
+    /// As [`new`](Self::new), with a model that `open` loads when something is to be narrated: a run
+    /// over an unchanged lake loads none.
+    pub fn opened_by(
+        model: ModelId,
+        open: impl Fn() -> BoxFuture<'static, Result<Arc<dyn LanguageModel>, ModelError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
         Self {
             model,
+            open: Arc::new(open),
             flush_columns: 64,
             flush_after: Duration::from_secs(5),
             batch_tables: 512,
             batch_after: Duration::from_secs(30),
         }
     }
+
+    /// Whose narrations the model's are.
+    pub fn narrator(&self) -> Narrator {
+        Narrator {
+            model: self.model.to_string(),
+            prompt: NARRATION_PROMPT_VERSION,
+        }
+    }
 }
 
 impl fmt::Debug for NarrateWith {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model.id().as_str();
         f.debug_struct("NarrateWith")
-            .field("model", &model)
+            .field("model", &self.model)
             .finish_non_exhaustive()
     }
 }
@@ -172,14 +206,19 @@ impl IndexSettings {
         embedder: &dyn limn_models::Embedder,
         before: Option<&Self>,
     ) -> Self {
-        let narrator = match (options.narrate, &options.narrator) {
-            (Narrate::Auto, Some(with)) => Some(Narrator {
-                model: with.model.id().to_string(),
-                prompt: NARRATION_PROMPT_VERSION,
-            }),
-            // What a model has said stays, even where the model is not here.
-            (Narrate::Auto, None) => before.and_then(|before| before.narrator.clone()),
-            (Narrate::Names | Narrate::Off, _) => None,
+        let here = options.narrator.as_ref().map(NarrateWith::narrator);
+        let narrator = match options.narrate {
+            Narrate::Auto => {
+                // What a model has said stays, even where the model is not here.
+                let before = before.and_then(|before| before.narrator.clone());
+                let is_other = |here: &Narrator| {
+                    let before = before.as_ref();
+                    before.is_some_and(|before| before.model != here.model)
+                };
+                here.filter(|here| !is_other(here)).or(before)
+            }
+            Narrate::Llm => here,
+            Narrate::Names | Narrate::Off => None,
         };
         Self {
             embedder: embedder.id().to_string(),

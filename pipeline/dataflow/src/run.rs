@@ -101,8 +101,13 @@ impl Run {
             .as_ref()
             .and_then(|snapshot| IndexSettings::intended(snapshot, lake.url()));
         let settings = IndexSettings::of_run(&options, embedder.as_ref(), before.as_ref());
+        if options.narrate == Narrate::Llm && options.narrator.is_none() {
+            return Err(PipelineError::Settings(
+                "a run that narrates with a language model was given none; --narrate names goes without".into(),
+            ));
+        }
         let with = options.narrator.clone();
-        let with = with.filter(|_| options.narrate == Narrate::Auto);
+        let with = with.filter(|with| settings.narrator == Some(with.narrator()));
         let published = Published::load(&index, snapshot, lake.url(), &settings, with.is_some());
         let published = Arc::new(published.await?);
         let shards = shards(&options, published.snapshot.as_ref())?;
@@ -267,9 +272,15 @@ impl Run {
         let new: usize = epochs.iter().map(|epoch| epoch.awaiting.len()).sum();
         match left + new {
             0 => Vec::new(),
-            tables => vec![format!(
-                "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
-            )],
+            tables => vec![match &self.options.narrator {
+                None => format!(
+                    "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
+                ),
+                Some(other) => format!(
+                    "tables that await a narration by {model}: {tables}; they are searchable by names; --narrate llm narrates the lake anew with {}",
+                    other.model
+                ),
+            }],
         }
     }
 

@@ -119,7 +119,7 @@ async fn a_second_run_narrates_nothing_and_writes_nothing() {
     assert!(
         texts
             .iter()
-            .any(|text| text.contains("order id: Holds di_redro.")),
+            .any(|text| text.contains("order id: Holds di_redro, buyer: Holds reyub")),
         "{texts:?}"
     );
     assert_eq!(narration_files(&lab).await, 1, "the run's files are merged");
@@ -538,10 +538,14 @@ async fn other_words_read_no_byte_of_the_lake() {
     assert_eq!(narrated(&lab.run().await), 0, "what was narrated is kept");
     assert_eq!(everything(&lab).await, narrated_texts);
     assert_eq!(lab.lake.counts().get, before, "not one read");
-    // Another model is another narrator.
+    // Another model does not take over unasked, and narrates all when it is asked.
     let other = Teller::named("other@2").shared();
     narrated_by(&mut lab, &other);
+    lab.run_is_idle().await;
+    lab.options.narrate = Narrate::Llm;
     assert_eq!(narrated(&lab.run().await), 5);
+    lab.options.narrate = Narrate::Auto;
+    lab.run_is_idle().await;
     assert_eq!(lab.lake.counts().get, before);
 }
 
@@ -571,6 +575,10 @@ async fn without_its_model_a_narrated_lake_keeps_its_narrations() {
     lab.run_is_idle().await;
     assert_eq!(lab.run().await.notes, report.notes);
     teller.take_asked();
+    lab.options.narrate = Narrate::Llm;
+    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
+    assert!(error.to_string().contains("--narrate names"), "{error}");
+    lab.options.narrate = Narrate::Auto;
     lab.options.narrator = Some(NarrateWith::new(teller.clone()));
     let report = lab.run().await;
     assert_eq!((narrated(&report), report.objects.read), (3, 0));

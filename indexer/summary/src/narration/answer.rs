@@ -26,7 +26,8 @@ const NOTHING: [&str; 16] = [
 ];
 
 /// Verbs after which a description begins: `The column b holds …`.
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 15] = [
+    "stands for",
     "holds",
     "contains",
     "represents",

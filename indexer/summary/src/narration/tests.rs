@@ -138,6 +138,11 @@ fn answers_become_one_clean_sentence() {
             "c",
             Some("The column of the page."),
         ),
+        (
+            "OBP stands for On-Base Percentage.",
+            "obp",
+            Some("On-Base Percentage."),
+        ),
         ("a-b ratio", "a", Some("A-b ratio")),
         ("id of the customer", "id", Some("Id of the customer")),
         ("mRNA level", "x", Some("mRNA level")),

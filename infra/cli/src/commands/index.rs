@@ -6,15 +6,15 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
-use limn_models::ModelStore;
+use limn_models::{ModelError, ModelStore, QWEN_CODER};
 use limn_pipeline::{Narrate, NarrateWith, Progress, Report, RunOptions, index_lake};
 use limn_segment::IndexStore;
 use limn_store::Store;
 
 use crate::Outcome;
-use crate::args::{IndexArgs, LANGUAGE_MODEL, ModelOptions, NarrateArg};
+use crate::args::{IndexArgs, ModelOptions, NarrateArg};
 use crate::commands::{embedder, language_model, print_json};
-use crate::progress::IndexBars;
+use crate::progress::{IndexBars, model_progress};
 use crate::text::{count, one_line, plural, seconds};
 
 /// The name of whatever model is behind an endpoint.
@@ -23,18 +23,15 @@ const ENDPOINT: &str = "endpoint";
 /// Failures listed for a person; the rest is counted (`--json` has them all).
 const FAILURES_SHOWN: usize = 20;
 
-pub async fn run(mut args: IndexArgs) -> anyhow::Result<Outcome> {
+pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     let lake = Store::open(&args.lake)?;
     let index = IndexStore::open(&args.index.index)?;
     index.prepare().await?;
     let mut options = options(&args)?;
-    options.narrator = narrator(args.narrate, &mut args.model).await?;
+    options.narrator = narrator(args.narrate, args.model.clone()).await?;
     let embedder = embedder(&args.embedder).await?;
     let progress = Arc::new(Progress::default());
-    let model = options
-        .narrator
-        .as_ref()
-        .map(|with| with.model.id().to_string());
+    let model = options.narrator.as_ref().map(|with| with.model.to_string());
     let bars = IndexBars::start(Arc::clone(&progress), model);
     let result = index_lake(lake, index, embedder, options, progress).await;
     bars.finish();
@@ -69,7 +66,8 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
         shards: args.shards,
         allow_empty: args.allow_empty,
         narrate: match args.narrate {
-            NarrateArg::Auto | NarrateArg::Llm => Narrate::Auto,
+            NarrateArg::Auto => Narrate::Auto,
+            NarrateArg::Llm => Narrate::Llm,
             NarrateArg::Names => Narrate::Names,
             NarrateArg::Off => Narrate::Off,
         },
@@ -83,25 +81,58 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
 /// The language model that narrates, if one is to.
 async fn narrator(
     narrate: NarrateArg,
-    model: &mut ModelOptions,
+    mut model: ModelOptions,
 ) -> anyhow::Result<Option<NarrateWith>> {
-    // An endpoint that is named is meant, unless a model is named besides.
-    if model.endpoint.is_some() && model.model == LANGUAGE_MODEL {
+    // An endpoint with a model is meant where it is named, unless another model is named besides.
+    // An endpoint alone may be that of an embedder.
+    let named = model.endpoint.is_some() && model.endpoint_model.is_some();
+    if named && model.model == QWEN_CODER {
         ENDPOINT.clone_into(&mut model.model);
     }
     let wanted = match narrate {
         NarrateArg::Llm => true,
-        NarrateArg::Auto => is_at_hand(model).await?,
+        NarrateArg::Auto => is_at_hand(&model).await?,
         NarrateArg::Names | NarrateArg::Off => false,
     };
     if !wanted {
         return Ok(None);
     }
-    let model = language_model::open(model).await.map_err(|error| {
+    let narrator = open_later(model).await.map_err(|error| {
         let remedy = format!("{error}; --narrate names goes without a language model");
         error.context(remedy)
     })?;
-    Ok(Some(NarrateWith::new(model)))
+    Ok(Some(narrator))
+}
+
+/// The model, fetched now if it is not here, and loaded when something is to be narrated.
+async fn open_later(options: ModelOptions) -> anyhow::Result<NarrateWith> {
+    if options.model == ENDPOINT {
+        return Ok(NarrateWith::new(language_model::open(&options).await?));
+    }
+    let name = options.model.clone();
+    let files = tokio::task::spawn_blocking(move || {
+        let progress = model_progress();
+        let store = ModelStore::from_env();
+        let files = store.language_model_files(&name, &|event| progress.on(&event));
+        progress.finish();
+        files
+    });
+    let id = files.await.context("the model loader died")??.id().clone();
+    let options = Arc::new(options);
+    let narrator = NarrateWith::opened_by(id, move || {
+        let options = Arc::clone(&options);
+        Box::pin(async move {
+            let opened = language_model::open(&options).await;
+            opened.map_err(|error| match error.downcast::<ModelError>() {
+                Ok(error) => error,
+                Err(error) => ModelError::Compute {
+                    model: options.model.clone(),
+                    detail: error.to_string(),
+                },
+            })
+        })
+    });
+    Ok(narrator)
 }
 
 /// Whether a language model can be used without fetching anything: an endpoint is named, or the

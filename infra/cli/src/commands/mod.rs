@@ -5,6 +5,7 @@ pub mod eval;
 pub mod index;
 pub mod language_model;
 pub mod models;
+pub mod models_bench;
 pub mod search;
 pub mod show;
 pub mod snapshots;

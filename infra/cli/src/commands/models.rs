@@ -9,7 +9,7 @@ use limn_models::{ALL_MINILM, ModelError, ModelStore, Prompt};
 
 use crate::Outcome;
 use crate::args::{ModelOptions, ModelsArgs, ModelsCommand};
-use crate::commands::{language_model, print_json};
+use crate::commands::{language_model, models_bench, print_json};
 use crate::progress::model_progress;
 use crate::table::Table;
 use crate::text::{bytes, one_line};
@@ -19,6 +19,13 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
         ModelsCommand::List { output } => list(output.json)?,
         ModelsCommand::Pull { name, output } => {
             pull(name.as_deref().unwrap_or(ALL_MINILM), output.json).await?;
+        }
+        ModelsCommand::Bench {
+            model,
+            prompts,
+            output,
+        } => {
+            return models_bench::run(&model, prompts, output.json).await;
         }
         ModelsCommand::Check { model, output } => check(&model, output.json).await?,
     }

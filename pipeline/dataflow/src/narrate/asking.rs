@@ -10,9 +10,9 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
 
-use limn_models::{Generated, Limits, ModelError, Prompt, Usage};
+use limn_models::{Generated, LanguageModel, Limits, ModelError, Prompt, Usage};
 use limn_segment::NarrationRecord;
 use limn_summary::narration::{
     NARRATION_STOP, NARRATION_TOKENS, PromptBudget, parse_narration, schema_prompts,
@@ -32,7 +32,7 @@ use crate::progress::Progress;
 const SCHEMA_TOKENS: usize = 1024;
 /// Tokens of a prompt beside the schema and the answer, with what a model's format adds.
 const OTHER_TOKENS: usize = 200;
-/// Failures in a row that end the narrating, or twice what is under way at once if that is more.
+/// Failures in a row that end the narrating, or as many as are under way at once if that is more.
 const FAILURES: usize = 16;
 
 /// Asks a model for what is wanted; shared by a run.
@@ -42,7 +42,8 @@ pub struct Asking {
     awaiting: Arc<Awaiting>,
     progress: Arc<Progress>,
     fatal: Arc<Fatal>,
-    before: Usage,
+    /// The model once it is open, with what it had done before.
+    opened: OnceLock<(Arc<dyn LanguageModel>, Usage)>,
     wanted: Mutex<Wanted>,
     outcome: Mutex<Outcome>,
 }
@@ -96,7 +97,7 @@ impl Asking {
         fatal: Arc<Fatal>,
     ) -> Self {
         Self {
-            before: with.model.usage(),
+            opened: OnceLock::new(),
             with,
             store,
             awaiting,
@@ -125,8 +126,11 @@ impl Asking {
 
     /// Seconds that the model was busy.
     pub fn seconds(&self) -> f64 {
-        let busy = self.with.model.usage().busy;
-        busy.saturating_sub(self.before.busy).as_secs_f64()
+        let busy = self.opened.get().map(|(model, before)| {
+            let busy = model.usage().busy;
+            busy.saturating_sub(before.busy).as_secs_f64()
+        });
+        busy.unwrap_or_default()
     }
 
     /// Notes a published table, to be described again when its columns are narrated.
@@ -195,7 +199,15 @@ impl Asking {
             }
         }
         order.sort_unstable();
+        if order.is_empty() {
+            return Ok(());
+        }
         Progress::add(&self.progress.columns_wanted, columns);
+        let model = (self.with.open)().await?;
+        let (model, _) = self.opened.get_or_init(|| {
+            let before = model.usage();
+            (model, before)
+        });
 
         let mut left = order.into_iter();
         let mut prompts = Vec::new().into_iter();
@@ -204,7 +216,7 @@ impl Asking {
         let after = self.with.flush_after;
         let mut clock = interval_at(Instant::now() + after, after);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let concurrency = self.with.model.concurrency().max(1);
+        let concurrency = model.concurrency().max(1);
         while !self.fatal.is_set() {
             while under_way.len() < concurrency {
                 if prompts.len() == 0 {
@@ -212,10 +224,10 @@ impl Asking {
                     let Some(context) = contexts.get(&id) else {
                         continue;
                     };
-                    prompts = self.prompts(id, &context.names).into_iter();
+                    prompts = self.prompts(model.as_ref(), id, &context.names).into_iter();
                 }
-                if let Some((answer, prompt)) = prompts.next() {
-                    under_way.spawn(self.generate(answer, prompt));
+                if let Some((place, prompt)) = prompts.next() {
+                    under_way.spawn(generate(Arc::clone(model), place, prompt));
                 }
             }
             if under_way.is_empty() {
@@ -235,7 +247,7 @@ impl Asking {
                 in_a_row = 0;
             } else {
                 in_a_row += 1;
-                if in_a_row >= FAILURES.max(2 * concurrency) {
+                if in_a_row >= FAILURES.max(concurrency) {
                     self.give_up(columns);
                     break;
                 }
@@ -287,12 +299,16 @@ impl Asking {
     }
 
     /// The prompts of a context's columns that are not known, in order.
-    fn prompts(&self, id: ContextId, names: &[String]) -> Vec<(Place, Prompt)> {
+    fn prompts(
+        &self,
+        model: &dyn LanguageModel,
+        id: ContextId,
+        names: &[String],
+    ) -> Vec<(Place, Prompt)> {
         let known = self.store.known(id, names.len());
         let wanted: Vec<usize> = (0..names.len())
             .filter(|column| known[*column].is_none())
             .collect();
-        let model = &self.with.model;
         let room = model
             .window()
             .saturating_sub(OTHER_TOKENS + NARRATION_TOKENS);
@@ -313,31 +329,24 @@ impl Asking {
         });
         places.zip(prompts).collect()
     }
+}
 
-    fn generate(
-        &self,
-        place: Place,
-        prompt: Prompt,
-    ) -> impl Future<Output = Answer> + Send + 'static {
-        let model = Arc::clone(&self.with.model);
-        async move {
-            let limits = Limits {
-                max_tokens: NARRATION_TOKENS,
-                stop: vec![NARRATION_STOP.to_owned()],
-            };
-            let result = model.generate(&prompt, &limits).await;
-            let Place {
-                context,
-                position,
-                column,
-            } = place;
-            Answer {
-                context,
-                position,
-                column,
-                result,
-            }
-        }
+async fn generate(model: Arc<dyn LanguageModel>, place: Place, prompt: Prompt) -> Answer {
+    let limits = Limits {
+        max_tokens: NARRATION_TOKENS,
+        stop: vec![NARRATION_STOP.to_owned()],
+    };
+    let result = model.generate(&prompt, &limits).await;
+    let Place {
+        context,
+        position,
+        column,
+    } = place;
+    Answer {
+        context,
+        position,
+        column,
+        result,
     }
 }
 
