@@ -54,19 +54,19 @@ impl Shape {
                 return Some(format!("{what} {size} is not within {range:?}"));
             }
         }
-        if self.head % crate::kernels::LANES != 0 {
+        if !self.head.is_multiple_of(crate::kernels::LANES) {
             return Some(format!(
                 "a head of {} numbers is no multiple of 16",
                 self.head
             ));
         }
-        if self.inner % 8 != 0 {
+        if !self.inner.is_multiple_of(8) {
             return Some(format!(
                 "an inner size of {} is no multiple of 8",
                 self.inner
             ));
         }
-        if self.heads % self.kv_heads != 0 {
+        if !self.heads.is_multiple_of(self.kv_heads) {
             return Some(format!(
                 "{} heads do not share {} evenly",
                 self.heads, self.kv_heads
@@ -79,8 +79,10 @@ impl Shape {
                 self.head / 2
             ));
         }
-        (!(self.rope_base.is_finite() && self.rope_base > 1.0)
-            || !(self.norm_epsilon > 0.0 && self.norm_epsilon < 1.0))
-            .then(|| "its rope base or its norm's epsilon is out of range".to_owned())
+        let sound = self.rope_base.is_finite()
+            && self.rope_base > 1.0
+            && self.norm_epsilon > 0.0
+            && self.norm_epsilon < 1.0;
+        (!sound).then(|| "its rope base or its norm's epsilon is out of range".to_owned())
     }
 }
