@@ -1,13 +1,16 @@
 //! Weights from a GGUF file, of whatever quantisation candle can read.
 
+use std::borrow::Cow;
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use candle_core::Device as CandleDevice;
 use candle_core::quantized::gguf_file::{Content, Value};
+use candle_core::quantized::{QStorage, QTensor};
 
-use super::load::{Name, Source, Tensor};
+use super::load::{Name, Source};
 use super::safetensors::first_line;
 use super::shape::{Pairs, Shape};
 use super::tokens::Pieces;
@@ -77,7 +80,7 @@ impl Gguf {
             ));
         }
         let rope_factors = if self.content.tensor_infos.contains_key("rope_freqs.weight") {
-            self.read("rope_freqs.weight")?.0
+            self.read("rope_freqs.weight", 0..1)?
         } else {
             Vec::new()
         };
@@ -145,43 +148,71 @@ impl Gguf {
         })
     }
 
-    fn read(&self, name: &str) -> Result<Tensor, String> {
-        let mut file = File::open(&self.path).map_err(|error| error.to_string())?;
-        let tensor = self
+    /// Rows of a tensor of that name.
+    fn read(&self, name: &str, rows: Range<usize>) -> Result<Vec<f32>, String> {
+        let wrong = |detail: String| format!("tensor {name}: {detail}");
+        let info = self
             .content
-            .tensor(&mut file, name, &CandleDevice::Cpu)
-            .map_err(|error| format!("tensor {name}: {}", first_line(&error)))?;
-        let floats = tensor
-            .dequantize(&CandleDevice::Cpu)
-            .and_then(|tensor| tensor.flatten_all()?.to_vec1::<f32>());
-        let floats = floats.map_err(|error| format!("tensor {name}: {}", first_line(&error)))?;
-        Ok((floats, tensor.shape().dims().to_vec()))
+            .tensor_infos
+            .get(name)
+            .ok_or_else(|| wrong("missing".to_owned()))?;
+        let width = info.shape.dims().last().copied().unwrap_or_default();
+        let (block, size) = (info.ggml_dtype.block_size(), info.ggml_dtype.type_size());
+        if width == 0 || !width.is_multiple_of(block) {
+            return Err(wrong(format!(
+                "rows of {width} numbers in blocks of {block}"
+            )));
+        }
+        let row = width / block * size;
+        let start = self.content.tensor_data_offset + info.offset + (rows.start * row) as u64;
+        let mut bytes = vec![0; rows.len() * row];
+        let mut file = File::open(&self.path).map_err(|error| wrong(error.to_string()))?;
+        file.seek(SeekFrom::Start(start))
+            .map_err(|error| wrong(error.to_string()))?;
+        file.read_exact(&mut bytes)
+            .map_err(|error| wrong(error.to_string()))?;
+        let numbers = || {
+            let storage =
+                QStorage::from_data(Cow::Owned(bytes), &CandleDevice::Cpu, info.ggml_dtype)?;
+            let tensor = QTensor::new(storage, (rows.len(), width))?;
+            tensor
+                .dequantize(&CandleDevice::Cpu)?
+                .flatten_all()?
+                .to_vec1::<f32>()
+        };
+        numbers().map_err(|error| wrong(first_line(&error)))
+    }
+}
+
+/// A tensor's name in the file.
+fn name_of(name: Name) -> String {
+    match name {
+        Name::Words => "token_embd.weight".to_owned(),
+        Name::Output => "output.weight".to_owned(),
+        Name::Norm => "output_norm.weight".to_owned(),
+        Name::AttentionNorm(layer) => format!("blk.{layer}.attn_norm.weight"),
+        Name::InnerNorm(layer) => format!("blk.{layer}.ffn_norm.weight"),
+        Name::Query(layer) => format!("blk.{layer}.attn_q.weight"),
+        Name::Key(layer) => format!("blk.{layer}.attn_k.weight"),
+        Name::Value(layer) => format!("blk.{layer}.attn_v.weight"),
+        Name::QueryBias(layer) => format!("blk.{layer}.attn_q.bias"),
+        Name::KeyBias(layer) => format!("blk.{layer}.attn_k.bias"),
+        Name::ValueBias(layer) => format!("blk.{layer}.attn_v.bias"),
+        Name::Merge(layer) => format!("blk.{layer}.attn_output.weight"),
+        Name::Gate(layer) => format!("blk.{layer}.ffn_gate.weight"),
+        Name::Up(layer) => format!("blk.{layer}.ffn_up.weight"),
+        Name::Down(layer) => format!("blk.{layer}.ffn_down.weight"),
     }
 }
 
 impl Source for Gguf {
-    fn tensor(&self, name: Name) -> Result<Option<Tensor>, String> {
-        let name = match name {
-            Name::Words => "token_embd.weight".to_owned(),
-            Name::Output => "output.weight".to_owned(),
-            Name::Norm => "output_norm.weight".to_owned(),
-            Name::AttentionNorm(layer) => format!("blk.{layer}.attn_norm.weight"),
-            Name::InnerNorm(layer) => format!("blk.{layer}.ffn_norm.weight"),
-            Name::Query(layer) => format!("blk.{layer}.attn_q.weight"),
-            Name::Key(layer) => format!("blk.{layer}.attn_k.weight"),
-            Name::Value(layer) => format!("blk.{layer}.attn_v.weight"),
-            Name::QueryBias(layer) => format!("blk.{layer}.attn_q.bias"),
-            Name::KeyBias(layer) => format!("blk.{layer}.attn_k.bias"),
-            Name::ValueBias(layer) => format!("blk.{layer}.attn_v.bias"),
-            Name::Merge(layer) => format!("blk.{layer}.attn_output.weight"),
-            Name::Gate(layer) => format!("blk.{layer}.ffn_gate.weight"),
-            Name::Up(layer) => format!("blk.{layer}.ffn_up.weight"),
-            Name::Down(layer) => format!("blk.{layer}.ffn_down.weight"),
-        };
-        if !self.content.tensor_infos.contains_key(&name) {
-            return Ok(None);
-        }
-        self.read(&name).map(Some)
+    fn dims(&self, name: Name) -> Option<Vec<usize>> {
+        let info = self.content.tensor_infos.get(&name_of(name))?;
+        Some(info.shape.dims().to_vec())
+    }
+
+    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, String> {
+        self.read(&name_of(name), rows)
     }
 }
 

@@ -1,6 +1,6 @@
 //! From a file's tensors to packed weights.
 
-use rayon::prelude::*;
+use std::ops::Range;
 
 use super::matrix::Matrix;
 use super::network::{Layer, Weights};
@@ -27,30 +27,27 @@ pub(super) enum Name {
     Down(usize),
 }
 
-/// Numbers, row after row, and their shape.
-pub(super) type Tensor = (Vec<f32>, Vec<usize>);
-
 /// A file that holds tensors.
 pub(super) trait Source: Sync {
-    /// A tensor; `None` where the file has none of this name.
-    fn tensor(&self, name: Name) -> Result<Option<Tensor>, String>;
+    /// A tensor's sizes; `None` where the file has none of this name.
+    fn dims(&self, name: Name) -> Option<Vec<usize>>;
+
+    /// Some rows of a tensor that is there, one after another; a vector is one row.
+    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, String>;
 }
 
-/// Reads and packs all weights of a model, layers side by side on the current thread pool.
+/// Reads and packs all weights of a model, on the threads of the current pool.
 pub(super) fn weights(source: &dyn Source, shape: &Shape, cpu: Cpu) -> Result<Weights, String> {
     let file = Tensors { source, shape, cpu };
     let hidden = shape.hidden;
-    let layers = (0..shape.layers)
-        .into_par_iter()
-        .map(|layer| file.layer(layer));
-    let layers = layers.collect::<Result<Vec<Layer>, String>>()?;
-    let words = [shape.vocabulary, hidden];
-    let output = file.find(Name::Output, &words)?;
+    let layers = (0..shape.layers).map(|layer| file.layer(layer));
+    let has_output = source.dims(Name::Output).is_some();
+    let words = |name| file.matrix(&[(name, shape.vocabulary)], hidden, None);
     Ok(Weights {
-        words: Matrix::pack(cpu, &file.need(Name::Words, &words)?, hidden, None),
-        layers,
-        norm: file.need(Name::Norm, &[hidden])?,
-        output: output.map(|output| Matrix::pack(cpu, &output, hidden, None)),
+        layers: layers.collect::<Result<_, _>>()?,
+        words: words(Name::Words)?,
+        norm: file.vector(Name::Norm, hidden)?,
+        output: has_output.then(|| words(Name::Output)).transpose()?,
     })
 }
 
@@ -62,64 +59,94 @@ struct Tensors<'a> {
 }
 
 impl Tensors<'_> {
-    fn find(&self, name: Name, expected: &[usize]) -> Result<Option<Vec<f32>>, String> {
-        let Some((numbers, dims)) = self.source.tensor(name)? else {
-            return Ok(None);
-        };
-        if dims != expected {
-            return Err(format!("{name:?} has the shape {dims:?}, not {expected:?}"));
+    fn check(&self, name: Name, expected: &[usize]) -> Result<(), String> {
+        match self.source.dims(name) {
+            None => Err(format!("it has no {name:?}")),
+            Some(dims) if dims != expected => {
+                Err(format!("{name:?} has the shape {dims:?}, not {expected:?}"))
+            }
+            Some(_) => Ok(()),
         }
-        if !numbers.iter().all(|number| number.is_finite()) {
-            return Err(format!("{name:?} holds numbers that are not finite"));
-        }
-        Ok(Some(numbers))
     }
 
-    fn need(&self, name: Name, expected: &[usize]) -> Result<Vec<f32>, String> {
-        self.find(name, expected)?
-            .ok_or_else(|| format!("it has no {name:?}"))
+    fn read(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, String> {
+        let numbers = self.source.rows(name, rows)?;
+        if numbers.iter().all(|number| number.is_finite()) {
+            Ok(numbers)
+        } else {
+            Err(format!("{name:?} holds numbers that are not finite"))
+        }
+    }
+
+    fn vector(&self, name: Name, length: usize) -> Result<Vec<f32>, String> {
+        self.check(name, &[length])?;
+        self.read(name, 0..1)
+    }
+
+    /// One matrix of the rows of several tensors.
+    fn matrix(
+        &self,
+        parts: &[(Name, usize)],
+        inputs: usize,
+        bias: Option<Vec<f32>>,
+    ) -> Result<Matrix, String> {
+        for (name, rows) in parts {
+            self.check(*name, &[*rows, inputs])?;
+        }
+        let total = parts.iter().map(|(_, rows)| rows).sum();
+        Matrix::pack(self.cpu, (total, inputs), bias, |wanted| {
+            let (mut first, mut numbers) = (0, Vec::with_capacity(wanted.len() * inputs));
+            for (name, rows) in parts {
+                let (start, end) = (wanted.start.max(first), wanted.end.min(first + rows));
+                if start < end {
+                    numbers.extend(self.read(*name, start - first..end - first)?);
+                }
+                first += rows;
+            }
+            Ok(numbers)
+        })
     }
 
     fn layer(&self, layer: usize) -> Result<Layer, String> {
         let Shape { hidden, inner, .. } = *self.shape;
         let queries = self.shape.heads * self.shape.head;
         let keys = self.shape.kv_heads * self.shape.head;
-        let pack = |rows: &[f32], inputs, bias| Matrix::pack(self.cpu, rows, inputs, bias);
-        let mut query_key_value = self.need(Name::Query(layer), &[queries, hidden])?;
-        query_key_value.extend(self.need(Name::Key(layer), &[keys, hidden])?);
-        query_key_value.extend(self.need(Name::Value(layer), &[keys, hidden])?);
-        let parts = [
+        let biases = [
             (Name::QueryBias(layer), queries),
             (Name::KeyBias(layer), keys),
             (Name::ValueBias(layer), keys),
         ];
-        let mut bias = Vec::new();
-        for (name, length) in parts {
-            bias.extend(self.find(name, &[length])?.unwrap_or_default());
-        }
-        if !bias.is_empty() && bias.len() != queries + 2 * keys {
-            return Err(format!(
-                "layer {layer} has a bias on some of queries, keys and values only"
-            ));
-        }
-        let bias = (!bias.is_empty()).then_some(bias);
-        let mut widen = self.need(Name::Gate(layer), &[inner, hidden])?;
-        widen.extend(self.need(Name::Up(layer), &[inner, hidden])?);
+        let there = biases
+            .iter()
+            .filter(|(name, _)| self.source.dims(*name).is_some());
+        let bias = match there.count() {
+            0 => None,
+            3 => {
+                let mut bias = Vec::new();
+                for (name, length) in biases {
+                    bias.extend(self.vector(name, length)?);
+                }
+                Some(bias)
+            }
+            _ => {
+                return Err(format!(
+                    "layer {layer} has a bias on some of queries, keys and values only"
+                ));
+            }
+        };
+        let query_key_value = [
+            (Name::Query(layer), queries),
+            (Name::Key(layer), keys),
+            (Name::Value(layer), keys),
+        ];
+        let widen = [(Name::Gate(layer), inner), (Name::Up(layer), inner)];
         Ok(Layer {
-            attention_norm: self.need(Name::AttentionNorm(layer), &[hidden])?,
-            query_key_value: pack(&query_key_value, hidden, bias),
-            merge: pack(
-                &self.need(Name::Merge(layer), &[hidden, queries])?,
-                queries,
-                None,
-            ),
-            inner_norm: self.need(Name::InnerNorm(layer), &[hidden])?,
-            widen: pack(&widen, hidden, None),
-            narrow: pack(
-                &self.need(Name::Down(layer), &[hidden, inner])?,
-                inner,
-                None,
-            ),
+            attention_norm: self.vector(Name::AttentionNorm(layer), hidden)?,
+            query_key_value: self.matrix(&query_key_value, hidden, bias)?,
+            merge: self.matrix(&[(Name::Merge(layer), hidden)], queries, None)?,
+            inner_norm: self.vector(Name::InnerNorm(layer), hidden)?,
+            widen: self.matrix(&widen, hidden, None)?,
+            narrow: self.matrix(&[(Name::Down(layer), hidden)], inner, None)?,
         })
     }
 }

@@ -15,6 +15,8 @@ use crate::kernels::{
 
 /// The greatest magnitude in steps of a scale.
 pub(super) const STEPS: f32 = 127.0;
+/// Blocks of weights that are read at a time.
+const BLOCKS_READ: usize = 4;
 
 /// `outputs × inputs` weights, packed for the kernels, with an optional bias.
 pub(super) struct Matrix {
@@ -29,32 +31,45 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// Rounds and packs rows of weights, one row an output.
-    pub fn pack(cpu: Cpu, weights: &[f32], inputs: usize, bias: Option<Vec<f32>>) -> Self {
+    /// Rounds and packs `rows` rows of weights, one row an output. `read` gives some of them, one after
+    /// another; it is asked for parts side by side, so that no matrix is ever whole in floats.
+    ///
+    /// # Errors
+    /// The first of `read`.
+    pub fn pack(
+        cpu: Cpu,
+        (rows, inputs): (usize, usize),
+        bias: Option<Vec<f32>>,
+        read: impl Fn(Range<usize>) -> Result<Vec<f32>, String> + Sync,
+    ) -> Result<Self, String> {
         use rayon::prelude::*;
         let groups = inputs.div_ceil(GROUP);
-        let rows = weights.len() / inputs;
         let blocks = rows.div_ceil(LANES);
         let mut lines = vec![Line([0; LINE]); blocks * groups * BLOCK_LINES];
         let mut scales = vec![[0.0; LANES]; blocks * groups];
         let mut sums = vec![[0; LANES]; blocks * groups];
         let parts = lines
-            .par_chunks_mut(groups * BLOCK_LINES)
-            .zip(scales.par_chunks_mut(groups))
-            .zip(sums.par_chunks_mut(groups));
+            .par_chunks_mut(groups * BLOCK_LINES * BLOCKS_READ)
+            .zip(scales.par_chunks_mut(groups * BLOCKS_READ))
+            .zip(sums.par_chunks_mut(groups * BLOCKS_READ));
         parts
             .enumerate()
-            .for_each(|(block, ((lines, scales), sums))| {
-                let first = block * LANES;
-                let rows = &weights[first * inputs..(first + LANES).min(rows) * inputs];
-                cpu.pack_block(rows, inputs, (lines, scales, sums));
-            });
+            .try_for_each(|(part, ((lines, scales), sums))| {
+                let first = part * BLOCKS_READ * LANES;
+                let weights = read(first..(first + BLOCKS_READ * LANES).min(rows))?;
+                let places = scales.chunks_mut(groups).zip(sums.chunks_mut(groups));
+                let places = lines.chunks_mut(groups * BLOCK_LINES).zip(places);
+                for (rows, (lines, (scales, sums))) in weights.chunks(LANES * inputs).zip(places) {
+                    cpu.pack_block(rows, inputs, (lines, scales, sums));
+                }
+                Ok::<(), String>(())
+            })?;
         let outputs = blocks * LANES;
         let bias = bias.map(|mut bias| {
             bias.resize(outputs, 0.0);
             bias
         });
-        Self {
+        Ok(Self {
             inputs,
             outputs,
             groups,
@@ -62,7 +77,7 @@ impl Matrix {
             scales,
             sums,
             bias,
-        }
+        })
     }
 
     /// The number of blocks of outputs.

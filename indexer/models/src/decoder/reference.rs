@@ -14,10 +14,15 @@ pub(super) fn log_probabilities(
     tokens: &[u32],
 ) -> Result<Vec<f32>> {
     let device = &CandleDevice::Cpu;
-    let find = |name| match source.tensor(name) {
-        Ok(Some((numbers, dims))) => Tensor::from_vec(numbers, dims, device).map(Some),
-        Ok(None) => Ok(None),
-        Err(error) => Err(candle_core::Error::msg(error)),
+    let find = |name| {
+        let Some(dims) = source.dims(name) else {
+            return Ok(None);
+        };
+        let rows = if dims.len() > 1 { dims[0] } else { 1 };
+        let numbers = source
+            .rows(name, 0..rows)
+            .map_err(candle_core::Error::msg)?;
+        Tensor::from_vec(numbers, dims, device).map(Some)
     };
     let need = |name| find(name)?.ok_or_else(|| candle_core::Error::msg(format!("no {name:?}")));
     let linear = |x: &Tensor, weight, bias: Option<Name>| {

@@ -1,13 +1,14 @@
 //! Weights from a folder as training libraries write it: `config.json` and `.safetensors` files.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use candle_core::safetensors::MmapedSafetensors;
-use candle_core::{DType, Device as CandleDevice};
+use candle_core::{DType, Device as CandleDevice, Tensor};
 use serde::Deserialize;
 
-use super::load::{Name, Source, Tensor};
+use super::load::{Name, Source};
 use super::shape::{Pairs, Shape};
 
 /// `config.json`, as far as it is needed.
@@ -139,43 +140,51 @@ fn rope_factors(
     Ok((0..head / 2).map(|pair| of(pair) as f32).collect())
 }
 
+/// A tensor's name in the files.
+fn name_of(name: Name) -> String {
+    let layer = |layer: usize, rest: &str| format!("model.layers.{layer}.{rest}");
+    match name {
+        Name::Words => "model.embed_tokens.weight".to_owned(),
+        Name::Output => "lm_head.weight".to_owned(),
+        Name::Norm => "model.norm.weight".to_owned(),
+        Name::AttentionNorm(at) => layer(at, "input_layernorm.weight"),
+        Name::InnerNorm(at) => layer(at, "post_attention_layernorm.weight"),
+        Name::Query(at) => layer(at, "self_attn.q_proj.weight"),
+        Name::Key(at) => layer(at, "self_attn.k_proj.weight"),
+        Name::Value(at) => layer(at, "self_attn.v_proj.weight"),
+        Name::QueryBias(at) => layer(at, "self_attn.q_proj.bias"),
+        Name::KeyBias(at) => layer(at, "self_attn.k_proj.bias"),
+        Name::ValueBias(at) => layer(at, "self_attn.v_proj.bias"),
+        Name::Merge(at) => layer(at, "self_attn.o_proj.weight"),
+        Name::Gate(at) => layer(at, "mlp.gate_proj.weight"),
+        Name::Up(at) => layer(at, "mlp.up_proj.weight"),
+        Name::Down(at) => layer(at, "mlp.down_proj.weight"),
+    }
+}
+
 impl Source for Folder {
-    fn tensor(&self, name: Name) -> Result<Option<Tensor>, String> {
-        let layer = |layer: usize, rest: &str| format!("model.layers.{layer}.{rest}");
-        let name = match name {
-            Name::Words => "model.embed_tokens.weight".to_owned(),
-            Name::Output if self.config.tie_word_embeddings => return Ok(None),
-            Name::Output => "lm_head.weight".to_owned(),
-            Name::Norm => "model.norm.weight".to_owned(),
-            Name::AttentionNorm(at) => layer(at, "input_layernorm.weight"),
-            Name::InnerNorm(at) => layer(at, "post_attention_layernorm.weight"),
-            Name::Query(at) => layer(at, "self_attn.q_proj.weight"),
-            Name::Key(at) => layer(at, "self_attn.k_proj.weight"),
-            Name::Value(at) => layer(at, "self_attn.v_proj.weight"),
-            Name::QueryBias(at) => layer(at, "self_attn.q_proj.bias"),
-            Name::KeyBias(at) => layer(at, "self_attn.k_proj.bias"),
-            Name::ValueBias(at) => layer(at, "self_attn.v_proj.bias"),
-            Name::Merge(at) => layer(at, "self_attn.o_proj.weight"),
-            Name::Gate(at) => layer(at, "mlp.gate_proj.weight"),
-            Name::Up(at) => layer(at, "mlp.up_proj.weight"),
-            Name::Down(at) => layer(at, "mlp.down_proj.weight"),
-        };
-        if self.tensors.get(&name).is_err() {
-            return Ok(None);
+    fn dims(&self, name: Name) -> Option<Vec<usize>> {
+        if matches!(name, Name::Output) && self.config.tie_word_embeddings {
+            return None;
         }
+        let view = self.tensors.get(&name_of(name)).ok()?;
+        Some(view.shape().to_vec())
+    }
+
+    fn rows(&self, name: Name, rows: Range<usize>) -> Result<Vec<f32>, String> {
+        let name = name_of(name);
         let read = || {
-            let tensor = self
-                .tensors
-                .load(&name, &CandleDevice::Cpu)?
-                .to_dtype(DType::F32)?;
-            Ok::<_, candle_core::Error>((
-                tensor.flatten_all()?.to_vec1::<f32>()?,
-                tensor.dims().to_vec(),
-            ))
+            let view = self.tensors.get(&name)?;
+            let width = view.shape().last().copied().unwrap_or_default();
+            let dtype: DType = view.dtype().try_into()?;
+            let row = width * dtype.size_in_bytes();
+            let bytes = view.data().get(rows.start * row..rows.end * row);
+            let bytes = bytes.ok_or_else(|| candle_core::Error::msg("rows beyond its end"))?;
+            let tensor =
+                Tensor::from_raw_buffer(bytes, dtype, &[rows.len() * width], &CandleDevice::Cpu)?;
+            tensor.to_dtype(DType::F32)?.to_vec1::<f32>()
         };
-        read()
-            .map(Some)
-            .map_err(|error| format!("tensor {name}: {}", first_line(&error)))
+        read().map_err(|error| format!("tensor {name}: {}", first_line(&error)))
     }
 }
 

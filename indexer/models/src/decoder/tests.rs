@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::cache::SegmentId;
 use super::device::{Device, Piece, Scores, Wanted};
-use super::load::{self, Name, Source, Tensor};
+use super::load::{self, Name, Source};
 use super::matrix::{ByteRows, Matrix};
 use super::network::Network;
 use super::shape::{Pairs, Shape};
@@ -46,7 +46,9 @@ fn bytes_of(cpu: Cpu, rows: &[f32], width: usize) -> ByteRows {
 fn product_on(cpu: Cpu, rows: &[f32], weights: &[f32], inputs: usize) -> (Vec<f32>, usize) {
     let count = rows.len() / inputs;
     let bytes = bytes_of(cpu, rows, inputs);
-    let matrix = Matrix::pack(cpu, weights, inputs, None);
+    let read =
+        |rows: std::ops::Range<usize>| Ok(weights[rows.start * inputs..rows.end * inputs].to_vec());
+    let matrix = Matrix::pack(cpu, (weights.len() / inputs, inputs), None, read).unwrap();
     let mut out = vec![0.0; count * matrix.outputs];
     cpu.multiply_groups(
         bytes.part(0..count),
@@ -87,7 +89,7 @@ struct Random {
 }
 
 impl Source for Random {
-    fn tensor(&self, name: Name) -> Result<Option<Tensor>, String> {
+    fn dims(&self, name: Name) -> Option<Vec<usize>> {
         let Shape {
             hidden,
             inner,
@@ -98,34 +100,36 @@ impl Source for Random {
             self.shape.heads * self.shape.head,
             self.shape.kv_heads * self.shape.head,
         );
-        let dims = match name {
+        Some(match name {
             Name::Words => vec![vocabulary, hidden],
-            Name::Output => return Ok(None),
+            Name::Output => return None,
             Name::Norm | Name::AttentionNorm(_) | Name::InnerNorm(_) => vec![hidden],
             Name::Query(_) => vec![queries, hidden],
             Name::Key(_) | Name::Value(_) => vec![keys, hidden],
             Name::QueryBias(_) | Name::KeyBias(_) | Name::ValueBias(_) if !self.with_bias => {
-                return Ok(None);
+                return None;
             }
             Name::QueryBias(_) => vec![queries],
             Name::KeyBias(_) | Name::ValueBias(_) => vec![keys],
             Name::Merge(_) => vec![hidden, queries],
             Name::Gate(_) | Name::Up(_) => vec![inner, hidden],
             Name::Down(_) => vec![hidden, inner],
-        };
-        let seed = format!("{name:?}").bytes().fold(1_u64, |hash, byte| {
+        })
+    }
+
+    fn rows(&self, name: Name, rows: std::ops::Range<usize>) -> Result<Vec<f32>, String> {
+        let dims = self.dims(name).unwrap();
+        let name = format!("{name:?}");
+        let seed = name.bytes().fold(1_u64, |hash, byte| {
             hash.wrapping_mul(131).wrapping_add(u64::from(byte))
         });
-        let scale = if dims.len() == 1 {
-            1.0
-        } else {
-            3.0 / (dims[1] as f32).sqrt()
+        let (scale, width) = match dims[..] {
+            [width] => (1.0, width),
+            _ => (3.0 / (dims[1] as f32).sqrt(), dims[1]),
         };
         let numbers = noise(seed, dims.iter().product());
-        Ok(Some((
-            numbers.into_iter().map(|number| number * scale).collect(),
-            dims,
-        )))
+        let numbers = numbers[rows.start * width..rows.end * width].iter();
+        Ok(numbers.map(|number| number * scale).collect())
     }
 }
 
