@@ -1,95 +1,18 @@
-//! Narration: what a model is asked, what is published when, and what another run repeats.
+//! Narration: what a model is asked, and what is published when.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 
-use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::Mutex;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use common::narrated::{
+    dozen, everything, narrated, narrated_by, narration_files, narrations, records, sharing, shop,
+};
 use common::teller::{Teller, told};
 use common::{Lab, seen};
-use limn_models::HashedWords;
-use limn_pipeline::{Narrate, NarrateWith, Report};
-use limn_segment::{IndexStore, SegmentReader, TableRecord};
-use limn_store::Store;
-
-fn narrated_by(lab: &mut Lab, teller: &Arc<Teller>) {
-    lab.options.narrate = Narrate::Auto;
-    lab.options.narrator = Some(NarrateWith::new(teller.clone()));
-}
-
-async fn records(lab: &Lab) -> BTreeMap<String, TableRecord> {
-    let snapshot = lab.index.newest().await.unwrap().unwrap();
-    let records = lab.index.tables(&snapshot, None).await.unwrap();
-    records
-        .into_iter()
-        .map(|record| (record.name.clone(), record))
-        .collect()
-}
-
-/// The narrations of a table's columns.
-async fn narrations(lab: &Lab, table: &str) -> Vec<Option<String>> {
-    let record = records(lab).await.remove(table).unwrap();
-    let columns = record.columns.into_iter();
-    columns.map(|column| column.narration).collect()
-}
-
-/// The live texts and vectors of every table, and what the catalog says of its columns.
-async fn everything(lab: &Lab) -> Vec<String> {
-    let snapshot = lab.index.newest().await.unwrap().unwrap();
-    let mut readers: HashMap<String, Arc<SegmentReader>> = HashMap::new();
-    let mut live = 0;
-    let mut all = Vec::new();
-    for (name, record) in records(lab).await {
-        let columns: Vec<_> = record
-            .columns
-            .iter()
-            .map(|column| (&column.name, &column.narration))
-            .collect();
-        all.push(format!("{name} {} {columns:?}", record.awaits_narration));
-        let entry = snapshot
-            .segments
-            .iter()
-            .find(|segment| segment.path == record.segment)
-            .unwrap();
-        if !readers.contains_key(&entry.path) {
-            let reader = SegmentReader::open(&lab.index.store, entry).await.unwrap();
-            readers.insert(entry.path.clone(), reader);
-        }
-        let reader = &readers[&entry.path];
-        let deletes = lab.index.deletes(entry).await.unwrap();
-        for block in record.first_block..record.first_block + record.blocks {
-            assert!(!deletes.contains(block), "{name} is there");
-            live += 1;
-            let vector = reader.vector(block).unwrap();
-            all.push(format!("{} {vector:?}", &*reader.text(block).unwrap()));
-        }
-    }
-    assert_eq!(snapshot.live_blocks(), live, "and nothing else is");
-    all
-}
-
-/// How many files hold narrations.
-async fn narration_files(lab: &Lab) -> usize {
-    use futures::StreamExt;
-    let listed = lab.index.store.list("cache/narrations");
-    listed
-        .filter(|item| futures::future::ready(item.is_ok()))
-        .count()
-        .await
-}
-
-fn narrated(report: &Report) -> u64 {
-    report.model.narrated_columns
-}
-
-async fn shop(lab: &Lab) {
-    lab.put("orders.csv", "order_id,buyer,total\n1,Ann,9.5\n")
-        .await;
-    lab.put("people/staff.csv", "name,height\nBea,180\n").await;
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_run_narrates_nothing_and_writes_nothing() {
@@ -303,104 +226,6 @@ async fn narrated_tables_are_published_while_others_wait() {
     lab.run_is_idle().await;
 }
 
-/// A lake of a dozen small tables, two columns each.
-async fn dozen(lab: &Lab) {
-    for table in 0..12 {
-        lab.put(
-            &format!("d{table:02}/t.csv"),
-            &format!("a{table},b{table}\n1,2\n"),
-        )
-        .await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_run_repeats_only_what_was_not_written() {
-    let mut whole = Lab::new();
-    dozen(&whole).await;
-    narrated_by(&mut whole, &Teller::new().shared());
-    whole.run().await;
-    let expected = everything(&whole).await;
-
-    for killed_at in [1, 9, 10, 17, 23] {
-        let mut lab = Lab::new();
-        dozen(&lab).await;
-        let killed = Arc::new(tokio::sync::Notify::new());
-        let mut teller = Teller::new();
-        teller.takes = Duration::from_millis(1);
-        teller.event = Some(Box::new({
-            let killed = Arc::clone(&killed);
-            move |number| {
-                if number == killed_at {
-                    killed.notify_one();
-                }
-            }
-        }));
-        let teller = teller.shared();
-        narrated_by(&mut lab, &teller);
-        {
-            let with = lab.options.narrator.as_mut().unwrap();
-            (with.flush_columns, with.batch_tables) = (4, 3);
-        }
-        let options = lab.options.clone();
-        let run = tokio::spawn({
-            let (lake, index) = (lab.lake.clone(), lab.index.clone());
-            async move {
-                let progress = Arc::default();
-                limn_pipeline::index_lake(lake, index, Arc::new(HashedWords), options, progress)
-                    .await
-            }
-        });
-        killed.notified().await;
-        run.abort();
-        // Its threads end soon; nothing of it holds the model then, but the test and the options.
-        while Arc::strong_count(&teller) > 2 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-        let asked_first = teller.take_asked();
-        let stored = narration_count(&lab).await;
-        let report = lab.run().await;
-        assert_eq!(
-            narrated(&report),
-            24 - stored,
-            "killed at {killed_at}: {report:?}"
-        );
-        assert!(
-            stored + 4 + 4 >= asked_first.len() as u64,
-            "at most what was not flushed"
-        );
-        assert_eq!(everything(&lab).await, expected, "killed at {killed_at}");
-        lab.run_is_idle().await;
-    }
-}
-
-/// How many narrations are stored.
-async fn narration_count(lab: &Lab) -> u64 {
-    let narrator = limn_segment::Narrator {
-        model: "teller@1".into(),
-        prompt: limn_summary::narration::NARRATION_PROMPT_VERSION,
-    };
-    let mut count = 0;
-    for (path, _) in lab.index.narration_files(&narrator).await.unwrap() {
-        let read = lab.index.narrations(&narrator, &path).await.unwrap();
-        count += read.map_or(0, |records| records.len() as u64);
-    }
-    count
-}
-
-/// An index elsewhere that shares the narrations of another.
-async fn sharing(lab: &Lab) -> IndexStore {
-    use futures::StreamExt;
-    let index = IndexStore::new(Store::in_memory());
-    let mut files = lab.index.store.list("cache/narrations");
-    while let Some(file) = files.next().await {
-        let path = file.unwrap().path;
-        let bytes = lab.index.store.get(&path).await.unwrap();
-        index.store.put(&path, bytes).await.unwrap();
-    }
-    index
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_index_grown_by_edits_is_that_built_anew_with_the_same_narrations() {
     let mut lab = Lab::new();
@@ -459,135 +284,6 @@ async fn a_column_without_a_description_is_told_by_its_name_and_not_asked_again(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_column_that_fails_is_told_once_and_tried_again() {
-    let mut lab = Lab::new();
-    shop(&lab).await;
-    let teller = Teller::new().shared();
-    teller.failing.lock().unwrap().insert("total".into());
-    narrated_by(&mut lab, &teller);
-    let report = lab.run().await;
-    assert_eq!((narrated(&report), report.failures.len()), (4, 0));
-    assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
-    assert!(report.notes[0].contains("1 column") && report.notes[0].contains("injected"));
-    let expected = [Some(told("order_id")), Some(told("buyer")), None];
-    assert_eq!(narrations(&lab, "orders").await, expected);
-    let waiting = records(&lab).await;
-    assert!(waiting["orders"].awaits_narration && !waiting["people/staff"].awaits_narration);
-    // It fails again: nothing is published for it.
-    teller.take_asked();
-    let again = lab.run().await;
-    assert_eq!(teller.take_asked(), ["total"]);
-    assert_eq!(again.snapshot, report.snapshot, "{again:?}");
-    teller.failing.lock().unwrap().clear();
-    let report = lab.run().await;
-    assert_eq!((narrated(&report), report.objects.read), (1, 0));
-    assert_eq!(narrations(&lab, "orders").await[2], Some(told("total")));
-    everything(&lab).await;
-    lab.run_is_idle().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_always_fails_is_given_up() {
-    let mut lab = Lab::new();
-    for table in 0..60 {
-        lab.put(
-            &format!("d{table}/t.csv"),
-            &format!("a{table},b{table}\n1,2\n"),
-        )
-        .await;
-    }
-    let teller = Teller::new().shared();
-    teller.failing.lock().unwrap().insert("*".into());
-    narrated_by(&mut lab, &teller);
-    let report = lab.run().await;
-    assert_eq!((report.tables.added, report.tables.failed), (60, 0));
-    let asked = teller.take_asked().len();
-    assert!(asked < 30, "{asked} of 120 were asked");
-    assert!(
-        report.notes.len() == 1 && report.notes[0].contains("given up"),
-        "{:?}",
-        report.notes
-    );
-    teller.failing.lock().unwrap().clear();
-    assert_eq!(narrated(&lab.run().await), 120);
-    everything(&lab).await;
-    lab.run_is_idle().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn other_words_read_no_byte_of_the_lake() {
-    let mut lab = Lab::new();
-    shop(&lab).await;
-    lab.put("orders.md", "Orders of the shop, one a row.").await;
-    lab.options.narrate = Narrate::Names;
-    lab.run().await;
-    let by_names = everything(&lab).await;
-    let teller = Teller::new().shared();
-    let reads = || lab.lake.counts().get;
-    let before = reads();
-    narrated_by(&mut lab, &teller);
-    let report = lab.run().await;
-    assert_eq!((narrated(&report), report.objects.read), (5, 0));
-    let narrated_texts = everything(&lab).await;
-    assert_ne!(narrated_texts, by_names);
-    lab.options.narrate = Narrate::Names;
-    lab.run().await;
-    assert_eq!(everything(&lab).await, by_names);
-    teller.take_asked();
-    lab.options.narrate = Narrate::Auto;
-    assert_eq!(narrated(&lab.run().await), 0, "what was narrated is kept");
-    assert_eq!(everything(&lab).await, narrated_texts);
-    assert_eq!(lab.lake.counts().get, before, "not one read");
-    // Another model does not take over unasked, and narrates all when it is asked.
-    let other = Teller::named("other@2").shared();
-    narrated_by(&mut lab, &other);
-    lab.run_is_idle().await;
-    lab.options.narrate = Narrate::Llm;
-    assert_eq!(narrated(&lab.run().await), 5);
-    lab.options.narrate = Narrate::Auto;
-    lab.run_is_idle().await;
-    assert_eq!(lab.lake.counts().get, before);
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn without_its_model_a_narrated_lake_keeps_its_narrations() {
-    let mut lab = Lab::new();
-    shop(&lab).await;
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
-    lab.run().await;
-    lab.options.narrator = None;
-    lab.run_is_idle().await;
-    lab.put("orders.csv", "order_id,buyer,total,colour\n1,Ann,9.5,red\n")
-        .await;
-    lab.put("new.csv", "x,y\n1,2\n").await;
-    let report = lab.run().await;
-    assert_eq!((report.tables.changed, report.tables.added), (1, 1));
-    assert!(
-        report.notes.len() == 1 && report.notes[0].contains(": 2;"),
-        "{:?}",
-        report.notes
-    );
-    let kept = narrations(&lab, "orders").await;
-    assert_eq!(kept[0], Some(told("order_id")));
-    assert_eq!(kept[3], None);
-    // Waiting tables without a model are no work.
-    lab.run_is_idle().await;
-    assert_eq!(lab.run().await.notes, report.notes);
-    teller.take_asked();
-    lab.options.narrate = Narrate::Llm;
-    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
-    assert!(error.to_string().contains("--narrate names"), "{error}");
-    lab.options.narrate = Narrate::Auto;
-    lab.options.narrator = Some(NarrateWith::new(teller.clone()));
-    let report = lab.run().await;
-    assert_eq!((narrated(&report), report.objects.read), (3, 0));
-    assert_eq!(teller.take_asked(), ["colour", "x", "y"]);
-    everything(&lab).await;
-    lab.run_is_idle().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_family_that_is_no_table_is_narrated_file_by_file() {
     let mut lab = Lab::new();
     for file in 0..20 {
@@ -610,32 +306,6 @@ async fn a_family_that_is_no_table_is_narrated_file_by_file() {
         narrations(&lab, "d/x03").await,
         [Some(told("a")), Some(told("b"))]
     );
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_killed_change_to_a_model_reads_nothing_again() {
-    let mut lab = Lab::new();
-    dozen(&lab).await;
-    lab.put("d00/t.md", "What the table is about.").await;
-    lab.options.narrate = Narrate::Names;
-    lab.run().await;
-    let reads = lab.lake.counts().get;
-    let mut teller = Teller::new();
-    teller.event = Some(Box::new(|number| assert!(number < 10, "injected")));
-    narrated_by(&mut lab, &teller.shared());
-    let died = lab.try_run(Arc::new(HashedWords)).await;
-    assert!(died.is_err(), "{died:?}");
-    assert_eq!(lab.tables().await.len(), 12, "and the index is whole");
-    narrated_by(&mut lab, &Teller::new().shared());
-    lab.run().await;
-    assert!(
-        records(&lab)
-            .await
-            .values()
-            .all(|table| !table.awaits_narration)
-    );
-    assert_eq!(lab.lake.counts().get, reads);
-    lab.run_is_idle().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -668,29 +338,5 @@ async fn a_very_wide_table_is_narrated_within_the_models_window() {
     assert_eq!(narrated(&lab.run().await), 1500);
     let told: Vec<_> = names.iter().map(|name| Some(told(name))).collect();
     assert_eq!(narrations(&lab, "wide").await, told);
-    lab.run_is_idle().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_damaged_narration_file_ends_the_run_with_the_remedy() {
-    use futures::StreamExt;
-    let mut lab = Lab::new();
-    shop(&lab).await;
-    narrated_by(&mut lab, &Teller::new().shared());
-    lab.run().await;
-    let mut files = lab.index.store.list("cache/narrations");
-    let path = files.next().await.unwrap().unwrap().path;
-    lab.index.store.put(&path, "damaged".into()).await.unwrap();
-    // Nothing reads it while nothing changes.
-    lab.run_is_idle().await;
-    lab.put("orders.csv", "order_id,buyer\n1,Ann\n").await;
-    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
-    let error = error.to_string();
-    assert!(
-        error.contains(&path) && error.contains("delete it"),
-        "{error}"
-    );
-    lab.index.remove_narrations(&path).await.unwrap();
-    assert_eq!(narrated(&lab.run().await), 2);
     lab.run_is_idle().await;
 }

@@ -1,0 +1,254 @@
+//! Narration that does not go to its end, or goes on: killed runs, failing models, other words.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::Lab;
+use common::narrated::{
+    dozen, everything, narrated, narrated_by, narration_count, narrations, records, shop,
+};
+use common::teller::{Teller, told};
+use limn_models::HashedWords;
+use limn_pipeline::{Narrate, NarrateWith};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_run_repeats_only_what_was_not_written() {
+    let mut whole = Lab::new();
+    dozen(&whole).await;
+    narrated_by(&mut whole, &Teller::new().shared());
+    whole.run().await;
+    let expected = everything(&whole).await;
+
+    for killed_at in [1, 9, 10, 17, 23] {
+        let mut lab = Lab::new();
+        dozen(&lab).await;
+        let killed = Arc::new(tokio::sync::Notify::new());
+        let mut teller = Teller::new();
+        teller.takes = Duration::from_millis(1);
+        teller.event = Some(Box::new({
+            let killed = Arc::clone(&killed);
+            move |number| {
+                if number == killed_at {
+                    killed.notify_one();
+                }
+            }
+        }));
+        let teller = teller.shared();
+        narrated_by(&mut lab, &teller);
+        {
+            let with = lab.options.narrator.as_mut().unwrap();
+            (with.flush_columns, with.batch_tables) = (4, 3);
+        }
+        let options = lab.options.clone();
+        let run = tokio::spawn({
+            let (lake, index) = (lab.lake.clone(), lab.index.clone());
+            async move {
+                let progress = Arc::default();
+                limn_pipeline::index_lake(lake, index, Arc::new(HashedWords), options, progress)
+                    .await
+            }
+        });
+        killed.notified().await;
+        run.abort();
+        // Its threads end soon; nothing of it holds the model then, but the test and the options.
+        while Arc::strong_count(&teller) > 2 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let asked_first = teller.take_asked();
+        let stored = narration_count(&lab).await;
+        let report = lab.run().await;
+        assert_eq!(
+            narrated(&report),
+            24 - stored,
+            "killed at {killed_at}: {report:?}"
+        );
+        assert!(
+            stored + 4 + 4 >= asked_first.len() as u64,
+            "at most what was not flushed"
+        );
+        assert_eq!(everything(&lab).await, expected, "killed at {killed_at}");
+        lab.run_is_idle().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_that_fails_is_told_once_and_tried_again() {
+    let mut lab = Lab::new();
+    shop(&lab).await;
+    let teller = Teller::new().shared();
+    teller.failing.lock().unwrap().insert("total".into());
+    narrated_by(&mut lab, &teller);
+    let report = lab.run().await;
+    assert_eq!((narrated(&report), report.failures.len()), (4, 0));
+    assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
+    assert!(report.notes[0].contains("1 column") && report.notes[0].contains("injected"));
+    let expected = [Some(told("order_id")), Some(told("buyer")), None];
+    assert_eq!(narrations(&lab, "orders").await, expected);
+    let waiting = records(&lab).await;
+    assert!(waiting["orders"].awaits_narration && !waiting["people/staff"].awaits_narration);
+    // It fails again: nothing is published for it.
+    teller.take_asked();
+    let again = lab.run().await;
+    assert_eq!(teller.take_asked(), ["total"]);
+    assert_eq!(again.snapshot, report.snapshot, "{again:?}");
+    teller.failing.lock().unwrap().clear();
+    let report = lab.run().await;
+    assert_eq!((narrated(&report), report.objects.read), (1, 0));
+    assert_eq!(narrations(&lab, "orders").await[2], Some(told("total")));
+    everything(&lab).await;
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_always_fails_is_given_up() {
+    let mut lab = Lab::new();
+    for table in 0..60 {
+        lab.put(
+            &format!("d{table}/t.csv"),
+            &format!("a{table},b{table}\n1,2\n"),
+        )
+        .await;
+    }
+    let teller = Teller::new().shared();
+    teller.failing.lock().unwrap().insert("*".into());
+    narrated_by(&mut lab, &teller);
+    let report = lab.run().await;
+    assert_eq!((report.tables.added, report.tables.failed), (60, 0));
+    let asked = teller.take_asked().len();
+    assert!(asked < 30, "{asked} of 120 were asked");
+    assert!(
+        report.notes.len() == 1 && report.notes[0].contains("given up"),
+        "{:?}",
+        report.notes
+    );
+    teller.failing.lock().unwrap().clear();
+    assert_eq!(narrated(&lab.run().await), 120);
+    everything(&lab).await;
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_words_read_no_byte_of_the_lake() {
+    let mut lab = Lab::new();
+    shop(&lab).await;
+    lab.put("orders.md", "Orders of the shop, one a row.").await;
+    lab.options.narrate = Narrate::Names;
+    lab.run().await;
+    let by_names = everything(&lab).await;
+    let teller = Teller::new().shared();
+    let reads = || lab.lake.counts().get;
+    let before = reads();
+    narrated_by(&mut lab, &teller);
+    let report = lab.run().await;
+    assert_eq!((narrated(&report), report.objects.read), (5, 0));
+    let narrated_texts = everything(&lab).await;
+    assert_ne!(narrated_texts, by_names);
+    lab.options.narrate = Narrate::Names;
+    lab.run().await;
+    assert_eq!(everything(&lab).await, by_names);
+    teller.take_asked();
+    lab.options.narrate = Narrate::Auto;
+    assert_eq!(narrated(&lab.run().await), 0, "what was narrated is kept");
+    assert_eq!(everything(&lab).await, narrated_texts);
+    assert_eq!(lab.lake.counts().get, before, "not one read");
+    // Another model does not take over unasked, and narrates all when it is asked.
+    let other = Teller::named("other@2").shared();
+    narrated_by(&mut lab, &other);
+    lab.run_is_idle().await;
+    lab.options.narrate = Narrate::Llm;
+    assert_eq!(narrated(&lab.run().await), 5);
+    lab.options.narrate = Narrate::Auto;
+    lab.run_is_idle().await;
+    assert_eq!(lab.lake.counts().get, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_its_model_a_narrated_lake_keeps_its_narrations() {
+    let mut lab = Lab::new();
+    shop(&lab).await;
+    let teller = Teller::new().shared();
+    narrated_by(&mut lab, &teller);
+    lab.run().await;
+    lab.options.narrator = None;
+    lab.run_is_idle().await;
+    lab.put("orders.csv", "order_id,buyer,total,colour\n1,Ann,9.5,red\n")
+        .await;
+    lab.put("new.csv", "x,y\n1,2\n").await;
+    let report = lab.run().await;
+    assert_eq!((report.tables.changed, report.tables.added), (1, 1));
+    assert!(
+        report.notes.len() == 1 && report.notes[0].contains(": 2;"),
+        "{:?}",
+        report.notes
+    );
+    let kept = narrations(&lab, "orders").await;
+    assert_eq!(kept[0], Some(told("order_id")));
+    assert_eq!(kept[3], None);
+    // Waiting tables without a model are no work.
+    lab.run_is_idle().await;
+    assert_eq!(lab.run().await.notes, report.notes);
+    teller.take_asked();
+    lab.options.narrate = Narrate::Llm;
+    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
+    assert!(error.to_string().contains("--narrate names"), "{error}");
+    lab.options.narrate = Narrate::Auto;
+    lab.options.narrator = Some(NarrateWith::new(teller.clone()));
+    let report = lab.run().await;
+    assert_eq!((narrated(&report), report.objects.read), (3, 0));
+    assert_eq!(teller.take_asked(), ["colour", "x", "y"]);
+    everything(&lab).await;
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_killed_change_to_a_model_reads_nothing_again() {
+    let mut lab = Lab::new();
+    dozen(&lab).await;
+    lab.put("d00/t.md", "What the table is about.").await;
+    lab.options.narrate = Narrate::Names;
+    lab.run().await;
+    let reads = lab.lake.counts().get;
+    let mut teller = Teller::new();
+    teller.event = Some(Box::new(|number| assert!(number < 10, "injected")));
+    narrated_by(&mut lab, &teller.shared());
+    let died = lab.try_run(Arc::new(HashedWords)).await;
+    assert!(died.is_err(), "{died:?}");
+    assert_eq!(lab.tables().await.len(), 12, "and the index is whole");
+    narrated_by(&mut lab, &Teller::new().shared());
+    lab.run().await;
+    assert!(
+        records(&lab)
+            .await
+            .values()
+            .all(|table| !table.awaits_narration)
+    );
+    assert_eq!(lab.lake.counts().get, reads);
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_damaged_narration_file_ends_the_run_with_the_remedy() {
+    use futures::StreamExt;
+    let mut lab = Lab::new();
+    shop(&lab).await;
+    narrated_by(&mut lab, &Teller::new().shared());
+    lab.run().await;
+    let mut files = lab.index.store.list("cache/narrations");
+    let path = files.next().await.unwrap().unwrap().path;
+    lab.index.store.put(&path, "damaged".into()).await.unwrap();
+    // Nothing reads it while nothing changes.
+    lab.run_is_idle().await;
+    lab.put("orders.csv", "order_id,buyer\n1,Ann\n").await;
+    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains(&path) && error.contains("delete it"),
+        "{error}"
+    );
+    lab.index.remove_narrations(&path).await.unwrap();
+    assert_eq!(narrated(&lab.run().await), 2);
+    lab.run_is_idle().await;
+}
