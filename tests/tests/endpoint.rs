@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use limn_models::conformance::language_model_violations;
 use limn_models::{
-    EndpointKey, EndpointModel, EndpointOptions, Finish, LanguageModel, Limits, ModelError, Prompt,
+    Decoder, DecoderOptions, EndpointKey, EndpointModel, EndpointOptions, Finish, LanguageModel,
+    Limits, ModelError, ModelStore, Prompt, SMOLLM2,
 };
 use limn_tests::llama::{KEY, LlamaServer, WINDOW};
 use limn_tests::{Run, lake, limn_command, run, text};
@@ -58,12 +59,54 @@ async fn a_language_model_behind_a_real_server() {
     let server = LlamaServer::start();
     let model = EndpointModel::new(&options(&server)).unwrap();
     it_writes_and_chooses(&model).await;
+    the_embedded_engine_agrees_with_it(&model).await;
     a_prompt_beyond_its_window_is_told_as_such(&server).await;
     assert_eq!(
         language_model_violations(&model).await,
         Vec::<String>::new()
     );
     the_command_checks_it_and_tells_no_secret(&server);
+}
+
+/// The same weights on limn's own engine: the same tokens, format and, nearly, probabilities.
+async fn the_embedded_engine_agrees_with_it(server: &EndpointModel) {
+    let files = ModelStore::from_env().language_model_files(SMOLLM2, &|_| {});
+    let embedded = Decoder::load(&files.unwrap(), &DecoderOptions::default()).unwrap();
+    for own in [
+        "What is the capital of France?",
+        "A table has the columns: `AddressID` | `StateProvinceID` | `rowguid2`. What is `AddressID`?",
+        "In 2024, 1234567 people paid $3.50 (0.1 %) each -- didn't they?",
+        "Größe, naïve façade; 数据湖中的表格 🦆 Łukasz",
+        "def f(x):\n    return x  # two  spaces\n\n\nend",
+        "UPPER lower CamelCase snake_case kebab-case a.b/c\\d",
+    ] {
+        let theirs = server
+            .generate(&prompt(own), &limits(8, &[]))
+            .await
+            .unwrap();
+        let ours = embedded
+            .generate(&prompt(own), &limits(8, &[]))
+            .await
+            .unwrap();
+        assert_eq!(ours.prompt_tokens, theirs.prompt_tokens, "{own}");
+        let theirs = server.classify(&prompt(own), &["the", "it"]).await.unwrap();
+        let ours = embedded
+            .classify(&prompt(own), &["the", "it"])
+            .await
+            .unwrap();
+        let (ours, theirs) = (
+            ours.log_probabilities.unwrap(),
+            theirs.log_probabilities.unwrap(),
+        );
+        // What is not among the server's likeliest tokens has a floor there.
+        for (ours, theirs) in ours
+            .iter()
+            .zip(&theirs)
+            .filter(|(_, theirs)| **theirs > -3.0)
+        {
+            assert!((ours - theirs).abs() < 0.5, "{own}: {ours} and {theirs}");
+        }
+    }
 }
 
 async fn it_writes_and_chooses(model: &EndpointModel) {

@@ -15,8 +15,12 @@ use crate::commands::{language_model, print_json};
 use crate::table::Table;
 use crate::text::one_line;
 
-/// Words of a prompt that is only read.
-const WORDS: usize = 90;
+/// Words of a prompt that is only read: about 128 tokens with what is around them.
+const WORDS: usize = 96;
+const VOCABULARY: [&str; 17] = [
+    "table", "water", "river", "price", "year", "name", "city", "the", "lake", "school", "of",
+    "total", "order", "date", "team", "person", "country",
+];
 /// The longest answer of a prompt that is written to, in tokens.
 const ANSWER: usize = 32;
 /// Of so many prompts at a time, one is asked alone.
@@ -80,8 +84,8 @@ async fn read(
     let before = model.usage().computed_prompt_tokens;
     let (count, began) = (prompts.len(), Instant::now());
     let mut answers = futures::stream::iter(prompts.map(|number| async move {
-        let words: Vec<String> = (0..WORDS)
-            .map(|word| format!("word{}", (number * 31 + word * 7) % 1000))
+        let words: Vec<&str> = (0..WORDS)
+            .map(|word| VOCABULARY[(number * 31 + word * 7) % VOCABULARY.len()])
             .collect();
         let prompt = Prompt {
             system: format!("Table {number}.").into(),
