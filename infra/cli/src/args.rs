@@ -168,6 +168,9 @@ pub struct ModelOptions {
     /// Threads of an embedded model [default: the cores].
     #[arg(long, value_name = "N", env = "LIMN_MODEL_THREADS", value_parser = positive)]
     pub model_threads: Option<usize>,
+    /// Prompts that an embedded model computes at a time, at most [default: 192].
+    #[arg(long, value_name = "N", env = "LIMN_MODEL_BATCH", value_parser = positive)]
+    pub model_batch: Option<usize>,
 }
 
 /// How an endpoint is used; docs/endpoint.md.

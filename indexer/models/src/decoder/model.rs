@@ -21,8 +21,6 @@ use crate::{
     Usage,
 };
 
-/// Sequences that are computed at a time at most; more rows than this win nothing.
-const MOST_RUNNING: usize = 192;
 /// The longest prompt with its answer, in tokens, of a model that was made for more.
 const LONGEST: usize = 8192;
 
@@ -33,6 +31,8 @@ pub struct DecoderOptions {
     pub threads: usize,
     /// Bytes for the keys and values of running sequences.
     pub cache_bytes: usize,
+    /// Sequences that are computed at a time at most.
+    pub sequences: usize,
 }
 
 impl Default for DecoderOptions {
@@ -40,6 +40,8 @@ impl Default for DecoderOptions {
         Self {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             cache_bytes: 1 << 30,
+            // More rows than this win nothing.
+            sequences: 192,
         }
     }
 }
@@ -81,13 +83,13 @@ impl Decoder {
         let window = shape.window.min(LONGEST);
         let mut device: Box<dyn Device> = Box::new(network);
         let budget = budget(device.as_mut(), options.cache_bytes, window);
-        let scheduler = Scheduler::new(window.min(budget)..=budget, MOST_RUNNING, LANES);
+        let scheduler = Scheduler::new(window.min(budget)..=budget, options.sequences, LANES);
         let tokens = Arc::new(tokens);
         Ok(Self {
             id: files.id().clone(),
             window: window.min(budget),
             // Enough waiting beside the running ones to choose from.
-            concurrency: (2 * budget / LANES / 4).clamp(8, 2 * MOST_RUNNING),
+            concurrency: 2 * options.sequences.max(1),
             kernels: cpu.name(),
             weight_bytes,
             engine: Engine::start(device, scheduler, Arc::clone(&tokens), model),

@@ -21,9 +21,8 @@ pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageMode
     }
     let name = options.model.clone();
     let mut decoder = DecoderOptions::default();
-    if let Some(threads) = options.model_threads {
-        decoder.threads = threads;
-    }
+    decoder.threads = options.model_threads.unwrap_or(decoder.threads);
+    decoder.sequences = options.model_batch.unwrap_or(decoder.sequences);
     let loaded = tokio::task::spawn_blocking(move || {
         let progress = model_progress();
         let files =
