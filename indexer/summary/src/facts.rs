@@ -50,7 +50,7 @@ pub enum BlockKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Field {
-    /// Names of the table and its columns, their expansions, narrations.
+    /// Names of the table and its columns, and their expansions.
     Names,
     /// Sampled rows.
     Rows,

@@ -44,7 +44,7 @@
 //! size of blocks are bounded whatever the table's width, cell lengths or contexts. Cell text is
 //! made one line without control characters.
 //!
-//! A language model may describe the columns in place of their types and values: [`narration`] holds
+//! A language model may describe the columns, in blocks of their own: [`narration`] holds
 //! the prompts, and reads the answers.
 //!
 //! **Non-guarantees.** Texts may change between versions of this crate; an index keeps the texts it

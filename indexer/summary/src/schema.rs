@@ -3,7 +3,7 @@
 //! `shop orders: order id (integer, 1 to 90), customer name (Ann Smith, Bob Jones)`. Measured against
 //! names alone, the details cost a half point of full@5 on relational schemas and gain two points of
 //! hit@1 where values tell tables apart. A table too wide for that is told by names alone. A
-//! language model's narration (PNEUMA §5.2), where there is one, stands in place of the details.
+//! language model's narrations (PNEUMA §5.2), where there are some, come after in blocks of their own.
 
 use crate::clean::{clip, is_nothing, one_line};
 use crate::identifiers::{expansions, spoken};
@@ -63,7 +63,35 @@ pub(crate) fn schema_blocks(
     if next < facts.columns.len() {
         blocks.push(further_columns(&facts.columns[next..], options));
     }
+    blocks.extend(narration_blocks(facts, &head, counter, options));
     blocks
+}
+
+/// Blocks of what a model says of the columns: `shop orders: order id: The number of an order. …`.
+///
+/// They are searched by meaning alone. Measured on spider (640 questions, 4,146 narrated columns of a
+/// 1.5B model): narrations among the names' words cost 2.6 points of hit@1, for much of them is what
+/// every table says ("a unique identifier for each row"); as blocks of their own, searched by meaning,
+/// they cost 0.7 and gain half a point of full@5.
+fn narration_blocks(
+    facts: &TableFacts,
+    head: &str,
+    counter: &dyn TokenCounter,
+    options: &DocumentOptions,
+) -> Vec<TextBlock> {
+    let narrated = facts.columns.iter().filter_map(|column| {
+        let narration = clip(column.narration.as_deref()?, NARRATION);
+        let name = shown_name(&column.name, options.split_identifiers);
+        Some(format!("{name}: {narration}"))
+    });
+    let pieces: Vec<String> = narrated.collect();
+    let packed = pack(head, &pieces, " ", counter, options.schema_blocks);
+    let blocks = packed.into_iter().map(|(text, _)| TextBlock {
+        kind: BlockKind::Schema,
+        text,
+        fields: Vec::new(),
+    });
+    blocks.collect()
 }
 
 fn schema_block(text: String, names: String) -> TextBlock {
@@ -84,8 +112,7 @@ pub(crate) fn shown_name(name: &str, split: bool) -> String {
     }
 }
 
-/// `words`, and in detail `words (type, low to high)`, `words (value, value, value)` or `words:
-/// narration`.
+/// `words`, and in detail `words (type, low to high)` or `words (value, value, value)`.
 fn describe(column: &ColumnFacts, split: bool, detailed: bool) -> String {
     let name = shown_name(&column.name, split);
     if !detailed {
@@ -141,9 +168,6 @@ fn add_name(names: &mut String, name: &str, split: bool) {
 
 fn add_column(names: &mut String, column: &ColumnFacts, split: bool) {
     add_name(names, &clip(&column.name, 1_000), split);
-    if let Some(narration) = &column.narration {
-        add(names, &clip(narration, NARRATION));
-    }
 }
 
 fn add(text: &mut String, more: &str) {

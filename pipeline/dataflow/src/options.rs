@@ -17,7 +17,7 @@ use crate::changes::MemberId;
 use crate::error::PipelineError;
 
 /// Version of the texts that are made of a table; another version describes every table anew.
-pub const DOCUMENTS_VERSION: u32 = 1;
+pub const DOCUMENTS_VERSION: u32 = 2;
 
 /// Where a snapshot names the settings of lakes all of whose tables were made with them.
 const LAKES: &str = "lakes";
