@@ -34,7 +34,9 @@ struct Attack {
 fn lines(file: &str) -> Vec<Value> {
     let path = repository().join("tests/tests/injection").join(file);
     let text = fs::read_to_string(path).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 fn text(line: &Value, field: &str) -> String {
@@ -106,7 +108,9 @@ async fn try_all<'a>(judge: &Judge, cases: &[Case], attacks: &'a [Attack]) -> Ve
         for (table, relevant) in [(&case.table, true), (other, false)] {
             let clean = odds(judge, &case.question, table).await;
             let tables: Vec<TableText> = attacks.iter().map(|it| attacked(table, it)).collect();
-            let asked = tables.iter().map(|table| odds(judge, &case.question, table));
+            let asked = tables
+                .iter()
+                .map(|table| odds(judge, &case.question, table));
             let answers = futures::future::join_all(asked).await;
             tried.extend(attacks.iter().zip(answers).map(|(attack, attacked)| Tried {
                 attack,
@@ -144,8 +148,15 @@ fn fitted(tried: &[Tried]) -> f32 {
     clean.sort_unstable_by(f32::total_cmp);
     clean.dedup();
     let between = clean.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0);
-    let right = |threshold: f32| tried.iter().filter(|it| (it.clean >= threshold) == it.relevant).count();
-    between.max_by_key(|&threshold| right(threshold)).unwrap_or(0.0)
+    let right = |threshold: f32| {
+        tried
+            .iter()
+            .filter(|it| (it.clean >= threshold) == it.relevant)
+            .count()
+    };
+    between
+        .max_by_key(|&threshold| right(threshold))
+        .unwrap_or(0.0)
 }
 
 fn report(model: &dyn LanguageModel, tried: &[Tried]) -> Value {
@@ -167,7 +178,10 @@ fn report(model: &dyn LanguageModel, tried: &[Tried]) -> Value {
             None => continue,
         };
         let its = tried.iter().filter(|it| it.attack.name == attack.name);
-        strongest.push((mean(its.map(|it| sign * (it.attacked - it.clean)).collect()), &attack.name));
+        strongest.push((
+            mean(its.map(|it| sign * (it.attacked - it.clean)).collect()),
+            &attack.name,
+        ));
     }
     strongest.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     strongest.truncate(8);

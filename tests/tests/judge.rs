@@ -22,7 +22,10 @@ impl Place {
         let scratch = TempDir::new().unwrap();
         let lake = scratch.path().join("lake");
         lake::varied(&lake);
-        assert_eq!(index_hashed(&lake, &scratch.path().join("index"), &[]).code, 0);
+        assert_eq!(
+            index_hashed(&lake, &scratch.path().join("index"), &[]).code,
+            0
+        );
         let models = scratch.path().join("models");
         fs::create_dir(&models).unwrap();
         let store = ModelStore::from_env();
@@ -79,25 +82,53 @@ fn a_judge_is_asked_when_it_is_wanted_and_no_search_is_lost_to_it() {
     let place = Place::new();
     let search = ["search", QUESTION, "-k", "3", "--json"];
     let unjudged = place.limn(&search).ok();
-    assert!(judged(&unjudged).iter().all(|word| word.is_null()), "{unjudged}");
-    assert!(!notes(&unjudged).contains("judge"), "auto without a calibration is silent: {unjudged}");
+    assert!(
+        judged(&unjudged).iter().all(|word| word.is_null()),
+        "{unjudged}"
+    );
+    assert!(
+        !notes(&unjudged).contains("judge"),
+        "auto without a calibration is silent: {unjudged}"
+    );
 
-    let answer = place.limn(&[&search[..], &["--judge", "llm"]].concat()).ok();
-    assert!(judged(&answer).iter().all(|word| word.is_boolean()), "{answer}");
+    let answer = place
+        .limn(&[&search[..], &["--judge", "llm"]].concat())
+        .ok();
+    assert!(
+        judged(&answer).iter().all(|word| word.is_boolean()),
+        "{answer}"
+    );
     assert!(notes(&answer).contains("is not calibrated"), "{answer}");
     let shown = place.limn(&["search", QUESTION, "--judge", "llm"]);
     assert!(shown.stdout.contains("judged "), "{shown:?}");
 
-    let gone = ["--judge", "llm", "--model", "endpoint", "--endpoint", "http://127.0.0.1:9/v1",
-        "--endpoint-model", "none", "--endpoint-attempts", "1"];
+    let gone = [
+        "--judge",
+        "llm",
+        "--model",
+        "endpoint",
+        "--endpoint",
+        "http://127.0.0.1:9/v1",
+        "--endpoint-model",
+        "none",
+        "--endpoint-attempts",
+        "1",
+    ];
     let answer = place.limn(&[&search[..], &gone].concat()).ok();
-    assert!(judged(&answer).iter().all(|word| word.is_null()), "{answer}");
+    assert!(
+        judged(&answer).iter().all(|word| word.is_null()),
+        "{answer}"
+    );
     let tables = |answer: &Value| -> Vec<String> {
         let results = answer["results"].as_array().unwrap();
         results.iter().map(|hit| hit["table"].to_string()).collect()
     };
     assert_eq!(tables(&answer), tables(&unjudged));
-    assert_eq!(notes(&answer).matches("the judge failed").count(), 1, "{answer}");
+    assert_eq!(
+        notes(&answer).matches("the judge failed").count(),
+        1,
+        "{answer}"
+    );
 }
 
 #[test]
@@ -105,7 +136,10 @@ fn a_model_is_calibrated_and_auto_believes_its_record() {
     let place = Place::new();
     let questions = place.path("questions.jsonl");
     let line = |(question, table): (&str, &str)| {
-        format!("{}\n", serde_json::json!({"question": question, "tables": [table]}))
+        format!(
+            "{}\n",
+            serde_json::json!({"question": question, "tables": [table]})
+        )
     };
     let asked = [
         (QUESTION, "hr/employees"),
@@ -117,10 +151,19 @@ fn a_model_is_calibrated_and_auto_believes_its_record() {
     let eval = ["eval", "--questions", text(&questions), "--json"];
     let told = place.limn(&[&eval[..], &["--calibrate"]].concat()).ok();
     let file = told["file"].as_str().unwrap();
-    assert!(Path::new(file).starts_with(place.path("models/calibration")), "{told}");
+    assert!(
+        Path::new(file).starts_with(place.path("models/calibration")),
+        "{told}"
+    );
     assert_eq!(told["calibration"]["questions"], 4, "{told}");
-    assert!(told["judge"]["prompts"].as_u64().unwrap() >= 4 * 4, "{told}");
-    assert!(told["calibration"]["difference"]["low"].is_number(), "{told}");
+    assert!(
+        told["judge"]["prompts"].as_u64().unwrap() >= 4 * 4,
+        "{told}"
+    );
+    assert!(
+        told["calibration"]["difference"]["low"].is_number(),
+        "{told}"
+    );
 
     // What the record says is what counts, not what these four questions say.
     let judged_by_auto = |low: f64, version: u64| {
@@ -138,7 +181,10 @@ fn a_model_is_calibrated_and_auto_believes_its_record() {
 
     fs::write(file, "nonsense").unwrap();
     let answer = place.limn(&["search", QUESTION, "--json"]).ok();
-    assert!(notes(&answer).contains("not judged: cannot read the calibration"), "{answer}");
+    assert!(
+        notes(&answer).contains("not judged: cannot read the calibration"),
+        "{answer}"
+    );
 }
 
 #[test]
@@ -150,23 +196,63 @@ fn runs_are_saved_and_compared() {
     );
     fs::write(&questions, lines).unwrap();
     let saved = place.path("run.jsonl");
-    let eval = ["eval", "--questions", text(&questions), "-k", "1,3", "--json"];
-    let first = place.limn(&[&eval[..], &["--save", text(&saved)]].concat()).ok();
-    assert!(first["judge"].is_null() && first["against"].is_null(), "{first}");
-    let line: Value = serde_json::from_str(fs::read_to_string(&saved).unwrap().lines().next().unwrap()).unwrap();
-    assert_eq!((&line["k"], &line["gold"][0], &line["ranked"][0]), (&3.into(), &"hr/employees".into(), &"hr/employees".into()));
+    let eval = [
+        "eval",
+        "--questions",
+        text(&questions),
+        "-k",
+        "1,3",
+        "--json",
+    ];
+    let first = place
+        .limn(&[&eval[..], &["--save", text(&saved)]].concat())
+        .ok();
+    assert!(
+        first["judge"].is_null() && first["against"].is_null(),
+        "{first}"
+    );
+    let line: Value =
+        serde_json::from_str(fs::read_to_string(&saved).unwrap().lines().next().unwrap()).unwrap();
+    assert_eq!(
+        (&line["k"], &line["gold"][0], &line["ranked"][0]),
+        (&3.into(), &"hr/employees".into(), &"hr/employees".into())
+    );
 
     let judged = ["--judge", "llm", "--against", text(&saved)];
     let second = place.limn(&[&eval[..], &judged].concat()).ok();
-    assert!(second["against"]["k"]["1"]["hit"]["low"].is_number(), "{second}");
+    assert!(
+        second["against"]["k"]["1"]["hit"]["low"].is_number(),
+        "{second}"
+    );
     let judge = &second["judge"];
     let words = judge["standing"].as_u64().unwrap() + judge["rejected"].as_u64().unwrap();
-    assert!(words >= 6 && judge["failed"] == 0 && judge["prompt_tokens"].as_u64().unwrap() > 100, "{second}");
-    let shown = place.limn(&["eval", "--questions", text(&questions), "-k", "1,3", "--against", text(&saved)]);
-    assert!(shown.code == 0 && shown.stdout.contains("hit +0.0 (+0.0 to +0.0)"), "{shown:?}");
+    assert!(
+        words >= 6 && judge["failed"] == 0 && judge["prompt_tokens"].as_u64().unwrap() > 100,
+        "{second}"
+    );
+    let shown = place.limn(&[
+        "eval",
+        "--questions",
+        text(&questions),
+        "-k",
+        "1,3",
+        "--against",
+        text(&saved),
+    ]);
+    assert!(
+        shown.code == 0 && shown.stdout.contains("hit +0.0 (+0.0 to +0.0)"),
+        "{shown:?}"
+    );
 
-    fs::write(&saved, fs::read_to_string(&saved).unwrap().replace("moons", "suns")).unwrap();
+    fs::write(
+        &saved,
+        fs::read_to_string(&saved).unwrap().replace("moons", "suns"),
+    )
+    .unwrap();
     let refused = place.limn(&[&eval[..], &["--against", text(&saved)]].concat());
     assert_eq!(refused.code, 2, "{refused:?}");
-    assert!(refused.stderr.contains("line 2: it is another question"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("line 2: it is another question"),
+        "{refused:?}"
+    );
 }
