@@ -82,7 +82,9 @@ pub fn limn_command(arguments: &[&str]) -> Command {
         .args(arguments)
         .env_remove("LIMN_INDEX")
         .env_remove("LIMN_LAKE")
-        .env_remove("LIMN_EMBEDDER");
+        .env_remove("LIMN_EMBEDDER")
+        // A calibration of the user's own must not make searches judge.
+        .env("LIMN_JUDGE", "off");
     command
 }
 

@@ -11,7 +11,7 @@ use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
 use crate::corpus::Corpus;
 use crate::error::RetrievalError;
 use crate::evidence::evidence;
-use crate::judge::{Judge, TableText, Verdict, Verdicts, order, table_text};
+use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::lexical::{KnownTerms, Scratch, score_blocks, score_tables};
 use crate::question::Question;
 use crate::ranking::{Outcome, Ranked, Request, rank_plain, rank_tables};
@@ -195,8 +195,10 @@ impl Searcher {
             };
             let judged = ranking.tables.len().min(depth);
             let tables: Vec<u32> = ranking.tables.iter().map(|ranked| ranked.table).collect();
-            let told = judge.walk(&query.text, &tables[..judged], query.k, verdicts, text)?;
-            rearrange(&mut ranking, &told, judge);
+            let (told, notes) =
+                judge.walk(&query.text, &tables[..judged], query.k, verdicts, text)?;
+            rearrange(&mut ranking, &told);
+            ranking.notes.extend(notes);
         }
         ranking.tables.truncate(query.k);
         Ok((ranking, vector, known))
@@ -353,8 +355,8 @@ impl Searcher {
     }
 }
 
-/// Moves rejected tables behind the others, and tells what the judge said.
-fn rearrange(ranking: &mut Ranking, told: &[Option<Verdict>], judge: &Judge) {
+/// Moves rejected tables behind the others, and tells the judge's word of each.
+fn rearrange(ranking: &mut Ranking, told: &[Option<Verdict>]) {
     for (ranked, verdict) in ranking.tables.iter_mut().zip(told) {
         ranked.judged = match verdict {
             Some(Verdict::Stands) => Some(true),
@@ -373,7 +375,6 @@ fn rearrange(ranking: &mut Ranking, told: &[Option<Verdict>], judge: &Judge) {
             told.len()
         ));
     }
-    ranking.notes.extend(judge.notes());
 }
 
 /// An error where words were made by another version of the analyzer than questions are.

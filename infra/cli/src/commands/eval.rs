@@ -25,7 +25,7 @@ use crate::progress::QuestionBar;
 use crate::text::{one_line, plural};
 
 /// Questions asked at once at most, however much the judge could take.
-const MOST_AT_ONCE: usize = 128;
+const MOST_AT_ONCE: usize = 48;
 
 pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let path = args.questions.display().to_string();

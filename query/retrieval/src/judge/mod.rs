@@ -22,11 +22,12 @@ mod quote;
 mod text;
 mod walk;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use limn_models::{LanguageModel, ModelError};
+use limn_models::{LanguageModel, ModelError, ModelId};
 use limn_segment::SegmentError;
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -55,9 +56,47 @@ pub struct Judge {
     depth: Option<usize>,
     standing: AtomicU64,
     rejected: AtomicU64,
-    failed: AtomicU64,
-    by_word: AtomicBool,
-    failure: Mutex<Option<ModelError>>,
+    troubles: Mutex<Troubles>,
+}
+
+/// What went otherwise than it should.
+#[derive(Debug, Default)]
+struct Troubles {
+    /// Tables that could not be judged.
+    failed: u64,
+    /// Why the first of them could not.
+    first: Option<ModelError>,
+    /// Whether the model told a word without probabilities.
+    by_word: bool,
+}
+
+impl Troubles {
+    fn add(&mut self, other: &Troubles) {
+        self.failed += other.failed;
+        self.by_word |= other.by_word;
+        if self.first.is_none() {
+            self.first.clone_from(&other.first);
+        }
+    }
+
+    fn notes(&self, model: &ModelId) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.by_word {
+            notes.push(format!(
+                "{model} tells no probabilities: tables are judged by its word, without calibration"
+            ));
+        }
+        if let Some(error) = &self.first {
+            let tables = match self.failed {
+                1 => "1 table, which keeps its place".to_owned(),
+                failed => format!("{failed} tables, which keep their places"),
+            };
+            notes.push(format!(
+                "the judge failed on {tables} unjudged ({error}); --judge off searches without it"
+            ));
+        }
+        notes
+    }
 }
 
 impl std::fmt::Debug for Judge {
@@ -117,9 +156,7 @@ impl Judge {
             depth,
             standing: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            by_word: AtomicBool::new(false),
-            failure: Mutex::new(None),
+            troubles: Mutex::default(),
         }
     }
 
@@ -140,28 +177,18 @@ impl Judge {
         Tally {
             standing: self.standing.load(Ordering::Relaxed),
             rejected: self.rejected.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
+            failed: self.troubles().failed,
         }
     }
 
-    /// What whoever reads results should know of the judge: that it tells no probabilities, that it
-    /// failed, and why the first time.
+    /// What went otherwise than it should, over all searches, as notes: that the model tells no
+    /// probabilities, on how many tables it failed, and why the first time.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.by_word.load(Ordering::Relaxed) {
-            notes.push(format!(
-                "{} tells no probabilities: tables are judged by its word, without calibration",
-                self.model.id()
-            ));
-        }
-        let failure = self.failure.lock().ok().and_then(|first| first.clone());
-        if let Some(error) = failure {
-            notes.push(format!(
-                "the judge failed on {} tables, which keep their places unjudged ({error}); --judge off searches without it",
-                self.tally().failed
-            ));
-        }
-        notes
+        self.troubles().notes(self.model.id())
+    }
+
+    fn troubles(&self) -> MutexGuard<'_, Troubles> {
+        self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What the model says of a table, both variants; `None` for one that the table has no text of.
@@ -203,29 +230,46 @@ impl Judge {
                 }
                 Word::Odds(odds.clamp(-MOST_ODDS, MOST_ODDS))
             }
-            _ => {
-                self.by_word.store(true, Ordering::Relaxed);
-                Word::Said(classified.choice == 0)
-            }
+            _ => Word::Said(classified.choice == 0),
         };
         Ok(Some(word))
     }
 
     /// Whether the table stands. The context is read only where the content does not decide.
-    async fn verdict(&self, prompts: &Prompts, table: &TableText) -> Result<bool, ModelError> {
+    async fn verdict(
+        &self,
+        prompts: &Prompts,
+        table: &TableText,
+        troubles: &RefCell<Troubles>,
+    ) -> Verdict {
         let mut failure = None;
         for variant in [Variant::Content, Variant::Context] {
-            match self.word(prompts, table, variant).await {
-                Ok(Some(word)) if word.means_yes(self.threshold) => return Ok(true),
+            let word = self.word(prompts, table, variant).await;
+            if let Ok(Some(Word::Said(_))) = word {
+                troubles.borrow_mut().by_word = true;
+            }
+            match word {
+                Ok(Some(word)) if word.means_yes(self.threshold) => {
+                    self.standing.fetch_add(1, Ordering::Relaxed);
+                    return Verdict::Stands;
+                }
                 Ok(_) => {}
                 Err(error) => failure = Some(error),
             }
         }
-        failure.map_or(Ok(false), Err)
+        let Some(error) = failure else {
+            self.rejected.fetch_add(1, Ordering::Relaxed);
+            return Verdict::Rejected;
+        };
+        tracing::warn!(%error, "a table could not be judged");
+        let mut troubles = troubles.borrow_mut();
+        troubles.failed += 1;
+        troubles.first.get_or_insert(error);
+        Verdict::Unknown
     }
 
     /// Judges candidates in rank order until `k` are kept; `None` for those that were not judged.
-    /// Tables that `known` holds are not asked about again.
+    /// Tables that `known` holds are not asked about again. Also gives notes for this search.
     ///
     /// Blocks the calling thread while the model answers.
     ///
@@ -238,17 +282,18 @@ impl Judge {
         k: usize,
         known: &mut Verdicts,
         text: impl Fn(u32) -> Result<TableText, SegmentError>,
-    ) -> Result<Vec<Option<Verdict>>, SegmentError> {
+    ) -> Result<(Vec<Option<Verdict>>, Vec<String>), SegmentError> {
         let prompts = Prompts::new(self.model.as_ref(), question);
+        let troubles = RefCell::new(Troubles::default());
         let before = &*known;
         let judge = |at: usize| {
-            let (prompts, text) = (&prompts, &text);
+            let (prompts, text, troubles) = (&prompts, &text, &troubles);
             async move {
                 if let Some(&verdict) = before.get(&tables[at]) {
                     return Ok::<Verdict, SegmentError>(verdict);
                 }
                 let table = text(tables[at])?;
-                Ok(self.told(self.verdict(prompts, &table).await))
+                Ok(self.verdict(prompts, &table, troubles).await)
             }
         };
         let verdicts = self.runtime.block_on(walk(tables.len(), k, judge))?;
@@ -257,23 +302,9 @@ impl Judge {
                 known.insert(table, verdict);
             }
         }
-        Ok(verdicts)
-    }
-
-    fn told(&self, verdict: Result<bool, ModelError>) -> Verdict {
-        let (counter, verdict) = match verdict {
-            Ok(true) => (&self.standing, Verdict::Stands),
-            Ok(false) => (&self.rejected, Verdict::Rejected),
-            Err(error) => {
-                tracing::warn!(%error, "a table could not be judged");
-                if let Ok(mut first) = self.failure.lock() {
-                    first.get_or_insert(error);
-                }
-                (&self.failed, Verdict::Unknown)
-            }
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
-        verdict
+        let troubles = troubles.into_inner();
+        self.troubles().add(&troubles);
+        Ok((verdicts, troubles.notes(self.model.id())))
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

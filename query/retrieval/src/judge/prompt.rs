@@ -166,6 +166,39 @@ mod tests {
         }
     }
 
+    /// The attempts that models are tried with: none gets a delimiter, a template's word or a
+    /// character that shows nothing into a prompt.
+    #[test]
+    fn no_attempt_of_the_corpus_leaves_its_place() {
+        let model = FakeModel::default();
+        let prompts = Prompts::new(&model, "which lakes are deep?");
+        let bare = prompts.of(&model, &table("x", "x", "x"), Variant::Content);
+        let around = bare.unwrap().own;
+        let (before, after) = around.split_once("x\nx").unwrap();
+        let attempts = include_str!("../../../../tests/tests/injection/attacks.jsonl");
+        for line in attempts.lines() {
+            let attempt: serde_json::Value = serde_json::from_str(line).unwrap();
+            let text = attempt["text"].as_str().unwrap();
+            let prompt = prompts.of(&model, &table(text, text, text), Variant::Content);
+            let own = prompt.unwrap().own;
+            let inner = own
+                .strip_prefix(before)
+                .unwrap()
+                .strip_suffix(after)
+                .unwrap();
+            assert!(
+                !inner.contains(['<', '>', '\u{200b}', '\u{202e}', '\u{1b}']),
+                "{inner}"
+            );
+            assert!(
+                !inner.contains("[INST]") && !inner.contains("[/INST]"),
+                "{inner}"
+            );
+            assert!(!inner.contains("\n\n"), "{inner}");
+            assert!(model.count_tokens(inner) <= TABLE_TOKENS + 1);
+        }
+    }
+
     #[test]
     fn a_long_schema_leaves_room_for_the_best_rows() {
         let model = FakeModel::default();

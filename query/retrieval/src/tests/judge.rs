@@ -128,6 +128,13 @@ fn a_failing_judge_loses_nothing() {
         .collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].contains("no power") && notes[0].contains("3 tables"));
+    let again = ask(&searcher, QUESTION, 1, &judge);
+    let note = again.notes.iter().find(|note| note.contains("judge"));
+    assert!(
+        note.unwrap().contains("1 table,"),
+        "a note is of its own search: {again:?}"
+    );
+    assert!(judge.notes()[0].contains("4 tables"));
 }
 
 #[test]
