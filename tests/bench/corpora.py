@@ -92,7 +92,7 @@ def main():
             "failures": len(report["failures"]),
         }
         for mode, flags in (("limn", []), ("plain", ["--plain"])):
-            result = run([arguments.limn, "eval", "--index", index, "--questions", str(folder / "questions.jsonl"), "-k", "1,5", "--json"] + flags)
+            result = run([arguments.limn, "eval", "--index", index, "--questions", str(folder / "questions.jsonl"), "-k", "1,5", "--judge", "off", "--json"] + flags)
             row[mode] = {
                 "hit@1": round(100 * result["k"]["1"]["hit"], 1),
                 "hit@5": round(100 * result["k"]["5"]["hit"], 1),

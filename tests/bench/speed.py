@@ -45,7 +45,7 @@ def main():
 
     def limn(threads, given):
         command = [arguments.limn, "eval", "--index", arguments.index, "--questions", arguments.questions,
-                   "-k", "1,5", "--limit", str(arguments.limit), "--threads", str(threads), "--json"]
+                   "-k", "1,5", "--limit", str(arguments.limit), "--threads", str(threads), "--judge", "off", "--json"]
         result = run(command + (["--vectors-given"] if given else []))
         hits["limn"] = {f"hit@{k}": round(result["k"][k]["hit"], 4) for k in ("1", "5")}
         return result["questions_per_s"], result["latency_ms"]["p50"], result["latency_ms"]["p99"]

@@ -86,7 +86,9 @@ pub fn limn_command(arguments: &[&str]) -> Command {
         .env_remove("LIMN_EMBEDDER")
         .env_remove("LIMN_MODEL")
         .env_remove("LIMN_ENDPOINT")
-        .env("LIMN_NARRATE", "names");
+        .env("LIMN_NARRATE", "names")
+        // A calibration of the user's own must not make searches judge.
+        .env("LIMN_JUDGE", "off");
     command
 }
 

@@ -216,9 +216,12 @@ pub struct SearchOptions {
     pub candidates: Option<usize>,
     #[command(flatten)]
     pub under: Under,
-    /// Whether a language model judges the candidates; no judge is built in yet, so auto is off.
-    #[arg(long, value_enum, default_value_t = JudgeArg::Auto)]
+    /// Whether a language model judges the candidates; tables it rejects come last.
+    #[arg(long, value_enum, default_value_t = JudgeArg::Auto, env = "LIMN_JUDGE")]
     pub judge: JudgeArg,
+    /// Candidates judged at most [default: 2 for each table wanted, and at least 10]
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub judge_depth: Option<usize>,
     /// Retrieve as PNEUMA's plain hybrid does: blocks only, no cells, one field. For comparison.
     #[arg(long)]
     pub plain: bool,
@@ -226,9 +229,9 @@ pub struct SearchOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum JudgeArg {
-    /// Judge where a judge helps; today: no judge.
+    /// Judge if --model is here and its calibration says that it helps (limn eval --calibrate).
     Auto,
-    /// By a language model; not built in yet.
+    /// Judge with --model, fetched at first use.
     Llm,
     /// Do not judge.
     Off,
@@ -282,6 +285,8 @@ pub struct SearchArgs {
     #[command(flatten)]
     pub options: SearchOptions,
     #[command(flatten)]
+    pub model: ModelOptions,
+    #[command(flatten)]
     pub output: JsonOutput,
 }
 
@@ -297,7 +302,18 @@ pub struct EvalArgs {
     pub k: Vec<usize>,
     #[command(flatten)]
     pub options: SearchOptions,
-    /// Questions answered at once [default: the cores].
+    #[command(flatten)]
+    pub model: ModelOptions,
+    /// Fit the threshold at which --model judges on these questions, and keep it with what it is worth.
+    #[arg(long, conflicts_with_all = ["save", "against"])]
+    pub calibrate: bool,
+    /// Keep what each question found, one JSON object a line.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub save: Option<PathBuf>,
+    /// Compare with a run that was saved over the same questions: differences with 95 % intervals.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub against: Option<PathBuf>,
+    /// Questions answered at once [default: the cores; with a judge, as many as keep it busy].
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Compute the question vectors before the clock starts: measures retrieval alone.

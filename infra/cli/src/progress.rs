@@ -2,7 +2,7 @@
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -149,6 +149,43 @@ impl Told {
                 seconds(left)
             )
         })
+    }
+}
+
+/// A bar that follows questions being judged; on a terminal only.
+pub struct QuestionBar {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl QuestionBar {
+    /// Starts following a counter of questions that goes up to `of`.
+    pub fn start(done: Arc<AtomicUsize>, of: usize) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let thread = std::io::stderr().is_terminal().then(|| {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || {
+                let bars = MultiProgress::new();
+                let bar = bar(&bars, "questions");
+                bar.set_length(of as u64);
+                while !stop.load(Ordering::Acquire) {
+                    bar.set_position(done.load(Ordering::Relaxed) as u64);
+                    std::thread::sleep(REFRESH);
+                }
+                // The clear can fail only when the terminal is gone.
+                let _ = bars.clear();
+            })
+        });
+        Self { stop, thread }
+    }
+
+    /// Removes the bar.
+    pub fn finish(self) {
+        self.stop.store(true, Ordering::Release);
+        if let Some(thread) = self.thread {
+            // A bar that panicked has nothing to say that matters to the run.
+            let _ = thread.join();
+        }
     }
 }
 

@@ -1,7 +1,11 @@
 //! What is asked and what comes back.
 
+use std::sync::Arc;
+
 use limn_segment::{BlockKind, TableKey};
 use serde::Serialize;
+
+use crate::judge::Judge;
 
 /// How tables are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,10 +35,12 @@ pub struct Query {
     pub mode: Mode,
     /// The question's vector, where it is known already.
     pub vector: Option<Vec<f32>>,
+    /// Who judges the candidates; tables it rejects come last.
+    pub judge: Option<Arc<Judge>>,
 }
 
 impl Query {
-    /// A query with the defaults: k 5, α 0.5, the default candidates.
+    /// A query with the defaults: k 5, α 0.5, the default candidates, no judge.
     pub fn new(text: impl Into<String>) -> Query {
         Query {
             text: text.into(),
@@ -44,6 +50,7 @@ impl Query {
             prefix: None,
             mode: Mode::default(),
             vector: None,
+            judge: None,
         }
     }
 }
@@ -57,7 +64,7 @@ pub struct Answer {
     pub snapshot: u64,
     /// The tables, best first.
     pub results: Vec<Hit>,
-    /// What the asker should know: words that occur nowhere, nothing relevant found.
+    /// What the asker should know: words that occur nowhere, nothing relevant found, a judge that failed.
     pub notes: Vec<String>,
 }
 
@@ -74,7 +81,7 @@ pub struct Hit {
     pub lexical: f32,
     /// The semantic score, likewise.
     pub semantic: f32,
-    /// The judge's word; `None` where there was no judge.
+    /// The judge's word; `None` where there was no judge, or it could not tell.
     pub judged: Option<bool>,
     /// What made the table match, best first.
     pub blocks: Vec<Evidence>,
@@ -109,6 +116,8 @@ pub struct RankedTable {
     pub lexical: f32,
     /// As [`Hit::semantic`].
     pub semantic: f32,
+    /// As [`Hit::judged`].
+    pub judged: Option<bool>,
     /// The table's number in the searcher.
     pub(crate) table: u32,
 }

@@ -3,6 +3,8 @@
 use limn_models::ModelError;
 use limn_segment::SegmentError;
 
+use crate::judge::CalibrationError;
+
 /// A question could not be answered, or an index not opened for questions.
 #[derive(Debug, thiserror::Error)]
 pub enum RetrievalError {
@@ -38,6 +40,29 @@ pub enum RetrievalError {
     #[error("cannot search: {reason}")]
     Query {
         /// What is wrong, and what would be right.
+        reason: String,
+    },
+    /// A judge's calibration could not be made, read or written.
+    #[error(transparent)]
+    Calibration(#[from] CalibrationError),
+    /// A model failed at judging while it was calibrated.
+    #[error("cannot calibrate {model}: {reason}; limn models check tries the model")]
+    Uncalibrated {
+        /// The model.
+        model: String,
+        /// Why.
+        reason: String,
+    },
+    /// A saved run cannot be read, or is of other questions.
+    #[error(
+        "{file}, line {line}: {reason}; save a run over the same questions with limn eval --save"
+    )]
+    Saved {
+        /// The file.
+        file: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong with it.
         reason: String,
     },
     /// A line of a questions file cannot be read.

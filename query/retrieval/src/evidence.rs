@@ -26,6 +26,23 @@ pub(crate) fn evidence(
     vector: &[f32],
     known: &KnownTerms,
 ) -> Result<Vec<Evidence>, SegmentError> {
+    let found = scored_texts(corpus, table, vector, known)?;
+    let enough = found.first().map_or(0.0, |(best, _)| best * SHARE_OF_BEST);
+    Ok(found
+        .into_iter()
+        .filter(|(score, _)| *score >= enough)
+        .take(BLOCKS)
+        .map(|(_, evidence)| evidence)
+        .collect())
+}
+
+/// All texts of a table with how well they match, best first; of cells the matching ones only.
+pub(crate) fn scored_texts(
+    corpus: &Corpus,
+    table: &Table,
+    vector: &[f32],
+    known: &KnownTerms,
+) -> Result<Vec<(f32, Evidence)>, SegmentError> {
     let weights: HashMap<&str, f32> = known
         .iter()
         .map(|(term, weight)| (term.as_str(), *weight))
@@ -48,12 +65,9 @@ pub(crate) fn evidence(
         found.push((0.5 * words + 0.5 * cosine, block, Evidence { kind, text }));
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    let enough = found.first().map_or(0.0, |(best, ..)| best * SHARE_OF_BEST);
     Ok(found
         .into_iter()
-        .filter(|(score, ..)| *score >= enough)
-        .take(BLOCKS)
-        .map(|(.., evidence)| evidence)
+        .map(|(score, _, evidence)| (score, evidence))
         .collect())
 }
 

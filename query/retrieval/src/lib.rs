@@ -27,11 +27,12 @@
 //! spread over shards and segments, whatever was deleted beside them, scores are the same bit by bit
 //! (as long as vectors are searched exactly). Statistics are exact and over live tables only. A filter
 //! (`prefix`) restricts candidates before ranking, so a filtered search still finds k tables where
-//! there are k; it never changes what a word is worth. [`Searcher`] may be shared by threads. Where
+//! there are k; it never changes what a word is worth. A [`judge`](judge::Judge) moves the tables it
+//! rejects behind the others and changes nothing else. [`Searcher`] may be shared by threads. Where
 //! nothing relevant is found, the answer says so instead of listing tables.
 //!
 //! **Non-guarantees.** Above a segment's exact limit vectors come from an approximate graph, whose
-//! misses are measured as recall elsewhere. Scores of different questions are not comparable: min-max
+//! misses are measured as recall elsewhere. What a judge says is its model's. Scores of different questions are not comparable: min-max
 //! is relative to a question's own candidates.
 //!
 //! **Recovery.** A searcher keeps the snapshot it was opened with; to see a newer one, open another.
@@ -42,6 +43,7 @@ mod corpus;
 mod error;
 pub mod eval;
 mod evidence;
+pub mod judge;
 mod lexical;
 mod question;
 mod ranking;

@@ -27,6 +27,8 @@ pub(crate) struct Request<'a> {
     pub(crate) vector: &'a [f32],
     pub(crate) filter: Option<&'a Filter>,
     pub(crate) k: usize,
+    /// The most tables to return, at least `k`: what a judge may need. Nothing else depends on it.
+    pub(crate) keep: usize,
     /// Candidates a side per table wanted, where the question says.
     pub(crate) candidates: Option<usize>,
     pub(crate) alpha: f32,
@@ -97,7 +99,7 @@ pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcom
             sides.push((table, scratch.scores.get(table), cosine));
         }
         let mut ranked = combine(request.alpha, &sides);
-        ranked.truncate(request.k);
+        ranked.truncate(request.keep);
         return Ok(Outcome {
             ranked,
             best_cosine: near.first().map(|block| block.cosine),
@@ -223,7 +225,7 @@ pub(crate) fn rank_plain(request: &Request, scratch: &Scratch) -> Result<Outcome
             depth = depth.saturating_mul(2);
             continue;
         }
-        ranked.truncate(request.k);
+        ranked.truncate(request.keep);
         return Ok(Outcome {
             ranked,
             best_cosine: near.first().map(|block| block.cosine),

@@ -11,6 +11,7 @@ use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
 use crate::corpus::Corpus;
 use crate::error::RetrievalError;
 use crate::evidence::evidence;
+use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::lexical::{KnownTerms, Scratch, score_blocks, score_tables};
 use crate::question::Question;
 use crate::ranking::{Outcome, Ranked, Request, rank_plain, rank_tables};
@@ -122,9 +123,10 @@ impl Searcher {
     /// Computes and reads on the calling thread; on an async runtime use `spawn_blocking`.
     ///
     /// # Errors
-    /// Where the query makes no sense, the model fails, or a segment cannot be read.
+    /// Where the query makes no sense, the embedder fails, or a segment cannot be read. A judge that
+    /// fails is a note.
     pub fn search(&self, query: &Query) -> Result<Answer, RetrievalError> {
-        let (ranking, vector, known) = self.rank_with(query)?;
+        let (ranking, vector, known) = self.rank_with(query, &mut Verdicts::new())?;
         let mut results = Vec::with_capacity(ranking.tables.len());
         for ranked in ranking.tables {
             let table = &self.corpus.tables[ranked.table as usize];
@@ -134,7 +136,7 @@ impl Searcher {
                 score: ranked.score,
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
-                judged: None,
+                judged: ranked.judged,
                 blocks: evidence(&self.corpus, table, &vector, &known)?,
             });
         }
@@ -151,10 +153,63 @@ impl Searcher {
     /// # Errors
     /// As [`Searcher::search`].
     pub fn rank(&self, query: &Query) -> Result<Ranking, RetrievalError> {
-        self.rank_with(query).map(|(ranking, ..)| ranking)
+        self.rank_knowing(query, &mut Verdicts::new())
     }
 
-    fn rank_with(&self, query: &Query) -> Result<(Ranking, Vec<f32>, KnownTerms), RetrievalError> {
+    /// As [`rank`](Self::rank), with verdicts of the same question that are known already; those of
+    /// this search are added.
+    pub(crate) fn rank_knowing(
+        &self,
+        query: &Query,
+        verdicts: &mut Verdicts,
+    ) -> Result<Ranking, RetrievalError> {
+        self.rank_with(query, verdicts).map(|(ranking, ..)| ranking)
+    }
+
+    /// What a judge reads of the first candidates, in the order of the ranking without a judge.
+    pub(crate) fn candidate_texts(
+        &self,
+        query: &Query,
+        depth: usize,
+    ) -> Result<Vec<(String, TableText)>, RetrievalError> {
+        let (candidates, vector, known) = self.candidates(query, depth)?;
+        let texts = candidates.tables.into_iter().map(|ranked| {
+            let table = &self.corpus.tables[ranked.table as usize];
+            let text = table_text(&self.corpus, table, &vector, &known)?;
+            Ok((ranked.key.name, text))
+        });
+        texts.collect()
+    }
+
+    fn rank_with(
+        &self,
+        query: &Query,
+        verdicts: &mut Verdicts,
+    ) -> Result<(Ranking, Vec<f32>, KnownTerms), RetrievalError> {
+        let depth = query.judge.as_ref().map_or(0, |judge| judge.depth(query.k));
+        let (mut ranking, vector, known) = self.candidates(query, depth)?;
+        if let Some(judge) = &query.judge {
+            let text = |table: u32| {
+                let table = &self.corpus.tables[table as usize];
+                table_text(&self.corpus, table, &vector, &known)
+            };
+            let judged = ranking.tables.len().min(depth);
+            let tables: Vec<u32> = ranking.tables.iter().map(|ranked| ranked.table).collect();
+            let (told, notes) =
+                judge.walk(&query.text, &tables[..judged], query.k, verdicts, text)?;
+            rearrange(&mut ranking, &told);
+            ranking.notes.extend(notes);
+        }
+        ranking.tables.truncate(query.k);
+        Ok((ranking, vector, known))
+    }
+
+    /// The ranking before a judge: `k` tables, or `depth` where that is more.
+    fn candidates(
+        &self,
+        query: &Query,
+        depth: usize,
+    ) -> Result<(Ranking, Vec<f32>, KnownTerms), RetrievalError> {
         let vector = self.checked(query)?;
         let plain = query.mode == Mode::Plain;
         let question = Question::new(&query.text, plain);
@@ -174,6 +229,7 @@ impl Searcher {
             vector: &vector,
             filter: filter.as_ref(),
             k: query.k,
+            keep: query.k.max(depth),
             candidates: query.candidates,
             alpha: query.alpha,
         };
@@ -278,6 +334,7 @@ impl Searcher {
                 score: ranked.score,
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
+                judged: None,
                 table: ranked.table,
             })
             .collect()
@@ -295,6 +352,28 @@ impl Searcher {
         if let Ok(mut pool) = self.scratch.lock() {
             pool.push(scratch);
         }
+    }
+}
+
+/// Moves rejected tables behind the others, and tells the judge's word of each.
+fn rearrange(ranking: &mut Ranking, told: &[Option<Verdict>]) {
+    for (ranked, verdict) in ranking.tables.iter_mut().zip(told) {
+        ranked.judged = match verdict {
+            Some(Verdict::Stands) => Some(true),
+            Some(Verdict::Rejected) => Some(false),
+            Some(Verdict::Unknown) | None => None,
+        };
+    }
+    let order = order(told).into_iter().map(|at| ranking.tables[at].clone());
+    let mut tables: Vec<RankedTable> = order.collect();
+    tables.extend_from_slice(&ranking.tables[told.len()..]);
+    ranking.tables = tables;
+    let rejects = |verdict: &Option<Verdict>| *verdict == Some(Verdict::Rejected);
+    if !told.is_empty() && told.iter().all(rejects) {
+        ranking.notes.push(format!(
+            "the judge found none of the {} tables it read relevant",
+            told.len()
+        ));
     }
 }
 

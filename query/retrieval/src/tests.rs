@@ -1,6 +1,7 @@
 //! The crate's promises, on real segments of small lakes.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod judge;
 mod properties;
 
 use std::collections::BTreeMap;
@@ -400,8 +401,13 @@ fn measuring_counts_what_was_found() {
             query: query("", 1, mode),
             threads: 2,
             vectors_given,
+            progress: Arc::default(),
         };
-        let measured = evaluate(&searcher, &questions, &options).unwrap();
+        let (measured, run) = evaluate(&searcher, &questions, &options).unwrap();
+        assert!(
+            run.iter()
+                .all(|question| question.k == 3 && !question.ranked.is_empty())
+        );
         assert_eq!(measured.questions, 2);
         assert_eq!(
             (

@@ -1,43 +1,168 @@
-//! `limn eval`: how often questions find their tables.
+//! `limn eval`: how often questions find their tables, compared with a saved run, and calibrated.
 
+use std::fs;
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::Context;
-use limn_retrieval::eval::{EvalOptions, Evaluation, evaluate, read_questions};
+use chrono::{SecondsFormat, Utc};
+use limn_models::LanguageModel;
+use limn_retrieval::eval::{
+    Comparison, EvalOptions, EvalQuestion, Evaluation, Interval, SavedQuestion, calibrate_judge,
+    compare, evaluate, read_questions, read_saved, write_saved,
+};
+use limn_retrieval::judge::{Calibration, Measures};
+use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::EvalArgs;
-use crate::commands::{open_searcher, print_json, query};
-use crate::text::plural;
+use crate::commands::judge::{self, Cost};
+use crate::commands::{language_model, open_searcher, print_json, query};
+use crate::progress::QuestionBar;
+use crate::text::{one_line, plural};
+
+/// Questions asked at once at most, however much the judge could take.
+const MOST_AT_ONCE: usize = 48;
 
 pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let path = args.questions.display().to_string();
-    let text = std::fs::read_to_string(&args.questions)
-        .with_context(|| format!("cannot read the questions file {path}"))
-        .map_err(|error| anyhow::anyhow!("{error:#}; check --questions"))?;
+    let text = read(&args.questions, "the questions file", "--questions")?;
     let mut questions = read_questions(&text, &path)?;
     questions.truncate(args.limit.unwrap_or(usize::MAX));
-    let options = EvalOptions {
-        k: args.k.clone(),
-        query: query("", 1, &args.options)?,
-        threads: args
-            .threads
-            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZeroUsize::get)),
-        vectors_given: args.vectors_given,
+    if args.calibrate {
+        return calibrate(args, questions).await;
+    }
+    let saved = match &args.against {
+        Some(path) => {
+            let text = read(path, "the saved run", "--against")?;
+            Some((
+                read_saved(&text, &path.display().to_string())?,
+                path.display().to_string(),
+            ))
+        }
+        None => None,
     };
     let searcher = open_searcher(&args.index.index).await?;
-    let evaluation =
-        tokio::task::spawn_blocking(move || evaluate(&searcher, &questions, &options)).await??;
+    let judging = judge::open(&args.options, &args.model).await?;
+    let mut query = query("", 1, &args.options);
+    query.judge = judging.judge.clone();
+    let model = judging.judge.as_ref().map(|judge| judge.model());
+    let options = options(&args, query, model);
+    let bar = model.map(|_| QuestionBar::start(Arc::clone(&options.progress), questions.len()));
+    let start = Instant::now();
+    let evaluating =
+        tokio::task::spawn_blocking(move || evaluate(&searcher, &questions, &options)).await;
+    if let Some(bar) = bar {
+        bar.finish();
+    }
+    let (evaluation, run) = evaluating??;
+    if let Some(path) = &args.save {
+        save(path, &run)?;
+    }
+    let against = match saved {
+        Some((saved, path)) => {
+            let cuts: Vec<usize> = evaluation.k.keys().copied().collect();
+            let comparing = move || compare(&run, &saved, &cuts, &path);
+            Some(tokio::task::spawn_blocking(comparing).await??)
+        }
+        None => None,
+    };
+    let mut notes = judging.notes;
+    let judge = judging.judge.as_ref().map(|judge| {
+        notes.extend(judge.notes());
+        Cost::of(judge, Some(judging.threshold), start)
+    });
+    let report = Report {
+        evaluation,
+        judge,
+        against,
+        notes,
+    };
     if args.output.json {
-        print_json(&evaluation)?;
+        print_json(&report)?;
     } else {
-        print(&evaluation)?;
+        print(&report)?;
     }
     Ok(Outcome::Done)
 }
 
-fn print(evaluation: &Evaluation) -> io::Result<()> {
+/// Everything an evaluation tells.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    evaluation: Evaluation,
+    judge: Option<Cost>,
+    against: Option<Comparison>,
+    notes: Vec<String>,
+}
+
+fn read(path: &Path, what: &str, flag: &str) -> anyhow::Result<String> {
+    fs::read_to_string(path)
+        .with_context(|| format!("cannot read {what} {}", path.display()))
+        .map_err(|error| anyhow::anyhow!("{error:#}; check {flag}"))
+}
+
+fn save(path: &Path, run: &[SavedQuestion]) -> anyhow::Result<()> {
+    fs::write(path, write_saved(run)?)
+        .with_context(|| format!("cannot write {}", path.display()))
+        .map_err(|error| anyhow::anyhow!("{error:#}; check --save"))
+}
+
+/// How to ask: with a model, as many questions at once as it wants prompts, so that its batches fill.
+fn options(
+    args: &EvalArgs,
+    query: limn_retrieval::Query,
+    model: Option<&Arc<dyn LanguageModel>>,
+) -> EvalOptions {
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let usual = match model {
+        Some(model) => model.concurrency().clamp(1, MOST_AT_ONCE),
+        None => cores(),
+    };
+    EvalOptions {
+        k: args.k.clone(),
+        query,
+        threads: args.threads.unwrap_or(usual),
+        vectors_given: args.vectors_given,
+        progress: Arc::default(),
+    }
+}
+
+/// Judges the first candidates of every question, fits the threshold, and keeps the record.
+async fn calibrate(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Result<Outcome> {
+    let folder = judge::folder()?;
+    let searcher = open_searcher(&args.index.index).await?;
+    let model = language_model::open(&args.model).await?;
+    let options = options(&args, query("", 1, &args.options), Some(&model));
+    let judge = judge::judge(&args.options, model, 0.0);
+    let bar = QuestionBar::start(Arc::clone(&options.progress), questions.len());
+    let (start, now) = (Instant::now(), Utc::now());
+    let date = now.to_rfc3339_opts(SecondsFormat::Secs, true);
+    let calibrated = {
+        let judge = Arc::clone(&judge);
+        let work = move || calibrate_judge(&searcher, &questions, &options, &judge, date);
+        tokio::task::spawn_blocking(work).await
+    };
+    bar.finish();
+    let record = calibrated??;
+    let file = record.save(&folder)?;
+    let cost = Cost::of(&judge, None, start);
+    if args.output.json {
+        print_json(&serde_json::json!({
+            "calibration": record, "helps": record.helps(), "file": file.display().to_string(),
+            "judge": cost,
+        }))?;
+    } else {
+        print_calibration(&record, &file, &cost)?;
+    }
+    Ok(Outcome::Done)
+}
+
+fn print(report: &Report) -> io::Result<()> {
+    let evaluation = &report.evaluation;
     let mut out = io::stdout().lock();
     writeln!(out, "{} questions", evaluation.questions)?;
     writeln!(out, "{:>5} {:>8} {:>8} {:>8}", "k", "hit", "recall", "full")?;
@@ -58,6 +183,22 @@ fn print(evaluation: &Evaluation) -> io::Result<()> {
         evaluation.latency_ms.p50,
         evaluation.latency_ms.p99
     )?;
+    if let Some(cost) = &report.judge {
+        writeln!(out, "{}", cost.line())?;
+    }
+    if let Some(against) = &report.against {
+        writeln!(out, "against the saved run, with 95 % intervals:")?;
+        for (k, differences) in &against.k {
+            writeln!(
+                out,
+                "{k:>5} hit {}  full {}",
+                points(&differences.hit),
+                points(&differences.full)
+            )?;
+        }
+        let Interval { mean, low, high } = against.mrr;
+        writeln!(out, "      mrr {mean:+.3} ({low:+.3} to {high:+.3})")?;
+    }
     if evaluation.gold_tables_missing > 0 {
         writeln!(
             out,
@@ -65,5 +206,65 @@ fn print(evaluation: &Evaluation) -> io::Result<()> {
             plural(evaluation.gold_tables_missing as u64, "table")
         )?;
     }
+    for note in &report.notes {
+        writeln!(out, "note: {}", one_line(note))?;
+    }
+    out.flush()
+}
+
+/// A difference of shares in percentage points; clear ones are marked.
+fn points(interval: &Interval) -> String {
+    let mark = if interval.is_clear() { '*' } else { ' ' };
+    format!(
+        "{:+.1} ({:+.1} to {:+.1}){mark}",
+        100.0 * interval.mean,
+        100.0 * interval.low,
+        100.0 * interval.high
+    )
+}
+
+fn print_calibration(record: &Calibration, file: &Path, cost: &Cost) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "{}: threshold {:.3} on {}, {} candidates each",
+        one_line(record.model.as_str()),
+        record.threshold,
+        plural(record.questions as u64, "question"),
+        record.depth
+    )?;
+    writeln!(
+        out,
+        "{:>12} {:>8} {:>8} {:>8} {:>6}",
+        "", "hit@1", "hit@5", "full@5", "mrr"
+    )?;
+    let rows: [(&str, &Measures); 3] = [
+        ("no judge", &record.without),
+        ("fitted", &record.fitted),
+        ("held out", &record.held_out),
+    ];
+    for (name, measures) in rows {
+        writeln!(
+            out,
+            "{name:>12} {:>7.1}% {:>7.1}% {:>7.1}% {:>6.3}",
+            100.0 * measures.hit_at_1,
+            100.0 * measures.hit_at_5,
+            100.0 * measures.full_at_5,
+            measures.mrr
+        )?;
+    }
+    writeln!(
+        out,
+        "mean of hit@1 and hit@5, held out against no judge: {}",
+        points(&record.difference)
+    )?;
+    let verdict = if record.helps() {
+        "it helps: --judge auto judges with this model"
+    } else {
+        "it does not clearly help: --judge auto does not judge with this model"
+    };
+    writeln!(out, "{verdict}")?;
+    writeln!(out, "{}", cost.line())?;
+    writeln!(out, "kept in {}", one_line(&file.display().to_string()))?;
     out.flush()
 }

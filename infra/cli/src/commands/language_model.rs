@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use anyhow::Context;
 use limn_models::{
-    Decoder, DecoderOptions, EndpointKey, EndpointModel, EndpointOptions, LanguageModel, ModelStore,
+    Decoder, DecoderOptions, EndpointKey, EndpointModel, EndpointOptions, LanguageModel,
+    ModelError, ModelId, ModelStore,
 };
 
 use crate::args::ModelOptions;
@@ -31,6 +32,26 @@ pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageMode
         Decoder::load(&files?, &decoder)
     });
     Ok(Arc::new(loaded.await.context("the model loader died")??))
+}
+
+/// The id of the model that the options name, without loading or fetching it; `None` where it would
+/// have to be fetched.
+pub async fn id_if_here(options: &ModelOptions) -> anyhow::Result<Option<ModelId>> {
+    if options.model == ENDPOINT {
+        let model = EndpointModel::new(&endpoint(options)?)?;
+        return Ok(Some(model.id().clone()));
+    }
+    let name = options.model.clone();
+    let found = tokio::task::spawn_blocking(move || {
+        let store = ModelStore::from_env();
+        if let Ok(card) = ModelStore::card(&name) {
+            return Ok(store.is_ready(card.name)?.then(|| card.id()));
+        }
+        // A user's own files: there is nothing to fetch.
+        let files = store.language_model_files(&name, &|_| {})?;
+        Ok::<_, ModelError>(Some(files.id().clone()))
+    });
+    Ok(found.await.context("the model finder died")??)
 }
 
 /// The endpoint that flags and environment describe; its key comes from the environment alone.

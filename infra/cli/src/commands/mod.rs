@@ -3,6 +3,7 @@
 pub mod endpoint_embedder;
 pub mod eval;
 pub mod index;
+pub mod judge;
 pub mod language_model;
 pub mod models;
 pub mod models_bench;
@@ -19,7 +20,7 @@ use limn_models::{Embedder, ModelKind, ModelStore};
 use limn_retrieval::{Mode, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot};
 
-use crate::args::{JudgeArg, SearchOptions};
+use crate::args::SearchOptions;
 use crate::progress::model_progress;
 
 /// Prints one JSON value and a newline.
@@ -76,12 +77,9 @@ pub async fn open_searcher(location: &str) -> anyhow::Result<Searcher> {
     Ok(Searcher::open(&index, snapshot, embedder).await?)
 }
 
-/// A query as the search options say.
-pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Query> {
-    if options.judge == JudgeArg::Llm {
-        bail!("--judge llm: this limn has no language model to judge with; use --judge off");
-    }
-    Ok(Query {
+/// A query as the search options say, without a judge.
+pub fn query(text: &str, k: usize, options: &SearchOptions) -> Query {
+    Query {
         text: text.to_owned(),
         k,
         alpha: options.alpha,
@@ -93,5 +91,6 @@ pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Qu
             Mode::Limn
         },
         vector: None,
-    })
+        judge: None,
+    }
 }

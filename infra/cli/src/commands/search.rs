@@ -7,7 +7,7 @@ use limn_retrieval::{Answer, content_terms};
 
 use crate::Outcome;
 use crate::args::SearchArgs;
-use crate::commands::{open_searcher, print_json, query};
+use crate::commands::{judge, open_searcher, print_json, query};
 use crate::text::{Style, mark, one_line, shorten};
 
 /// Evidence blocks shown per table, and characters of each.
@@ -15,9 +15,12 @@ const EVIDENCE_BLOCKS: usize = 2;
 const EVIDENCE_CHARS: usize = 240;
 
 pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
-    let query = query(&args.question, args.k, &args.options)?;
+    let mut query = query(&args.question, args.k, &args.options);
     let searcher = open_searcher(&args.index.index).await?;
-    let answer = tokio::task::spawn_blocking(move || searcher.search(&query)).await??;
+    let judging = judge::open(&args.options, &args.model).await?;
+    query.judge = judging.judge;
+    let mut answer = tokio::task::spawn_blocking(move || searcher.search(&query)).await??;
+    answer.notes.extend(judging.notes);
     if args.output.json {
         print_json(&answer)?;
     } else {
@@ -37,8 +40,15 @@ fn print(answer: &Answer) -> io::Result<()> {
             rank + 1,
             style.bold(&one_line(&hit.table)),
             style.dim(&format!(
-                "{:.2} (words {:.2}, meaning {:.2})",
-                hit.score, hit.lexical, hit.semantic
+                "{:.2} (words {:.2}, meaning {:.2}){}",
+                hit.score,
+                hit.lexical,
+                hit.semantic,
+                match hit.judged {
+                    Some(true) => " judged relevant",
+                    Some(false) => " judged irrelevant",
+                    None => "",
+                }
             )),
         )?;
         writeln!(out, "    {}", style.dim(&one_line(&hit.location)))?;

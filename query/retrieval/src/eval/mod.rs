@@ -7,18 +7,30 @@
 //!
 //! Latency and questions per second are taken over one pass with one search a question, at k = 5 where
 //! that is asked for, else the largest k; texts are not read. The clock includes the embedding of
-//! the question unless [`EvalOptions::vectors_given`].
+//! the question unless [`EvalOptions::vectors_given`], and the judge where there is one; a table that
+//! is a candidate at several k is judged once.
+
+mod bootstrap;
+mod judged;
+mod saved;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
 use crate::answer::Query;
 use crate::error::RetrievalError;
+use crate::judge::Verdicts;
 use crate::searcher::Searcher;
+
+use bootstrap::percentile;
+pub use bootstrap::{Interval, paired_bootstrap};
+pub use judged::calibrate_judge;
+pub use saved::{Comparison, Differences, SavedQuestion, compare, read_saved, write_saved};
+use saved::{reciprocal_rank, saved};
 
 /// The k at which speed is measured, where it is asked for.
 const TIMED_K: usize = 5;
@@ -89,6 +101,14 @@ pub struct EvalOptions {
     pub threads: usize,
     /// Embed the questions before the clock starts.
     pub vectors_given: bool,
+    /// Counts the questions that have been asked once, for whoever watches.
+    pub progress: Arc<AtomicUsize>,
+}
+
+impl EvalOptions {
+    fn asked(&self) {
+        self.progress.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 /// Shares of questions at one k, fractions of 1.
@@ -128,7 +148,7 @@ pub struct Evaluation {
     pub gold_tables_missing: usize,
 }
 
-/// Asks every question and measures.
+/// Asks every question and measures. Also gives what each found at the largest k.
 ///
 /// # Errors
 /// The first search that fails.
@@ -136,7 +156,7 @@ pub fn evaluate(
     searcher: &Searcher,
     questions: &[EvalQuestion],
     options: &EvalOptions,
-) -> Result<Evaluation, RetrievalError> {
+) -> Result<(Evaluation, Vec<SavedQuestion>), RetrievalError> {
     let mut cuts = options.k.clone();
     cuts.sort_unstable();
     cuts.dedup();
@@ -150,20 +170,19 @@ pub fn evaluate(
     } else {
         largest
     };
+    let verdicts: Vec<Mutex<Verdicts>> = questions.iter().map(|_| Mutex::default()).collect();
+    let query = |at: usize, k: usize, vector: Option<Vec<f32>>| Query {
+        text: questions[at].question.clone(),
+        k,
+        vector,
+        ..options.query.clone()
+    };
     let ask =
         |at: usize, k: usize, vector: Option<Vec<f32>>| -> Result<Vec<String>, RetrievalError> {
-            let query = Query {
-                text: questions[at].question.clone(),
-                k,
-                vector,
-                ..options.query.clone()
-            };
-            let ranking = searcher.rank(&query)?;
-            Ok(ranking
-                .tables
-                .into_iter()
-                .map(|table| table.key.name)
-                .collect())
+            let mut known = verdicts[at].lock().unwrap_or_else(PoisonError::into_inner);
+            let ranking = searcher.rank_knowing(&query(at, k, vector), &mut known)?;
+            let names = ranking.tables.into_iter().map(|table| table.key.name);
+            Ok(names.collect())
         };
     let embed = |at: usize| searcher.embed(&questions[at].question);
     let given: Option<Vec<Vec<f32>>> = options
@@ -171,7 +190,11 @@ pub fn evaluate(
         .then(|| in_parallel(questions.len(), options.threads, embed))
         .transpose()?;
     // The first question pays for pages and dictionaries that are touched for the first time.
-    ask(0, timed, given.as_ref().map(|given| given[0].clone()))?;
+    let first = query(0, timed, given.as_ref().map(|given| given[0].clone()));
+    searcher.rank(&Query {
+        judge: None,
+        ..first
+    })?;
 
     let start = Instant::now();
     let asked = in_parallel(questions.len(), options.threads, |at| {
@@ -181,6 +204,7 @@ pub fn evaluate(
             None => embed(at)?,
         };
         let found = ask(at, timed, Some(vector.clone()))?;
+        options.asked();
         Ok((began.elapsed().as_secs_f64() * 1e3, vector, found))
     })?;
     let seconds = start.elapsed().as_secs_f64();
@@ -188,7 +212,7 @@ pub fn evaluate(
     let mut times: Vec<f64> = asked.iter().map(|(time, ..)| *time).collect();
     times.sort_unstable_by(f64::total_cmp);
     let mut by_k = BTreeMap::new();
-    let mut mrr = 0.0;
+    let (mut mrr, mut run) = (0.0, Vec::new());
     for &k in &cuts {
         let found: Vec<Vec<String>> = if k == timed {
             asked.iter().map(|(.., found)| found.clone()).collect()
@@ -200,13 +224,14 @@ pub fn evaluate(
         by_k.insert(k, shares(questions, &found));
         if k == largest {
             mrr = mean_reciprocal_rank(questions, &found);
+            run = saved(questions, k, found);
         }
     }
     let gold: HashSet<&str> = questions
         .iter()
         .flat_map(|question| question.tables.iter().map(String::as_str))
         .collect();
-    Ok(Evaluation {
+    let evaluation = Evaluation {
         questions: questions.len(),
         k: by_k,
         mrr,
@@ -216,7 +241,8 @@ pub fn evaluate(
         },
         questions_per_s: questions.len() as f64 / seconds.max(1e-9),
         gold_tables_missing: gold.iter().filter(|name| !searcher.has_table(name)).count(),
-    })
+    };
+    Ok((evaluation, run))
 }
 
 /// Runs `work` for 0..count on several threads; results in order, or the first error met.
@@ -286,24 +312,10 @@ fn mean_reciprocal_rank(questions: &[EvalQuestion], found: &[Vec<String>]) -> f6
     let sum: f64 = questions
         .iter()
         .zip(found)
-        .filter_map(|(question, found)| {
-            let rank = found
-                .iter()
-                .position(|name| question.tables.contains(name))?;
-            Some(1.0 / (rank + 1) as f64)
-        })
+        .map(|(question, found)| reciprocal_rank(&question.tables, found))
         // The sum of no numbers would be -0.
         .fold(0.0, |sum, share| sum + share);
     sum / questions.len().max(1) as f64
-}
-
-/// The nearest-rank percentile of sorted values.
-fn percentile(sorted: &[f64], share: f64) -> f64 {
-    let rank = (share * sorted.len() as f64).ceil() as usize;
-    sorted
-        .get(rank.clamp(1, sorted.len().max(1)) - 1)
-        .copied()
-        .unwrap_or(0.0)
 }
 
 #[cfg(test)]
