@@ -106,7 +106,7 @@ impl fmt::Display for BlockKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Field {
-    /// Table and column names, split into words, and narrations.
+    /// Table and column names, split into words.
     Names,
     /// Cells of sampled rows.
     Rows,

@@ -52,7 +52,7 @@ pub enum BlockKind {
 pub enum Field {
     /// Names of the table and its columns, and their expansions.
     Names,
-    /// Sampled rows.
+    /// Sampled rows, and narrations, which count as much.
     Rows,
     /// Texts about the table.
     Contexts,

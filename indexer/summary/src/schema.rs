@@ -69,10 +69,11 @@ pub(crate) fn schema_blocks(
 
 /// Blocks of what a model says of the columns: `shop orders: order id: The number of an order. …`.
 ///
-/// They are searched by meaning alone. Measured on spider (640 questions, 4,146 narrated columns of a
-/// 1.5B model): narrations among the names' words cost 2.6 points of hit@1, for much of them is what
-/// every table says ("a unique identifier for each row"); as blocks of their own, searched by meaning,
-/// they cost 0.7 and gain half a point of full@5.
+/// Their words count as much as those of sampled rows. Measured on spider (640 questions, 4,146 columns
+/// told by a 1.5B model, against names alone): in place of the types and values, and among the names'
+/// words, narrations cost 2.6 points of hit@1, for much of them is what every table says ("a unique
+/// identifier for each row"); so, beside all that is told without them, they win 1.9 points of full@5
+/// and lose nothing.
 fn narration_blocks(
     facts: &TableFacts,
     head: &str,
@@ -82,14 +83,19 @@ fn narration_blocks(
     let narrated = facts.columns.iter().filter_map(|column| {
         let narration = clip(column.narration.as_deref()?, NARRATION);
         let name = shown_name(&column.name, options.split_identifiers);
-        Some(format!("{name}: {narration}"))
+        Some((format!("{name}: {narration}"), narration))
     });
-    let pieces: Vec<String> = narrated.collect();
+    let (pieces, narrations): (Vec<String>, Vec<String>) = narrated.unzip();
     let packed = pack(head, &pieces, " ", counter, options.schema_blocks);
-    let blocks = packed.into_iter().map(|(text, _)| TextBlock {
-        kind: BlockKind::Schema,
-        text,
-        fields: Vec::new(),
+    let mut rest = narrations.as_slice();
+    let blocks = packed.into_iter().map(|(text, held)| {
+        let (here, after) = rest.split_at(held.min(rest.len()));
+        rest = after;
+        TextBlock {
+            kind: BlockKind::Schema,
+            text,
+            fields: vec![(Field::Rows, here.join("\n"))],
+        }
     });
     blocks.collect()
 }
@@ -117,11 +123,6 @@ fn describe(column: &ColumnFacts, split: bool, detailed: bool) -> String {
     let name = shown_name(&column.name, split);
     if !detailed {
         return name;
-    }
-    if let Some(narration) = &column.narration {
-        // The stop of a sentence would stand before a comma.
-        let told = clip(narration, NARRATION);
-        return format!("{name}: {}", told.trim_end_matches('.'));
     }
     with_details(name, column, VALUES)
 }
