@@ -42,7 +42,7 @@ async fn a_second_run_narrates_nothing_and_writes_nothing() {
     assert!(
         texts
             .iter()
-            .any(|text| text.contains("order id: Holds di_redro, buyer: Holds reyub")),
+            .any(|text| text.contains("order id: Holds di_redro. buyer: Holds reyub.")),
         "{texts:?}"
     );
     assert_eq!(narration_files(&lab).await, 1, "the run's files are merged");
