@@ -108,7 +108,7 @@ impl fmt::Display for BlockKind {
 pub enum Field {
     /// Table and column names, split into words.
     Names,
-    /// Cells of sampled rows.
+    /// Cells of sampled rows, and narrations, which count as much.
     Rows,
     /// Context texts.
     Contexts,

@@ -164,7 +164,10 @@ impl Gguf {
             )));
         }
         let row = width / block * size;
-        let start = self.content.tensor_data_offset + info.offset + (rows.start * row) as u64;
+        let place = (rows.start as u64).checked_mul(row as u64);
+        let place = place.and_then(|place| place.checked_add(info.offset));
+        let start = place.and_then(|place| place.checked_add(self.content.tensor_data_offset));
+        let start = start.ok_or_else(|| wrong("it lies beyond any file".to_owned()))?;
         let mut bytes = vec![0; rows.len() * row];
         let mut file = File::open(&self.path).map_err(|error| wrong(error.to_string()))?;
         file.seek(SeekFrom::Start(start))
