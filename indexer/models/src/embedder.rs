@@ -38,6 +38,12 @@ impl fmt::Display for ModelId {
     }
 }
 
+/// Tokens of a batch on a processor.
+///
+/// Enough that the weights are read once for many texts, little enough that a batch is over soon
+/// (about 0.2 s) and that several threads share a small job evenly.
+pub(crate) const BATCH_TOKENS: usize = 2048;
+
 /// Turns texts into vectors whose dot product says how alike they are in meaning.
 ///
 /// Implementations compute on the calling thread and take as long as that takes: callers on an
@@ -55,6 +61,11 @@ pub trait Embedder: Send + Sync {
     /// How many tokens the text has, special tokens included and not cut at the window: a text
     /// fits exactly when this is at most [`window`](Self::window).
     fn count_tokens(&self, text: &str) -> usize;
+
+    /// Tokens of a batch with which the embedder does its best.
+    fn batch_tokens(&self) -> usize {
+        BATCH_TOKENS
+    }
 
     /// One vector a text, in order, each of length one.
     ///

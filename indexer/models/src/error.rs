@@ -104,6 +104,12 @@ pub enum ModelError {
         /// The model's window.
         window: usize,
     },
+    /// A GPU was asked for, and there is none to use.
+    #[error("no GPU: {reason}; --device cpu computes without one")]
+    NoGpu {
+        /// Why not.
+        reason: String,
+    },
     /// The device has no room for the batch; a smaller one may fit.
     #[error("{device} is out of memory for {model}: {detail}")]
     OutOfMemory {

@@ -44,7 +44,10 @@
 //! folder in the store, which may be deleted, and no half-written file; the next pull starts anew.
 
 pub mod conformance;
+#[cfg(any(feature = "cuda", test))]
+mod cuda;
 mod decoder;
+mod devices;
 mod embedder;
 mod endpoint;
 mod error;
@@ -57,6 +60,7 @@ mod net;
 mod service;
 
 pub use decoder::{Decoder, DecoderOptions};
+pub use devices::{DeviceChoice, Devices};
 pub use embedder::{Embedder, ModelId};
 pub use endpoint::{EndpointEmbedder, EndpointKey, EndpointModel, EndpointOptions, Prices};
 pub use error::ModelError;

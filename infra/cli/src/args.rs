@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
-use limn_models::Prices;
+use limn_models::{DeviceChoice, Prices};
 
 /// Find the right table in a data lake by asking in plain words.
 #[derive(Debug, Parser)]
@@ -165,12 +165,35 @@ pub struct ModelOptions {
     pub endpoint_model: Option<String>,
     #[command(flatten)]
     pub endpoint_settings: EndpointSettings,
+    /// What computes embedded models.
+    #[arg(long, value_enum, default_value_t = DeviceArg::Auto, env = "LIMN_DEVICE")]
+    pub device: DeviceArg,
     /// Threads of an embedded model [default: the cores].
     #[arg(long, value_name = "N", env = "LIMN_MODEL_THREADS", value_parser = positive)]
     pub model_threads: Option<usize>,
-    /// Prompts that an embedded model computes at a time, at most [default: 192].
+    /// Prompts that an embedded model computes at a time, at most [default: 192; 1000 on a GPU].
     #[arg(long, value_name = "N", env = "LIMN_MODEL_BATCH", value_parser = positive)]
     pub model_batch: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DeviceArg {
+    /// All GPUs, if limn was built with CUDA and finds one; else the processor.
+    Auto,
+    /// The processor.
+    Cpu,
+    /// All GPUs, and an error where there is none (docs/gpu.md).
+    Cuda,
+}
+
+impl From<DeviceArg> for DeviceChoice {
+    fn from(device: DeviceArg) -> Self {
+        match device {
+            DeviceArg::Auto => Self::Auto,
+            DeviceArg::Cpu => Self::Cpu,
+            DeviceArg::Cuda => Self::Cuda,
+        }
+    }
 }
 
 /// How an endpoint is used; docs/endpoint.md.
@@ -374,16 +397,20 @@ pub enum ModelsCommand {
         #[command(flatten)]
         output: JsonOutput,
     },
-    /// Measure how many tokens a second a language model reads and writes.
+    /// Measure how many tokens a second a language model reads and writes, or an embedder embeds.
     #[command(after_help = "\
-Example:
-  limn models bench --model qwen2.5-coder-1.5b --model-threads 2")]
+Examples:
+  limn models bench --model qwen2.5-coder-1.5b --model-threads 2
+  limn models bench --model all-MiniLM-L6-v2 --texts blocks.txt")]
     Bench {
         #[command(flatten)]
         model: ModelOptions,
         /// Prompts asked at a time; a sixteenth as many are asked one by one.
         #[arg(long, value_name = "N", default_value_t = 64, value_parser = positive)]
         prompts: usize,
+        /// Texts for an embedder, one a line [default: texts of three sizes, made up]
+        #[arg(long, value_name = "FILE")]
+        texts: Option<PathBuf>,
         #[command(flatten)]
         output: JsonOutput,
     },

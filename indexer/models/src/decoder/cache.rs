@@ -14,29 +14,29 @@ use crate::kernels::LANES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SegmentId(pub u64);
 
-struct Segment {
+pub(super) struct Segment<M> {
     /// Segments before this one, oldest first.
     before: Vec<SegmentId>,
     /// Tokens before this one's.
     start: usize,
     /// Tokens it was reserved for: where what comes after it begins, even before they are read.
     planned: usize,
-    length: usize,
-    capacity: usize,
+    pub length: usize,
+    pub capacity: usize,
     /// For each layer, for each head: `capacity · head` keys, then as many values.
-    numbers: Vec<f32>,
+    pub numbers: M,
 }
 
-/// The segments of one network.
-pub(super) struct Cache {
+/// The segments of one network, in memory of the kind that its device computes in.
+pub(super) struct Cache<M> {
     layers: usize,
     kv_heads: usize,
     head: usize,
     next: u64,
-    segments: HashMap<SegmentId, Segment>,
+    segments: HashMap<SegmentId, Segment<M>>,
 }
 
-impl Cache {
+impl<M> Cache<M> {
     pub fn new(shape: &Shape) -> Self {
         Self {
             layers: shape.layers,
@@ -47,18 +47,19 @@ impl Cache {
         }
     }
 
-    /// Reserves a segment after `parent` with room for `tokens`; the number of bytes that could not
-    /// be had otherwise.
-    pub fn reserve(
+    /// Reserves a segment after `parent` with room for `tokens`; `allocate` gives memory for so many
+    /// numbers.
+    ///
+    /// # Errors
+    /// That of `allocate`.
+    pub fn reserve<E>(
         &mut self,
         parent: Option<SegmentId>,
         tokens: usize,
-    ) -> Result<SegmentId, usize> {
+        allocate: impl FnOnce(usize) -> Result<M, E>,
+    ) -> Result<SegmentId, E> {
         let capacity = tokens.next_multiple_of(LANES);
-        let count = self.layers * self.kv_heads * 2 * capacity * self.head;
-        let mut numbers = Vec::new();
-        numbers.try_reserve_exact(count).map_err(|_| count * 4)?;
-        numbers.resize(count, 0.0);
+        let numbers = allocate(self.layers * self.kv_heads * 2 * capacity * self.head)?;
         let (before, start) = match parent.and_then(|id| Some((id, self.segments.get(&id)?))) {
             Some((id, parent)) => {
                 let mut before = parent.before.clone();
@@ -104,6 +105,19 @@ impl Cache {
         }
     }
 
+    /// A segment and those before it, oldest first, itself last.
+    pub fn chain(&self, id: SegmentId) -> Option<Vec<&Segment<M>>> {
+        let last = self.segments.get(&id)?;
+        let mut chain = Vec::with_capacity(last.before.len() + 1);
+        for before in &last.before {
+            chain.push(self.segments.get(before)?);
+        }
+        chain.push(last);
+        Some(chain)
+    }
+}
+
+impl Cache<Vec<f32>> {
     /// What a segment's tokens look back on in one layer and head: the planes before it, its own, and
     /// where its new keys and values go.
     ///
@@ -118,9 +132,7 @@ impl Cache {
     ) -> Option<(Plane, *mut f32, *mut f32)> {
         before.clear();
         let (place, head) = (layer * self.kv_heads + kv_head, self.head);
-        let parents = self.segments.get(&id)?.before.clone();
-        for parent in parents {
-            let segment = self.segments.get(&parent)?;
+        for segment in self.chain(id)?.split_last()?.1 {
             let size = segment.capacity * head;
             let numbers = &segment.numbers[2 * place * size..][..2 * size];
             before.push(Plane {

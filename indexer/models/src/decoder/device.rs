@@ -44,6 +44,18 @@ pub(crate) enum StepError {
     Failed(String),
 }
 
+impl StepError {
+    /// So many bytes of keys and values could not be had.
+    pub fn no_room_for_keys(bytes: usize, tokens: usize) -> Self {
+        Self::OutOfMemory {
+            detail: format!(
+                "{} MiB for the keys and values of {tokens} tokens",
+                bytes >> 20
+            ),
+        }
+    }
+}
+
 /// Computes steps.
 pub(crate) trait Device: Send {
     /// Reserves room for a segment's tokens, after those its parent was reserved for. The parent's are
@@ -51,11 +63,29 @@ pub(crate) trait Device: Send {
     fn reserve(&mut self, parent: Option<SegmentId>, tokens: usize)
     -> Result<SegmentId, StepError>;
 
-    /// Gives a segment's room back; no segment in use has it before itself.
+    /// Gives a segment's room back; no segment in use has it before itself. A step under way may still
+    /// read it.
     fn release(&mut self, segment: SegmentId);
 
-    /// Reads the pieces' tokens; one answer a piece, in order. After an error nothing was read.
-    fn step(&mut self, pieces: &[Piece]) -> Result<Vec<Scores>, StepError>;
+    /// Begins to read the pieces' tokens. The device may still compute when this returns: what the
+    /// caller does until [`finish`](Self::finish) costs no time of the device.
+    fn start(&mut self, pieces: &[Piece]) -> Result<(), StepError>;
+
+    /// One answer a piece of the step that was started last, in order. After an error nothing was read.
+    fn finish(&mut self) -> Result<Vec<Scores>, StepError>;
+
+    /// A whole step.
+    #[cfg(test)]
+    fn step(&mut self, pieces: &[Piece]) -> Result<Vec<Scores>, StepError> {
+        self.start(pieces)?;
+        self.finish()
+    }
+
+    /// Tokens of a step with which the device does its best, unless more answers than that are written.
+    fn step_tokens(&self) -> usize;
+
+    /// What it is called in messages.
+    fn name(&self) -> String;
 
     /// Bytes that a token's keys and values take.
     fn bytes_per_token(&self) -> usize;

@@ -80,6 +80,12 @@ impl Matrix {
         })
     }
 
+    /// Groups of inputs.
+    #[cfg(any(feature = "cuda", test))]
+    pub fn groups(&self) -> usize {
+        self.groups
+    }
+
     /// The number of blocks of outputs.
     pub fn blocks(&self) -> usize {
         self.outputs / LANES

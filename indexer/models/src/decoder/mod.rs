@@ -6,7 +6,8 @@
 //! - [`engine`] steps the device with the sequences that [`schedule`] admits: answers being written and
 //!   pieces of prompts being read, together (continuous batching).
 //! - [`device`] is what the engine asks of whatever computes; [`network`] is the one on this processor,
-//!   with its [`cache`] of keys and values, [`matrix`] products in bytes, and [`stages`] of a layer.
+//!   with its [`cache`] of keys and values, [`matrix`] products in bytes, and [`stages`] of a layer;
+//!   `on_gpu` is the same on a GPU, where limn is built for one.
 //! - [`load`] packs the tensors of [`gguf`] and [`safetensors`] files.
 //!
 //! **A sequence's numbers are the same bits alone, in any batch, however its prompt is cut, whether a
@@ -21,6 +22,8 @@ mod matrix;
 mod model;
 mod network;
 mod on_cpu;
+#[cfg(any(feature = "cuda", test))]
+mod on_gpu;
 mod safetensors;
 mod schedule;
 mod shape;

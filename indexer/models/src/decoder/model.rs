@@ -7,18 +7,20 @@ use async_trait::async_trait;
 use tokio::sync::oneshot;
 
 use super::device::{Device, StepError};
-use super::engine::{Answer, Engine, Job, Request};
+use super::engine::{Answer, Engine, Engines, Job, Request};
 use super::gguf::Gguf;
 use super::load;
-use super::network::Network;
+use super::network::{Network, Weights};
+#[cfg(any(feature = "cuda", test))]
+use super::on_gpu::GpuNetwork;
 use super::safetensors::Folder;
 use super::schedule::{Scheduler, find_budget};
 use super::shape::Shape;
 use super::tokens::Tokens;
 use crate::kernels::{Cpu, LANES};
 use crate::{
-    Classified, Generated, LanguageModel, LanguageModelFiles, Limits, ModelError, ModelId, Prompt,
-    Usage,
+    Classified, Devices, Generated, LanguageModel, LanguageModelFiles, Limits, ModelError, ModelId,
+    Prompt, Usage,
 };
 
 /// The longest prompt with its answer, in tokens, of a model that was made for more.
@@ -29,19 +31,28 @@ const LONGEST: usize = 8192;
 pub struct DecoderOptions {
     /// Threads of a step.
     pub threads: usize,
-    /// Bytes for the keys and values of running sequences.
-    pub cache_bytes: usize,
-    /// Sequences that are computed at a time at most.
-    pub sequences: usize,
+    /// Bytes for the keys and values of running sequences: 1 GiB on the processor, nine tenths of what
+    /// is free on a GPU if `None`.
+    pub cache_bytes: Option<usize>,
+    /// Sequences that are computed at a time at most: 192 on the processor, where more win nothing,
+    /// 1,000 on a GPU if `None`.
+    pub sequences: Option<usize>,
+    /// What computes it; a model is loaded onto each GPU, and prompts are spread over them.
+    pub devices: Devices,
 }
+
+const CPU_CACHE_BYTES: usize = 1 << 30;
+const CPU_SEQUENCES: usize = 192;
+#[cfg(any(feature = "cuda", test))]
+const GPU_SEQUENCES: usize = 1000;
 
 impl Default for DecoderOptions {
     fn default() -> Self {
         Self {
             threads: std::thread::available_parallelism().map_or(1, usize::from),
-            cache_bytes: 1 << 30,
-            // More rows than this win nothing.
-            sequences: 192,
+            cache_bytes: None,
+            sequences: None,
+            devices: Devices::default(),
         }
     }
 }
@@ -57,7 +68,7 @@ pub struct Decoder {
     concurrency: usize,
     kernels: &'static str,
     weight_bytes: usize,
-    engine: Engine,
+    engines: Engines,
 }
 
 impl Decoder {
@@ -77,27 +88,46 @@ impl Decoder {
         let invalid = |detail| invalid(files.path(), detail);
         let model = files.id().to_string();
         let (shape, tokens, weights) = opened(files, options.threads, cpu).map_err(invalid)?;
-        let network =
-            Network::new(shape.clone(), weights, options.threads, cpu).map_err(invalid)?;
-        let weight_bytes = network.bytes();
-        let window = shape.window.min(LONGEST);
-        let mut device: Box<dyn Device> = Box::new(network);
-        let budget = budget(device.as_mut(), options.cache_bytes, window);
-        let scheduler = Scheduler::new(window.min(budget)..=budget, options.sequences, LANES);
+        let weight_bytes = weights.bytes();
+        let longest = shape.window.min(LONGEST);
+        let mut loaded = on_gpus(files.id(), &shape, &weights, options)?;
+        let kernels = if loaded.is_empty() {
+            cpu.name()
+        } else {
+            "cuda"
+        };
+        if loaded.is_empty() {
+            let network = Network::new(shape, weights, options.threads, cpu).map_err(invalid)?;
+            loaded.push(Loaded {
+                device: Box::new(network),
+                cache_bytes: options.cache_bytes.unwrap_or(CPU_CACHE_BYTES),
+                sequences: options.sequences.unwrap_or(CPU_SEQUENCES),
+            });
+        }
         let tokens = Arc::new(tokens);
+        let (mut engines, mut window, mut concurrency) = (Vec::new(), longest, 0);
+        for loaded in loaded {
+            let (mut device, sequences) = (loaded.device, loaded.sequences);
+            let budget = budget(device.as_mut(), loaded.cache_bytes, longest);
+            let scheduler = Scheduler::new(longest.min(budget)..=budget, sequences, LANES);
+            window = window.min(budget);
+            // Enough waiting beside the running ones to choose from.
+            concurrency += 2 * sequences.max(1);
+            let tokens = Arc::clone(&tokens);
+            engines.push(Engine::start(device, scheduler, tokens, model.clone()));
+        }
         Ok(Self {
             id: files.id().clone(),
-            window: window.min(budget),
-            // Enough waiting beside the running ones to choose from.
-            concurrency: 2 * options.sequences.max(1),
-            kernels: cpu.name(),
+            window,
+            concurrency,
+            kernels,
             weight_bytes,
-            engine: Engine::start(device, scheduler, Arc::clone(&tokens), model),
+            engines: Engines::new(engines),
             tokens,
         })
     }
 
-    /// The name of the kernels in use: `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`, `portable`.
+    /// The name of the kernels in use: `cuda`, `amx-int8`, `avx512-vnni`, `avx-vnni`, `avx2`, `portable`.
     pub fn kernels(&self) -> &'static str {
         self.kernels
     }
@@ -125,13 +155,17 @@ impl Decoder {
             });
         }
         let (sender, receiver) = oneshot::channel();
-        self.engine.submit(Job {
-            prompt,
-            request,
-            sender,
-        });
-        let answer = receiver.await.unwrap_or(Err(ModelError::Stopped))?;
-        Ok((answer, count))
+        let load = self.engines.submit(
+            count + answer,
+            Job {
+                prompt,
+                request,
+                sender,
+            },
+        );
+        let answer = receiver.await.unwrap_or(Err(ModelError::Stopped));
+        drop(load);
+        Ok((answer?, count))
     }
 
     fn mixed_up(&self) -> ModelError {
@@ -216,8 +250,45 @@ impl LanguageModel for Decoder {
     }
 
     fn usage(&self) -> Usage {
-        self.engine.usage()
+        self.engines.usage()
     }
+}
+
+/// A network on a device, and what it may use there.
+struct Loaded {
+    device: Box<dyn Device>,
+    cache_bytes: usize,
+    sequences: usize,
+}
+
+/// The network on each GPU; none where the processor is to compute.
+#[cfg(any(feature = "cuda", test))]
+fn on_gpus(
+    model: &ModelId,
+    shape: &Shape,
+    weights: &Weights,
+    options: &DecoderOptions,
+) -> Result<Vec<Loaded>, ModelError> {
+    let window = shape.window.min(LONGEST);
+    options.devices.load(model, |gpu| {
+        let network = GpuNetwork::new(shape.clone(), weights, window, Arc::clone(gpu))?;
+        let free = || network.cache_bytes();
+        Ok(Loaded {
+            cache_bytes: options.cache_bytes.map_or_else(free, Ok)?,
+            sequences: options.sequences.unwrap_or(GPU_SEQUENCES),
+            device: Box::new(network),
+        })
+    })
+}
+
+#[cfg(not(any(feature = "cuda", test)))]
+fn on_gpus(
+    _: &ModelId,
+    _: &Shape,
+    _: &Weights,
+    _: &DecoderOptions,
+) -> Result<Vec<Loaded>, ModelError> {
+    Ok(Vec::new())
 }
 
 /// Shape, tokenizer and packed weights of some files.
@@ -225,7 +296,7 @@ fn opened(
     files: &LanguageModelFiles,
     threads: usize,
     cpu: Cpu,
-) -> Result<(Shape, Tokens, super::network::Weights), String> {
+) -> Result<(Shape, Tokens, Weights), String> {
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(threads.max(1))
         .build()

@@ -20,6 +20,8 @@ use crate::kernels::{Cpu, LANES, ROW_LINES, TILE};
 
 /// A product's activations should stay in a core's cache while the weights go by.
 const ROW_BYTES: usize = 512 << 10;
+/// Tokens of a step: more together win nothing.
+const STEP_TOKENS: usize = 512;
 /// Parts of a product for each thread, so that a late thread costs little.
 const PARTS: usize = 4;
 
@@ -44,16 +46,35 @@ pub(super) struct Weights {
     pub output: Option<Matrix>,
 }
 
+impl Weights {
+    /// Bytes of the weights in memory.
+    pub fn bytes(&self) -> usize {
+        let layers = self.layers.iter().map(|layer| {
+            let matrices = [
+                &layer.query_key_value,
+                &layer.merge,
+                &layer.widen,
+                &layer.narrow,
+            ];
+            matrices.map(Matrix::bytes).iter().sum::<usize>()
+        });
+        let output = self.output.as_ref().map_or(0, Matrix::bytes);
+        layers.sum::<usize>() + self.words.bytes() + output
+    }
+}
+
 /// A network on this machine's processor, with its cache.
 pub(super) struct Network {
     shape: Shape,
     weights: Weights,
-    cache: Cache,
+    cache: Cache<Vec<f32>>,
     cpu: Cpu,
     pool: Arc<rayon::ThreadPool>,
     /// Cosines and sines of every position seen so far: `head` numbers each.
     turns: Vec<f32>,
     scratch: Scratch,
+    /// Of the step that was started last.
+    scores: Vec<Scores>,
 }
 
 /// The activations of one step, used again for the next.
@@ -83,6 +104,7 @@ impl Network {
             pool: Arc::new(pool),
             turns: Vec::new(),
             scratch: Scratch::default(),
+            scores: Vec::new(),
         })
     }
 
@@ -91,40 +113,10 @@ impl Network {
         &self.shape
     }
 
-    /// Bytes of the weights in memory.
-    pub fn bytes(&self) -> usize {
-        let layers = self.weights.layers.iter().map(|layer| {
-            let matrices = [
-                &layer.query_key_value,
-                &layer.merge,
-                &layer.widen,
-                &layer.narrow,
-            ];
-            matrices.map(Matrix::bytes).iter().sum::<usize>()
-        });
-        let output = self.weights.output.as_ref().map_or(0, Matrix::bytes);
-        layers.sum::<usize>() + self.weights.words.bytes() + output
-    }
-
     /// Computes cosines and sines up to a position, exclusive.
     fn prepare_turns(&mut self, end: usize) {
-        let head = self.shape.head;
-        for position in self.turns.len() / head..end {
-            let angle = |pair: usize| {
-                let exponent = 2.0 * pair as f64 / head as f64;
-                let factor = self
-                    .shape
-                    .rope_factors
-                    .get(pair)
-                    .map_or(1.0, |f| f64::from(*f));
-                position as f64 / (self.shape.rope_base.powf(exponent) * factor)
-            };
-            let angles: Vec<f64> = (0..head / 2).map(angle).collect();
-            self.turns
-                .extend(angles.iter().map(|angle| angle.cos() as f32));
-            self.turns
-                .extend(angles.iter().map(|angle| angle.sin() as f32));
-        }
+        let known = self.turns.len() / self.shape.head;
+        self.turns.extend(self.shape.turns(known..end));
     }
 
     /// The step of [`Device::step`], on the pool's threads.
@@ -263,27 +255,42 @@ impl Device for Network {
         parent: Option<SegmentId>,
         tokens: usize,
     ) -> Result<SegmentId, StepError> {
-        self.cache
-            .reserve(parent, tokens)
-            .map_err(|bytes| StepError::OutOfMemory {
-                detail: format!(
-                    "{} MiB for the keys and values of {tokens} tokens",
-                    bytes >> 20
-                ),
-            })
+        self.cache.reserve(parent, tokens, |count| {
+            let mut numbers = Vec::new();
+            match numbers.try_reserve_exact(count) {
+                Ok(()) => {
+                    numbers.resize(count, 0.0);
+                    Ok(numbers)
+                }
+                Err(_) => Err(StepError::no_room_for_keys(count * 4, tokens)),
+            }
+        })
     }
 
     fn release(&mut self, segment: SegmentId) {
         self.cache.release(segment);
     }
 
-    fn step(&mut self, pieces: &[Piece]) -> Result<Vec<Scores>, StepError> {
+    fn start(&mut self, pieces: &[Piece]) -> Result<(), StepError> {
         let pool = Arc::clone(&self.pool);
-        pool.install(|| self.forward(pieces))
+        self.scores = pool.install(|| self.forward(pieces))?;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<Scores>, StepError> {
+        Ok(std::mem::take(&mut self.scores))
+    }
+
+    fn step_tokens(&self) -> usize {
+        STEP_TOKENS
+    }
+
+    fn name(&self) -> String {
+        format!("this machine's processor ({})", self.cpu.name())
     }
 
     fn bytes_per_token(&self) -> usize {
-        self.shape.layers * self.shape.kv_heads * self.shape.head * 2 * size_of::<f32>()
+        self.shape.bytes_per_token()
     }
 }
 
@@ -416,7 +423,7 @@ fn attend(
     cpu: Cpu,
     shape: &Shape,
     turns: &[f32],
-    cache: &mut Cache,
+    cache: &mut Cache<Vec<f32>>,
     (pieces, rows, layer): (&[Piece], &Rows, usize),
     projected: &[f32],
     attended: &mut Vec<f32>,

@@ -37,6 +37,26 @@ impl Shape {
         self.heads / self.kv_heads
     }
 
+    /// Bytes that a token's keys and values take.
+    pub fn bytes_per_token(&self) -> usize {
+        self.layers * self.kv_heads * self.head * 2 * size_of::<f32>()
+    }
+
+    /// Cosines, then sines, of each position's angles: `head` numbers a position (RoPE).
+    pub fn turns(&self, positions: std::ops::Range<usize>) -> Vec<f32> {
+        let pairs = self.head / 2;
+        let angle = |position: usize, pair: usize| {
+            let exponent = 2.0 * pair as f64 / self.head as f64;
+            let factor = self.rope_factors.get(pair).map_or(1.0, |f| f64::from(*f));
+            position as f64 / (self.rope_base.powf(exponent) * factor)
+        };
+        let turns = positions.flat_map(|position| {
+            let cosines = (0..pairs).map(move |pair| angle(position, pair).cos() as f32);
+            cosines.chain((0..pairs).map(move |pair| angle(position, pair).sin() as f32))
+        });
+        turns.collect()
+    }
+
     /// Why this limn cannot compute a model of these sizes, if so.
     pub fn refusal(&self) -> Option<String> {
         let sizes = [

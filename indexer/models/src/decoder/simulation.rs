@@ -5,7 +5,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
@@ -97,6 +97,7 @@ struct Simulated {
     random: u64,
     next: u64,
     segments: HashMap<SegmentId, Segment>,
+    started: Vec<Scores>,
     seen: Arc<Mutex<Seen>>,
 }
 
@@ -110,6 +111,7 @@ impl Simulated {
             random: seed | 1,
             next: 0,
             segments: HashMap::new(),
+            started: Vec::new(),
             seen: Arc::clone(&seen),
         };
         (device, seen)
@@ -178,7 +180,7 @@ impl Device for Simulated {
         self.used -= self.segments.remove(&segment).expect("released once").room;
     }
 
-    fn step(&mut self, pieces: &[Piece]) -> Result<Vec<Scores>, StepError> {
+    fn start(&mut self, pieces: &[Piece]) -> Result<(), StepError> {
         if self.fails_now() {
             return Err(out_of_memory());
         }
@@ -199,7 +201,24 @@ impl Device for Simulated {
             Wanted::Next => Scores::Next(next_of(self.hash_of(piece.segment))),
             Wanted::LogProbabilities(_) => unreachable!("not asked for here"),
         });
-        Ok(scores.collect())
+        self.started = scores.collect();
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<Scores>, StepError> {
+        let scores = std::mem::take(&mut self.started);
+        if self.fails_now() {
+            return Err(out_of_memory());
+        }
+        Ok(scores)
+    }
+
+    fn step_tokens(&self) -> usize {
+        512
+    }
+
+    fn name(&self) -> String {
+        "simulated".to_owned()
     }
 
     fn bytes_per_token(&self) -> usize {
@@ -277,7 +296,7 @@ fn run(
         if runner.under_way() == 0 {
             break;
         }
-        for (sender, answer) in runner.turn() {
+        for (sender, answer) in runner.turn(VecDeque::new) {
             sender
                 .send(answer)
                 .expect("each caller is waiting, and answered once");
@@ -390,7 +409,7 @@ fn a_prompt_that_can_never_fit_is_refused_and_its_neighbours_are_not() {
         receivers.push(receiver);
     }
     while runner.under_way() > 0 {
-        for (sender, answer) in runner.turn() {
+        for (sender, answer) in runner.turn(VecDeque::new) {
             sender.send(answer).unwrap();
         }
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::cards::{ALL_MINILM, ALL_MINILM_F32, CARDS, ModelCard, ModelKind, TOKENIZER, model_id};
 use super::{hub, verify, wheel};
 use crate::hashed::HASHED_WORDS;
-use crate::{Embedder, HashedWords, MiniLm, MiniLmReference, ModelError, ModelId};
+use crate::{Devices, Embedder, HashedWords, MiniLm, MiniLmReference, ModelError, ModelId};
 
 const HUB: &str = "https://huggingface.co";
 
@@ -24,6 +24,7 @@ pub struct ModelStore {
     root: Option<PathBuf>,
     hub: String,
     pythons: Vec<String>,
+    devices: Devices,
 }
 
 /// The verified files of one model.
@@ -109,6 +110,7 @@ impl ModelStore {
             root: named("LIMN_MODELS").or_else(cache),
             hub: hub.unwrap_or_else(|| HUB.to_owned()),
             pythons: pythons(),
+            devices: Devices::default(),
         }
     }
 
@@ -118,6 +120,7 @@ impl ModelStore {
             root: Some(root.into()),
             hub: HUB.to_owned(),
             pythons: pythons(),
+            devices: Devices::default(),
         }
     }
 
@@ -129,7 +132,15 @@ impl ModelStore {
             root: Some(root.to_owned()),
             hub: hub.to_owned(),
             pythons,
+            devices: Devices::default(),
         }
+    }
+
+    /// The store, whose embedders compute on these devices: without this, on the processor.
+    #[must_use]
+    pub fn with_devices(mut self, devices: Devices) -> Self {
+        self.devices = devices;
+        self
     }
 
     /// The folder that holds the models' folders.
@@ -218,7 +229,10 @@ impl ModelStore {
         };
         match card.name {
             HASHED_WORDS => Ok(Arc::new(HashedWords)),
-            ALL_MINILM => Ok(Arc::new(MiniLm::load(&self.pull_card(card, progress)?)?)),
+            ALL_MINILM => Ok(Arc::new(MiniLm::load_onto(
+                &self.pull_card(card, progress)?,
+                &self.devices,
+            )?)),
             ALL_MINILM_F32 => Ok(Arc::new(MiniLmReference::load(
                 &self.pull_card(card, progress)?,
             )?)),

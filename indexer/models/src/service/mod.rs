@@ -23,12 +23,6 @@ use tokio::sync::oneshot;
 use crate::{Embedder, ModelError};
 use queue::{Batch, Queue, Work};
 
-/// Tokens a batch holds at most, unless a single text has more.
-///
-/// Enough that the weights are read once for many texts, little enough that a batch is over soon
-/// (about 0.2 s) and that several threads share a small job evenly.
-const BATCH_TOKENS: usize = 2048;
-
 /// Runs an [`Embedder`] on its own threads.
 ///
 /// # Guarantees
@@ -88,7 +82,7 @@ impl EmbeddingService {
     /// If the operating system refuses a thread, as [`std::thread::spawn`] does.
     pub fn start(embedder: Arc<dyn Embedder>, threads: usize) -> Self {
         let threads = threads.max(1);
-        let queue = Queue::new(embedder.window(), BATCH_TOKENS, threads);
+        let queue = Queue::new(embedder.window(), embedder.batch_tokens(), threads);
         let state = Mutex::new(State {
             queue,
             stats: EmbedStats::default(),

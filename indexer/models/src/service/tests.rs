@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
+use crate::embedder::BATCH_TOKENS;
 use crate::{HashedWords, ModelId};
 
 /// Hashed words that record their batches, can be held back, and fail on demand.

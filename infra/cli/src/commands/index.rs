@@ -29,7 +29,8 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     index.prepare().await?;
     let mut options = options(&args)?;
     options.narrator = narrator(args.narrate, args.model.clone()).await?;
-    let embedder = embedder(&args.embedder).await?;
+    let devices = language_model::devices(args.model.device).await?;
+    let embedder = embedder(&args.embedder, devices).await?;
     let progress = Arc::new(Progress::default());
     let model = options.narrator.as_ref().map(|with| with.model.to_string());
     let bars = IndexBars::start(Arc::clone(&progress), model);

@@ -1,16 +1,17 @@
 //! The language model that narrates or judges: an embedded one by name, or an endpoint.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 use std::time::Duration;
 
 use anyhow::Context;
 use limn_models::{
-    Decoder, DecoderOptions, EndpointKey, EndpointModel, EndpointOptions, LanguageModel,
+    Decoder, DecoderOptions, Devices, EndpointKey, EndpointModel, EndpointOptions, LanguageModel,
     ModelError, ModelId, ModelStore,
 };
 
-use crate::args::ModelOptions;
+use crate::args::{DeviceArg, ModelOptions};
 use crate::progress::model_progress;
+use crate::text::one_line;
 
 /// The name that means an endpoint.
 const ENDPOINT: &str = "endpoint";
@@ -23,7 +24,8 @@ pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageMode
     let name = options.model.clone();
     let mut decoder = DecoderOptions::default();
     decoder.threads = options.model_threads.unwrap_or(decoder.threads);
-    decoder.sequences = options.model_batch.unwrap_or(decoder.sequences);
+    decoder.sequences = options.model_batch.or(decoder.sequences);
+    decoder.devices = devices(options.device).await?;
     let loaded = tokio::task::spawn_blocking(move || {
         let progress = model_progress();
         let files =
@@ -32,6 +34,17 @@ pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageMode
         Decoder::load(&files?, &decoder)
     });
     Ok(Arc::new(loaded.await.context("the model loader died")??))
+}
+
+/// The devices that are asked for; says once on standard error where a GPU was looked for in vain.
+pub async fn devices(device: DeviceArg) -> anyhow::Result<Devices> {
+    static SAID: Once = Once::new();
+    let found = tokio::task::spawn_blocking(move || Devices::find(device.into()));
+    let devices = found.await.context("the search for GPUs died")??;
+    if let Some(notice) = devices.notice() {
+        SAID.call_once(|| eprintln!("{}", one_line(notice)));
+    }
+    Ok(devices)
 }
 
 /// The id of the model that the options name, without loading or fetching it; `None` where it would

@@ -1,5 +1,6 @@
 //! One file per command: parse, call the libraries, print.
 
+pub mod embedder_bench;
 pub mod endpoint_embedder;
 pub mod eval;
 pub mod index;
@@ -16,7 +17,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use limn_models::{Embedder, ModelKind, ModelStore};
+use limn_models::{Devices, Embedder, ModelKind, ModelStore};
 use limn_retrieval::{Mode, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot};
 
@@ -32,15 +33,16 @@ pub fn print_json<T: serde::Serialize>(value: &T) -> io::Result<()> {
     out.flush()
 }
 
-/// The embedder by name, fetched at first use.
-pub async fn embedder(name: &str) -> anyhow::Result<Arc<dyn Embedder>> {
+/// The embedder by name, fetched at first use, on these devices.
+pub async fn embedder(name: &str, devices: Devices) -> anyhow::Result<Arc<dyn Embedder>> {
     if name == endpoint_embedder::ENDPOINT {
         return endpoint_embedder::connect().await;
     }
     let name = name.to_owned();
     tokio::task::spawn_blocking(move || {
         let progress = model_progress();
-        let embedder = ModelStore::from_env().embedder(&name, &|event| progress.on(&event));
+        let store = ModelStore::from_env().with_devices(devices);
+        let embedder = store.embedder(&name, &|event| progress.on(&event));
         progress.finish();
         embedder
     })
@@ -66,7 +68,8 @@ pub async fn embedder_of(snapshot: &Snapshot) -> anyhow::Result<Arc<dyn Embedder
             ids.join(", ")
         );
     };
-    embedder(card.name).await
+    // One question is embedded sooner than a GPU is ready.
+    embedder(card.name, Devices::default()).await
 }
 
 /// Opens the newest snapshot of an index for questions.

@@ -9,7 +9,7 @@ use limn_models::{ALL_MINILM, ModelError, ModelStore, Prompt};
 
 use crate::Outcome;
 use crate::args::{ModelOptions, ModelsArgs, ModelsCommand};
-use crate::commands::{language_model, models_bench, print_json};
+use crate::commands::{embedder_bench, language_model, models_bench, print_json};
 use crate::progress::model_progress;
 use crate::table::Table;
 use crate::text::{bytes, one_line};
@@ -23,8 +23,12 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
         ModelsCommand::Bench {
             model,
             prompts,
+            texts,
             output,
         } => {
+            if embedder_bench::is_embedder(&model.model) {
+                return embedder_bench::run(&model, texts.as_deref(), output.json).await;
+            }
             return models_bench::run(&model, prompts, output.json).await;
         }
         ModelsCommand::Check { model, output } => check(&model, output.json).await?,

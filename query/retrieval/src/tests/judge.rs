@@ -43,7 +43,12 @@ fn found(answer: &Answer) -> Vec<(&str, Option<bool>)> {
 
 /// Says no to tables whose text holds the word.
 fn no_to(word: &'static str) -> FakeModel {
-    FakeModel::new(move |prompt: &Prompt| Ok(if prompt.own.contains(word) { -1.0 } else { 1.0 }))
+    FakeModel::new(move |prompt: &Prompt| {
+        // The question, which stands after the table, is not the table's.
+        let table = prompt.own.split("</table>").next();
+        let holds = table.is_some_and(|table| table.contains(word));
+        Ok(if holds { -1.0 } else { 1.0 })
+    })
 }
 
 const QUESTION: &str = "order date and price of fish";

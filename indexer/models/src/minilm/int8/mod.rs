@@ -18,23 +18,31 @@
 //! packed matrices; this file is the way through the network.
 
 mod on_cpu;
+#[cfg(any(feature = "cuda", test))]
+mod on_gpu;
 mod stages;
 mod tensors;
 #[cfg(test)]
 mod tests;
 mod weights;
 
+#[cfg(any(feature = "cuda", test))]
+use std::sync::Arc;
+
 use super::arithmetic;
 use super::shape::{HIDDEN, INNER, WINDOW};
 use super::tokens::TextTokens;
 use crate::kernels::Cpu;
-use crate::{Embedder, ModelError, ModelFiles, ModelId};
+use crate::{Devices, Embedder, ModelError, ModelFiles, ModelId};
 use stages::Quantized;
 use weights::{Layer, Weights};
 
 /// Sequences are computed together until they have this many tokens: enough that the weights are
 /// read from memory seldom, few enough that the activations stay in the processor's cache.
 const GROUP_TOKENS: usize = 256;
+/// The same on a GPU: enough that every multiprocessor has blocks to compute.
+#[cfg(any(feature = "cuda", test))]
+const GPU_GROUP_TOKENS: usize = 32_768;
 /// Tokens that pass through the wide inner layer at a time, for the same reason.
 const INNER_TOKENS: usize = 96;
 
@@ -48,6 +56,9 @@ pub struct MiniLm {
     tokens: TextTokens,
     weights: Weights,
     cpu: Cpu,
+    /// Where it is computed on GPUs.
+    #[cfg(any(feature = "cuda", test))]
+    on_gpus: Option<on_gpu::Encoders>,
 }
 
 impl MiniLm {
@@ -57,17 +68,62 @@ impl MiniLm {
     /// [`ModelError::Cache`] where a file cannot be read, [`ModelError::InvalidModel`] where it
     /// holds another model.
     pub fn load(files: &ModelFiles) -> Result<Self, ModelError> {
+        Self::load_onto(files, &Devices::default())
+    }
+
+    /// Loads verified files onto the devices.
+    ///
+    /// # Errors
+    /// As [`load`](Self::load), and [`ModelError::OutOfMemory`] or [`ModelError::Compute`] where a GPU
+    /// does not take the weights.
+    pub fn load_onto(files: &ModelFiles, devices: &Devices) -> Result<Self, ModelError> {
         let tokens = TextTokens::load(files.separate_tokenizer()?, &files.name)?;
         let weights = Weights::load(&files.weights).map_err(|detail| ModelError::InvalidModel {
             path: files.weights.clone(),
             detail,
         })?;
+        let id = files.id(arithmetic::INT8);
+        #[cfg(any(feature = "cuda", test))]
+        let on_gpus = on_gpu::Encoders::new(
+            devices.load(&id, |gpu| on_gpu::Encoder::new(&weights, Arc::clone(gpu)))?,
+        );
+        #[cfg(not(any(feature = "cuda", test)))]
+        let _ = devices;
         Ok(Self {
-            id: files.id(arithmetic::INT8),
+            id,
             tokens,
             weights,
             cpu: Cpu::detect(),
+            #[cfg(any(feature = "cuda", test))]
+            on_gpus,
         })
+    }
+
+    /// Unit vectors of the texts, computed on GPUs; tokens of the next texts are cut on this thread
+    /// while another caller's are computed.
+    #[cfg(any(feature = "cuda", test))]
+    fn embed_on(
+        &self,
+        encoders: &on_gpu::Encoders,
+        texts: &[&str],
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        let mut rest = texts.iter().peekable();
+        while rest.peek().is_some() {
+            let (mut group, mut tokens) = (Vec::new(), 0);
+            while tokens < GPU_GROUP_TOKENS
+                && let Some(text) = rest.next()
+            {
+                let sequence = self.tokens.window(text)?;
+                tokens += sequence.len();
+                group.push(sequence);
+            }
+            let computed = encoders.forward(&group);
+            vectors.extend(
+                computed.map_err(|(gpu, error)| crate::devices::failed(&self.id, &gpu, error))?,
+            );
+        }
+        Ok(vectors)
     }
 
     /// Unit vectors of the sequences, computed together.
@@ -161,7 +217,17 @@ impl Embedder for MiniLm {
         self.tokens.count(text)
     }
 
+    #[cfg(any(feature = "cuda", test))]
+    fn batch_tokens(&self) -> usize {
+        let on_cpu = crate::embedder::BATCH_TOKENS;
+        self.on_gpus.as_ref().map_or(on_cpu, |_| GPU_GROUP_TOKENS)
+    }
+
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        #[cfg(any(feature = "cuda", test))]
+        if let Some(encoders) = &self.on_gpus {
+            return self.embed_on(encoders, texts);
+        }
         let mut vectors = Vec::with_capacity(texts.len());
         let mut scratch = Scratch::default();
         let mut group: Vec<Vec<u32>> = Vec::new();

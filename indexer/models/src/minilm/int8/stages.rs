@@ -13,6 +13,10 @@ use crate::minilm::shape::{HEAD, HEADS, HIDDEN, NORM_EPSILON};
 /// The greatest value of a quantized activation.
 const BYTE: f32 = 255.0;
 
+/// log₂(e) / √32: attention's scores are powers of two.
+pub(super) const ATTENTION_FACTOR: f32 =
+    std::f32::consts::LOG2_E / (4.0 * std::f32::consts::SQRT_2);
+
 /// Rows of activations in bytes: `number = (byte − zero) · scale`.
 #[derive(Default)]
 pub(super) struct Quantized {
@@ -227,8 +231,6 @@ fn attend_head<K: Kernel>(
 /// The padding after them becomes (next to) nothing. Relative error of each below 3e-7.
 #[inline(always)]
 fn exponentials(scores: &mut [f32], length: usize) -> f32 {
-    /// log₂(e) / √32.
-    const FACTOR: f32 = std::f32::consts::LOG2_E / (4.0 * std::f32::consts::SQRT_2);
     scores[length..].fill(f32::MIN);
     let vectors = scores.as_chunks_mut::<LANES>().0;
     let mut greatest = [f32::MIN; LANES];
@@ -244,7 +246,7 @@ fn exponentials(scores: &mut [f32], length: usize) -> f32 {
     let mut sums = [0.0_f32; LANES];
     for vector in vectors {
         for (sum, score) in sums.iter_mut().zip(vector) {
-            *score = exp2((*score - greatest) * FACTOR);
+            *score = exp2((*score - greatest) * ATTENTION_FACTOR);
             *sum += *score;
         }
     }
@@ -322,6 +324,11 @@ pub(super) fn pool(states: &[f32]) -> Vec<f32> {
             .zip(state)
             .for_each(|(sum, number)| *sum += number);
     }
+    unit(vector)
+}
+
+/// The vector scaled to length one.
+pub(super) fn unit(mut vector: Vec<f32>) -> Vec<f32> {
     let length = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if length > 0.0 {
         vector.iter_mut().for_each(|x| *x /= length);

@@ -129,6 +129,18 @@ impl Weights {
         })
     }
 
+    /// The word matrix, a row a word.
+    #[cfg(any(feature = "cuda", test))]
+    pub fn words(&self) -> &[u8] {
+        &self.words
+    }
+
+    /// The positions' vectors, a row a position.
+    #[cfg(any(feature = "cuda", test))]
+    pub fn positions(&self) -> &[f32] {
+        &self.positions
+    }
+
     /// The sum of each token's word and position vectors, one row a token.
     pub fn look_up(&self, sequences: &[Vec<u32>], states: &mut [f32]) {
         let words = self.words.as_chunks::<{ 4 * HIDDEN }>().0;

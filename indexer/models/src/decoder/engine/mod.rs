@@ -4,7 +4,7 @@
 //! waiting ones join. A step holds one token of every answer being written and pieces of the prompts
 //! being read, up to a budget of tokens a step.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -12,14 +12,16 @@ use std::time::Instant;
 
 use tokio::sync::oneshot;
 
-use super::cache::SegmentId;
-use super::device::{Device, Piece, Scores, StepError, Wanted};
-use super::schedule::{Decision, JobId, Need, PrefixKey, Scheduler};
-use super::tokens::{PromptTokens, Tokens};
-use crate::{Finish, Limits, ModelError, Usage};
+mod recovery;
+mod spread;
 
-/// Tokens of a step, unless more answers than that are being written.
-const STEP_TOKENS: usize = 512;
+pub(super) use spread::Engines;
+
+use crate::decoder::cache::SegmentId;
+use crate::decoder::device::{Device, Piece, Scores, StepError, Wanted};
+use crate::decoder::schedule::{Decision, JobId, Need, PrefixKey, Scheduler};
+use crate::decoder::tokens::{PromptTokens, Tokens};
+use crate::{Finish, Limits, ModelError, Usage};
 
 /// What is asked of a sequence.
 pub(super) enum Request {
@@ -211,7 +213,7 @@ impl Runner {
             };
             let began = Instant::now();
             arrived.into_iter().for_each(|job| self.take_in(job));
-            let answers = self.turn();
+            let answers = self.turn(|| std::mem::take(&mut shared.lock().jobs));
             self.usage.busy += began.elapsed();
             // What was done is told before the answers are.
             shared.lock().usage = self.usage;
@@ -252,10 +254,37 @@ impl Runner {
         );
     }
 
-    /// Admits, steps, and gives what is finished.
-    pub fn turn(&mut self) -> Vec<Delivery> {
+    /// Admits, steps, and gives what is finished. While the device computes, what `arrived` meanwhile is
+    /// taken in and admitted, so that the next step begins with it (one step ahead).
+    pub fn turn(&mut self, arrived: impl FnOnce() -> VecDeque<Job>) -> Vec<Delivery> {
         let mut done = Vec::new();
         self.drop_unwanted();
+        self.admit(&mut done);
+        let (owners, pieces) = self.next_pieces();
+        if pieces.is_empty() {
+            return done;
+        }
+        let started = guarded(|| self.device.start(&pieces));
+        let stepped = started.and_then(|()| {
+            arrived().into_iter().for_each(|job| self.take_in(job));
+            self.admit(&mut done);
+            guarded(|| self.device.finish())
+        });
+        match stepped {
+            Ok(scores) => {
+                self.scheduler.step_done();
+                let read = owners.into_iter().zip(pieces).zip(scores);
+                for ((owner, piece), score) in read {
+                    self.take_scores(owner, piece, score, &mut done);
+                }
+            }
+            Err(error) => self.recover(error, &mut done),
+        }
+        done
+    }
+
+    /// Begins the sequences that there is room for.
+    fn admit(&mut self, done: &mut Vec<Delivery>) {
         let mut given_up = false;
         for decision in self.scheduler.admit() {
             match decision {
@@ -275,40 +304,15 @@ impl Runner {
                 Decision::Begin(id) => match self.begin(id) {
                     Ok(()) => {}
                     Err(StepError::OutOfMemory { detail }) => {
-                        given_up = self.no_room(id, detail, &mut done);
+                        given_up = self.no_room(id, detail, done);
                     }
                     Err(error) => {
-                        self.recover(error, &mut done);
+                        self.recover(error, done);
                         given_up = true;
                     }
                 },
             }
         }
-        let (owners, pieces) = self.next_pieces();
-        if pieces.is_empty() {
-            return done;
-        }
-        let device = &mut self.device;
-        let stepped = catch_unwind(AssertUnwindSafe(|| device.step(&pieces)));
-        let stepped = stepped.unwrap_or_else(|panic| {
-            let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-            let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
-            Err(StepError::Failed(format!(
-                "panic: {}",
-                text.unwrap_or_default()
-            )))
-        });
-        match stepped {
-            Ok(scores) => {
-                self.scheduler.step_done();
-                let read = owners.into_iter().zip(pieces).zip(scores);
-                for ((owner, piece), score) in read {
-                    self.take_scores(owner, piece, score, &mut done);
-                }
-            }
-            Err(error) => self.recover(error, &mut done),
-        }
-        done
     }
 
     /// Forgets sequences whose callers have gone away.
@@ -382,73 +386,6 @@ impl Runner {
         Ok(())
     }
 
-    /// There was no memory to begin a sequence: what was reserved of it is given back, and it waits
-    /// until others have gone. Alone, with every kept beginning given back, it can never begin. Says
-    /// whether everything waits again.
-    fn no_room(&mut self, id: JobId, detail: String, done: &mut Vec<Delivery>) -> bool {
-        self.usage.retries += 1;
-        let Some(sequence) = self.sequences.get(&id) else {
-            return false;
-        };
-        let own: Vec<PrefixKey> = sequence.keys.iter().rev().copied().collect();
-        let running = self
-            .sequences
-            .values()
-            .filter(|sequence| sequence.running.is_some());
-        let in_use: HashSet<PrefixKey> = running
-            .clone()
-            .flat_map(|sequence| &sequence.keys)
-            .copied()
-            .collect();
-        if running.count() == 0 {
-            let nothing_kept = self.prefixes.keys().all(|key| own.contains(key));
-            let kept: Vec<PrefixKey> = self.prefixes.keys().copied().collect();
-            kept.into_iter().for_each(|key| self.evict(key));
-            self.scheduler.put_back();
-            if nothing_kept && let Some(sequence) = self.finish(id) {
-                done.push((sequence.job.sender, Err(self.out_of_memory(detail))));
-            }
-            return true;
-        }
-        let forgotten: Vec<PrefixKey> = own
-            .into_iter()
-            .filter(|key| !in_use.contains(key))
-            .collect();
-        forgotten.iter().for_each(|key| self.evict(*key));
-        self.scheduler.no_room(id, &forgotten);
-        false
-    }
-
-    fn out_of_memory(&self, detail: String) -> ModelError {
-        ModelError::OutOfMemory {
-            model: self.model.clone(),
-            device: "the device".to_owned(),
-            detail,
-        }
-    }
-
-    /// Gives a beginning back, once nothing kept comes after it.
-    fn evict(&mut self, key: PrefixKey) {
-        let Some(kept) = self.prefixes.get_mut(&key) else {
-            return;
-        };
-        kept.evicted = true;
-        if kept.inner > 0 {
-            return;
-        }
-        let (segment, outer) = (kept.segment, kept.outer);
-        self.prefixes.remove(&key);
-        self.device.release(segment);
-        if let Some(outer) = outer
-            && let Some(kept) = self.prefixes.get_mut(&outer)
-        {
-            kept.inner -= 1;
-            if kept.evicted {
-                self.evict(outer);
-            }
-        }
-    }
-
     /// The pieces of the next step: answers first, then beginnings, then prompts.
     fn next_pieces(&self) -> (Vec<Owner>, Vec<Piece>) {
         let (mut owners, mut pieces) = (Vec::new(), Vec::new());
@@ -473,7 +410,7 @@ impl Runner {
                 None => reading.push((id, sequence, running)),
             }
         }
-        let mut room = STEP_TOKENS.saturating_sub(pieces.len());
+        let mut room = self.device.step_tokens().saturating_sub(pieces.len());
         // Beginnings in the order in which sequences wait for them.
         let mut begun: Vec<PrefixKey> = Vec::new();
         for (_, sequence, _) in &reading {
@@ -530,7 +467,10 @@ impl Runner {
     fn take_scores(&mut self, owner: Owner, piece: Piece, score: Scores, done: &mut Vec<Delivery>) {
         let id = match owner {
             Owner::Prefix(key) => {
-                if let Some(kept) = self.prefixes.get_mut(&key) {
+                // Unless it was given up meanwhile.
+                if let Some(kept) = self.prefixes.get_mut(&key)
+                    && kept.segment == piece.segment
+                {
                     kept.rest.drain(..piece.tokens.len());
                 }
                 return;
@@ -545,6 +485,10 @@ impl Runner {
         else {
             return;
         };
+        // Put back meanwhile, and begun anew.
+        if running.segment != piece.segment {
+            return;
+        }
         if running.written.is_empty() {
             running.read += piece.tokens.len();
         }
@@ -568,37 +512,18 @@ impl Runner {
             done.push((sequence.job.sender, Ok(answer)));
         }
     }
+}
 
-    /// After a step that failed: everything the device holds is given back. For want of memory the
-    /// sequences wait again; after any other failure they fail.
-    fn recover(&mut self, error: StepError, done: &mut Vec<Delivery>) {
-        for (_, kept) in self.prefixes.drain() {
-            self.device.release(kept.segment);
-        }
-        for sequence in self.sequences.values_mut() {
-            if let Some(running) = sequence.running.take() {
-                self.device.release(running.segment);
-            }
-        }
-        match error {
-            StepError::OutOfMemory { detail } => {
-                let sequences = self.scheduler.out_of_memory().len();
-                self.usage.retries += 1;
-                tracing::debug!(sequences, detail, "out of memory; the batch is put back");
-            }
-            StepError::Failed(detail) => {
-                for id in self.scheduler.put_back() {
-                    if let Some(sequence) = self.finish(id) {
-                        let error = ModelError::Compute {
-                            model: self.model.clone(),
-                            detail: detail.clone(),
-                        };
-                        done.push((sequence.job.sender, Err(error)));
-                    }
-                }
-            }
-        }
-    }
+/// What a device answers, a panic taken for a failure.
+fn guarded<T>(compute: impl FnOnce() -> Result<T, StepError>) -> Result<T, StepError> {
+    catch_unwind(AssertUnwindSafe(compute)).unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
+        Err(StepError::Failed(format!(
+            "panic: {}",
+            text.unwrap_or_default()
+        )))
+    })
 }
 
 pub(super) type Delivery = (

@@ -1,0 +1,405 @@
+// The steps of a decoder layer (decoder/stages.rs, decoder/matrix.rs) for a GPU.
+//
+// Weights and activations lie as on the processor: a block of 16 outputs (a tile of 16 rows) has 512
+// words for each group of 128 inputs. In a block, word q · 16 + o holds inputs 4q..4q+4 of output o; in
+// a tile, word h · 256 + r · 16 + w holds numbers 64h + 4w.. of row r.
+#include "common.h"
+
+#define GROUP 128u
+#define GROUP_WORDS 512u
+#define STEPS 127.0f
+#define ROW_THREADS 128u
+#define LOG2_E 1.442695041f
+
+// One row of weights for each token: what its number looks up.
+struct LookUp {
+    const u32 *lines;
+    const float *scales;
+    const u32 *tokens;
+    float *states;
+    u32 hidden, groups;
+};
+
+KERNEL(look_up, LookUp, ROW_THREADS) {
+    u32 row = block_x(), token = p.tokens[row];
+    size_t first = (size_t)(token / LANES) * p.groups;
+    u32 lane = token % LANES;
+    for (u32 i = thread(); i < p.hidden; i += ROW_THREADS) {
+        size_t place = first + i / GROUP;
+        u32 word = p.lines[place * GROUP_WORDS + i % GROUP / 4 * LANES + lane];
+        p.states[(size_t)row * p.hidden + i] = (float)(i8)(word >> i % 4 * 8) * p.scales[place * LANES + lane];
+    }
+}
+
+// Where rows of bytes go.
+struct Lines {
+    u32 *lines;
+    float *scales;
+    u32 groups;
+};
+
+// Rounds row `row`, whose numbers are `number(0..width)`, to bytes: a warp a group.
+template <class Numbers> DEVICE void round_row(const Lines &out, u32 row, u32 width, Numbers number) {
+    u32 warp = thread() / 32, lane = thread() % 32, tile = row / LANES, r = row % LANES;
+    for (u32 first = 0; first < out.groups; first += ROW_THREADS / 32) {
+        u32 group = first + warp;
+        float four[4], most = 0.0f;
+        for (u32 j = 0; j < 4; j++) {
+            u32 i = group * GROUP + lane * 4 + j;
+            four[j] = i < width ? number(i) : 0.0f;
+            float magnitude = fabsf(four[j]);
+            most = magnitude > most ? magnitude : most;
+        }
+        most = warp_greatest(most);
+        float inverse = most > 0.0f ? STEPS / most : 0.0f;
+        u32 word = 0;
+        for (u32 j = 0; j < 4; j++) word |= (bits_of(fmaf(four[j], inverse, ROUND)) & 255u) << j * 8;
+        if (group < out.groups) {
+            size_t place = (size_t)tile * out.groups + group;
+            out.lines[place * GROUP_WORDS + lane / 16 * 256 + r * 16 + lane % 16] = word;
+            if (lane == 0) out.scales[place * LANES + r] = most / STEPS;
+        }
+    }
+}
+
+// Divides each row by its root mean square, scales it, and rounds it to bytes.
+struct NormalizeRows {
+    const float *states;
+    // Which row of the states is row n; all of them in order where it is null.
+    const u32 *rows;
+    const float *weight;
+    Lines out;
+    float epsilon;
+    u32 width;
+};
+
+KERNEL(normalize_rows, NormalizeRows, ROW_THREADS) {
+    SHARED float lanes[LANES];
+    u32 row = block_x();
+    const float *numbers = p.states + (size_t)(p.rows ? p.rows[row] : row) * p.width;
+    if (thread() < LANES) {
+        float square = 0.0f;
+        for (u32 i = thread(); i < p.width; i += LANES) square = fmaf(numbers[i], numbers[i], square);
+        lanes[thread()] = square;
+    }
+    barrier();
+    float inverse = 1.0f / sqrtf(fold(lanes) / (float)p.width + p.epsilon);
+    const float *weight = p.weight;
+    round_row(p.out, row, p.width, [=](u32 i) { return numbers[i] * inverse * weight[i]; });
+}
+
+// Rounds rows to bytes.
+struct RoundRows {
+    const float *numbers;
+    Lines out;
+    u32 width;
+};
+
+KERNEL(round_rows, RoundRows, ROW_THREADS) {
+    const float *numbers = p.numbers + (size_t)block_x() * p.width;
+    round_row(p.out, block_x(), p.width, [=](u32 i) { return numbers[i]; });
+}
+
+DEVICE float silu(float x) {
+    float magnitude = x < 0.0f ? -x : x;
+    float e = power_of_two(-magnitude * LOG2_E);
+    float share = 1.0f / (1.0f + e);
+    return x * (x < 0.0f ? e * share : share);
+}
+
+// silu(gate) · up, rounded to bytes; a row holds the gates, then, from its middle, the ups.
+struct GateRows {
+    const float *wide;
+    Lines out;
+    u32 width, inner;
+};
+
+KERNEL(gate_rows, GateRows, ROW_THREADS) {
+    const float *gates = p.wide + (size_t)block_x() * p.width, *ups = gates + p.width / 2;
+    round_row(p.out, block_x(), p.inner, [=](u32 i) { return silu(gates[i]) * ups[i]; });
+}
+
+// out = rows · matrix + bias, or out += that.
+struct Product {
+    const u32 *rows;
+    const float *row_scales;
+    const u32 *weights;
+    const float *weight_scales;
+    // One an output, or null.
+    const float *bias;
+    float *out;
+    // Rows, numbers of a row of `out`, and how many of them are written.
+    u32 count, stride, width;
+    u32 groups, blocks;
+    u32 add;
+};
+
+struct alignas(16) Four {
+    u32 words[4];
+};
+
+// WARPS_M × WARPS_N warps, each TILES tiles of 16 rows by PARTS times 8 outputs. A group of inputs at a
+// time goes through shared memory; the next one is under way to registers meanwhile. Word strides in
+// shared memory (36 a row, 24 a quad) keep a warp's reads on 32 different banks.
+template <u32 WARPS_M, u32 WARPS_N, u32 TILES, u32 PARTS> DEVICE void product(const Product &p) {
+    constexpr u32 THREADS = WARPS_M * WARPS_N * 32, ROW_TILES = WARPS_M * TILES, BLOCKS = WARPS_N * PARTS / 2;
+    constexpr u32 UNIT = GROUP_WORDS / 4, LOADS = (ROW_TILES + BLOCKS) * UNIT / THREADS;
+    static_assert(THREADS % UNIT == 0 && (ROW_TILES + BLOCKS) * UNIT % THREADS == 0 && PARTS % 2 == 0, "whole units");
+    alignas(16) SHARED u32 rows[ROW_TILES * LANES][36];
+    alignas(16) SHARED u32 weights[BLOCKS][32][24];
+    SHARED float row_scales[ROW_TILES * LANES];
+    SHARED float weight_scales[BLOCKS * LANES];
+
+    u32 first_tile = block_y() * ROW_TILES, first_block = block_x() * BLOCKS;
+    u32 tiles = (p.count + LANES - 1) / LANES;
+    Four next[LOADS];
+    auto load = [&](u32 group) {
+        UNROLL
+        for (u32 n = 0; n < LOADS; n++) {
+            u32 at = thread() + n * THREADS, unit = at / UNIT;
+            bool is_row = unit < ROW_TILES;
+            u32 place = is_row ? first_tile + unit : first_block + unit - ROW_TILES;
+            const u32 *from = is_row ? p.rows : p.weights;
+            if (place < (is_row ? tiles : p.blocks))
+                next[n] = ((const Four *)(from + ((size_t)place * p.groups + group) * GROUP_WORDS))[at % UNIT];
+            else
+                next[n] = Four{{0, 0, 0, 0}};
+        }
+    };
+    u32 warp = thread() / 32, lane = thread() % 32;
+    u32 row = warp / WARPS_N * TILES * LANES + lane / 4, part = warp % WARPS_N * PARTS;
+    float totals[TILES][PARTS][4] = {};
+    load(0);
+    for (u32 group = 0; group < p.groups; group++) {
+        UNROLL
+        for (u32 n = 0; n < LOADS; n++) {
+            u32 at = thread() + n * THREADS, unit = at / UNIT, word = at % UNIT * 4;
+            u32 *to = unit < ROW_TILES ? &rows[unit * LANES + word % 256 / 16][word / 256 * 16 + word % 16]
+                                       : &weights[unit - ROW_TILES][word / 16][word % 16];
+            *(Four *)to = next[n];
+        }
+        for (u32 i = thread(); i < (ROW_TILES + BLOCKS) * LANES; i += THREADS) {
+            bool is_row = i < ROW_TILES * LANES;
+            u32 j = is_row ? i : i - ROW_TILES * LANES;
+            u32 place = (is_row ? first_tile : first_block) + j / LANES;
+            bool there = place < (is_row ? tiles : p.blocks);
+            float scale = there ? (is_row ? p.row_scales : p.weight_scales)[((size_t)place * p.groups + group) * LANES + j % LANES] : 0.0f;
+            (is_row ? row_scales : weight_scales)[j] = scale;
+        }
+        barrier();
+        if (group + 1 < p.groups) load(group + 1);
+        UNROLL
+        for (u32 t = 0; t < TILES; t++) {
+            u32 a[4][4], r = row + t * LANES;
+            UNROLL
+            for (u32 k = 0; k < 4; k++) {
+                a[k][0] = rows[r][k * 8 + lane % 4];
+                a[k][1] = rows[r + 8][k * 8 + lane % 4];
+                a[k][2] = rows[r][k * 8 + 4 + lane % 4];
+                a[k][3] = rows[r + 8][k * 8 + 4 + lane % 4];
+            }
+            UNROLL
+            for (u32 n = 0; n < PARTS; n++) {
+                u32 of = part + n, block = of / 2, output = of % 2 * 8;
+                int sums[4] = {};
+                UNROLL
+                for (u32 k = 0; k < 4; k++) {
+                    u32 b[2] = {weights[block][k * 8 + lane % 4][output + lane / 4],
+                                weights[block][k * 8 + 4 + lane % 4][output + lane / 4]};
+                    multiply_signed(sums, a[k], b);
+                }
+                UNROLL
+                for (u32 i = 0; i < 4; i++) {
+                    float scale = row_scales[r + i / 2 * 8] * weight_scales[block * LANES + output + lane % 4 * 2 + i % 2];
+                    totals[t][n][i] = fmaf((float)sums[i], scale, totals[t][n][i]);
+                }
+            }
+        }
+        barrier();
+    }
+    UNROLL
+    for (u32 t = 0; t < TILES; t++)
+        UNROLL
+        for (u32 n = 0; n < PARTS; n++)
+            UNROLL
+            for (u32 i = 0; i < 4; i++) {
+                u32 r = first_tile * LANES + row + t * LANES + i / 2 * 8;
+                u32 output = first_block * LANES + (part + n) * 8 + lane % 4 * 2 + i % 2;
+                if (r >= p.count || output >= p.width) continue;
+                float *out = p.out + (size_t)r * p.stride + output, number = totals[t][n][i];
+                if (p.bias) number += p.bias[output];
+                *out = p.add ? *out + number : number;
+            }
+}
+
+// Of many rows: tiles of 128 × 128.
+KERNEL(product_of_many, Product, 256) { product<2, 4, 4, 4>(p); }
+
+// Of few rows: 64 × 32, so that a narrow matrix still gives every processor a block.
+KERNEL(product_of_few, Product, 128) { product<4, 1, 1, 4>(p); }
+
+// One sequence's new tokens.
+struct Piece {
+    // Row of the first new token, tokens of its own segment that were there before.
+    u32 row, old;
+    // Its segments, oldest first, its own last, in `planes`.
+    u32 first_plane, plane_count;
+};
+
+// A segment: for each layer, for each head, `capacity · head` keys in blocks of 16, a dimension after
+// the other, then as many values, a token after the other.
+struct Plane {
+    float *numbers;
+    // Tokens that are there; of the last of a piece, before this step.
+    u32 length, capacity;
+};
+
+struct Attention {
+    // Rows of queries, keys and values, `row` numbers each.
+    float *projected;
+    float *out;
+    const float *turns;
+    const Piece *pieces;
+    const Plane *planes;
+    // Of each row: its piece and its position.
+    const u32 *piece_of, *position_of;
+    u32 row, heads, kv_heads, head;
+    u32 layer, neighbours;
+    // Queries of a block, and the most columns that its scores have.
+    u32 queries, columns;
+    float factor;
+};
+
+DEVICE float *keys_of(const Attention &p, const Plane &plane, u32 kv_head) {
+    return plane.numbers + (size_t)(p.layer * p.kv_heads + kv_head) * 2 * plane.capacity * p.head;
+}
+
+// Turns queries and keys by their positions; stores keys and values.
+KERNEL(turn_and_store, Attention, ROW_THREADS) {
+    u32 row = block_x(), half = p.head / 2;
+    const Piece piece = p.pieces[p.piece_of[row]];
+    const Plane own = p.planes[piece.first_plane + piece.plane_count - 1];
+    u32 place = piece.old + row - piece.row;
+    const float *turns = p.turns + (size_t)p.position_of[row] * p.head;
+    float *numbers = p.projected + (size_t)row * p.row;
+    for (u32 i = thread(); i < (p.heads + p.kv_heads) * half; i += ROW_THREADS) {
+        u32 head = i / half, pair = i % half;
+        u32 a = p.neighbours ? 2 * pair : pair, b = p.neighbours ? 2 * pair + 1 : pair + half;
+        float *of = numbers + head * p.head;
+        float x = of[a], y = of[b], cosine = turns[pair], sine = turns[half + pair];
+        float turned_a = fmaf(x, cosine, -(y * sine)), turned_b = fmaf(x, sine, y * cosine);
+        if (head < p.heads) {
+            of[a] = turned_a;
+            of[b] = turned_b;
+        } else {
+            float *keys = keys_of(p, own, head - p.heads) + (size_t)(place / LANES) * LANES * p.head + place % LANES;
+            keys[a * LANES] = turned_a;
+            keys[b * LANES] = turned_b;
+        }
+    }
+    const float *values = numbers + (p.heads + p.kv_heads) * p.head;
+    for (u32 i = thread(); i < p.kv_heads * p.head; i += ROW_THREADS) {
+        u32 kv_head = i / p.head;
+        float *to = keys_of(p, own, kv_head) + (size_t)own.capacity * p.head;
+        to[(size_t)place * p.head + i % p.head] = values[i];
+    }
+}
+
+#define MOST_QUERIES 8u
+
+// Attention of one row's queries of one head of keys. Shared memory: of each query a row of scores and
+// its own numbers.
+KERNEL(attend, Attention, ROW_THREADS) {
+    SHARED float lanes[MOST_QUERIES * LANES];
+    SHARED float sums[MOST_QUERIES];
+    float *scores = dynamic_shared(), *queries = scores + p.queries * p.columns;
+    u32 row = block_x(), kv_head = block_y(), group = p.heads / p.kv_heads;
+    u32 first = block_z() * p.queries, here = group - first < p.queries ? group - first : p.queries;
+    const Piece piece = p.pieces[p.piece_of[row]];
+    // Its own segment as far as this row may see it.
+    u32 seen = piece.old + row - piece.row + 1;
+    const float *query = p.projected + (size_t)row * p.row + (kv_head * group + first) * p.head;
+    for (u32 i = thread(); i < here * p.head; i += ROW_THREADS) queries[i] = query[i];
+    u32 columns = 0;
+    for (u32 n = 0; n < piece.plane_count; n++) {
+        bool own = n + 1 == piece.plane_count;
+        u32 length = own ? seen : p.planes[piece.first_plane + n].length;
+        columns += (length + LANES - 1) / LANES * LANES;
+    }
+    barrier();
+    u32 column = 0;
+    for (u32 n = 0; n < piece.plane_count; n++) {
+        const Plane plane = p.planes[piece.first_plane + n];
+        u32 length = n + 1 == piece.plane_count ? seen : plane.length;
+        u32 padded = (length + LANES - 1) / LANES * LANES;
+        const float *keys = keys_of(p, plane, kv_head);
+        for (u32 c = thread(); c < padded; c += ROW_THREADS) {
+            float dots[MOST_QUERIES] = {};
+            const float *key = keys + (size_t)(c / LANES) * LANES * p.head + c % LANES;
+            if (c < length)
+                for (u32 d = 0; d < p.head; d++) {
+                    float number = key[d * LANES];
+                    for (u32 q = 0; q < MOST_QUERIES; q++)
+                        if (q < here) dots[q] = fmaf(queries[q * p.head + d], number, dots[q]);
+                }
+            for (u32 q = 0; q < MOST_QUERIES; q++)
+                if (q < here) scores[q * columns + column + c] = c < length ? dots[q] : LEAST;
+        }
+        column += padded;
+    }
+    barrier();
+    exponentials(scores, here, columns, p.factor, 0.0f, lanes, sums, ROW_THREADS);
+    for (u32 d = thread(); d < p.head; d += ROW_THREADS) {
+        float mixed[MOST_QUERIES] = {};
+        column = 0;
+        for (u32 n = 0; n < piece.plane_count; n++) {
+            const Plane plane = p.planes[piece.first_plane + n];
+            u32 length = n + 1 == piece.plane_count ? seen : plane.length;
+            const float *values = keys_of(p, plane, kv_head) + (size_t)plane.capacity * p.head + d;
+            float more[MOST_QUERIES] = {};
+            for (u32 token = 0; token < length; token++) {
+                float value = values[(size_t)token * p.head];
+                for (u32 q = 0; q < MOST_QUERIES; q++)
+                    if (q < here) more[q] = fmaf(scores[q * columns + column + token], value, more[q]);
+            }
+            for (u32 q = 0; q < MOST_QUERIES; q++) mixed[q] = n == 0 ? more[q] : mixed[q] + more[q];
+            column += (length + LANES - 1) / LANES * LANES;
+        }
+        float *out = p.out + (size_t)row * p.heads * p.head + (kv_head * group + first) * p.head + d;
+        for (u32 q = 0; q < MOST_QUERIES; q++)
+            if (q < here) out[q * p.head] = mixed[q] * (1.0f / sums[q]);
+    }
+}
+
+// The likeliest token of each row of logits; of equals the first.
+struct Likeliest {
+    const float *logits;
+    u32 *tokens;
+    u32 stride, vocabulary;
+};
+
+#define LIKELIEST_THREADS 256u
+
+KERNEL(likeliest, Likeliest, LIKELIEST_THREADS) {
+    SHARED float logits[LIKELIEST_THREADS];
+    SHARED u32 tokens[LIKELIEST_THREADS];
+    const float *row = p.logits + (size_t)block_x() * p.stride;
+    float best = LEAST;
+    u32 token = 0;
+    for (u32 i = thread(); i < p.vocabulary; i += LIKELIEST_THREADS)
+        if (row[i] > best) {
+            best = row[i];
+            token = i;
+        }
+    logits[thread()] = best;
+    tokens[thread()] = token;
+    barrier();
+    if (thread() == 0) {
+        for (u32 t = 1; t < LIKELIEST_THREADS; t++)
+            if (logits[t] > best || (logits[t] == best && best > LEAST && tokens[t] < token)) {
+                best = logits[t];
+                token = tokens[t];
+            }
+        p.tokens[block_x()] = token;
+    }
+}

@@ -1,0 +1,705 @@
+//! The way through the network on a GPU: [`network`](super::network) again, stage by stage, as launches
+//! of the kernels in `cuda/kernels/decoder.cu`, with the same bits.
+//!
+//! Weights are those packed for the processor, uploaded as they are. [`start`](Device::start) launches a
+//! whole step and returns; [`finish`](Device::finish) waits for it.
+
+use std::sync::Arc;
+
+use super::cache::{Cache, SegmentId};
+use super::device::{Device, Piece, Scores, StepError, Wanted};
+use super::matrix::Matrix;
+use super::network::Weights;
+use super::shape::{Pairs, Shape};
+use crate::cuda::gpu::{Address, Buffer, Gpu, GpuError, Plain, Reused, arguments, launch};
+use crate::kernels::{LANES, TILE};
+
+/// Tokens of a step: enough to keep every multiprocessor of a large card busy.
+const STEP_TOKENS: usize = 4096;
+/// Rows from which the product of large tiles wins.
+const MANY: usize = 192;
+/// Rows of logits that are in memory at a time while likeliest tokens are looked for.
+const LOGIT_ROWS: usize = 128;
+/// Queries that one block of attention takes at most, and its shared memory in numbers.
+const QUERIES: usize = 8;
+const SHARED_NUMBERS: usize = 11 << 10;
+
+/// A network on one GPU, with its keys and values.
+pub(super) struct GpuNetwork {
+    shape: Shape,
+    gpu: Arc<dyn Gpu>,
+    weights: OnGpu,
+    cache: Cache<Buffer>,
+    /// Cosines and sines of all positions that there may be.
+    turns: Buffer,
+    scratch: Scratch,
+    started: Option<Started>,
+}
+
+struct OnGpu {
+    words: GpuMatrix,
+    layers: Vec<GpuLayer>,
+    norm: Buffer,
+    output: Option<GpuMatrix>,
+}
+
+struct GpuLayer {
+    attention_norm: Buffer,
+    query_key_value: GpuMatrix,
+    merge: GpuMatrix,
+    inner_norm: Buffer,
+    widen: GpuMatrix,
+    narrow: GpuMatrix,
+}
+
+struct GpuMatrix {
+    lines: Buffer,
+    scales: Buffer,
+    bias: Option<Buffer>,
+    groups: usize,
+    outputs: usize,
+}
+
+impl GpuMatrix {
+    fn of(gpu: &Arc<dyn Gpu>, matrix: &Matrix) -> Result<Self, GpuError> {
+        let all = matrix.part(0..matrix.blocks());
+        let bias = matrix.bias.as_deref();
+        Ok(Self {
+            lines: Buffer::of(gpu, all.lines)?,
+            scales: Buffer::of(gpu, all.scales)?,
+            bias: bias.map(|bias| Buffer::of(gpu, bias)).transpose()?,
+            groups: matrix.groups(),
+            outputs: matrix.outputs,
+        })
+    }
+}
+
+/// The activations of one step, used again for the next.
+#[derive(Default)]
+struct Scratch {
+    states: Reused,
+    projected: Reused,
+    attended: Reused,
+    wide: Reused,
+    lines: Reused,
+    scales: Reused,
+    logits: Reused,
+    likeliest: Reused,
+    classified: Reused,
+    // What is uploaded for each step.
+    tokens: Reused,
+    positions: Reused,
+    piece_of: Reused,
+    pieces: Reused,
+    planes: Reused,
+    asked: Reused,
+}
+
+/// A step under way.
+struct Started {
+    wanted: Vec<Wanted>,
+    segments: Vec<(SegmentId, usize)>,
+    /// How many likeliest tokens were asked for, and how many rows of logits.
+    next: usize,
+    classified: usize,
+}
+
+// The structs of `cuda/kernels/decoder.cu`.
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Lines {
+    lines: Address,
+    scales: Address,
+    groups: u64,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct GpuPiece {
+    row: u32,
+    old: u32,
+    first_plane: u32,
+    plane_count: u32,
+}
+
+// SAFETY: four numbers.
+unsafe impl Plain for GpuPiece {}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct GpuPlane {
+    numbers: Address,
+    length: u32,
+    capacity: u32,
+}
+
+// SAFETY: an address and two numbers, without padding.
+unsafe impl Plain for GpuPlane {}
+
+arguments!(LookUp as "look_up" in 128 {
+    lines: Address, scales: Address, tokens: Address, states: Address, hidden: u32, groups: u32,
+});
+arguments!(NormalizeRows as "normalize_rows" in 128 {
+    states: Address, rows: Address, weight: Address, out: Lines, epsilon: f32, width: u32,
+});
+arguments!(RoundRows as "round_rows" in 128 { numbers: Address, out: Lines, width: u32 });
+arguments!(GateRows as "gate_rows" in 128 { wide: Address, out: Lines, width: u32, inner: u32 });
+arguments!(ProductOfMany as "product_of_many" in 256 { of: Product });
+arguments!(ProductOfFew as "product_of_few" in 128 { of: Product });
+arguments!(TurnAndStore as "turn_and_store" in 128 { of: Attention });
+arguments!(Attend as "attend" in 128 { of: Attention });
+arguments!(Likeliest as "likeliest" in 256 { logits: Address, tokens: Address, stride: u32, vocabulary: u32 });
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Product {
+    rows: Address,
+    row_scales: Address,
+    weights: Address,
+    weight_scales: Address,
+    bias: Address,
+    out: Address,
+    count: u32,
+    stride: u32,
+    width: u32,
+    groups: u32,
+    blocks: u32,
+    add: u32,
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Attention {
+    projected: Address,
+    out: Address,
+    turns: Address,
+    pieces: Address,
+    planes: Address,
+    piece_of: Address,
+    position_of: Address,
+    row: u32,
+    heads: u32,
+    kv_heads: u32,
+    head: u32,
+    layer: u32,
+    neighbours: u32,
+    queries: u32,
+    columns: u32,
+    factor: f32,
+}
+
+/// What a product does with what is there.
+#[derive(Clone, Copy, PartialEq)]
+enum Into {
+    Replacing,
+    Adding,
+}
+
+impl GpuNetwork {
+    /// Uploads a network that was packed for the processor, for positions below `window`.
+    pub fn new(
+        shape: Shape,
+        weights: &Weights,
+        window: usize,
+        gpu: Arc<dyn Gpu>,
+    ) -> Result<Self, GpuError> {
+        let layers = weights.layers.iter().map(|layer| {
+            Ok(GpuLayer {
+                attention_norm: Buffer::of(&gpu, &layer.attention_norm)?,
+                query_key_value: GpuMatrix::of(&gpu, &layer.query_key_value)?,
+                merge: GpuMatrix::of(&gpu, &layer.merge)?,
+                inner_norm: Buffer::of(&gpu, &layer.inner_norm)?,
+                widen: GpuMatrix::of(&gpu, &layer.widen)?,
+                narrow: GpuMatrix::of(&gpu, &layer.narrow)?,
+            })
+        });
+        let output = weights.output.as_ref();
+        let on_gpu = OnGpu {
+            layers: layers.collect::<Result<_, GpuError>>()?,
+            words: GpuMatrix::of(&gpu, &weights.words)?,
+            norm: Buffer::of(&gpu, &weights.norm)?,
+            output: output
+                .map(|output| GpuMatrix::of(&gpu, output))
+                .transpose()?,
+        };
+        Ok(Self {
+            turns: Buffer::of(&gpu, &shape.turns(0..window))?,
+            cache: Cache::new(&shape),
+            weights: on_gpu,
+            scratch: Scratch::default(),
+            started: None,
+            shape,
+            gpu,
+        })
+    }
+
+    /// Bytes that keys and values may take: nine tenths of what is free, less the largest step's own.
+    pub fn cache_bytes(&self) -> Result<usize, GpuError> {
+        let Shape { hidden, inner, .. } = self.shape;
+        let row = self.row();
+        // States, projections, attention, the wide layer and bytes; buffers grow to powers of two.
+        let numbers = hidden + row + self.shape.heads * self.shape.head + 2 * inner + inner / 2;
+        let step = 2 * STEP_TOKENS * numbers * size_of::<f32>();
+        let logits = 2 * LOGIT_ROWS * self.output().outputs * size_of::<f32>();
+        Ok((self.gpu.free_bytes()? / 10 * 9).saturating_sub(step + logits))
+    }
+
+    fn output(&self) -> &GpuMatrix {
+        self.weights.output.as_ref().unwrap_or(&self.weights.words)
+    }
+
+    /// Numbers of a row of queries, keys and values, as the products write it.
+    fn row(&self) -> usize {
+        let first = self.weights.layers.first();
+        first.map_or(0, |layer| layer.query_key_value.outputs)
+    }
+
+    /// `out = rows · matrix + bias`, or adds it to what is there; `width` numbers of each row.
+    fn product(
+        &self,
+        rows: Lines,
+        count: usize,
+        matrix: &GpuMatrix,
+        (out, stride, width): (Address, usize, usize),
+        into: Into,
+    ) -> Result<(), GpuError> {
+        let bias = matrix.bias.as_ref();
+        let blocks = matrix.outputs / LANES;
+        let of = Product {
+            rows: rows.lines,
+            row_scales: rows.scales,
+            weights: matrix.lines.address(),
+            weight_scales: matrix.scales.address(),
+            bias: bias.map_or(Address::NULL, Buffer::address),
+            out,
+            count: count as u32,
+            stride: stride as u32,
+            width: width as u32,
+            groups: matrix.groups as u32,
+            blocks: blocks as u32,
+            add: u32::from(into == Into::Adding),
+        };
+        let tiles = count.div_ceil(TILE);
+        // SAFETY: rows and weights have as many groups; `out` has `count` rows of `stride` numbers.
+        unsafe {
+            if count >= MANY {
+                let grid = [blocks.div_ceil(8), tiles.div_ceil(8), 1];
+                launch(&*self.gpu, grid, 0, &ProductOfMany { of })
+            } else {
+                let grid = [blocks.div_ceil(2), tiles.div_ceil(4), 1];
+                launch(&*self.gpu, grid, 0, &ProductOfFew { of })
+            }
+        }
+    }
+
+    /// Room for rows of bytes.
+    fn lines(&mut self, count: usize, width: usize) -> Result<Lines, GpuError> {
+        let groups = width.div_ceil(crate::kernels::GROUP);
+        let places = count.div_ceil(TILE) * groups;
+        let gpu = &self.gpu;
+        Ok(Lines {
+            lines: self.scratch.lines.place::<u32>(gpu, places * 512)?,
+            scales: self.scratch.scales.place::<f32>(gpu, places * TILE)?,
+            groups: groups as u64,
+        })
+    }
+
+    /// Uploads what the step is about, and launches it.
+    fn launch_step(&mut self, pieces: &[Piece]) -> Result<Started, StepError> {
+        let lost = || StepError::Failed("a segment was released while it was in use".to_owned());
+        let positions = self.turns.bytes() / (self.shape.head * size_of::<f32>());
+        let (mut tokens, mut position_of, mut piece_of) =
+            (Vec::<u32>::new(), Vec::<u32>::new(), Vec::<u32>::new());
+        let (mut gpu_pieces, mut planes) = (Vec::new(), Vec::<GpuPlane>::new());
+        let mut columns = LANES;
+        for (place, piece) in pieces.iter().enumerate() {
+            let chain = self.cache.chain(piece.segment).ok_or_else(lost)?;
+            let (start, room) = self.cache.end(piece.segment).ok_or_else(lost)?;
+            let (row, count) = (tokens.len(), piece.tokens.len());
+            if count == 0 || count > room || start + count > positions {
+                return Err(StepError::Failed(format!(
+                    "{count} tokens at {start} for a segment with room for {room}"
+                )));
+            }
+            let unknown = |token: &&u32| **token as usize >= self.shape.vocabulary;
+            if let Some(token) = piece.tokens.iter().find(unknown) {
+                return Err(StepError::Failed(format!(
+                    "token {token} is not in the vocabulary"
+                )));
+            }
+            tokens.extend(&piece.tokens);
+            position_of.extend((start..start + count).map(|position| position as u32));
+            piece_of.extend((0..count).map(|_| place as u32));
+            let old = chain.last().map_or(0, |own| own.length);
+            gpu_pieces.push(GpuPiece {
+                row: row as u32,
+                old: old as u32,
+                first_plane: planes.len() as u32,
+                plane_count: chain.len() as u32,
+            });
+            let padded: usize = chain
+                .iter()
+                .map(|segment| segment.length.next_multiple_of(LANES))
+                .sum();
+            columns = columns.max(padded + count.next_multiple_of(LANES));
+            planes.extend(chain.iter().map(|segment| GpuPlane {
+                numbers: segment.numbers.address(),
+                length: segment.length as u32,
+                capacity: segment.capacity as u32,
+            }));
+        }
+        let rows_of = |wanted: fn(&Wanted) -> bool| {
+            let asked = pieces.iter().zip(&gpu_pieces);
+            let asked = asked.filter(move |(piece, _)| wanted(&piece.wanted));
+            asked.map(|(piece, at)| at.row + piece.tokens.len() as u32 - 1)
+        };
+        let mut asked: Vec<u32> = rows_of(|wanted| matches!(wanted, Wanted::Next)).collect();
+        let next = asked.len();
+        asked.extend(rows_of(|wanted| {
+            matches!(wanted, Wanted::LogProbabilities(_))
+        }));
+        let gpu = Arc::clone(&self.gpu);
+        let scratch = &mut self.scratch;
+        let step = Step {
+            count: tokens.len(),
+            columns,
+            tokens: scratch.tokens.hold(&gpu, &tokens)?,
+            position_of: scratch.positions.hold(&gpu, &position_of)?,
+            piece_of: scratch.piece_of.hold(&gpu, &piece_of)?,
+            pieces: scratch.pieces.hold(&gpu, &gpu_pieces)?,
+            planes: scratch.planes.hold(&gpu, &planes)?,
+        };
+        let asked_at = scratch.asked.hold(&gpu, &asked)?;
+        let states = self.launch_layers(&step)?;
+        self.launch_likeliest(states, asked_at, next)?;
+        self.launch_classified(states, asked_at, next..asked.len())?;
+        Ok(Started {
+            wanted: pieces.iter().map(|piece| piece.wanted.clone()).collect(),
+            segments: pieces
+                .iter()
+                .map(|piece| (piece.segment, piece.tokens.len()))
+                .collect(),
+            next,
+            classified: asked.len() - next,
+        })
+    }
+
+    /// All layers; the states after the last.
+    fn launch_layers(&mut self, step: &Step) -> Result<Address, GpuError> {
+        let gpu = Arc::clone(&self.gpu);
+        let (count, hidden, row) = (step.count, self.shape.hidden, self.row());
+        let attended_width = self.shape.heads * self.shape.head;
+        let wide_width = self.weights.layers.iter().map(|layer| layer.widen.outputs);
+        let wide_width = wide_width.max().unwrap_or(0);
+        let states = self.scratch.states.place::<f32>(&gpu, count * hidden)?;
+        let projected = self.scratch.projected.place::<f32>(&gpu, count * row)?;
+        let attended = self
+            .scratch
+            .attended
+            .place::<f32>(&gpu, count * attended_width)?;
+        let wide = self.scratch.wide.place::<f32>(&gpu, count * wide_width)?;
+        // One place for all rows of bytes, as large as the widest need.
+        self.lines(count, hidden.max(attended_width).max(self.shape.inner))?;
+        let words = &self.weights.words;
+        // SAFETY (all launches here): each buffer has `count` rows of the width named beside it.
+        unsafe {
+            let look_up = LookUp {
+                lines: words.lines.address(),
+                scales: words.scales.address(),
+                tokens: step.tokens,
+                states,
+                hidden: hidden as u32,
+                groups: words.groups as u32,
+            };
+            launch(&*gpu, [count, 1, 1], 0, &look_up)?;
+        }
+        for at in 0..self.weights.layers.len() {
+            let bytes = self.lines(count, hidden)?;
+            self.normalize(states, Address::NULL, count, at, Norm::Attention, bytes)?;
+            let layer = &self.weights.layers[at];
+            let out = (projected, row, row);
+            self.product(bytes, count, &layer.query_key_value, out, Into::Replacing)?;
+            self.attend(step, at, projected, attended)?;
+            let bytes = self.lines(count, attended_width)?;
+            // SAFETY: as above.
+            unsafe {
+                let round = RoundRows {
+                    numbers: attended,
+                    out: bytes,
+                    width: attended_width as u32,
+                };
+                launch(&*gpu, [count, 1, 1], 0, &round)?;
+            }
+            let layer = &self.weights.layers[at];
+            let onto_states = (states, hidden, hidden);
+            self.product(bytes, count, &layer.merge, onto_states, Into::Adding)?;
+            let bytes = self.lines(count, hidden)?;
+            self.normalize(states, Address::NULL, count, at, Norm::Inner, bytes)?;
+            let layer = &self.weights.layers[at];
+            let width = layer.widen.outputs;
+            self.product(
+                bytes,
+                count,
+                &layer.widen,
+                (wide, width, width),
+                Into::Replacing,
+            )?;
+            let bytes = self.lines(count, self.shape.inner)?;
+            // SAFETY: as above.
+            unsafe {
+                let gate = GateRows {
+                    wide,
+                    out: bytes,
+                    width: width as u32,
+                    inner: self.shape.inner as u32,
+                };
+                launch(&*gpu, [count, 1, 1], 0, &gate)?;
+            }
+            let layer = &self.weights.layers[at];
+            self.product(bytes, count, &layer.narrow, onto_states, Into::Adding)?;
+        }
+        Ok(states)
+    }
+
+    /// Normalises rows of the states, those that `rows` names or all, and rounds them.
+    fn normalize(
+        &self,
+        states: Address,
+        rows: Address,
+        count: usize,
+        layer: usize,
+        norm: Norm,
+        out: Lines,
+    ) -> Result<(), GpuError> {
+        let weight = match norm {
+            Norm::Attention => &self.weights.layers[layer].attention_norm,
+            Norm::Inner => &self.weights.layers[layer].inner_norm,
+            Norm::Last => &self.weights.norm,
+        };
+        let normalize = NormalizeRows {
+            states,
+            rows,
+            weight: weight.address(),
+            out,
+            epsilon: self.shape.norm_epsilon,
+            width: self.shape.hidden as u32,
+        };
+        // SAFETY: `out` has room for `count` rows of `hidden` numbers; `rows` names rows of the states.
+        unsafe { launch(&*self.gpu, [count, 1, 1], 0, &normalize) }
+    }
+
+    /// Attention of all rows in one layer.
+    fn attend(
+        &self,
+        step: &Step,
+        layer: usize,
+        projected: Address,
+        out: Address,
+    ) -> Result<(), GpuError> {
+        let Shape {
+            heads,
+            kv_heads,
+            head,
+            ..
+        } = self.shape;
+        let group = self.shape.group();
+        let queries = (SHARED_NUMBERS / (step.columns + head)).clamp(1, QUERIES.min(group));
+        let of = Attention {
+            projected,
+            out,
+            turns: self.turns.address(),
+            pieces: step.pieces,
+            planes: step.planes,
+            piece_of: step.piece_of,
+            position_of: step.position_of,
+            row: self.row() as u32,
+            heads: heads as u32,
+            kv_heads: kv_heads as u32,
+            head: head as u32,
+            layer: layer as u32,
+            neighbours: u32::from(self.shape.pairs == Pairs::Neighbours),
+            queries: queries as u32,
+            columns: step.columns as u32,
+            factor: std::f32::consts::LOG2_E / (head as f32).sqrt(),
+        };
+        let shared = queries * (step.columns + head) * size_of::<f32>();
+        // SAFETY: segments have room for their pieces' tokens (`launch_step`); rows as the buffers.
+        unsafe {
+            launch(&*self.gpu, [step.count, 1, 1], 0, &TurnAndStore { of })?;
+            let grid = [step.count, kv_heads, group.div_ceil(queries)];
+            launch(&*self.gpu, grid, shared, &Attend { of })
+        }
+    }
+
+    /// The likeliest next token of the first `count` asked rows.
+    fn launch_likeliest(
+        &mut self,
+        states: Address,
+        asked: Address,
+        count: usize,
+    ) -> Result<(), GpuError> {
+        let gpu = Arc::clone(&self.gpu);
+        let tokens = self.scratch.likeliest.place::<u32>(&gpu, count)?;
+        let outputs = self.output().outputs;
+        let logits = self
+            .scratch
+            .logits
+            .place::<f32>(&gpu, count.min(LOGIT_ROWS) * outputs)?;
+        for first in (0..count).step_by(LOGIT_ROWS) {
+            let here = LOGIT_ROWS.min(count - first);
+            self.launch_logits(states, after(asked, first), here, logits)?;
+            let likeliest = Likeliest {
+                logits,
+                tokens: after(tokens, first),
+                stride: outputs as u32,
+                vocabulary: self.shape.vocabulary as u32,
+            };
+            // SAFETY: `here` rows of logits; room for `count` tokens.
+            unsafe { launch(&*gpu, [here, 1, 1], 0, &likeliest)? };
+        }
+        Ok(())
+    }
+
+    /// The logits of some asked rows, kept for `finish`.
+    fn launch_classified(
+        &mut self,
+        states: Address,
+        asked: Address,
+        rows: std::ops::Range<usize>,
+    ) -> Result<(), GpuError> {
+        let gpu = Arc::clone(&self.gpu);
+        let outputs = self.output().outputs;
+        let logits = self
+            .scratch
+            .classified
+            .place::<f32>(&gpu, rows.len() * outputs)?;
+        self.launch_logits(states, after(asked, rows.start), rows.len(), logits)
+    }
+
+    fn launch_logits(
+        &mut self,
+        states: Address,
+        asked: Address,
+        count: usize,
+        logits: Address,
+    ) -> Result<(), GpuError> {
+        let bytes = self.lines(count, self.shape.hidden)?;
+        self.normalize(states, asked, count, 0, Norm::Last, bytes)?;
+        let output = self.output();
+        let out = (logits, output.outputs, output.outputs);
+        self.product(bytes, count, output, out, Into::Replacing)
+    }
+
+    /// Waits, and takes in what was asked for.
+    fn scores(&mut self, started: &Started) -> Result<Vec<Scores>, GpuError> {
+        let mut next = vec![0_u32; started.next];
+        let outputs = self.output().outputs;
+        let mut logits = vec![0.0_f32; started.classified * outputs];
+        let gpu = Arc::clone(&self.gpu);
+        // Also where nothing is asked for: a step that failed must not go unnoticed.
+        self.scratch
+            .likeliest
+            .room::<u32>(&gpu, next.len())?
+            .read(&mut next)?;
+        if !logits.is_empty() {
+            let from = self.scratch.classified.room::<f32>(&gpu, logits.len())?;
+            from.read(&mut logits)?;
+        }
+        let mut next = next.into_iter();
+        let mut rows = logits.chunks_exact(outputs);
+        let scores = started.wanted.iter().map(|wanted| match wanted {
+            Wanted::Nothing => Scores::Nothing,
+            Wanted::Next => next.next().map_or(Scores::Nothing, Scores::Next),
+            Wanted::LogProbabilities(_) => rows.next().map_or(Scores::Nothing, |row| {
+                wanted.of(&row[..self.shape.vocabulary])
+            }),
+        });
+        Ok(scores.collect())
+    }
+}
+
+/// What a step is about, on the GPU.
+struct Step {
+    /// Rows: tokens of all pieces.
+    count: usize,
+    /// The most columns that a row of scores can have.
+    columns: usize,
+    tokens: Address,
+    position_of: Address,
+    piece_of: Address,
+    pieces: Address,
+    planes: Address,
+}
+
+#[derive(Clone, Copy)]
+enum Norm {
+    Attention,
+    Inner,
+    Last,
+}
+
+/// The place of the n-th of some 32-bit numbers.
+fn after(start: Address, n: usize) -> Address {
+    Address(start.0 + (n * size_of::<u32>()) as u64)
+}
+
+impl From<GpuError> for StepError {
+    fn from(error: GpuError) -> Self {
+        match error {
+            GpuError::OutOfMemory(bytes) => Self::OutOfMemory {
+                detail: format!("{} MiB", bytes >> 20),
+            },
+            GpuError::Failed(detail) => Self::Failed(detail),
+        }
+    }
+}
+
+impl Device for GpuNetwork {
+    fn reserve(
+        &mut self,
+        parent: Option<SegmentId>,
+        tokens: usize,
+    ) -> Result<SegmentId, StepError> {
+        let gpu = &self.gpu;
+        self.cache.reserve(parent, tokens, |count| {
+            Buffer::new::<f32>(gpu, count).map_err(|error| match error {
+                GpuError::OutOfMemory(bytes) => StepError::no_room_for_keys(bytes, tokens),
+                failed @ GpuError::Failed(_) => failed.into(),
+            })
+        })
+    }
+
+    fn release(&mut self, segment: SegmentId) {
+        self.cache.release(segment);
+    }
+
+    fn start(&mut self, pieces: &[Piece]) -> Result<(), StepError> {
+        self.started = Some(self.launch_step(pieces)?);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<Vec<Scores>, StepError> {
+        let started = self
+            .started
+            .take()
+            .ok_or_else(|| StepError::Failed("no step was started".to_owned()))?;
+        let scores = self.scores(&started)?;
+        for (segment, tokens) in started.segments {
+            self.cache.grow(segment, tokens);
+        }
+        Ok(scores)
+    }
+
+    fn step_tokens(&self) -> usize {
+        STEP_TOKENS
+    }
+
+    fn name(&self) -> String {
+        self.gpu.name().to_owned()
+    }
+
+    fn bytes_per_token(&self) -> usize {
+        self.shape.bytes_per_token()
+    }
+}

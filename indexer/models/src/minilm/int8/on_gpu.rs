@@ -1,0 +1,354 @@
+//! The encoder on GPUs: the stages of [`super`] as launches of the kernels in `cuda/kernels/minilm.cu`,
+//! with the same bits.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+
+use super::stages::{self, ATTENTION_FACTOR};
+use super::weights::{Matrix, Norm, Weights};
+use crate::cuda::gpu::{Address, Buffer, Gpu, GpuError, Plain, Reused, arguments, launch};
+use crate::minilm::shape::{HEADS, HIDDEN, INNER, NORM_EPSILON};
+
+/// Rows and outputs of a block of `linear`, queries of one of `attend_sequences`.
+const ROWS: usize = 128;
+const PANEL: usize = 64;
+const QUERIES: usize = 8;
+const LANES: usize = 16;
+
+/// The encoders of all GPUs; a caller takes one that is free.
+pub(super) struct Encoders {
+    encoders: Vec<Mutex<Encoder>>,
+    /// Which one the next caller waits for where all are busy.
+    turn: AtomicUsize,
+}
+
+impl Encoders {
+    /// `None` of none.
+    pub fn new(encoders: Vec<Encoder>) -> Option<Self> {
+        (!encoders.is_empty()).then(|| Self {
+            encoders: encoders.into_iter().map(Mutex::new).collect(),
+            turn: AtomicUsize::new(0),
+        })
+    }
+
+    /// Unit vectors of the sequences. Where a GPU has no room for all of them together, of half of
+    /// them at a time.
+    ///
+    /// # Errors
+    /// The GPU's name and what it says; [`GpuError::OutOfMemory`] where one sequence alone has no room.
+    pub fn forward(&self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, (String, GpuError)> {
+        let computed = {
+            let mut encoder = self.free();
+            let computed = encoder.forward(sequences);
+            computed.map_err(|error| (encoder.gpu.name().to_owned(), error))
+        };
+        match computed {
+            Err((_, GpuError::OutOfMemory(_))) if sequences.len() > 1 => {
+                let (first, second) = sequences.split_at(sequences.len() / 2);
+                let mut vectors = self.forward(first)?;
+                vectors.extend(self.forward(second)?);
+                Ok(vectors)
+            }
+            computed => computed,
+        }
+    }
+
+    /// An encoder that nobody uses, or else one in turn.
+    fn free(&self) -> MutexGuard<'_, Encoder> {
+        for encoder in &self.encoders {
+            match encoder.try_lock() {
+                Ok(encoder) => return encoder,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => {}
+            }
+        }
+        let at = self.turn.fetch_add(1, Ordering::Relaxed) % self.encoders.len();
+        self.encoders[at]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The model on one GPU.
+pub(super) struct Encoder {
+    gpu: Arc<dyn Gpu>,
+    words: Buffer,
+    positions: Buffer,
+    norm: GpuNorm,
+    layers: Vec<GpuLayer>,
+    scratch: Scratch,
+}
+
+struct GpuLayer {
+    query_key_value: GpuMatrix,
+    merge: GpuMatrix,
+    attention_norm: GpuNorm,
+    widen: GpuMatrix,
+    narrow: GpuMatrix,
+    norm: GpuNorm,
+}
+
+struct GpuNorm {
+    scale: Buffer,
+    shift: Buffer,
+}
+
+struct GpuMatrix {
+    packed: Buffer,
+    scales: Buffer,
+    sums: Buffer,
+    bias: Buffer,
+    inputs: usize,
+    outputs: usize,
+}
+
+impl GpuNorm {
+    fn of(gpu: &Arc<dyn Gpu>, norm: &Norm) -> Result<Self, GpuError> {
+        Ok(Self {
+            scale: Buffer::of(gpu, &norm.scale)?,
+            shift: Buffer::of(gpu, &norm.shift)?,
+        })
+    }
+}
+
+impl GpuMatrix {
+    fn of(gpu: &Arc<dyn Gpu>, matrix: &Matrix) -> Result<Self, GpuError> {
+        Ok(Self {
+            packed: Buffer::of(gpu, &matrix.packed)?,
+            scales: Buffer::of(gpu, &matrix.scales)?,
+            sums: Buffer::of(gpu, &matrix.sums)?,
+            bias: Buffer::of(gpu, &matrix.bias)?,
+            inputs: matrix.inputs,
+            outputs: matrix.outputs,
+        })
+    }
+}
+
+/// The activations of one batch, used again for the next.
+#[derive(Default)]
+struct Scratch {
+    states: Reused,
+    projected: Reused,
+    attended: Reused,
+    wide: Reused,
+    bytes: Reused,
+    scales: Reused,
+    zeros: Reused,
+    sums: Reused,
+    // What is uploaded for each batch.
+    tokens: Reused,
+    positions: Reused,
+    sequences: Reused,
+    sequence_of: Reused,
+    query_of: Reused,
+}
+
+// The structs of `cuda/kernels/minilm.cu`.
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Sequence {
+    first: u32,
+    length: u32,
+}
+
+// SAFETY: two numbers.
+unsafe impl Plain for Sequence {}
+
+arguments!(EmbedTokens as "embed_tokens" in 128 {
+    words: Address, positions: Address, tokens: Address, position_of: Address, states: Address,
+});
+arguments!(QuantizeRows as "quantize_rows" in 128 {
+    numbers: Address, bytes: Address, scales: Address, zeros: Address, width: u32,
+});
+arguments!(Linear as "linear" in 256 {
+    bytes: Address, row_scales: Address, zeros: Address, weights: Address, weight_scales: Address,
+    weight_sums: Address, bias: Address, out: Address, count: u32, inputs: u32, outputs: u32, activate: u32,
+});
+arguments!(NormalizeStates as "normalize_states" in 128 {
+    states: Address, more: Address, scale: Address, shift: Address, epsilon: f32,
+});
+arguments!(AttendSequences as "attend_sequences" in 128 {
+    projected: Address, out: Address, sequences: Address, sequence_of: Address, query_of: Address,
+    factor: f32, columns: u32,
+});
+arguments!(PoolSequences as "pool_sequences" in 128 { states: Address, sequences: Address, sums: Address });
+
+/// What a linear layer's numbers go through.
+#[derive(Clone, Copy, PartialEq)]
+enum Activation {
+    None,
+    Gelu,
+}
+
+impl Encoder {
+    pub fn new(weights: &Weights, gpu: Arc<dyn Gpu>) -> Result<Self, GpuError> {
+        let layers = weights.layers.iter().map(|layer| {
+            Ok(GpuLayer {
+                query_key_value: GpuMatrix::of(&gpu, &layer.query_key_value)?,
+                merge: GpuMatrix::of(&gpu, &layer.merge)?,
+                attention_norm: GpuNorm::of(&gpu, &layer.attention_norm)?,
+                widen: GpuMatrix::of(&gpu, &layer.widen)?,
+                narrow: GpuMatrix::of(&gpu, &layer.narrow)?,
+                norm: GpuNorm::of(&gpu, &layer.norm)?,
+            })
+        });
+        Ok(Self {
+            layers: layers.collect::<Result<_, GpuError>>()?,
+            words: Buffer::of(&gpu, weights.words())?,
+            positions: Buffer::of(&gpu, weights.positions())?,
+            norm: GpuNorm::of(&gpu, &weights.norm)?,
+            scratch: Scratch::default(),
+            gpu,
+        })
+    }
+
+    /// Unit vectors of the sequences, computed together.
+    fn forward(&mut self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, GpuError> {
+        let gpu = Arc::clone(&self.gpu);
+        let (mut tokens, mut position_of) = (Vec::<u32>::new(), Vec::<u32>::new());
+        let (mut places, mut sequence_of, mut query_of) = (Vec::new(), Vec::new(), Vec::new());
+        let mut longest = 1;
+        for (at, sequence) in sequences.iter().enumerate() {
+            longest = longest.max(sequence.len());
+            places.push(Sequence {
+                first: tokens.len() as u32,
+                length: sequence.len() as u32,
+            });
+            for query in (0..sequence.len()).step_by(QUERIES) {
+                sequence_of.push(at as u32);
+                query_of.push(query as u32);
+            }
+            tokens.extend(sequence);
+            position_of.extend(0..sequence.len() as u32);
+        }
+        let count = tokens.len();
+        let scratch = &mut self.scratch;
+        let states = scratch.states.place::<f32>(&gpu, count * HIDDEN)?;
+        let projected = scratch.projected.place::<f32>(&gpu, count * 3 * HIDDEN)?;
+        let attended = scratch.attended.place::<f32>(&gpu, count * HIDDEN)?;
+        let wide = scratch.wide.place::<f32>(&gpu, count * INNER)?;
+        let sums = scratch.sums.place::<f32>(&gpu, sequences.len() * HIDDEN)?;
+        let rows = Rows {
+            count,
+            bytes: scratch.bytes.place::<u8>(&gpu, count * INNER)?,
+            scales: scratch.scales.place::<f32>(&gpu, count)?,
+            zeros: scratch.zeros.place::<i32>(&gpu, count)?,
+        };
+        let embed = EmbedTokens {
+            words: self.words.address(),
+            positions: self.positions.address(),
+            tokens: scratch.tokens.hold(&gpu, &tokens)?,
+            position_of: scratch.positions.hold(&gpu, &position_of)?,
+            states,
+        };
+        let attention = AttendSequences {
+            projected,
+            out: attended,
+            sequences: scratch.sequences.hold(&gpu, &places)?,
+            sequence_of: scratch.sequence_of.hold(&gpu, &sequence_of)?,
+            query_of: scratch.query_of.hold(&gpu, &query_of)?,
+            factor: ATTENTION_FACTOR,
+            columns: longest.next_multiple_of(LANES) as u32,
+        };
+        let scores = QUERIES * attention.columns as usize * size_of::<f32>();
+        // SAFETY (all launches): each buffer has room for `count` rows of its width, as just reserved.
+        unsafe { launch(&*gpu, [count, 1, 1], 0, &embed)? };
+        self.normalize(states, Address::NULL, count, &self.norm)?;
+        for layer in &self.layers {
+            self.linear(
+                &rows,
+                states,
+                &layer.query_key_value,
+                projected,
+                Activation::None,
+            )?;
+            // SAFETY: as above.
+            unsafe { launch(&*gpu, [query_of.len(), HEADS, 1], scores, &attention)? };
+            self.linear(&rows, attended, &layer.merge, projected, Activation::None)?;
+            self.normalize(states, projected, count, &layer.attention_norm)?;
+            self.linear(&rows, states, &layer.widen, wide, Activation::Gelu)?;
+            self.linear(&rows, wide, &layer.narrow, projected, Activation::None)?;
+            self.normalize(states, projected, count, &layer.norm)?;
+        }
+        let pool = PoolSequences {
+            states,
+            sequences: attention.sequences,
+            sums,
+        };
+        // SAFETY: as above.
+        unsafe { launch(&*gpu, [sequences.len(), 1, 1], 0, &pool)? };
+        let mut vectors = vec![0.0_f32; sequences.len() * HIDDEN];
+        self.scratch
+            .sums
+            .room::<f32>(&gpu, vectors.len())?
+            .read(&mut vectors)?;
+        let unit = |sum: &[f32]| stages::unit(sum.to_vec());
+        Ok(vectors.chunks_exact(HIDDEN).map(unit).collect())
+    }
+
+    /// Rows rounded to bytes, times a matrix.
+    fn linear(
+        &self,
+        rows: &Rows,
+        numbers: Address,
+        matrix: &GpuMatrix,
+        out: Address,
+        activation: Activation,
+    ) -> Result<(), GpuError> {
+        let quantize = QuantizeRows {
+            numbers,
+            bytes: rows.bytes,
+            scales: rows.scales,
+            zeros: rows.zeros,
+            width: matrix.inputs as u32,
+        };
+        let linear = Linear {
+            bytes: rows.bytes,
+            row_scales: rows.scales,
+            zeros: rows.zeros,
+            weights: matrix.packed.address(),
+            weight_scales: matrix.scales.address(),
+            weight_sums: matrix.sums.address(),
+            bias: matrix.bias.address(),
+            out,
+            count: rows.count as u32,
+            inputs: matrix.inputs as u32,
+            outputs: matrix.outputs as u32,
+            activate: u32::from(activation == Activation::Gelu),
+        };
+        let grid = [matrix.outputs / PANEL, rows.count.div_ceil(ROWS), 1];
+        // SAFETY: as in `forward`; inputs and outputs are multiples of 64 (`Matrix::pack`, the model's
+        // sizes).
+        unsafe {
+            launch(&*self.gpu, [rows.count, 1, 1], 0, &quantize)?;
+            launch(&*self.gpu, grid, 0, &linear)
+        }
+    }
+
+    fn normalize(
+        &self,
+        states: Address,
+        more: Address,
+        count: usize,
+        norm: &GpuNorm,
+    ) -> Result<(), GpuError> {
+        let normalize = NormalizeStates {
+            states,
+            more,
+            scale: norm.scale.address(),
+            shift: norm.shift.address(),
+            epsilon: NORM_EPSILON as f32,
+        };
+        // SAFETY: as in `forward`.
+        unsafe { launch(&*self.gpu, [count, 1, 1], 0, &normalize) }
+    }
+}
+
+/// Rows of bytes of one batch.
+struct Rows {
+    count: usize,
+    bytes: Address,
+    scales: Address,
+    zeros: Address,
+}
