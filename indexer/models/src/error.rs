@@ -154,6 +154,11 @@ pub enum ModelError {
 }
 
 impl ModelError {
+    /// Whether another prompt or text would fail in the same way now.
+    pub(crate) fn is_away(&self) -> bool {
+        self.is_retryable() && !matches!(self, Self::OutOfMemory { .. })
+    }
+
     /// Whether the same call may succeed later without a person's doing.
     pub fn is_retryable(&self) -> bool {
         matches!(

@@ -283,6 +283,26 @@ async fn a_column_without_a_description_is_told_by_its_name_and_not_asked_again(
     assert_eq!(narrations(&lab, "orders").await[1], None);
 }
 
+/// Whatever the order in which schemas are asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_schema_that_the_model_refuses_costs_itself_only() {
+    let mut lab = Lab::new();
+    dozen(&lab).await;
+    let refused: Vec<String> = (0..60).map(|column| format!("refused{column}")).collect();
+    lab.put("wide.csv", &format!("{}\n", refused.join(",")))
+        .await;
+    let teller = Teller::new().shared();
+    teller.failing.lock().unwrap().extend(refused);
+    narrated_by(&mut lab, &teller);
+    let report = lab.run().await;
+    let told = report.notes.iter().any(|note| note.contains("60"));
+    assert!(narrated(&report) >= 24 && told, "{report:?}");
+    let waiting = records(&lab).await;
+    let waiting = waiting.iter().filter(|(_, table)| table.awaits_narration);
+    let waiting: Vec<&str> = waiting.map(|(name, _)| name.as_str()).collect();
+    assert_eq!(waiting, ["wide"]);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_family_that_is_no_table_is_narrated_file_by_file() {
     let mut lab = Lab::new();

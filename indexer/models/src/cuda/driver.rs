@@ -29,6 +29,8 @@ const NAMES: [&str; 15] = [
     "attend_sequences",
     "pool_sequences",
 ];
+/// Bytes that the pool keeps: the segments of a few hundred sequences.
+const KEPT_BYTES: u64 = 2 << 30;
 /// The kernels multiply bytes on tensor cores, which earlier cards than these lack.
 const LEAST_CAPABILITY: (i32, i32) = (8, 0);
 
@@ -110,9 +112,10 @@ impl CudaGpu {
     }
 }
 
-/// Lets the pool keep what is given back, instead of returning it to the driver at every wait.
+/// Lets the pool keep some of what is given back, instead of returning it to the driver at every wait.
+/// Not all of it: others use the card too, and what the search for a budget reserves is no need.
 fn keep_pool(context: &CudaContext) -> Result<(), DriverError> {
-    let mut most = u64::MAX;
+    let mut most = KEPT_BYTES;
     // SAFETY: the device is the context's; the attribute is one 64-bit number.
     unsafe {
         let pool = result::device::get_default_mem_pool(context.cu_device())?;
@@ -173,17 +176,24 @@ impl Gpu for CudaGpu {
     }
 
     fn write(&self, to: Address, bytes: &[u8]) -> Result<(), GpuError> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
         self.bind()?;
-        // SAFETY: `Buffer` has made sure of the lengths. The driver has copied pageable memory when the
-        // call returns.
-        unsafe { result::memcpy_htod_async(to.0, bytes, self.stream.cu_stream()) }.map_err(failed)
+        // SAFETY: `Buffer` has made sure of the lengths; the wait below ends before the borrow does.
+        unsafe { result::memcpy_htod_async(to.0, bytes, self.stream.cu_stream()) }
+            .map_err(failed)?;
+        // Whether pageable memory was copied when the call above returns is up to the driver.
+        self.stream.synchronize().map_err(failed)
     }
 
     fn read(&self, from: Address, bytes: &mut [u8]) -> Result<(), GpuError> {
         self.bind()?;
-        // SAFETY: as above; the wait below ends before the borrow does.
-        unsafe { result::memcpy_dtoh_async(bytes, from.0, self.stream.cu_stream()) }
-            .map_err(failed)?;
+        if !bytes.is_empty() {
+            // SAFETY: as above.
+            unsafe { result::memcpy_dtoh_async(bytes, from.0, self.stream.cu_stream()) }
+                .map_err(failed)?;
+        }
         self.stream.synchronize().map_err(failed)
     }
 

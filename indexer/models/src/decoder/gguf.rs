@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use candle_core::Device as CandleDevice;
-use candle_core::quantized::gguf_file::{Content, Value};
+use candle_core::quantized::gguf_file::{Content, TensorInfo, Value};
 use candle_core::quantized::{QStorage, QTensor};
 
 use super::load::{Name, Source};
@@ -27,7 +28,20 @@ impl Gguf {
     pub fn open(path: &Path) -> Result<Self, String> {
         let file = File::open(path).map_err(|error| error.to_string())?;
         let mut file = BufReader::with_capacity(1 << 20, file);
-        let content = Content::read(&mut file).map_err(|error| first_line(&error))?;
+        let length = file
+            .get_ref()
+            .metadata()
+            .map_err(|error| error.to_string())?
+            .len();
+        // The reader divides by what the file says.
+        let read = catch_unwind(AssertUnwindSafe(|| Content::read(&mut file)));
+        let content = read.map_err(|_| "its header cannot be read".to_owned())?;
+        let content = content.map_err(|error| first_line(&error))?;
+        for (name, info) in &content.tensor_infos {
+            if end_of(info, content.tensor_data_offset).is_none_or(|end| end > length) {
+                return Err(format!("tensor {name} lies beyond the file's end"));
+            }
+        }
         let architecture = match content.metadata.get("general.architecture") {
             Some(Value::String(name)) => name.clone(),
             _ => return Err("it names no architecture".to_owned()),
@@ -187,6 +201,18 @@ impl Gguf {
     }
 }
 
+/// Where a tensor's bytes end in its file.
+fn end_of(info: &TensorInfo, data: u64) -> Option<u64> {
+    let mut numbers = 1_u64;
+    for size in info.shape.dims() {
+        numbers = numbers.checked_mul(u64::try_from(*size).ok()?)?;
+    }
+    let block = u64::try_from(info.ggml_dtype.block_size()).ok()?;
+    let bytes = u64::try_from(info.ggml_dtype.type_size()).ok()?;
+    let size = numbers.div_ceil(block).checked_mul(bytes)?;
+    data.checked_add(info.offset)?.checked_add(size)
+}
+
 /// A tensor's name in the file.
 fn name_of(name: Name) -> String {
     match name {
@@ -228,5 +254,55 @@ fn integer(value: &Value) -> Option<usize> {
         Value::I32(value) => usize::try_from(*value).ok(),
         Value::I64(value) => usize::try_from(*value).ok(),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use std::io::Write;
+
+    use super::*;
+
+    /// A GGUF file with one tensor of these sizes, and no data.
+    fn file(alignment: u32, tensor: &str, sizes: &[u64]) -> tempfile::NamedTempFile {
+        fn text(out: &mut Vec<u8>, text: &str) {
+            out.extend((text.len() as u64).to_le_bytes());
+            out.extend(text.as_bytes());
+        }
+        let mut out = b"GGUF".to_vec();
+        out.extend(3_u32.to_le_bytes());
+        out.extend(1_u64.to_le_bytes());
+        out.extend(2_u64.to_le_bytes());
+        text(&mut out, "general.architecture");
+        out.extend(8_u32.to_le_bytes());
+        text(&mut out, "llama");
+        text(&mut out, "general.alignment");
+        out.extend(4_u32.to_le_bytes());
+        out.extend(alignment.to_le_bytes());
+        text(&mut out, tensor);
+        out.extend((sizes.len() as u32).to_le_bytes());
+        sizes.iter().for_each(|size| out.extend(size.to_le_bytes()));
+        out.extend(0_u32.to_le_bytes());
+        out.extend(0_u64.to_le_bytes());
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(&out).unwrap();
+        file
+    }
+
+    #[test]
+    fn a_header_that_claims_more_than_the_file_holds_is_refused() {
+        for (alignment, sizes) in [
+            (32, &[1 << 40][..]),
+            (32, &[u64::MAX, u64::MAX]),
+            (32, &[65_536, 1 << 21]),
+            (0, &[4]),
+        ] {
+            for tensor in ["rope_freqs.weight", "token_embd.weight"] {
+                let refused = Gguf::open(file(alignment, tensor, sizes).path());
+                assert!(refused.is_err(), "{alignment} {tensor} {sizes:?}");
+            }
+        }
     }
 }

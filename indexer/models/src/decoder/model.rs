@@ -17,6 +17,8 @@ use super::safetensors::Folder;
 use super::schedule::{Scheduler, find_budget};
 use super::shape::Shape;
 use super::tokens::Tokens;
+#[cfg(any(feature = "cuda", test))]
+use crate::cuda::gpu::GpuError;
 use crate::kernels::{Cpu, LANES};
 use crate::{
     Classified, Devices, Generated, LanguageModel, LanguageModelFiles, Limits, ModelError, ModelId,
@@ -65,6 +67,7 @@ pub struct Decoder {
     id: ModelId,
     tokens: Arc<Tokens>,
     window: usize,
+    vocabulary: usize,
     concurrency: usize,
     kernels: &'static str,
     weight_bytes: usize,
@@ -89,6 +92,7 @@ impl Decoder {
         let model = files.id().to_string();
         let (shape, tokens, weights) = opened(files, options.threads, cpu).map_err(invalid)?;
         let weight_bytes = weights.bytes();
+        let vocabulary = shape.vocabulary;
         let longest = shape.window.min(LONGEST);
         let mut loaded = on_gpus(files.id(), &shape, &weights, options)?;
         let kernels = if loaded.is_empty() {
@@ -119,6 +123,7 @@ impl Decoder {
         Ok(Self {
             id: files.id().clone(),
             window,
+            vocabulary,
             concurrency,
             kernels,
             weight_bytes,
@@ -144,6 +149,17 @@ impl Decoder {
         request: Request,
     ) -> Result<(Answer, usize), ModelError> {
         let prompt = self.tokens.prompt(prompt)?;
+        let unknown = |token: &&u32| **token as usize >= self.vocabulary;
+        let mut tokens = prompt.shared.iter().flatten().chain(&prompt.own);
+        if let Some(token) = tokens.find(unknown) {
+            return Err(ModelError::Tokenizer {
+                model: self.id.to_string(),
+                detail: format!(
+                    "token {token} of the prompt is not among the model's {}",
+                    self.vocabulary
+                ),
+            });
+        }
         let count = prompt.count();
         // What is reserved is rounded up in each part.
         let rounding = LANES * (prompt.shared.len() + 1);
@@ -272,9 +288,18 @@ fn on_gpus(
     let window = shape.window.min(LONGEST);
     options.devices.load(model, |gpu| {
         let network = GpuNetwork::new(shape.clone(), weights, window, Arc::clone(gpu))?;
-        let free = || network.cache_bytes();
+        // A card without room for one long prompt is of no use beside any other device.
+        let least = window * shape.bytes_per_token();
+        let cache_bytes = match options.cache_bytes {
+            Some(bytes) => bytes,
+            None => network
+                .cache_bytes()?
+                .checked_sub(least)
+                .map(|more| least + more)
+                .ok_or(GpuError::OutOfMemory(least))?,
+        };
         Ok(Loaded {
-            cache_bytes: options.cache_bytes.map_or_else(free, Ok)?,
+            cache_bytes,
             sequences: options.sequences.unwrap_or(GPU_SEQUENCES),
             device: Box::new(network),
         })

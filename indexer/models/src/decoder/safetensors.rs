@@ -74,6 +74,9 @@ impl Folder {
         let head = config
             .head_dim
             .unwrap_or(config.hidden_size / config.num_attention_heads.max(1));
+        if head > MOST_HEAD {
+            return Err(format!("a head of {head} numbers is too large"));
+        }
         let rope_base = config.rope_theta.unwrap_or(10_000.0);
         Ok(Shape {
             layers: config.num_hidden_layers,
@@ -105,6 +108,9 @@ impl Folder {
         (ends, self.config.bos_token_id.as_ref().and_then(number))
     }
 }
+
+/// No model has heads of more numbers; [`Shape::refusal`] is stricter.
+const MOST_HEAD: usize = 1 << 16;
 
 /// What pairs' frequencies are divided by: Llama 3.1's scaling, or none.
 fn rope_factors(

@@ -99,10 +99,14 @@ impl Shape {
                 self.head / 2
             ));
         }
-        let sound = self.rope_base.is_finite()
+        let divides = |factor: &f32| factor.is_finite() && *factor > 0.0;
+        let sound = self.rope_factors.iter().all(divides)
+            && self.rope_base.is_finite()
             && self.rope_base > 1.0
             && self.norm_epsilon > 0.0
             && self.norm_epsilon < 1.0;
-        (!sound).then(|| "its rope base or its norm's epsilon is out of range".to_owned())
+        (!sound).then(|| {
+            "its rope base, a rope factor or its norm's epsilon is out of range".to_owned()
+        })
     }
 }

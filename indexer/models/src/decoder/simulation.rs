@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use super::cache::SegmentId;
 use super::device::{Device, Piece, Scores, StepError, Wanted};
-use super::engine::{Answer, Job, Request, Runner};
+use super::engine::{Answer, Engine, Job, Request, Runner};
 use super::schedule::{Scheduler, find_budget};
 use super::tokens::{Pieces, PromptTokens, Tokens};
 use crate::{Limits, ModelError};
@@ -420,4 +420,79 @@ fn a_prompt_that_can_never_fit_is_refused_and_its_neighbours_are_not() {
         .map(|answer| matches!(answer, Err(ModelError::OutOfMemory { .. })))
         .collect();
     assert_eq!(refused, [false, true, false]);
+}
+
+/// A step's own memory may not be had however small the batch: callers are told, nobody waits for ever.
+#[test]
+fn where_no_step_ever_has_room_every_caller_is_told() {
+    let (device, seen) = Simulated::new(10_000, 1, 1);
+    let scheduler = Scheduler::new(128..=4096, 64, 16);
+    let mut runner = Runner::new(Box::new(device), scheduler, tokens(), "simulated".into());
+    let mut receivers = Vec::new();
+    for _ in 0..5 {
+        let (sender, receiver) = oneshot::channel();
+        runner.take_in(Job {
+            prompt: PromptTokens {
+                shared: vec![vec![2; 10]],
+                own: vec![1; 30],
+            },
+            request: Request::Classify(vec![1]),
+            sender,
+        });
+        receivers.push(receiver);
+    }
+    while runner.under_way() > 0 {
+        for (sender, answer) in runner.turn(VecDeque::new) {
+            sender.send(answer).unwrap();
+        }
+        assert!(seen.lock().unwrap().failures < 1000);
+    }
+    for mut receiver in receivers {
+        let answer = receiver.try_recv().unwrap();
+        assert!(
+            matches!(answer, Err(ModelError::OutOfMemory { .. })),
+            "{answer:?}"
+        );
+    }
+}
+
+/// A thread that dies takes nobody with it.
+#[tokio::test]
+async fn callers_of_a_dead_engine_are_told() {
+    struct Dying;
+    impl Device for Dying {
+        fn reserve(&mut self, _: Option<SegmentId>, _: usize) -> Result<SegmentId, StepError> {
+            panic!("the device is gone");
+        }
+        fn release(&mut self, _: SegmentId) {}
+        fn start(&mut self, _: &[Piece]) -> Result<(), StepError> {
+            Ok(())
+        }
+        fn finish(&mut self) -> Result<Vec<Scores>, StepError> {
+            Ok(Vec::new())
+        }
+        fn step_tokens(&self) -> usize {
+            16
+        }
+        fn name(&self) -> String {
+            "dying".into()
+        }
+        fn bytes_per_token(&self) -> usize {
+            1
+        }
+    }
+    let scheduler = Scheduler::new(128..=512, 4, 16);
+    let engine = Engine::start(Box::new(Dying), scheduler, tokens(), "dying".into());
+    for _ in 0..3 {
+        let (sender, receiver) = oneshot::channel();
+        engine.submit(Job {
+            prompt: PromptTokens {
+                shared: Vec::new(),
+                own: vec![1],
+            },
+            request: Request::Classify(vec![1]),
+            sender,
+        });
+        assert!(receiver.await.is_err());
+    }
 }

@@ -113,6 +113,11 @@ impl Tokens {
         let mut tokenizer = Tokenizer::from_file(path).map_err(|error| error.to_string())?;
         tokenizer.set_encode_special_tokens(true);
         tokenizer.with_post_processor(None::<tokenizers::PostProcessorWrapper>);
+        // Fine-tuned models carry those of their training; a prompt is never cut without a word.
+        tokenizer
+            .with_truncation(None)
+            .map_err(|error| error.to_string())?;
+        tokenizer.with_padding(None);
         let marks = Format::MARKS
             .iter()
             .filter_map(|mark| Some((*mark, tokenizer.token_to_id(mark)?)));

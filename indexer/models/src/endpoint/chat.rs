@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// No reply to a short answer is longer, in bytes.
-const REPLY_LIMIT: usize = 4 << 20;
+const REPLY_LIMIT: usize = 1 << 20;
 /// The most stop texts that a request may have; the others are looked for here.
 const STOPS_SENT: usize = 4;
 /// The most first tokens that servers list, and what the modest ones do.

@@ -191,9 +191,10 @@ impl Client {
 
     /// What a server said, as an error may repeat it.
     pub(super) fn said(&self, text: &str) -> String {
+        let text = self.address.query_removed_from(text);
         match &self.key {
-            Some(key) => one_line(&key.removed_from(text)),
-            None => one_line(text),
+            Some(key) => one_line(&key.removed_from(&text)),
+            None => one_line(&text),
         }
     }
 

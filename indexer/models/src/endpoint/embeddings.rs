@@ -15,8 +15,13 @@ use super::options::EndpointOptions;
 use super::{reply, tokens};
 use crate::{Embedder, ModelError, ModelId, Usage};
 
-/// No reply to a request of [`TEXTS`] is longer, in bytes.
-const REPLY_LIMIT: usize = 64 << 20;
+/// No number of a vector takes more bytes in a reply; and what stands around the vectors.
+const NUMBER_BYTES: usize = 32;
+const REPLY_BYTES: usize = 1 << 20;
+/// The most dimensions that a vector may have, until they are known.
+const DIMENSIONS: usize = 16_384;
+/// A text that the server finds too long is not cut below so many estimated tokens.
+const SHORTEST: usize = 16;
 /// The most texts of a request, and their estimated tokens.
 const TEXTS: usize = 64;
 const TOKENS: usize = 100_000;
@@ -130,7 +135,7 @@ impl Embedder for EndpointEmbedder {
             let _waiting = client.meter.waiting();
             let requests = requests
                 .iter()
-                .map(|texts| request(&client, texts, dimensions));
+                .map(|texts| embedded(&client, texts, dimensions));
             // The receiver waits for as long as this runs.
             let _ = done.send(try_join_all(requests).await);
         });
@@ -139,18 +144,56 @@ impl Embedder for EndpointEmbedder {
     }
 }
 
-/// The unit vectors of the texts; `dimensions` is 0 where they are not known yet.
-async fn request(
+/// The unit vectors of the texts. Where the server finds one too long (tokens are estimated here), they
+/// are sent one by one, and that one cut: what is cut depends on the text alone.
+async fn embedded(
     client: &Client,
     texts: &[String],
     dimensions: usize,
 ) -> Result<Vec<Vec<f32>>, ModelError> {
-    let body = json!({"model": client.model, "input": texts, "encoding_format": "float"});
-    let reply = client.post("embeddings", &body, REPLY_LIMIT).await;
-    let reply = reply.map_err(|failure| match failure {
+    match request(client, texts, dimensions).await {
+        Err(Failure::Refused(refusal)) if refusal.is_too_long() => {}
+        replied => return replied.map_err(|failure| told(client, failure)),
+    }
+    let mut vectors = Vec::with_capacity(texts.len());
+    for text in texts {
+        let mut window = tokens::estimate(text);
+        let mut shorter = text.clone();
+        let vector = loop {
+            match request(client, std::slice::from_ref(&shorter), dimensions).await {
+                Err(Failure::Refused(refusal)) if refusal.is_too_long() && window > SHORTEST => {
+                    window = window * 3 / 4;
+                    shorter = tokens::cut(text, window).to_owned();
+                }
+                replied => break replied.map_err(|failure| told(client, failure))?,
+            }
+        };
+        vectors.extend(vector);
+    }
+    Ok(vectors)
+}
+
+fn told(client: &Client, failure: Failure) -> ModelError {
+    match failure {
         Failure::Other(error) => error,
         Failure::Refused(refusal) => client.told(&refusal),
-    })?;
+    }
+}
+
+/// The unit vectors of the texts of one request; `dimensions` is 0 where they are not known yet.
+async fn request(
+    client: &Client,
+    texts: &[String],
+    dimensions: usize,
+) -> Result<Vec<Vec<f32>>, Failure> {
+    let body = json!({"model": client.model, "input": texts, "encoding_format": "float"});
+    let numbers = if dimensions == 0 {
+        DIMENSIONS
+    } else {
+        dimensions
+    };
+    let limit = REPLY_BYTES + texts.len() * numbers * NUMBER_BYTES;
+    let reply = client.post("embeddings", &body, limit).await?;
     let estimate = || texts.iter().map(|text| tokens::estimate(text) as u64).sum();
     client
         .meter
@@ -158,8 +201,9 @@ async fn request(
             prompt: estimate(),
             ..Tokens::default()
         }));
-    let unusable =
-        |detail: String| client.error(&format!("its reply cannot be used: {detail}"), false);
+    let unusable = |detail: String| {
+        Failure::Other(client.error(&format!("its reply cannot be used: {detail}"), false))
+    };
     let mut vectors = reply::vectors(&reply, texts.len()).map_err(unusable)?;
     for vector in &mut vectors {
         if dimensions != 0 && vector.len() != dimensions {

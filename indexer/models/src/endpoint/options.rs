@@ -159,6 +159,17 @@ impl Address {
         url
     }
 
+    /// The text without the values of the address's query, which may be a gateway's key.
+    pub(super) fn query_removed_from(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (name, value) in self.base.query_pairs() {
+            if name != "api-version" && !value.is_empty() {
+                text = text.replace(&*value, "[query]");
+            }
+        }
+        text
+    }
+
     /// As errors show it.
     pub(super) fn shown(&self) -> String {
         without_secrets(&self.base)

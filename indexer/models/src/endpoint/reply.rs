@@ -163,6 +163,9 @@ impl Refusal {
             "context window",
             "maximum context",
             "`inputs` tokens",
+            "input is too large",
+            "too many tokens",
+            "maximum input length",
         ];
         let message = self.message.to_lowercase();
         let said = words.iter().any(|words| message.contains(words));

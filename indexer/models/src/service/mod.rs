@@ -197,11 +197,19 @@ impl Shared {
         let results: Vec<Result<Vec<f32>, ModelError>> = match self.embed_guarded(&texts) {
             Ok(vectors) => vectors.into_iter().map(Ok).collect(),
             Err(error) if texts.len() == 1 => vec![Err(error)],
-            // One bad text must cost itself only.
-            Err(_) => texts
-                .iter()
-                .map(|text| Ok(self.embed_guarded(&[text])?.swap_remove(0)))
-                .collect(),
+            // One bad text must cost itself only; a model that is away is not asked for each.
+            Err(_) => {
+                let mut away = None;
+                let mut one = |text: &&str| {
+                    if let Some(error) = &away {
+                        return Err(ModelError::clone(error));
+                    }
+                    let embedded = self.embed_guarded(&[text]);
+                    away = embedded.as_ref().err().filter(|it| it.is_away()).cloned();
+                    Ok(embedded?.swap_remove(0))
+                };
+                texts.iter().map(&mut one).collect()
+            }
         };
         let ended = Instant::now();
         let finished = {

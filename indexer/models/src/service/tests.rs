@@ -268,3 +268,38 @@ fn libraries_below_find_a_single_thread() {
         [[1.0]]
     );
 }
+
+/// Like an endpoint that is down: it fails at once here, and after minutes of attempts there.
+#[tokio::test]
+async fn an_embedder_that_is_away_is_not_asked_for_each_text() {
+    struct Away(AtomicUsize, ModelId);
+    impl Embedder for Away {
+        fn id(&self) -> &ModelId {
+            &self.1
+        }
+        fn dimensions(&self) -> usize {
+            4
+        }
+        fn window(&self) -> usize {
+            256
+        }
+        fn count_tokens(&self, text: &str) -> usize {
+            text.len()
+        }
+        fn embed(&self, _: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+            self.0.fetch_add(1, Ordering::SeqCst);
+            Err(ModelError::Endpoint {
+                url: "http://127.0.0.1:9".into(),
+                detail: "nobody is there".into(),
+                transient: true,
+            })
+        }
+    }
+    let away = Arc::new(Away(AtomicUsize::new(0), ModelId::new("away")));
+    let service = EmbeddingService::start(Arc::clone(&away) as Arc<dyn Embedder>, 1);
+    let error = service.embed(texts(0..40)).await.unwrap_err();
+    assert!(error.is_retryable());
+    let batches = service.stats().batches as usize;
+    assert!(away.0.load(Ordering::SeqCst) <= 2 * batches.max(1));
+    assert!(batches < 20);
+}

@@ -20,7 +20,7 @@ pub use prompt::{ColumnPrompt, PromptBudget, schema_prompts};
 
 /// Version of the prompts and of the parser: part of a stored narration's key, so that other words
 /// narrate anew.
-pub const NARRATION_PROMPT_VERSION: u32 = 1;
+pub const NARRATION_PROMPT_VERSION: u32 = 2;
 
 /// The most tokens of an answer.
 pub const NARRATION_TOKENS: usize = 32;

@@ -68,7 +68,18 @@ pub fn schema_prompts(
 /// A name as a prompt shows it: one line between back-quotes, which it cannot end.
 fn shown(name: &str, at: usize) -> String {
     let visible: String = name.chars().take(NAME * 8).collect();
-    let line = visible_line(&visible).replace('`', "'");
+    // Nor can it spell what a chat's format is made of.
+    let line: String = visible_line(&visible)
+        .chars()
+        .map(|c| match c {
+            '`' => '\'',
+            '<' | '\u{ff1c}' | '\u{fe64}' => '‹',
+            '>' | '\u{ff1e}' | '\u{fe65}' => '›',
+            '[' => '(',
+            ']' => ')',
+            c => c,
+        })
+        .collect();
     let cut: String = line.chars().take(NAME).collect();
     let cut = cut.trim_end();
     match (cut.is_empty(), cut.len() < line.len()) {

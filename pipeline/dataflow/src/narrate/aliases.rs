@@ -149,8 +149,7 @@ fn settle(tables: &mut [NarratedDraft], store: &NarrationStore) {
     }
     for ((context, position), (narration, column)) in &mut chosen {
         // An earlier epoch may have settled the column.
-        let place = *position as usize;
-        if let Some(Some(known)) = store.known(*context, place + 1).pop() {
+        if let Some(known) = store.known_column(*context, *position) {
             *narration = known;
             continue;
         }

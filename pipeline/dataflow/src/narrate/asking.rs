@@ -34,6 +34,9 @@ const SCHEMA_TOKENS: usize = 1024;
 const OTHER_TOKENS: usize = 200;
 /// Failures in a row that end the narrating, or as many as are under way at once if that is more.
 const FAILURES: usize = 16;
+/// Contexts that they must be of, where the failures do not pass: a schema that an endpoint refuses to
+/// read costs itself only.
+const FAILING_CONTEXTS: usize = 8;
 
 /// Asks a model for what is wanted; shared by a run.
 pub struct Asking {
@@ -46,6 +49,28 @@ pub struct Asking {
     opened: OnceLock<(Arc<dyn LanguageModel>, Usage)>,
     wanted: Mutex<Wanted>,
     outcome: Mutex<Outcome>,
+}
+
+/// Failures since the last answer.
+#[derive(Default)]
+struct InARow {
+    failures: usize,
+    contexts: HashSet<ContextId>,
+    /// Whether one of them was of the kind that passes: a model that is down, not a prompt it refuses.
+    passing: bool,
+}
+
+impl InARow {
+    fn count(&mut self, answer: &Answer) {
+        match &answer.result {
+            Ok(_) => *self = Self::default(),
+            Err(error) => {
+                self.failures += 1;
+                self.contexts.insert(answer.context);
+                self.passing |= error.is_retryable();
+            }
+        }
+    }
 }
 
 /// The contexts that published tables await, with the groups of those tables.
@@ -212,7 +237,9 @@ impl Asking {
         let mut left = order.into_iter();
         let mut prompts = Vec::new().into_iter();
         let mut under_way = JoinSet::new();
-        let mut in_a_row = 0;
+        let mut in_a_row = InARow::default();
+        let limit = FAILURES.max(model.concurrency());
+        let contexts_limit = FAILING_CONTEXTS.min(left.len());
         let after = self.with.flush_after;
         let mut clock = interval_at(Instant::now() + after, after);
         clock.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -242,15 +269,14 @@ impl Asking {
             };
             let Some(answer) = answer else { continue };
             let answer = answer.map_err(|_| PipelineError::TaskDied { stage: "narrate" })?;
+            in_a_row.count(&answer);
             let context = contexts.get_mut(&answer.context);
-            if self.take_in(answer).await? {
-                in_a_row = 0;
-            } else {
-                in_a_row += 1;
-                if in_a_row >= FAILURES.max(concurrency) {
-                    self.give_up(columns);
-                    break;
-                }
+            self.take_in(answer).await?;
+            if in_a_row.failures >= limit
+                && (in_a_row.passing || in_a_row.contexts.len() >= contexts_limit)
+            {
+                self.give_up(columns);
+                break;
             }
             if let Some(context) = context {
                 context.open -= 1;
@@ -262,8 +288,8 @@ impl Asking {
         Ok(())
     }
 
-    /// Keeps an answer; says whether there was one.
-    async fn take_in(&self, answer: Answer) -> Result<bool, PipelineError> {
+    /// Keeps an answer, if there is one.
+    async fn take_in(&self, answer: Answer) -> Result<(), PipelineError> {
         let generated = match answer.result {
             Ok(generated) => generated,
             Err(error) => {
@@ -271,7 +297,7 @@ impl Asking {
                 let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
                 outcome.failed += 1;
                 outcome.error.get_or_insert_with(|| error.to_string());
-                return Ok(false);
+                return Ok(());
             }
         };
         let unwritten = self.store.record(NarrationRecord {
@@ -290,7 +316,7 @@ impl Asking {
         if unwritten >= self.with.flush_columns {
             self.store.flush().await?;
         }
-        Ok(true)
+        Ok(())
     }
 
     fn give_up(&self, columns: usize) {

@@ -80,6 +80,11 @@ impl NarrationStore {
         Ok(self.known(context, columns))
     }
 
+    /// What is known of one column, once something was looked up.
+    pub fn known_column(&self, context: ContextId, column: u32) -> Option<Narration> {
+        self.state().known.get(&context)?.get(&column).cloned()
+    }
+
     /// As [`look_up`](Self::look_up), once something was looked up.
     pub fn known(&self, context: ContextId, columns: usize) -> Vec<Option<Narration>> {
         let state = self.state();

@@ -92,7 +92,13 @@ fn read(
                 }
             }
         }
-        judged.push((gold.contains(name), highest));
+        // A table without a text is never rejected.
+        let odds = if highest.is_finite() {
+            highest
+        } else {
+            f32::MAX
+        };
+        judged.push((gold.contains(name), odds));
     }
     Ok(Ok(Judged {
         gold: gold.len(),

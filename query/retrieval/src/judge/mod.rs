@@ -243,8 +243,10 @@ impl Judge {
         troubles: &RefCell<Troubles>,
     ) -> Verdict {
         let mut failure = None;
+        let mut read = false;
         for variant in [Variant::Content, Variant::Context] {
             let word = self.word(prompts, table, variant).await;
+            read |= !matches!(word, Ok(None));
             if let Ok(Some(Word::Said(_))) = word {
                 troubles.borrow_mut().by_word = true;
             }
@@ -256,6 +258,10 @@ impl Judge {
                 Ok(_) => {}
                 Err(error) => failure = Some(error),
             }
+        }
+        // Nothing speaks against a table without a text.
+        if !read {
+            return Verdict::Unknown;
         }
         let Some(error) = failure else {
             self.rejected.fetch_add(1, Ordering::Relaxed);

@@ -191,6 +191,8 @@ template <u32 WARPS_M, u32 WARPS_N, u32 TILES, u32 PARTS> DEVICE void product(co
         UNROLL
         for (u32 t = 0; t < TILES; t++) {
             u32 a[4][4], r = row + t * LANES;
+            // No row of this tile is there; the whole warp goes on.
+            if (first_tile + warp / WARPS_N * TILES + t >= tiles) continue;
             UNROLL
             for (u32 k = 0; k < 4; k++) {
                 a[k][0] = rows[r][k * 8 + lane % 4];

@@ -1,8 +1,10 @@
 // A processor that plays a GPU, for the tests: blocks run one after another, the threads of a block as
-// coroutines that change at barriers. A barrier that some threads of a block do not reach ends the
-// process with a message, as it would hang a GPU.
+// coroutines that change where they wait: for their warp (tensor products, shuffles) or for their block.
+// Warps go on in an order left to chance. A barrier that some threads do not reach ends the process with a
+// message, as it would hang a GPU.
 #pragma once
 
+#include <algorithm>
 #include <csetjmp>
 #include <cmath>
 #include <cstdio>
@@ -28,10 +30,14 @@ namespace emulator {
 constexpr u32 MOST_THREADS = 1024;
 constexpr size_t STACK = 64 << 10;
 
+// What a thread waits for: the other 31 of its warp, or all of its block.
+enum Wait { NOTHING, WARP, BLOCK, END };
+
 struct Coroutine {
     jmp_buf at;
     ucontext_t start;
-    bool started, done;
+    bool started;
+    Wait wait;
 };
 
 static std::vector<Coroutine> coroutines(MOST_THREADS);
@@ -43,6 +49,8 @@ static u32 current, place[3];
 static const std::function<void()> *body;
 // What the lanes of a warp hand to each other.
 static u32 slots[MOST_THREADS][6];
+// Which warp goes on next is left to chance, the same at every run.
+static u32 chance = 1;
 
 static void refuse(const char *why) {
     fprintf(stderr, "%s\n", why);
@@ -51,35 +59,55 @@ static void refuse(const char *why) {
 
 static void enter() {
     (*body)();
-    coroutines[current].done = true;
+    coroutines[current].wait = END;
     _longjmp(scheduler, 1);
 }
 
-static void wait() {
+static void wait(Wait wait) {
+    coroutines[current].wait = wait;
     if (_setjmp(coroutines[current].at) == 0) _longjmp(scheduler, 1);
 }
 
+// Runs a warp's threads, one after another, each to its next wait; gives what they all wait for.
+static Wait run_warp(u32 warp, u32 lanes) {
+    for (volatile u32 lane = 0; lane < lanes; lane++) {
+        current = warp * 32 + lane;
+        Coroutine &coroutine = coroutines[current];
+        if (_setjmp(scheduler) != 0) continue;
+        if (coroutine.started) _longjmp(coroutine.at, 1);
+        coroutine.started = true;
+        getcontext(&coroutine.start);
+        coroutine.start.uc_stack.ss_sp = &stacks[current * STACK];
+        coroutine.start.uc_stack.ss_size = STACK;
+        coroutine.start.uc_link = &ended;
+        makecontext(&coroutine.start, enter, 0);
+        setcontext(&coroutine.start);
+    }
+    Wait all = coroutines[warp * 32].wait;
+    for (u32 lane = 1; lane < lanes; lane++)
+        if (coroutines[warp * 32 + lane].wait != all) refuse("the threads of a warp wait for different things");
+    return all;
+}
+
+// Warps go on in any order between two barriers: what relies on one shows as a wrong result.
 static void run_block(u32 threads) {
-    for (u32 t = 0; t < threads; t++) coroutines[t].started = coroutines[t].done = false;
-    volatile bool all_done = false;
-    while (!all_done) {
-        for (volatile u32 t = 0; t < threads; t++) {
-            current = t;
-            Coroutine &coroutine = coroutines[t];
-            if (_setjmp(scheduler) != 0) continue;
-            if (coroutine.started) _longjmp(coroutine.at, 1);
-            coroutine.started = true;
-            getcontext(&coroutine.start);
-            coroutine.start.uc_stack.ss_sp = &stacks[t * STACK];
-            coroutine.start.uc_stack.ss_size = STACK;
-            coroutine.start.uc_link = &ended;
-            makecontext(&coroutine.start, enter, 0);
-            setcontext(&coroutine.start);
+    u32 warps = (threads + 31) / 32;
+    for (u32 t = 0; t < threads; t++) coroutines[t].started = false;
+    std::vector<Wait> waits(warps, NOTHING);
+    for (;;) {
+        std::vector<u32> able;
+        for (u32 warp = 0; warp < warps; warp++)
+            if (waits[warp] == NOTHING || waits[warp] == WARP) able.push_back(warp);
+        if (able.empty()) {
+            for (u32 warp = 1; warp < warps; warp++)
+                if (waits[warp] != waits[0]) refuse("some threads of a block ended before a barrier of the others");
+            if (waits[0] == END) return;
+            std::fill(waits.begin(), waits.end(), NOTHING);
+            continue;
         }
-        u32 done = 0;
-        for (u32 t = 0; t < threads; t++) done += coroutines[t].done;
-        if (done != 0 && done != threads) refuse("some threads of a block ended before a barrier of the others");
-        all_done = done == threads;
+        chance = chance * 1664525u + 1013904223u;
+        u32 warp = able[(chance >> 8) % able.size()];
+        waits[warp] = run_warp(warp, threads - warp * 32 < 32 ? threads - warp * 32 : 32);
     }
 }
 
@@ -98,7 +126,7 @@ template <class Byte> static void multiply(int (&d)[4], const u32 (&a)[4], const
     u32 *own = slots[current];
     for (int i = 0; i < 4; i++) own[i] = a[i];
     for (int i = 0; i < 2; i++) own[4 + i] = b[i];
-    wait();
+    wait(WARP);
     u32 warp = current / 32 * 32, lane = current % 32;
     for (int i = 0; i < 4; i++) {
         u32 row = lane / 4 + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + i % 2;
@@ -112,7 +140,7 @@ template <class Byte> static void multiply(int (&d)[4], const u32 (&a)[4], const
         }
         d[i] += sum;
     }
-    wait();
+    wait(WARP);
 }
 
 } // namespace emulator
@@ -121,7 +149,7 @@ DEVICE u32 thread() { return emulator::current; }
 DEVICE u32 block_x() { return emulator::place[0]; }
 DEVICE u32 block_y() { return emulator::place[1]; }
 DEVICE u32 block_z() { return emulator::place[2]; }
-DEVICE void barrier() { emulator::wait(); }
+DEVICE void barrier() { emulator::wait(emulator::BLOCK); }
 DEVICE float *dynamic_shared() { return emulator::dynamic_memory.data(); }
 
 DEVICE float float_of(u32 bits) {
@@ -138,12 +166,12 @@ DEVICE u32 bits_of(float number) {
 
 DEVICE float warp_greatest(float number) {
     emulator::slots[emulator::current][0] = bits_of(number);
-    barrier();
+    emulator::wait(emulator::WARP);
     for (u32 lane = 0; lane < 32; lane++) {
         float other = float_of(emulator::slots[emulator::current / 32 * 32 + lane][0]);
         number = other > number ? other : number;
     }
-    barrier();
+    emulator::wait(emulator::WARP);
     return number;
 }
 

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
@@ -22,6 +22,9 @@ use crate::decoder::device::{Device, Piece, Scores, StepError, Wanted};
 use crate::decoder::schedule::{Decision, JobId, Need, PrefixKey, Scheduler};
 use crate::decoder::tokens::{PromptTokens, Tokens};
 use crate::{Finish, Limits, ModelError, Usage};
+
+/// For so long a device that failed gets no work that another could do.
+const SHUNNED: Duration = Duration::from_secs(30);
 
 /// What is asked of a sequence.
 pub(super) enum Request {
@@ -63,6 +66,10 @@ struct Inbox {
     jobs: VecDeque<Job>,
     usage: Usage,
     stopping: bool,
+    /// The thread has gone, whatever for: nobody takes jobs any more.
+    closed: bool,
+    /// When the device failed last, if it has not computed since.
+    failed: Option<Instant>,
 }
 
 impl Shared {
@@ -86,7 +93,10 @@ impl Engine {
         let runner = Runner::new(device, scheduler, tokens, model);
         let thread = {
             let shared = Arc::clone(&shared);
-            std::thread::spawn(move || runner.run(&shared))
+            std::thread::spawn(move || {
+                let closing = Closing(shared);
+                runner.run(&closing.0);
+            })
         };
         Self {
             shared,
@@ -94,15 +104,36 @@ impl Engine {
         }
     }
 
-    /// Hands in a job.
+    /// Hands in a job; its sender is dropped where nobody takes it any more.
     pub fn submit(&self, job: Job) {
-        self.shared.lock().jobs.push_back(job);
+        let mut inbox = self.shared.lock();
+        if !inbox.closed {
+            inbox.jobs.push_back(job);
+        }
+        drop(inbox);
         self.shared.arrived.notify_one();
+    }
+
+    /// Whether the device failed lately and has not computed since.
+    pub fn is_failing(&self) -> bool {
+        let failed = self.shared.lock().failed;
+        failed.is_some_and(|at| at.elapsed() < SHUNNED)
     }
 
     /// What has been done so far.
     pub fn usage(&self) -> Usage {
         self.shared.lock().usage
+    }
+}
+
+/// Closes the inbox when the thread ends, even by a panic: whoever waits is told.
+struct Closing(Arc<Shared>);
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        let mut inbox = self.0.lock();
+        inbox.closed = true;
+        inbox.jobs.clear();
     }
 }
 
@@ -152,6 +183,10 @@ pub(super) struct Runner {
     sequences: HashMap<JobId, Sequence>,
     prefixes: HashMap<PrefixKey, Kept>,
     usage: Usage,
+    /// Whether the last step failed otherwise than for want of memory.
+    failing: bool,
+    /// Steps without room since the last that had it.
+    without_room: usize,
 }
 
 /// Whose tokens a piece has.
@@ -176,6 +211,8 @@ impl Runner {
             sequences: HashMap::new(),
             prefixes: HashMap::new(),
             usage: Usage::default(),
+            failing: false,
+            without_room: 0,
         }
     }
 
@@ -216,7 +253,12 @@ impl Runner {
             let answers = self.turn(|| std::mem::take(&mut shared.lock().jobs));
             self.usage.busy += began.elapsed();
             // What was done is told before the answers are.
-            shared.lock().usage = self.usage;
+            let mut inbox = shared.lock();
+            inbox.usage = self.usage;
+            inbox.failed = self
+                .failing
+                .then(|| inbox.failed.unwrap_or_else(Instant::now));
+            drop(inbox);
             for (sender, answer) in answers {
                 let _ = sender.send(answer);
             }
@@ -273,6 +315,8 @@ impl Runner {
         match stepped {
             Ok(scores) => {
                 self.scheduler.step_done();
+                self.failing = false;
+                self.without_room = 0;
                 let read = owners.into_iter().zip(pieces).zip(scores);
                 for ((owner, piece), score) in read {
                     self.take_scores(owner, piece, score, &mut done);

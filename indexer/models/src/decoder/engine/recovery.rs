@@ -10,6 +10,10 @@ use crate::ModelError;
 use crate::decoder::device::StepError;
 use crate::decoder::schedule::{JobId, PrefixKey};
 
+/// Steps in a row without room after which a sequence is given up: more than it takes to shrink any
+/// budget to its least.
+const MOST_WITHOUT_ROOM: usize = 32;
+
 impl Runner {
     /// There was no memory to begin a sequence: what was reserved of it is given back, and it waits
     /// until others have gone. Alone, with every kept beginning given back, it can never begin. Says
@@ -91,11 +95,26 @@ impl Runner {
         }
         match error {
             StepError::OutOfMemory { detail } => {
-                let sequences = self.scheduler.out_of_memory().len();
+                let put_back = self.scheduler.out_of_memory();
                 self.usage.retries += 1;
-                tracing::debug!(sequences, detail, "out of memory; the batch is put back");
+                tracing::debug!(
+                    sequences = put_back.len(),
+                    detail,
+                    "out of memory; the batch is put back"
+                );
+                // The budget is as small as it gets, and still there is no room: what a step itself
+                // needs is not to be had. One caller after another is told, until there is.
+                self.without_room += 1;
+                if self.without_room >= MOST_WITHOUT_ROOM
+                    && let Some(id) = put_back.into_iter().min()
+                    && let Some(sequence) = self.finish(id)
+                {
+                    let error = self.out_of_memory(detail);
+                    done.push((sequence.job.sender, Err(error)));
+                }
             }
             StepError::Failed(detail) => {
+                self.failing = true;
                 for id in self.scheduler.put_back() {
                     if let Some(sequence) = self.finish(id) {
                         let error = ModelError::Compute {

@@ -43,7 +43,11 @@ impl Engines {
         let waiting: Vec<usize> = self
             .engines
             .iter()
-            .map(|(_, waiting)| waiting.load(Ordering::Relaxed))
+            .map(|(engine, waiting)| match engine.is_failing() {
+                // It would be done with everything at once.
+                true => usize::MAX,
+                false => waiting.load(Ordering::Relaxed),
+            })
             .collect();
         let shared = job.prompt.shared.iter().flatten();
         let shared: Vec<u8> = shared.flat_map(|token| token.to_le_bytes()).collect();
@@ -76,7 +80,10 @@ impl Engines {
 fn place(beginning: u128, waiting: &[usize]) -> usize {
     let least = waiting.iter().copied().min().unwrap_or(0);
     let own = (beginning % waiting.len().max(1) as u128) as usize;
-    if waiting.get(own).is_some_and(|own| *own <= least + SLACK) {
+    if waiting
+        .get(own)
+        .is_some_and(|own| *own <= least.saturating_add(SLACK))
+    {
         return own;
     }
     waiting.iter().position(|it| *it == least).unwrap_or(0)
@@ -92,6 +99,9 @@ mod tests {
         assert_eq!(place(7, &[0, 0, 0]), 1);
         assert_eq!(place(7, &[100, 100 + SLACK, 200]), 1);
         assert_eq!(place(7, &[300, 101 + SLACK, 100]), 2);
+        // One that fails gets nothing while another does not.
+        assert_eq!(place(7, &[900_000, usize::MAX]), 0);
+        assert_eq!(place(7, &[usize::MAX, usize::MAX]), 1);
     }
 
     #[test]

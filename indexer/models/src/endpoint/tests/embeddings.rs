@@ -98,3 +98,32 @@ fn vectors_of_another_length_and_refusals_are_errors() {
         .unwrap_err();
     assert!(error.to_string().contains("LIMN_ENDPOINT_KEY"), "{error}");
 }
+
+/// Tokens are estimated here: what a server finds too long is cut until it fits, alone.
+#[test]
+fn a_text_that_the_server_finds_too_long_is_cut_and_its_neighbours_are_not() {
+    let server = Server::start(|request, number| {
+        let texts = request.body["input"].as_array().unwrap();
+        let words = |text: &Value| text.as_str().unwrap().split_whitespace().count();
+        if texts.iter().any(|text| words(text) > 50) {
+            let message = "This model's maximum context length is 50 tokens";
+            return Reply::json(400, &json!({"error": {"message": message}}));
+        }
+        embeds(request, number)
+    });
+    let embedder = EndpointEmbedder::connect(&options(&server)).unwrap();
+    let long = "lake ".repeat(120);
+    let texts = ["a river", &long, "a town"];
+    let vectors = embedder.embed(&texts).unwrap();
+    let near = |text: &str, vector: &[f32]| {
+        let expected = HashedWords.embed_one(text).unwrap();
+        vector
+            .iter()
+            .zip(&expected)
+            .all(|(a, b)| (a - b).abs() < 1e-5)
+    };
+    assert!(near("a river", &vectors[0]) && near("a town", &vectors[2]));
+    assert!(near("lake", &vectors[1]));
+    // The same alone.
+    assert_eq!(embedder.embed_one(&long).unwrap(), vectors[1]);
+}

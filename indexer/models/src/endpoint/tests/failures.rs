@@ -171,6 +171,22 @@ async fn a_refusal_is_not_sent_again_and_says_what_to_do_without_the_key() {
     }
 }
 
+/// A gateway may take its key in the query; one that repeats the address repeats it.
+#[tokio::test]
+async fn a_querys_values_are_not_repeated() {
+    let server = Server::start(|_, _| {
+        let message = "no route for /v1/chat/completions?code=gateway-s3cret&api-version=2024-10";
+        Reply::json(404, &json!({"error": {"message": message}}))
+    });
+    let mut options = super::options(&server);
+    options.url += "?code=gateway-s3cret&api-version=2024-10";
+    let model = crate::EndpointModel::new(&options).unwrap();
+    let error = model.generate(&prompt(""), &limits(1, &[])).await;
+    let error = format!("{:?}", error.unwrap_err());
+    assert!(!error.contains("s3cret"), "{error}");
+    assert!(error.contains("2024-10"), "{error}");
+}
+
 #[tokio::test]
 async fn the_key_is_not_carried_to_another_address() {
     let other = Server::start(|_, _| Reply::says("stolen"));
@@ -257,7 +273,7 @@ async fn broken_replies_are_typed_errors() {
         .generate(&prompt(""), &limits(1, &[]))
         .await
         .unwrap_err();
-    assert!(error.to_string().contains("longer than 4 MiB"), "{error}");
+    assert!(error.to_string().contains("longer than 1 MiB"), "{error}");
     let garbage = Server::start(|_, _| Reply::Raw(b"SSH-2.0-OpenSSH\r\n".to_vec()));
     let mut options = options(&garbage);
     options.attempts = 1;

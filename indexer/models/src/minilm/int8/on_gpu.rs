@@ -1,7 +1,7 @@
 //! The encoder on GPUs: the stages of [`super`] as launches of the kernels in `cuda/kernels/minilm.cu`,
 //! with the same bits.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use super::stages::{self, ATTENTION_FACTOR};
@@ -18,6 +18,8 @@ const LANES: usize = 16;
 /// The encoders of all GPUs; a caller takes one that is free.
 pub(super) struct Encoders {
     encoders: Vec<Mutex<Encoder>>,
+    /// Which have failed otherwise than for want of memory: a GPU does not recover from that.
+    broken: Vec<AtomicBool>,
     /// Which one the next caller waits for where all are busy.
     turn: AtomicUsize,
 }
@@ -26,6 +28,7 @@ impl Encoders {
     /// `None` of none.
     pub fn new(encoders: Vec<Encoder>) -> Option<Self> {
         (!encoders.is_empty()).then(|| Self {
+            broken: encoders.iter().map(|_| AtomicBool::new(false)).collect(),
             encoders: encoders.into_iter().map(Mutex::new).collect(),
             turn: AtomicUsize::new(0),
         })
@@ -37,12 +40,27 @@ impl Encoders {
     /// # Errors
     /// The GPU's name and what it says; [`GpuError::OutOfMemory`] where one sequence alone has no room.
     pub fn forward(&self, sequences: &[Vec<u32>]) -> Result<Vec<Vec<f32>>, (String, GpuError)> {
-        let computed = {
-            let mut encoder = self.free();
+        let (at, computed) = {
+            let (at, mut encoder) = self.free();
             let computed = encoder.forward(sequences);
-            computed.map_err(|error| (encoder.gpu.name().to_owned(), error))
+            if matches!(computed, Err(GpuError::OutOfMemory(_))) {
+                // What the whole batch needed is in the way of its halves.
+                encoder.scratch = Scratch::default();
+            }
+            (
+                at,
+                computed.map_err(|error| (encoder.gpu.name().to_owned(), error)),
+            )
         };
         match computed {
+            Err((gpu, GpuError::Failed(why))) => {
+                self.broken[at].store(true, Ordering::Relaxed);
+                if self.broken.iter().all(|it| it.load(Ordering::Relaxed)) {
+                    return Err((gpu, GpuError::Failed(why)));
+                }
+                tracing::error!("{gpu} is left out from now on: {why}");
+                self.forward(sequences)
+            }
             Err((_, GpuError::OutOfMemory(_))) if sequences.len() > 1 => {
                 let (first, second) = sequences.split_at(sequences.len() / 2);
                 let mut vectors = self.forward(first)?;
@@ -53,19 +71,23 @@ impl Encoders {
         }
     }
 
-    /// An encoder that nobody uses, or else one in turn.
-    fn free(&self) -> MutexGuard<'_, Encoder> {
-        for encoder in &self.encoders {
-            match encoder.try_lock() {
-                Ok(encoder) => return encoder,
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+    /// An encoder that nobody uses, or else one in turn; a broken one where there is no other.
+    fn free(&self) -> (usize, MutexGuard<'_, Encoder>) {
+        let whole = |at: &usize| !self.broken[*at].load(Ordering::Relaxed);
+        let mut able: Vec<usize> = (0..self.encoders.len()).filter(whole).collect();
+        if able.is_empty() {
+            able = (0..self.encoders.len()).collect();
+        }
+        for &at in &able {
+            match self.encoders[at].try_lock() {
+                Ok(encoder) => return (at, encoder),
+                Err(TryLockError::Poisoned(poisoned)) => return (at, poisoned.into_inner()),
                 Err(TryLockError::WouldBlock) => {}
             }
         }
-        let at = self.turn.fetch_add(1, Ordering::Relaxed) % self.encoders.len();
-        self.encoders[at]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        let at = able[self.turn.fetch_add(1, Ordering::Relaxed) % able.len()];
+        let encoder = self.encoders[at].lock();
+        (at, encoder.unwrap_or_else(PoisonError::into_inner))
     }
 }
 
