@@ -225,7 +225,8 @@ async fn how_many_verdicts_are_turned() {
         let tried = try_all(&judge, &cases, &attacks).await;
         let report = report(model.as_ref(), &tried);
         println!("{report:#}");
-        let file = format!("tests/bench/results/2026-11-22-injection-{name}.json");
+        let date = chrono::Utc::now().format("%Y-%m-%d");
+        let file = format!("tests/bench/results/{date}-injection-{name}.json");
         fs::write(repository().join(file), format!("{report:#}\n")).unwrap();
     }
 }
