@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Instant;
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use limn_models::{EmbeddingService, ModelKind, ModelStore};
 use serde::Serialize;
 
@@ -116,7 +116,7 @@ fn batches(file: Option<&Path>) -> anyhow::Result<Vec<(String, Vec<String>)>> {
         return Ok(sizes.collect());
     };
     let text = std::fs::read_to_string(file)
-        .with_context(|| format!("cannot read the texts of {}", file.display()))?;
+        .map_err(|error| anyhow!("cannot read the texts of {}: {error}", file.display()))?;
     let texts: Vec<String> = text.lines().map(str::to_owned).collect();
     if texts.is_empty() {
         bail!("{} has no line: give a text a line", file.display());

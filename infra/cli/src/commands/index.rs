@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
-use limn_models::{ModelError, ModelStore, QWEN_CODER};
+use limn_models::{ModelError, ModelStore};
 use limn_pipeline::{Narrate, NarrateWith, Progress, Report, RunOptions, index_lake};
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -80,16 +80,8 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
 }
 
 /// The language model that narrates, if one is to.
-async fn narrator(
-    narrate: NarrateArg,
-    mut model: ModelOptions,
-) -> anyhow::Result<Option<NarrateWith>> {
-    // An endpoint with a model is meant where it is named, unless another model is named besides.
-    // An endpoint alone may be that of an embedder.
-    let named = model.endpoint.is_some() && model.endpoint_model.is_some();
-    if named && model.model == QWEN_CODER {
-        ENDPOINT.clone_into(&mut model.model);
-    }
+async fn narrator(narrate: NarrateArg, model: ModelOptions) -> anyhow::Result<Option<NarrateWith>> {
+    let model = language_model::meant(&model);
     let wanted = match narrate {
         NarrateArg::Llm => true,
         NarrateArg::Auto => is_at_hand(&model).await?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::Context;
 use limn_models::{
     Decoder, DecoderOptions, Devices, EndpointKey, EndpointModel, EndpointOptions, LanguageModel,
-    ModelError, ModelId, ModelStore,
+    ModelError, ModelId, ModelStore, QWEN_CODER,
 };
 
 use crate::args::{DeviceArg, ModelOptions};
@@ -16,8 +16,20 @@ use crate::text::one_line;
 /// The name that means an endpoint.
 const ENDPOINT: &str = "endpoint";
 
+/// The options with the model that is meant: an endpoint where one is named with its model, unless
+/// another model is named besides. An endpoint alone may be that of an embedder.
+pub fn meant(options: &ModelOptions) -> ModelOptions {
+    let mut meant = options.clone();
+    let named = meant.endpoint.is_some() && meant.endpoint_model.is_some();
+    if named && meant.model == QWEN_CODER {
+        ENDPOINT.clone_into(&mut meant.model);
+    }
+    meant
+}
+
 /// Opens the model that the options name, fetched at first use.
 pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageModel>> {
+    let options = &meant(options);
     if options.model == ENDPOINT {
         return Ok(Arc::new(EndpointModel::new(&endpoint(options)?)?));
     }
@@ -50,6 +62,7 @@ pub async fn devices(device: DeviceArg) -> anyhow::Result<Devices> {
 /// The id of the model that the options name, without loading or fetching it; `None` where it would
 /// have to be fetched.
 pub async fn id_if_here(options: &ModelOptions) -> anyhow::Result<Option<ModelId>> {
+    let options = &meant(options);
     if options.model == ENDPOINT {
         let model = EndpointModel::new(&endpoint(options)?)?;
         return Ok(Some(model.id().clone()));

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use limn_models::{ALL_MINILM, ModelError, ModelStore, Prompt};
 
 use crate::Outcome;
@@ -28,6 +28,12 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
         } => {
             if embedder_bench::is_embedder(&model.model) {
                 return embedder_bench::run(&model, texts.as_deref(), output.json).await;
+            }
+            if texts.is_some() {
+                bail!(
+                    "--texts are for an embedder; {} is a language model",
+                    model.model
+                );
             }
             return models_bench::run(&model, prompts, output.json).await;
         }
