@@ -183,8 +183,8 @@ pub(super) struct Runner {
     sequences: HashMap<JobId, Sequence>,
     prefixes: HashMap<PrefixKey, Kept>,
     usage: Usage,
-    /// Whether the last step failed otherwise than for want of memory.
-    failing: bool,
+    /// When the device failed last, otherwise than for want of memory; `None` once it has computed.
+    failed: Option<Instant>,
     /// Steps without room since the last that had it.
     without_room: usize,
 }
@@ -211,7 +211,7 @@ impl Runner {
             sequences: HashMap::new(),
             prefixes: HashMap::new(),
             usage: Usage::default(),
-            failing: false,
+            failed: None,
             without_room: 0,
         }
     }
@@ -255,9 +255,7 @@ impl Runner {
             // What was done is told before the answers are.
             let mut inbox = shared.lock();
             inbox.usage = self.usage;
-            inbox.failed = self
-                .failing
-                .then(|| inbox.failed.unwrap_or_else(Instant::now));
+            inbox.failed = self.failed;
             drop(inbox);
             for (sender, answer) in answers {
                 let _ = sender.send(answer);
@@ -315,7 +313,7 @@ impl Runner {
         match stepped {
             Ok(scores) => {
                 self.scheduler.step_done();
-                self.failing = false;
+                self.failed = None;
                 self.without_room = 0;
                 let read = owners.into_iter().zip(pieces).zip(scores);
                 for ((owner, piece), score) in read {

@@ -4,6 +4,7 @@
 //! or gives all back and waits as if it had just come.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use super::{Delivery, Runner};
 use crate::ModelError;
@@ -114,7 +115,7 @@ impl Runner {
                 }
             }
             StepError::Failed(detail) => {
-                self.failing = true;
+                self.failed = Some(Instant::now());
                 for id in self.scheduler.put_back() {
                     if let Some(sequence) = self.finish(id) {
                         let error = ModelError::Compute {
