@@ -26,7 +26,17 @@ use crate::wire::Wire;
 /// How long a parked worker sleeps at most before it looks at the job's state again.
 const PARK: Duration = Duration::from_millis(20);
 
-/// Runs epochs through one dataflow, to the end of the last one.
+/// What came of the epochs.
+#[derive(Debug, Default)]
+pub struct Driven {
+    /// Those that were published.
+    pub published: Vec<PublishedEpoch>,
+    /// How many of the lake's were never begun, because the run was stopped.
+    pub left: usize,
+}
+
+/// Runs epochs through one dataflow, to the end of the last one, or of those under way when the run is
+/// stopped.
 ///
 /// # Errors
 /// The first error of any stage. The dataflow is then dropped on all workers; what was published
@@ -37,7 +47,7 @@ pub fn run_epochs(
     workers: usize,
     epochs_in_flight: u64,
     progress: &Arc<Progress>,
-) -> Result<Vec<PublishedEpoch>, PipelineError> {
+) -> Result<Driven, PipelineError> {
     let source = Arc::new(Mutex::new(Some(epochs)));
     let over = Arc::new(AtomicBool::new(false));
     let config = if workers == 1 {
@@ -62,18 +72,20 @@ pub fn run_epochs(
                     tracing::error!("a dead worker cannot be taken down; the process ends");
                     std::process::abort();
                 }
-                Vec::new()
+                Driven::default()
             })
         }
     })
     .map_err(PipelineError::Dataflow)?;
-    let mut published = Vec::new();
+    let mut driven = Driven::default();
     for result in guards.join() {
-        published.extend(result.map_err(PipelineError::Dataflow)?);
+        let Driven { published, left } = result.map_err(PipelineError::Dataflow)?;
+        driven.published.extend(published);
+        driven.left += left;
     }
     match job.fatal.take() {
         Some(error) => Err(error),
-        None => Ok(published),
+        None => Ok(driven),
     }
 }
 
@@ -85,7 +97,7 @@ fn run_worker(
     over: &AtomicBool,
     epochs_in_flight: u64,
     progress: &Progress,
-) -> Vec<PublishedEpoch> {
+) -> Driven {
     let (send, receive) = mpsc::channel();
     let inputs = build(worker, job, send);
     let epochs = (worker.index() == 0)
@@ -102,7 +114,7 @@ fn run_worker(
             worker.step_or_park(Some(PARK));
         }
         drop_dataflows(worker, &job.fatal);
-        return Vec::new();
+        return Driven::default();
     };
     let driver = Driver {
         inputs,
@@ -111,12 +123,12 @@ fn run_worker(
         epochs_in_flight,
         next: 0,
         narrating: None,
-        published: Vec::new(),
+        driven: Driven::default(),
     };
-    let published = driver.drive(worker, &receive, progress);
+    let driven = driver.drive(worker, &receive, progress);
     over.store(true, Ordering::Release);
     drop_dataflows(worker, &job.fatal);
-    published
+    driven
 }
 
 /// After an error the epochs under way will never end: the dataflow is dropped instead.
@@ -137,7 +149,7 @@ struct Driver {
     next: Epoch,
     /// Set when the lake's own epochs are published.
     narrating: Option<Narrating>,
-    published: Vec<PublishedEpoch>,
+    driven: Driven,
 }
 
 /// The second part of a run: the model is asked, and what it has answered is fed.
@@ -156,9 +168,13 @@ impl Driver {
         worker: &mut Worker,
         receive: &mpsc::Receiver<PublishedEpoch>,
         progress: &Progress,
-    ) -> Vec<PublishedEpoch> {
+    ) -> Driven {
         let job = Arc::clone(&self.job);
         loop {
+            if job.stop.is_cancelled() {
+                self.driven.left += self.epochs.len();
+                self.epochs.clear();
+            }
             while !self.epochs.is_empty() && self.under_way() < self.epochs_in_flight {
                 if let Some(epoch) = self.epochs.pop_front() {
                     self.feed(epoch);
@@ -180,7 +196,7 @@ impl Driver {
             worker.step_or_park(Some(PARK));
         }
         self.take_in(receive);
-        self.published
+        self.driven
     }
 
     /// Keeps what was published; tables of the lake's epochs that await a narration are wanted.
@@ -199,14 +215,16 @@ impl Driver {
                     }
                 }
             }
-            self.published.push(epoch);
+            self.driven.published.push(epoch);
         }
     }
 
     /// The lake is published: the snapshot may say so, and the model is asked for what is wanted.
     fn start_narrating(&self) -> Narrating {
         let asking = self.job.asking.as_ref();
-        let asking = asking.filter(|asking| asking.is_wanted() && !self.job.fatal.is_set());
+        let asking = asking.filter(|asking| {
+            asking.is_wanted() && !self.job.fatal.is_set() && !self.job.stop.is_cancelled()
+        });
         Narrating {
             answered: asking.map(|asking| {
                 let (committer, fatal) =

@@ -31,6 +31,9 @@ pub enum PipelineError {
         /// Tables of the lake in the index.
         tables: u64,
     },
+    /// The run was stopped while it listed and planned.
+    #[error("stopped before anything was read: the index is as it was")]
+    Stopped,
     /// A task of the dataflow panicked: a defect of limn.
     #[error(
         "a task of stage '{stage}' died; this is a defect of limn, please report it with the log (-v)"
@@ -54,6 +57,7 @@ impl PipelineError {
             Self::Model(error) => error.is_retryable(),
             Self::Settings(_)
             | Self::EmptyLake { .. }
+            | Self::Stopped
             | Self::TaskDied { .. }
             | Self::Dataflow(_) => false,
         }

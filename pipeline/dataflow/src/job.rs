@@ -17,6 +17,7 @@ use timely::dataflow::operators::{Concat, Exchange as _, Inspect, Probe};
 use timely::dataflow::{InputHandle, ProbeHandle, Stream};
 use timely::worker::Worker;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 
 use crate::assemble::{Assembler, assemble_tables, parts_of};
 use crate::async_operator::async_flat_map;
@@ -58,6 +59,8 @@ pub struct Job {
     pub shards: u32,
     /// Where tasks run.
     pub runtime: Handle,
+    /// Cancelled, no epoch of the lake is begun any more, and no model is asked.
+    pub stop: CancellationToken,
     /// The first error that ends the run.
     pub fatal: Arc<Fatal>,
 }

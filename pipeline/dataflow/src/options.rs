@@ -12,6 +12,7 @@ use limn_segment::analyzer::ANALYZER_VERSION;
 use limn_segment::{Narrator, Snapshot};
 use limn_summary::narration::NARRATION_PROMPT_VERSION;
 use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
 
 use crate::changes::MemberId;
 use crate::error::PipelineError;
@@ -47,6 +48,9 @@ pub struct RunOptions {
     pub contexts: Contexts,
     /// Whether a lake that lists nothing may empty the index.
     pub allow_empty: bool,
+    /// Cancelled, the run stops: epochs under way are published, what models have said is kept, and
+    /// nothing else is begun.
+    pub stop: CancellationToken,
     /// Shards of the index; `None` keeps the index's own, or the default for a new one.
     pub shards: Option<u32>,
     /// How columns are put into words.
@@ -74,6 +78,7 @@ impl Default for RunOptions {
             epochs_in_flight: 2,
             contexts: Contexts::new(),
             allow_empty: false,
+            stop: CancellationToken::new(),
             shards: None,
             narrate: Narrate::Auto,
             narrator: None,
@@ -107,6 +112,8 @@ type Open =
 pub struct NarrateWith {
     /// The model's identity.
     pub model: ModelId,
+    /// Whether a person named the model, who is told where it narrates nothing.
+    pub named: bool,
     /// Opens it: not before something is to be narrated.
     pub open: Arc<Open>,
     /// Narrations are stored when so many have come…
@@ -140,6 +147,7 @@ impl NarrateWith {
     ) -> Self {
         Self {
             model,
+            named: false,
             open: Arc::new(open),
             flush_columns: 64,
             flush_after: Duration::from_secs(5),

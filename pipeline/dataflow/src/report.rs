@@ -21,6 +21,8 @@ pub struct Report {
     pub seconds: Seconds,
     /// Tables and objects that could not be indexed.
     pub failures: Vec<Failure>,
+    /// Whether the run was stopped before its end.
+    pub stopped: bool,
     /// Remarks that are no failures: contexts without a table, for example.
     pub notes: Vec<String>,
 }
@@ -76,6 +78,8 @@ pub struct ByteTotals {
 pub struct ModelTotals {
     /// Columns narrated by a language model.
     pub narrated_columns: u64,
+    /// Columns for which the language model failed, or was not asked because it failed every time.
+    pub failed_columns: u64,
     /// Tokens read by the language model.
     pub prompt_tokens: u64,
     /// Tokens written by the language model.

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use limn_lake::ReadOptions;
 use limn_models::Embedder;
-use limn_segment::{IndexStore, nonce};
+use limn_segment::{IndexStore, Narrator, nonce};
 use limn_store::{RequestCounts, Store};
 use limn_summary::TokenCounter;
 
 use crate::assemble::Assembler;
 use crate::describe::Describer;
-use crate::drive::run_epochs;
+use crate::drive::{Driven, run_epochs};
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
 use crate::job::Job;
@@ -57,6 +57,8 @@ struct Run {
     published: Arc<Published>,
     planner: Planner,
     job: Arc<Job>,
+    /// Whose words the run's language model takes the place of.
+    replaces: Option<Narrator>,
     started: Instant,
     counts: (RequestCounts, RequestCounts),
 }
@@ -108,6 +110,9 @@ impl Run {
         }
         let with = options.narrator.clone();
         let with = with.filter(|with| settings.narrator == Some(with.narrator()));
+        let before = before.and_then(|before| before.narrator);
+        let replaces = before.filter(|before| settings.narrator.as_ref() != Some(before));
+        let replaces = replaces.filter(|_| with.is_some());
         let published = Published::load(&index, snapshot, lake.url(), &settings, with.is_some());
         let published = Arc::new(published.await?);
         let shards = shards(&options, published.snapshot.as_ref())?;
@@ -124,6 +129,7 @@ impl Run {
                 Arc::clone(&awaiting),
                 Arc::clone(&progress),
                 Arc::clone(&fatal),
+                options.stop.clone(),
             ))
         });
         let reader = Arc::new(Reader::new(
@@ -185,6 +191,7 @@ impl Run {
             lake: lake.url().to_owned(),
             shards,
             runtime: tokio::runtime::Handle::current(),
+            stop: options.stop.clone(),
             fatal,
         });
         Ok(Self {
@@ -195,6 +202,7 @@ impl Run {
             published,
             planner,
             job,
+            replaces,
             started,
             counts,
         })
@@ -202,7 +210,10 @@ impl Run {
 
     /// Lists the lake and indexes what changed.
     async fn carry_out(self) -> Result<Report, PipelineError> {
-        let listing = Listing::of(&self.lake, &self.index, &self.progress).await?;
+        let stop = self.options.stop.clone();
+        let listing = Listing::of(&self.lake, &self.index, &self.progress);
+        let listing = stop.run_until_cancelled(listing).await;
+        let listing = listing.ok_or(PipelineError::Stopped)??;
         let known = self.published.table_count();
         // An unmounted disk and a mistyped prefix look like a lake from which all is gone.
         let is_suspicious = known > 0 || self.lake.local_root().is_none();
@@ -212,8 +223,12 @@ impl Run {
                 tables: known,
             });
         }
+        let heir = stop.run_until_cancelled(self.try_out_heir()).await;
+        heir.ok_or(PipelineError::Stopped)??;
         let listed = listing.objects.len();
-        let plan = self.planner.plan(listing.objects, &listing.unlisted).await;
+        let plan = self.planner.plan(listing.objects, &listing.unlisted);
+        let plan = stop.run_until_cancelled(plan).await;
+        let plan = plan.ok_or(PipelineError::Stopped)?;
         if plan.files_wanted > 0 || plan.awaiting > 0 {
             self.index.check_writable()?;
         }
@@ -238,7 +253,7 @@ impl Run {
         let in_flight = self.options.epochs_in_flight.max(1);
         let progress = Arc::clone(&self.progress);
         let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
-        let epochs = tokio::task::spawn_blocking(move || {
+        let Driven { published, left } = tokio::task::spawn_blocking(move || {
             run_epochs(&job, plan.epochs, workers, in_flight, &progress)
         })
         .await
@@ -247,9 +262,32 @@ impl Run {
         if let Some(narrations) = &self.job.narrations {
             narrations.finish().await?;
         }
-        self.job.committer.finish().await?;
-        notes.extend(self.narration_notes(&epochs));
-        Ok(self.report(listed, epochs, failures, notes).await)
+        let asking = self.job.asking.as_ref();
+        let stopped = left > 0
+            || stop.is_cancelled()
+                && asking.is_some_and(|asking| asking.is_wanted() || asking.outcome().unasked > 0);
+        if left == 0 {
+            self.job.committer.finish().await?;
+        } else {
+            notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
+        }
+        notes.extend(self.narration_notes(&published));
+        let mut report = self.report(listed, published, failures, notes).await;
+        report.stopped = stopped;
+        Ok(report)
+    }
+
+    /// A model that takes the place of another has to answer before the other's words are dropped.
+    async fn try_out_heir(&self) -> Result<(), PipelineError> {
+        let (Some(before), Some(asking)) = (&self.replaces, &self.job.asking) else {
+            return Ok(());
+        };
+        asking.try_out().await.map_err(|error| {
+            PipelineError::Settings(format!(
+                "{} narrated this lake and another model is to narrate it anew, which does not answer ({error}); the index is as it was",
+                before.model
+            ))
+        })
     }
 
     /// What is to be said of columns that were not narrated.
@@ -271,7 +309,16 @@ impl Run {
         let left = left.filter(|name| !touched.contains(name)).count();
         let new: usize = epochs.iter().map(|epoch| epoch.awaiting.len()).sum();
         match left + new {
-            0 => Vec::new(),
+            0 => {
+                let named = self.options.narrator.as_ref().filter(|other| other.named);
+                let note = named.map(|other| {
+                    format!(
+                        "the lake is narrated by {model}, and {} was not asked; --narrate llm narrates it anew",
+                        other.model
+                    )
+                });
+                note.into_iter().collect()
+            }
             tables => vec![match &self.options.narrator {
                 None => format!(
                     "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
@@ -360,6 +407,7 @@ impl Run {
                 embedded_blocks: self.progress.blocks_embedded_anew.load(Ordering::Relaxed),
                 embedded_tokens: embed.tokens,
                 narrated_columns: narrated.narrated,
+                failed_columns: narrated.lost(),
                 prompt_tokens: narrated.prompt_tokens,
                 generated_tokens: narrated.generated_tokens,
             },
@@ -372,6 +420,7 @@ impl Run {
                 write: self.progress.write_seconds(),
             },
             failures,
+            stopped: false,
             notes,
         }
     }

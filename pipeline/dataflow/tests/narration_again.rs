@@ -11,8 +11,9 @@ use common::narrated::{
     dozen, everything, narrated, narrated_by, narration_count, narrations, records, shop,
 };
 use common::teller::{Teller, told};
-use limn_models::HashedWords;
-use limn_pipeline::{Narrate, NarrateWith};
+use limn_models::{Embedder, HashedWords, ModelError, ModelId};
+use limn_pipeline::{Narrate, NarrateWith, PipelineError};
+use tokio_util::sync::CancellationToken;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_run_repeats_only_what_was_not_written() {
@@ -83,6 +84,7 @@ async fn a_column_that_fails_is_told_once_and_tried_again() {
     narrated_by(&mut lab, &teller);
     let report = lab.run().await;
     assert_eq!((narrated(&report), report.failures.len()), (4, 0));
+    assert_eq!(report.model.failed_columns, 1);
     assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
     assert!(report.notes[0].contains("1 column") && report.notes[0].contains("injected"));
     let expected = [Some(told("order_id")), Some(told("buyer")), None];
@@ -119,6 +121,7 @@ async fn a_model_that_always_fails_is_given_up() {
     assert_eq!((report.tables.added, report.tables.failed), (60, 0));
     let asked = teller.take_asked().len();
     assert!(asked < 30, "{asked} of 120 were asked");
+    assert_eq!(report.model.failed_columns, 120);
     assert!(
         report.notes.len() == 1 && report.notes[0].contains("given up"),
         "{:?}",
@@ -251,4 +254,143 @@ async fn a_damaged_narration_file_ends_the_run_with_the_remedy() {
     lab.index.remove_narrations(&path).await.unwrap();
     assert_eq!(narrated(&lab.run().await), 2);
     lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stopped_run_keeps_what_was_said_and_is_gone_on_with() {
+    let mut whole = Lab::new();
+    dozen(&whole).await;
+    narrated_by(&mut whole, &Teller::new().shared());
+    whole.run().await;
+    let expected = everything(&whole).await;
+
+    for stopped_at in [0, 1, 10, 22] {
+        let mut lab = Lab::new();
+        dozen(&lab).await;
+        let mut teller = Teller::new();
+        teller.takes = Duration::from_millis(1);
+        teller.event = Some(Box::new({
+            let stop = lab.options.stop.clone();
+            move |number| {
+                if number == stopped_at {
+                    stop.cancel();
+                }
+            }
+        }));
+        let teller = teller.shared();
+        narrated_by(&mut lab, &teller);
+        let report = lab.run().await;
+        let asked = teller.take_asked().len() as u64;
+        let first = narrated(&report);
+        assert!(report.stopped && first < 24, "{report:?}");
+        assert!(asked <= stopped_at as u64 + 4, "{asked} asked");
+        assert_eq!(first, narration_count(&lab).await, "all that came is kept");
+        assert_eq!((report.tables.added, report.model.failed_columns), (12, 0));
+        assert!(
+            report.notes.len() == 1 && report.notes[0].contains(&format!("{first} of 24")),
+            "{:?}",
+            report.notes
+        );
+        lab.options.stop = CancellationToken::new();
+        let report = lab.run().await;
+        assert_eq!((narrated(&report), report.stopped), (24 - first, false));
+        assert_eq!(everything(&lab).await, expected, "stopped at {stopped_at}");
+        lab.run_is_idle().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_stopped_while_it_reads_publishes_what_is_under_way() {
+    let mut lab = Lab::new();
+    lab.options.stop.cancel();
+    dozen(&lab).await;
+    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
+    assert!(matches!(error, PipelineError::Stopped), "{error}");
+    assert!(lab.index.newest().await.unwrap().is_none());
+
+    // Stopped when the first texts are embedded: of twelve epochs at most those under way are published.
+    lab.options.stop = CancellationToken::new();
+    (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 2);
+    narrated_by(&mut lab, &Teller::new().shared());
+    let stopping = Arc::new(Stopping(lab.options.stop.clone()));
+    let report = lab.try_run(stopping).await.unwrap();
+    assert!(report.stopped && narrated(&report) == 0, "{report:?}");
+    assert!((1..=4).contains(&report.tables.added), "{report:?}");
+    assert!(report.notes[0].contains("goes on"), "{:?}", report.notes);
+
+    lab.options.stop = CancellationToken::new();
+    let rest = lab.run().await;
+    assert_eq!(rest.tables.added, 12 - report.tables.added, "{rest:?}");
+    assert_eq!((narrated(&rest), rest.stopped), (24, false));
+    everything(&lab).await;
+    lab.run_is_idle().await;
+}
+
+/// An embedder that stops the run when it is asked first.
+struct Stopping(CancellationToken);
+
+impl Embedder for Stopping {
+    fn id(&self) -> &ModelId {
+        HashedWords.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        HashedWords.dimensions()
+    }
+
+    fn window(&self) -> usize {
+        HashedWords.window()
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        HashedWords.count_tokens(text)
+    }
+
+    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.0.cancel();
+        HashedWords.embed(texts)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_does_not_answer_takes_no_words_away() {
+    let mut lab = Lab::new();
+    shop(&lab).await;
+    narrated_by(&mut lab, &Teller::new().shared());
+    lab.run().await;
+    let before = everything(&lab).await;
+    let snapshot = lab.index.newest().await.unwrap().unwrap().number;
+
+    let dead = Teller::named("dead@1").shared();
+    dead.failing.lock().unwrap().insert("*".into());
+    narrated_by(&mut lab, &dead);
+    lab.options.narrate = Narrate::Llm;
+    let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
+    let error = error.to_string();
+    assert!(
+        error.contains("teller@1 narrated") && error.contains("injected"),
+        "{error}"
+    );
+    assert_eq!(everything(&lab).await, before);
+    assert_eq!(lab.index.newest().await.unwrap().unwrap().number, snapshot);
+    // It wakes up.
+    dead.failing.lock().unwrap().clear();
+    assert_eq!(narrated(&lab.run().await), 5);
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_named_model_that_is_not_asked_is_told_of() {
+    let mut lab = Lab::new();
+    shop(&lab).await;
+    narrated_by(&mut lab, &Teller::new().shared());
+    lab.run().await;
+    narrated_by(&mut lab, &Teller::named("other@2").shared());
+    assert_eq!(lab.run().await.notes, [""; 0]);
+    lab.options.narrator.as_mut().unwrap().named = true;
+    let notes = lab.run().await.notes;
+    assert!(
+        notes.len() == 1 && notes[0].contains("other@2 was not asked; --narrate llm"),
+        "{notes:?}"
+    );
 }

@@ -10,15 +10,17 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use limn_models::{Generated, LanguageModel, Limits, ModelError, Prompt, Usage};
 use limn_segment::NarrationRecord;
 use limn_summary::narration::{
     NARRATION_STOP, NARRATION_TOKENS, PromptBudget, parse_narration, schema_prompts,
 };
+use tokio::sync::OnceCell;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio_util::sync::CancellationToken;
 
 use super::awaiting::{Awaiting, AwaitingTable};
 use super::store::NarrationStore;
@@ -45,8 +47,9 @@ pub struct Asking {
     awaiting: Arc<Awaiting>,
     progress: Arc<Progress>,
     fatal: Arc<Fatal>,
+    stop: CancellationToken,
     /// The model once it is open, with what it had done before.
-    opened: OnceLock<(Arc<dyn LanguageModel>, Usage)>,
+    opened: OnceCell<(Arc<dyn LanguageModel>, Usage)>,
     wanted: Mutex<Wanted>,
     outcome: Mutex<Outcome>,
 }
@@ -100,8 +103,10 @@ pub struct Outcome {
     pub failed: u64,
     /// The first failure.
     pub error: Option<String>,
-    /// Columns that were not asked for because the model failed every time.
-    pub given_up: u64,
+    /// Columns that were not asked for…
+    pub unasked: u64,
+    /// …because the model failed every time, not because the run was stopped.
+    pub given_up: bool,
 }
 
 /// One answer: where it belongs and what it is.
@@ -120,14 +125,16 @@ impl Asking {
         awaiting: Arc<Awaiting>,
         progress: Arc<Progress>,
         fatal: Arc<Fatal>,
+        stop: CancellationToken,
     ) -> Self {
         Self {
-            opened: OnceLock::new(),
+            opened: OnceCell::new(),
             with,
             store,
             awaiting,
             progress,
             fatal,
+            stop,
             wanted: Mutex::default(),
             outcome: Mutex::default(),
         }
@@ -158,6 +165,30 @@ impl Asking {
         busy.unwrap_or_default()
     }
 
+    async fn model(&self) -> Result<&Arc<dyn LanguageModel>, ModelError> {
+        let open = || async {
+            let model = (self.with.open)().await?;
+            let before = model.usage();
+            Ok((model, before))
+        };
+        let (model, _) = self.opened.get_or_try_init(open).await?;
+        Ok(model)
+    }
+
+    /// Has the model describe a column that no table has, to see that it answers.
+    ///
+    /// # Errors
+    /// It cannot be opened, or does not answer.
+    pub async fn try_out(&self) -> Result<(), ModelError> {
+        let model = self.model().await?;
+        let names = ["id".to_owned()];
+        let prompt = self.prompts(model.as_ref(), &names, vec![0]).next();
+        if let Some((place, prompt)) = prompt {
+            generate(Arc::clone(model), context_of(&names), place, prompt).await.result?;
+        }
+        Ok(())
+    }
+
     /// Notes a published table, to be described again when its columns are narrated.
     pub fn want(&self, table: AwaitingTable) {
         let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
@@ -175,7 +206,7 @@ impl Asking {
         self.awaiting.add(table);
     }
 
-    /// Whether anything was noted.
+    /// Whether anything was noted that was not asked for yet.
     pub fn is_wanted(&self) -> bool {
         let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
         !wanted.contexts.is_empty()
@@ -228,12 +259,11 @@ impl Asking {
             return Ok(());
         }
         Progress::add(&self.progress.columns_wanted, columns);
-        let model = (self.with.open)().await?;
-        let (model, _) = self.opened.get_or_init(|| {
-            let before = model.usage();
-            (model, before)
-        });
-
+        let Some(model) = self.stop.run_until_cancelled(self.model()).await else {
+            self.leave(columns, false);
+            return Ok(());
+        };
+        let model = model?;
         let mut left = order.into_iter();
         let mut prompts = Vec::new().into_iter();
         let mut under_way = JoinSet::new();
@@ -251,10 +281,13 @@ impl Asking {
                     let Some(context) = contexts.get(&id) else {
                         continue;
                     };
-                    prompts = self.prompts(model.as_ref(), id, &context.names).into_iter();
+                    let known = self.store.known(id, context.names.len());
+                    let wanted = (0..known.len()).filter(|column| known[*column].is_none());
+                    let asked = self.prompts(model.as_ref(), &context.names, wanted.collect());
+                    prompts = asked.map(|asked| (id, asked)).collect::<Vec<_>>().into_iter();
                 }
-                if let Some((place, prompt)) = prompts.next() {
-                    under_way.spawn(generate(Arc::clone(model), place, prompt));
+                if let Some((id, (place, prompt))) = prompts.next() {
+                    under_way.spawn(generate(Arc::clone(model), id, place, prompt));
                 }
             }
             if under_way.is_empty() {
@@ -266,6 +299,10 @@ impl Asking {
                     self.store.flush().await?;
                     continue;
                 }
+                () = self.stop.cancelled() => {
+                    self.leave(columns, false);
+                    break;
+                }
             };
             let Some(answer) = answer else { continue };
             let answer = answer.map_err(|_| PipelineError::TaskDied { stage: "narrate" })?;
@@ -275,7 +312,7 @@ impl Asking {
             if in_a_row.failures >= limit
                 && (in_a_row.passing || in_a_row.contexts.len() >= contexts_limit)
             {
-                self.give_up(columns);
+                self.leave(columns, true);
                 break;
             }
             if let Some(context) = context {
@@ -319,22 +356,20 @@ impl Asking {
         Ok(())
     }
 
-    fn give_up(&self, columns: usize) {
+    /// Of so many columns, those that have no answer are not asked for in this run.
+    fn leave(&self, columns: usize, given_up: bool) {
         let mut outcome = self.outcome.lock().unwrap_or_else(PoisonError::into_inner);
-        outcome.given_up = (columns as u64).saturating_sub(outcome.narrated + outcome.failed);
+        outcome.unasked = (columns as u64).saturating_sub(outcome.narrated + outcome.failed);
+        outcome.given_up = given_up;
     }
 
-    /// The prompts of a context's columns that are not known, in order.
+    /// The prompts of the wanted ones of these columns, in order.
     fn prompts(
         &self,
         model: &dyn LanguageModel,
-        id: ContextId,
         names: &[String],
-    ) -> Vec<(Place, Prompt)> {
-        let known = self.store.known(id, names.len());
-        let wanted: Vec<usize> = (0..names.len())
-            .filter(|column| known[*column].is_none())
-            .collect();
+        wanted: Vec<usize>,
+    ) -> impl Iterator<Item = (Place, Prompt)> {
         let room = model
             .window()
             .saturating_sub(OTHER_TOKENS + NARRATION_TOKENS);
@@ -344,7 +379,6 @@ impl Asking {
         };
         let prompts = schema_prompts(names, &wanted, &budget);
         let places = wanted.into_iter().map(|column| Place {
-            context: id,
             position: u32::try_from(column).unwrap_or(u32::MAX),
             column: names[column].clone(),
         });
@@ -353,21 +387,22 @@ impl Asking {
             shared: prompt.shared,
             own: prompt.own,
         });
-        places.zip(prompts).collect()
+        places.collect::<Vec<_>>().into_iter().zip(prompts)
     }
 }
 
-async fn generate(model: Arc<dyn LanguageModel>, place: Place, prompt: Prompt) -> Answer {
+async fn generate(
+    model: Arc<dyn LanguageModel>,
+    context: ContextId,
+    place: Place,
+    prompt: Prompt,
+) -> Answer {
     let limits = Limits {
         max_tokens: NARRATION_TOKENS,
         stop: vec![NARRATION_STOP.to_owned()],
     };
     let result = model.generate(&prompt, &limits).await;
-    let Place {
-        context,
-        position,
-        column,
-    } = place;
+    let Place { position, column } = place;
     Answer {
         context,
         position,
@@ -378,7 +413,6 @@ async fn generate(model: Arc<dyn LanguageModel>, place: Place, prompt: Prompt) -
 
 /// A column that is asked for.
 struct Place {
-    context: ContextId,
     position: u32,
     column: String,
 }
@@ -402,24 +436,39 @@ fn close(
 }
 
 impl Outcome {
+    /// Columns that have no answer because of the model.
+    pub fn lost(&self) -> u64 {
+        self.failed + if self.given_up { self.unasked } else { 0 }
+    }
+
     /// What a person should know of what went wrong, if anything did.
     pub fn notes(&self, model: &str) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.unasked > 0 && !self.given_up {
+            let all = self.narrated + self.failed + self.unasked;
+            notes.push(format!(
+                "stopped: {} of {all} columns were narrated and are kept; the same command goes on with the rest",
+                self.narrated,
+            ));
+        }
         let Some(error) = &self.error else {
-            return Vec::new();
+            return notes;
         };
         let columns = |number: u64| match number {
             1 => "1 column".to_owned(),
             _ => format!("{number} columns"),
         };
-        if self.given_up > 0 {
-            return vec![format!(
-                "narrating was given up: {model} failed again and again, and {} were not asked for ({error}); their tables are searchable by names, and the next run goes on",
-                columns(self.given_up),
-            )];
-        }
-        vec![format!(
-            "{} could not be narrated by {model} and are told by their names; the next run tries again ({error})",
-            columns(self.failed),
-        )]
+        notes.push(if self.given_up {
+            format!(
+                "narrating was given up: {model} failed again and again, and {} were not asked for ({error}); their tables are searchable by names, and the same command goes on",
+                columns(self.unasked),
+            )
+        } else {
+            format!(
+                "{} could not be narrated by {model} and are told by their names; the same command tries again ({error})",
+                columns(self.failed),
+            )
+        });
+        notes
     }
 }
