@@ -147,9 +147,15 @@ fn a_model_is_calibrated_and_auto_believes_its_record() {
         ("orders of customer Okafor", "shop/orders"),
         ("how many moons has Jupiter?", "mixed/table_1"),
     ];
-    fs::write(&questions, asked.map(line).concat()).unwrap();
+    let elsewhere = line(("whose is it?", "another/lake"));
+    fs::write(&questions, asked.map(line).concat() + &elsewhere).unwrap();
     let eval = ["eval", "--questions", text(&questions), "--json"];
     let told = place.limn(&[&eval[..], &["--calibrate"]].concat()).ok();
+    assert!(
+        notes(&told).contains("1 question whose tables the index lacks")
+            && notes(&told).contains("4 questions are few"),
+        "{told}"
+    );
     let file = told["file"].as_str().unwrap();
     assert!(
         Path::new(file).starts_with(place.path("models/calibration")),
@@ -164,6 +170,22 @@ fn a_model_is_calibrated_and_auto_believes_its_record() {
         told["calibration"]["difference"]["low"].is_number(),
         "{told}"
     );
+
+    // Fewer questions do not replace it unasked, and questions of another lake say nothing.
+    let fewer = ["--calibrate", "--limit", "3"];
+    let refused = place.limn(&[&eval[..], &fewer].concat());
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused.stderr.contains("calibrated on 4 questions"),
+        "{refused:?}"
+    );
+    let replaced = place
+        .limn(&[&eval[..], &fewer, &["--replace"]].concat())
+        .ok();
+    assert_eq!(replaced["calibration"]["questions"], 3, "{replaced}");
+    fs::write(&questions, &elsewhere).unwrap();
+    let refused = place.limn(&[&eval[..], &["--calibrate"]].concat());
+    assert!(refused.stderr.contains("another lake"), "{refused:?}");
 
     // What the record says is what counts, not what these four questions say.
     let judged_by_auto = |low: f64, version: u64| {

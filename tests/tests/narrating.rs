@@ -2,12 +2,14 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use limn_tests::llama::{KEY, LlamaServer, WINDOW};
 use limn_tests::{lake, limn, limn_command, run, text};
+use serde_json::Value;
 use tempfile::TempDir;
 
 const TABLES: usize = 4;
@@ -40,6 +42,80 @@ fn narration_files(index: &Path) -> usize {
     files.flatten().flatten().count()
 }
 
+/// A lake of `tables` tables, none of whose schemas is another's.
+fn stations(lake: &Path, tables: usize) {
+    for table in 0..tables {
+        lake::write(
+            lake,
+            &format!("station{table}/readings.csv"),
+            &format!("station_{table},day,rainfall_mm,wind,observer\n1,2024-01-01,3.5,4,Ann\n"),
+        );
+    }
+}
+
+#[test]
+fn an_interrupted_run_tells_what_it_keeps_and_is_gone_on_with() {
+    let server = LlamaServer::start();
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (
+        scratch.path().join("lake"),
+        scratch.path().join("lake.limn"),
+    );
+    stations(&lake, 5);
+    let mut command = command(&server, &lake, &index);
+    command.env("LIMN_ENDPOINT_CONCURRENCY", "2");
+    let mut interrupted = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // When narrating begins, the lake is published.
+    let mut stderr = BufReader::new(interrupted.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.starts_with("narrating 25 columns"), "{line}");
+    std::thread::sleep(Duration::from_millis(500));
+    let signalled = Command::new("kill")
+        .args(["-INT", &interrupted.id().to_string()])
+        .status();
+    assert!(signalled.unwrap().success());
+    let mut said = String::new();
+    stderr.read_to_string(&mut said).unwrap();
+    assert!(said.contains("interrupt again to end at once"), "{said}");
+    let ended = interrupted.wait_with_output().unwrap();
+    assert_eq!(ended.status.code(), Some(130));
+    let report: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    assert_eq!(report["stopped"], true, "{report}");
+    assert_eq!(report["tables"]["added"], 5, "{report}");
+    let first = report["model"]["narrated_columns"].as_u64().unwrap();
+    let note = report["notes"][0].as_str().unwrap();
+    assert!(note.contains(&format!("{first} of 25 columns")), "{note}");
+
+    let rest = run(&mut command).ok();
+    assert_eq!(rest["stopped"], false, "{rest}");
+    assert_eq!(rest["model"]["narrated_columns"], 25 - first, "{rest}");
+    assert_eq!(rest["objects"]["read"], 0, "{rest}");
+
+    // A model that does not answer takes nothing of this away.
+    let narrated = |index: &Path| -> u64 {
+        let tables = limn(&["tables", "--index", text(index), "--json"]).ok();
+        let tables = tables.as_array().unwrap().iter();
+        tables
+            .map(|it| it["narrated_columns"].as_u64().unwrap())
+            .sum()
+    };
+    let before = narrated(&index);
+    command
+        .args(["--narrate", "llm"])
+        .env("LIMN_ENDPOINT_MODEL", "another")
+        .env("LIMN_ENDPOINT", "http://127.0.0.1:9/v1")
+        .env("LIMN_ENDPOINT_ATTEMPTS", "1");
+    let dead = run(&mut command);
+    assert_eq!(dead.code, 2, "{dead:?}");
+    assert!(dead.stderr.contains("the index is as it was"), "{dead:?}");
+    assert!(before > 0 && narrated(&index) == before);
+}
+
 #[test]
 fn a_run_killed_while_it_narrates_is_gone_on_with() {
     let server = LlamaServer::start();
@@ -48,13 +124,7 @@ fn a_run_killed_while_it_narrates_is_gone_on_with() {
         scratch.path().join("lake"),
         scratch.path().join("lake.limn"),
     );
-    for table in 0..TABLES {
-        lake::write(
-            &lake,
-            &format!("station{table}/readings.csv"),
-            &format!("station_{table},day,rainfall_mm,wind,observer\n1,2024-01-01,3.5,4,Ann\n"),
-        );
-    }
+    stations(&lake, TABLES);
     let mut killed = command(&server, &lake, &index)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -104,5 +174,8 @@ fn a_run_killed_while_it_narrates_is_gone_on_with() {
         "{shown}"
     );
     let shown = limn(&["show", "station3/readings", "--index", text(&index)]);
-    assert!(shown.stdout.contains("in a model's words"), "{shown:?}");
+    assert!(
+        shown.stdout.contains("in the words of endpoint:smollm2"),
+        "{shown:?}"
+    );
 }

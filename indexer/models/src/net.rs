@@ -20,6 +20,15 @@ pub(crate) fn told(error: reqwest::Error) -> String {
     chain(&error.without_url())
 }
 
+/// What an error comes down to: the last of its causes.
+pub(crate) fn innermost(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(cause) = innermost.source() {
+        innermost = cause;
+    }
+    innermost.to_string()
+}
+
 /// An error with its causes on one line: reqwest keeps the telling part in the causes.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut line = error.to_string();

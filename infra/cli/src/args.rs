@@ -18,7 +18,8 @@ First steps:
   limn search \"which customers left last year?\" --index my-lake.limn
 
 A LAKE and an --index are a path or a URL: file://…, s3://bucket/prefix. S3 credentials and endpoint
-come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP."
+come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP.
+The embedded models, and language models that narrate or judge: limn models list."
 )]
 pub struct Args {
     /// What to do.
@@ -37,7 +38,8 @@ A second run over the same lake reads only what changed. Tables that cannot be r
 cost only themselves; the exit code is then 1.
 
 Where a language model narrates, tables are searchable by their names at once, and in its words as it
-gets on. It may be interrupted: the next run goes on.
+gets on. An interrupt (Ctrl-C) stops a run in good order: what is under way is published, what the
+model has said is kept, and the same command goes on.
 
 Examples:
   limn index ./lake --index lake.limn
@@ -143,14 +145,9 @@ pub enum NarrateArg {
 #[derive(Clone, Debug, clap::Args)]
 pub struct ModelOptions {
     /// The language model: a name of `limn models list`, a path of your own model's file or folder, or
-    /// `endpoint`.
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = limn_models::QWEN_CODER,
-        env = "LIMN_MODEL"
-    )]
-    pub model: String,
+    /// `endpoint` [default: the endpoint if one is named with its model, else qwen2.5-coder-1.5b]
+    #[arg(long, value_name = "NAME", env = "LIMN_MODEL")]
+    pub model: Option<String>,
     /// An OpenAI-compatible endpoint, for --model endpoint: http://localhost:8000/v1. Its key is read
     /// from LIMN_ENDPOINT_KEY, or else OPENAI_API_KEY, and from nowhere else.
     #[arg(
@@ -176,6 +173,30 @@ pub struct ModelOptions {
     pub model_batch: Option<usize>,
 }
 
+impl ModelOptions {
+    /// The name that means an endpoint.
+    pub const ENDPOINT: &str = "endpoint";
+
+    /// The model that is meant. An endpoint alone, without its model's name, may be an embedder's.
+    pub fn name(&self) -> &str {
+        match &self.model {
+            Some(name) => name,
+            None if self.is_named() => Self::ENDPOINT,
+            None => limn_models::QWEN_CODER,
+        }
+    }
+
+    /// Whether it is one that somebody chose.
+    pub fn is_named(&self) -> bool {
+        self.model.is_some() || self.endpoint.is_some() && self.endpoint_model.is_some()
+    }
+
+    /// Whether an endpoint is meant.
+    pub fn is_endpoint(&self) -> bool {
+        self.name() == Self::ENDPOINT
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeviceArg {
     /// All GPUs, if limn was built with CUDA and finds one; else the processor.
@@ -183,6 +204,7 @@ pub enum DeviceArg {
     /// The processor.
     Cpu,
     /// All GPUs, and an error where there is none (docs/gpu.md).
+    #[value(alias = "gpu")]
     Cuda,
 }
 
@@ -330,6 +352,9 @@ pub struct EvalArgs {
     /// Fit the threshold at which --model judges on these questions, and keep it with what it is worth.
     #[arg(long, conflicts_with_all = ["save", "against"])]
     pub calibrate: bool,
+    /// With --calibrate: replace a record that was made on more questions.
+    #[arg(long, requires = "calibrate")]
+    pub replace: bool,
     /// Keep what each question found, one JSON object a line.
     #[arg(long, value_name = "FILE.jsonl")]
     pub save: Option<PathBuf>,
@@ -405,9 +430,10 @@ Examples:
     Bench {
         #[command(flatten)]
         model: ModelOptions,
-        /// Prompts asked at a time; a sixteenth as many are asked one by one.
-        #[arg(long, value_name = "N", default_value_t = 64, value_parser = positive)]
-        prompts: usize,
+        /// Prompts asked of a language model at a time; a sixteenth as many are asked one by one
+        /// [default: 64]
+        #[arg(long, value_name = "N", value_parser = positive)]
+        prompts: Option<usize>,
         /// Texts for an embedder, one a line [default: texts of three sizes, made up]
         #[arg(long, value_name = "FILE")]
         texts: Option<PathBuf>,

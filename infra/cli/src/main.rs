@@ -1,10 +1,11 @@
 //! The `limn` command.
 //!
 //! Results go to standard output, logs and progress to standard error. Exit codes (a contract):
-//! 0 done; 1 finished, but some tables failed; 2 could not run; 3 lost a publish race.
+//! 0 done; 1 finished, but something failed; 2 could not run; 3 lost a publish race; 130 stopped.
 
 mod args;
 mod commands;
+mod interrupt;
 mod progress;
 mod table;
 mod text;
@@ -13,6 +14,8 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use limn_pipeline::PipelineError;
+use limn_segment::PublishError;
 
 use crate::args::{Args, Command};
 use crate::text::one_line;
@@ -21,6 +24,8 @@ use crate::text::one_line;
 enum Outcome {
     Done,
     SomeFailed,
+    /// What is done is kept, and the same command goes on.
+    Stopped,
 }
 
 fn main() -> ExitCode {
@@ -41,6 +46,7 @@ fn main() -> ExitCode {
     match runtime.block_on(run(args.command)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::SomeFailed) => ExitCode::from(1),
+        Ok(Outcome::Stopped) => ExitCode::from(interrupt::INTERRUPTED),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => fail(&error, args.verbose),
     }
@@ -68,15 +74,11 @@ fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
     }
     // With standard error gone, the exit code still tells.
     let _ = std::io::stderr().write_all(lines.as_bytes());
-    let lost_a_race = error
-        .downcast_ref::<limn_pipeline::PipelineError>()
-        .is_some_and(|error| {
-            matches!(
-                error,
-                limn_pipeline::PipelineError::Publish(limn_segment::PublishError::Lost { .. })
-            )
-        });
-    ExitCode::from(if lost_a_race { 3 } else { 2 })
+    ExitCode::from(match error.downcast_ref() {
+        Some(PipelineError::Publish(PublishError::Lost { .. })) => 3,
+        Some(PipelineError::Stopped) => interrupt::INTERRUPTED,
+        _ => 2,
+    })
 }
 
 /// A reader that went away (`limn tables | head`) is no error.

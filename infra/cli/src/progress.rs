@@ -3,13 +3,14 @@
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use limn_pipeline::Progress;
 
-use crate::text::{plural, seconds};
+use crate::text::{one_line, plural, seconds};
 
 const REFRESH: Duration = Duration::from_millis(120);
 
@@ -25,6 +26,7 @@ const WORTH_TELLING: Duration = Duration::from_secs(60);
 /// Bars that follow a running index job: files read, tables described, columns narrated, blocks
 /// embedded. Where standard error is no terminal, there is only a line about the narrating.
 pub struct IndexBars {
+    bars: MultiProgress,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -34,11 +36,21 @@ impl IndexBars {
     pub fn start(progress: Arc<Progress>, narrator: Option<String>) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let is_terminal = std::io::stderr().is_terminal();
+        let bars = MultiProgress::new();
+        if !is_terminal {
+            bars.set_draw_target(ProgressDrawTarget::hidden());
+        }
         let thread = (is_terminal || narrator.is_some()).then(|| {
-            let stop = Arc::clone(&stop);
-            std::thread::spawn(move || follow(&progress, narrator, is_terminal, &stop))
+            let (bars, stop) = (bars.clone(), Arc::clone(&stop));
+            std::thread::spawn(move || follow(&progress, narrator, &bars, &stop))
         });
-        Self { stop, thread }
+        Self { bars, stop, thread }
+    }
+
+    /// Says a line on standard error, above the bars.
+    pub fn say(&self) -> impl Fn(&str) + Send + 'static {
+        let bars = self.bars.clone();
+        move |line| bars.suspend(|| say(line))
     }
 
     /// Removes the bars.
@@ -58,23 +70,24 @@ fn bar(bars: &MultiProgress, name: &'static str) -> ProgressBar {
     bars.add(ProgressBar::new(0).with_style(style).with_prefix(name))
 }
 
-fn follow(progress: &Progress, narrator: Option<String>, is_terminal: bool, stop: &AtomicBool) {
-    let bars = MultiProgress::new();
-    if !is_terminal {
-        bars.set_draw_target(ProgressDrawTarget::hidden());
-    }
+/// A line on standard error; with that gone, nobody is told.
+fn say(line: &str) {
+    let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
+}
+
+fn follow(progress: &Progress, narrator: Option<String>, bars: &MultiProgress, stop: &AtomicBool) {
     let listed = bars.add(ProgressBar::new_spinner().with_prefix("objects"));
     listed.set_style(
         ProgressStyle::with_template("{prefix:>9} {human_pos} listed")
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
-    let files = bar(&bars, "files");
+    let files = bar(bars, "files");
     let tables = bars.add(ProgressBar::new_spinner().with_prefix("tables"));
     tables.set_style(
         ProgressStyle::with_template("{prefix:>9} {human_pos} described")
             .unwrap_or_else(|_| ProgressStyle::default_spinner()),
     );
-    let blocks = bar(&bars, "blocks");
+    let blocks = bar(bars, "blocks");
     let mut columns = None;
     let mut told = narrator.map(Told::new);
     let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -86,19 +99,20 @@ fn follow(progress: &Progress, narrator: Option<String>, is_terminal: bool, stop
         tables.set_position(load(&progress.tables_described));
         blocks.set_length(load(&progress.blocks_wanted));
         blocks.set_position(load(&progress.blocks_embedded));
-        let (wanted, narrated) = (
+        let (wanted, asked, narrated) = (
             load(&progress.columns_wanted),
+            load(&progress.columns_asked),
             load(&progress.columns_narrated),
         );
         if wanted > 0 {
-            let bar = columns.get_or_insert_with(|| bar(&bars, "columns"));
+            let bar = columns.get_or_insert_with(|| bar(bars, "columns"));
             bar.set_length(wanted);
             bar.set_position(narrated);
-            if let Some(line) = told.as_mut().and_then(|told| told.next(wanted, narrated)) {
-                bars.suspend(|| {
-                    // With standard error gone, nobody is told.
-                    let _ = std::io::stderr().write_all(line.as_bytes());
-                });
+            let line = told
+                .as_mut()
+                .and_then(|told| told.next(wanted, asked, narrated));
+            if let Some(line) = line {
+                bars.suspend(|| say(&line));
             }
         }
         if stopping {
@@ -113,6 +127,8 @@ fn follow(progress: &Progress, narrator: Option<String>, is_terminal: bool, stop
 /// What is told of the narrating: how many columns, and how long it takes once that is known.
 struct Told {
     model: String,
+    began: bool,
+    /// When the model was asked first: it is loaded then.
     since: Option<Instant>,
     estimated: bool,
 }
@@ -121,30 +137,36 @@ impl Told {
     fn new(model: String) -> Self {
         Self {
             model,
+            began: false,
             since: None,
             estimated: false,
         }
     }
 
-    fn next(&mut self, wanted: u64, narrated: u64) -> Option<String> {
-        let Some(since) = self.since else {
-            self.since = Some(Instant::now());
+    fn next(&mut self, wanted: u64, asked: u64, narrated: u64) -> Option<String> {
+        if !self.began {
+            self.began = true;
             return Some(format!(
-                "narrating {} with {}; all tables are searchable by names meanwhile (--narrate names goes without)\n",
+                "narrating {} with {}; all tables are searchable by names meanwhile (--narrate names goes without)",
                 plural(wanted, "column"),
                 self.model,
             ));
-        };
+        }
+        if asked == 0 {
+            return None;
+        }
+        let since = *self.since.get_or_insert_with(Instant::now);
         let is_slow = since.elapsed() >= SLOW && narrated >= SLOW_RATE_FROM;
         if self.estimated || (narrated < RATE_FROM && !is_slow) {
             return None;
         }
         self.estimated = true;
-        let a_column = since.elapsed().as_secs_f64() / narrated as f64;
-        let left = a_column * wanted.saturating_sub(narrated) as f64;
+        // What is under way at once is half done, taken together.
+        let done = narrated as f64 + asked.saturating_sub(narrated) as f64 / 2.0;
+        let left = since.elapsed().as_secs_f64() / done * (wanted as f64 - done).max(0.0);
         (left >= WORTH_TELLING.as_secs_f64()).then(|| {
             format!(
-                "narrating {} takes about {} more\n",
+                "narrating {} takes about {} more",
                 plural(wanted, "column"),
                 seconds(left)
             )
@@ -152,41 +174,95 @@ impl Told {
     }
 }
 
-/// A bar that follows questions being judged; on a terminal only.
+/// After this time a person wants to know what is being waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Says what is being waited for when it takes longer than a moment: a spinner on a terminal, elsewhere
+/// a line.
+pub struct Waiting {
+    over: mpsc::Sender<()>,
+    thread: JoinHandle<()>,
+}
+
+impl Waiting {
+    /// Starts waiting for `what`: "loading a-model".
+    pub fn start(what: String) -> Self {
+        let (over, ended) = mpsc::channel();
+        let thread = std::thread::spawn(move || {
+            if ended.recv_timeout(PATIENCE) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            if !std::io::stderr().is_terminal() {
+                say(&format!("{what}…"));
+                return;
+            }
+            let spinner = ProgressBar::new_spinner().with_message(what);
+            while ended.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
+                spinner.tick();
+            }
+            spinner.finish_and_clear();
+        });
+        Self { over, thread }
+    }
+
+    /// It is over: the spinner goes.
+    pub fn finish(self) {
+        drop(self.over);
+        // A spinner that panicked has nothing to say that matters.
+        let _ = self.thread.join();
+    }
+}
+
+/// How often a line tells how many questions are judged, where there is no bar.
+const TELL: Duration = Duration::from_secs(60);
+
+/// Follows questions being judged: a bar on a terminal, elsewhere a line a minute.
 pub struct QuestionBar {
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<()>>,
+    over: mpsc::Sender<()>,
+    thread: JoinHandle<()>,
 }
 
 impl QuestionBar {
     /// Starts following a counter of questions that goes up to `of`.
     pub fn start(done: Arc<AtomicUsize>, of: usize) -> Self {
-        let stop = Arc::new(AtomicBool::new(false));
-        let thread = std::io::stderr().is_terminal().then(|| {
-            let stop = Arc::clone(&stop);
-            std::thread::spawn(move || {
-                let bars = MultiProgress::new();
-                let bar = bar(&bars, "questions");
-                bar.set_length(of as u64);
-                while !stop.load(Ordering::Acquire) {
-                    bar.set_position(done.load(Ordering::Relaxed) as u64);
-                    std::thread::sleep(REFRESH);
+        let (over, ended) = mpsc::channel();
+        let is_terminal = std::io::stderr().is_terminal();
+        let thread = std::thread::spawn(move || {
+            let done = || done.load(Ordering::Relaxed);
+            if !is_terminal {
+                let start = Instant::now();
+                while ended.recv_timeout(TELL) == Err(RecvTimeoutError::Timeout) {
+                    say(&judged_of(done(), of, start.elapsed()));
                 }
-                // The clear can fail only when the terminal is gone.
-                let _ = bars.clear();
-            })
+                return;
+            }
+            let bars = MultiProgress::new();
+            let bar = bar(&bars, "questions");
+            bar.set_length(of as u64);
+            while ended.recv_timeout(REFRESH) == Err(RecvTimeoutError::Timeout) {
+                bar.set_position(done() as u64);
+            }
+            // The clear can fail only when the terminal is gone.
+            let _ = bars.clear();
         });
-        Self { stop, thread }
+        Self { over, thread }
     }
 
     /// Removes the bar.
     pub fn finish(self) {
-        self.stop.store(true, Ordering::Release);
-        if let Some(thread) = self.thread {
-            // A bar that panicked has nothing to say that matters to the run.
-            let _ = thread.join();
-        }
+        drop(self.over);
+        // A bar that panicked has nothing to say that matters to the run.
+        let _ = self.thread.join();
     }
+}
+
+fn judged_of(done: usize, of: usize, spent: Duration) -> String {
+    let mut line = format!("judged {done} of {}", plural(of as u64, "question"));
+    if done > 0 {
+        let left = spent.as_secs_f64() / done as f64 * of.saturating_sub(done) as f64;
+        line += &format!(", about {} more", seconds(left));
+    }
+    line
 }
 
 /// A bar for fetching a model.
@@ -222,10 +298,12 @@ impl ModelBar {
             limn_models::Progress::Failed { source, reason } => {
                 tracing::info!(%source, %reason, "model source failed, trying the next");
             }
+            // A bar shows itself only once there is something to count.
             limn_models::Progress::Waiting => {
-                // A bar shows itself only once there is something to count.
-                let line = b"waiting for another limn that fetches the same model\n";
-                let _ = std::io::stderr().write_all(line);
+                say("waiting for another limn that fetches the same model");
+            }
+            limn_models::Progress::Damaged { reason } => {
+                say(&format!("{}: fetching the model anew", one_line(reason)));
             }
             limn_models::Progress::Done => self.bar.finish_and_clear(),
         }
@@ -245,14 +323,17 @@ mod tests {
     #[test]
     fn the_number_is_told_at_once_and_the_time_when_it_is_known() {
         let mut told = Told::new("a-model@1".into());
-        let line = told.next(1_200, 0).unwrap();
+        let line = told.next(1_200, 0, 0).unwrap();
         assert!(line.contains("1,200 columns with a-model@1"), "{line}");
         assert!(line.contains("--narrate names") && line.lines().count() == 1);
-        assert_eq!(told.next(1_200, 63), None);
+        assert_eq!(told.next(1_200, 0, 0), None);
+        assert_eq!(told.since, None, "the model is being loaded");
+        assert_eq!(told.next(1_200, 192, 63), None);
         told.since = Instant::now().checked_sub(Duration::from_secs(100));
-        assert_eq!(told.next(1_200, 7), None);
-        let line = told.next(1_200, 100).unwrap();
-        assert!(line.contains("18 minutes"), "{line}");
-        assert_eq!(told.next(1_200, 101), None);
+        assert_eq!(told.next(1_200, 192, 7), None);
+        // 150 are done of those that are left, half of those under way counted: 1050 at 1.5 a second.
+        let line = told.next(1_200, 200, 100).unwrap();
+        assert!(line.contains("12 minutes"), "{line}");
+        assert_eq!(told.next(1_200, 200, 101), None);
     }
 }

@@ -61,3 +61,4 @@ pub use options::{Narrate, NarrateWith, RunOptions};
 pub use progress::Progress;
 pub use report::{Failure, Report};
 pub use run::index_lake;
+pub use tokio_util::sync::CancellationToken;

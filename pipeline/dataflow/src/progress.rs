@@ -24,6 +24,8 @@ pub struct Progress {
     pub blocks_embedded_anew: AtomicU64,
     /// Columns that a language model is asked to narrate in this run; 0 until they are known.
     pub columns_wanted: AtomicU64,
+    /// Of those, for how many the model was asked; 0 while it loads.
+    pub columns_asked: AtomicU64,
     /// Of those, how many are narrated.
     pub columns_narrated: AtomicU64,
     /// Epochs planned.

@@ -39,7 +39,9 @@ impl Gguf {
         let content = content.map_err(|error| first_line(&error))?;
         for (name, info) in &content.tensor_infos {
             if end_of(info, content.tensor_data_offset).is_none_or(|end| end > length) {
-                return Err(format!("tensor {name} lies beyond the file's end"));
+                return Err(format!(
+                    "tensor {name} lies beyond the file's end: the file is cut short, fetch it again"
+                ));
             }
         }
         let architecture = match content.metadata.get("general.architecture") {

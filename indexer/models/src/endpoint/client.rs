@@ -13,7 +13,7 @@ use super::options::{Address, EndpointKey, EndpointOptions};
 use super::reply::{Refusal, one_line};
 use super::retry;
 use crate::ModelError;
-use crate::net::{told, without_secrets};
+use crate::net::{innermost, told, without_secrets};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// As much of a refusal's body is read.
@@ -123,9 +123,11 @@ impl Client {
         // Until the reply has arrived whole, whatever fails may pass.
         let lost = |error: reqwest::Error| {
             let detail = if error.is_timeout() {
-                "there was no reply in time; raise its timeout if it is slow".to_owned()
+                "there was no reply in time; if it is slow, give it longer (--endpoint-timeout)"
+                    .to_owned()
             } else {
-                format!("{}; is it running and reachable?", told(error))
+                let cause = innermost(&error.without_url());
+                format!("it cannot be reached ({cause}); is it running, and is the address right?")
             };
             self.failed(&detail, true)
         };

@@ -140,7 +140,12 @@ fn gguf(path: &Path) -> Result<LanguageModelFiles, ModelError> {
         Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => {
             return Err(unreadable(path, &error));
         }
-        _ => return Err(invalid(path, "it is no GGUF file")),
+        _ => {
+            return Err(invalid(
+                path,
+                "it is no GGUF file; limn loads GGUF files, and folders with config.json, tokenizer.json and .safetensors files",
+            ));
+        }
     }
     let sha256 = verify::sha256(path).map_err(|error| unreadable(path, &error))?;
     Ok(LanguageModelFiles::Gguf {

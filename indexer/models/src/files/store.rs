@@ -84,6 +84,11 @@ pub enum Progress {
         /// Why, on one line.
         reason: String,
     },
+    /// A file that is here cannot be used: the model is fetched anew.
+    Damaged {
+        /// Which, and what is wrong with it, on one line.
+        reason: String,
+    },
     /// The files are there and verified.
     Done,
 }
@@ -274,11 +279,19 @@ impl ModelStore {
             });
         };
         let root = self.root()?;
-        // A damaged file is fetched again, and told only where that fails.
         let damage = match self.find_card(card) {
             Ok(Some(files)) => return Ok(files),
             Ok(None) => None,
-            Err(damage) => Some(damage),
+            Err(damage) => {
+                let reason = match &damage {
+                    ModelError::WrongHash { path, .. } => {
+                        format!("{} is damaged", path.display())
+                    }
+                    other => other.to_string(),
+                };
+                progress(Progress::Damaged { reason });
+                Some(damage)
+            }
         };
         self.pull_into(root, card, folder, progress)
             .map_err(|error| match (damage, error) {

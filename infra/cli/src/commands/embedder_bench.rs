@@ -58,7 +58,7 @@ pub async fn run(
 ) -> anyhow::Result<Outcome> {
     let began = Instant::now();
     let devices = language_model::devices(options.device).await?;
-    let embedder = embedder(&options.model, devices).await?;
+    let embedder = embedder(options.name(), devices).await?;
     let load_seconds = began.elapsed().as_secs_f64();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = options.model_threads.unwrap_or(cores);

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use chrono::{SecondsFormat, Utc};
-use limn_models::LanguageModel;
+use limn_models::{LanguageModel, ModelId};
 use limn_retrieval::eval::{
     Comparison, EvalOptions, EvalQuestion, Evaluation, Interval, SavedQuestion, calibrate_judge,
     compare, evaluate, read_questions, read_saved, write_saved,
@@ -131,11 +131,42 @@ fn options(
     }
 }
 
+/// Of fewer questions a calibration says little.
+const FEW_QUESTIONS: usize = 100;
+
 /// Judges the first candidates of every question, fits the threshold, and keeps the record.
-async fn calibrate(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Result<Outcome> {
+async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::Result<Outcome> {
     let folder = judge::folder()?;
     let searcher = open_searcher(&args.index.index).await?;
+    let mut notes = Vec::new();
+    let all = questions.len();
+    questions.retain(|question| {
+        question
+            .tables
+            .iter()
+            .any(|table| searcher.has_table(table))
+    });
+    match all - questions.len() {
+        0 => {}
+        left_out if left_out < all => notes.push(format!(
+            "{} whose tables the index lacks {} left out",
+            plural(left_out as u64, "question"),
+            if left_out == 1 { "is" } else { "are" },
+        )),
+        _ => bail!(
+            "the index has none of the tables that the questions name: is it the index of another lake?"
+        ),
+    }
+    if questions.len() < FEW_QUESTIONS {
+        notes.push(format!(
+            "{} are few: what holds for them may not hold for others; take {FEW_QUESTIONS} or more",
+            plural(questions.len() as u64, "question")
+        ));
+    }
     let model = language_model::open(&args.model).await?;
+    if !args.replace {
+        check_replaces(&folder, model.id(), questions.len())?;
+    }
     let options = options(&args, query("", 1, &args.options), Some(&model));
     let judge = judge::judge(&args.options, model, 0.0);
     let bar = QuestionBar::start(Arc::clone(&options.progress), questions.len());
@@ -153,12 +184,26 @@ async fn calibrate(args: EvalArgs, questions: Vec<EvalQuestion>) -> anyhow::Resu
     if args.output.json {
         print_json(&serde_json::json!({
             "calibration": record, "helps": record.helps(), "file": file.display().to_string(),
-            "judge": cost,
+            "judge": cost, "notes": notes,
         }))?;
     } else {
-        print_calibration(&record, &file, &cost)?;
+        print_calibration(&record, &file, &cost, &notes)?;
     }
     Ok(Outcome::Done)
+}
+
+/// A record of more questions is not replaced unasked. One that cannot be read any more is.
+fn check_replaces(folder: &Path, model: &ModelId, questions: usize) -> anyhow::Result<()> {
+    let known = Calibration::load(folder, model).ok().flatten();
+    let Some(known) = known.filter(|known| known.is_current() && known.questions > questions)
+    else {
+        return Ok(());
+    };
+    bail!(
+        "{model} was calibrated on {} at {}, and these are {questions}: --replace takes these all the same",
+        plural(known.questions as u64, "question"),
+        known.date
+    )
 }
 
 fn print(report: &Report) -> io::Result<()> {
@@ -223,7 +268,12 @@ fn points(interval: &Interval) -> String {
     )
 }
 
-fn print_calibration(record: &Calibration, file: &Path, cost: &Cost) -> io::Result<()> {
+fn print_calibration(
+    record: &Calibration,
+    file: &Path,
+    cost: &Cost,
+    notes: &[String],
+) -> io::Result<()> {
     let mut out = io::stdout().lock();
     writeln!(
         out,
@@ -235,18 +285,18 @@ fn print_calibration(record: &Calibration, file: &Path, cost: &Cost) -> io::Resu
     )?;
     writeln!(
         out,
-        "{:>12} {:>8} {:>8} {:>8} {:>6}",
+        "{:>16} {:>8} {:>8} {:>8} {:>6}",
         "", "hit@1", "hit@5", "full@5", "mrr"
     )?;
     let rows: [(&str, &Measures); 3] = [
         ("no judge", &record.without),
-        ("fitted", &record.fitted),
-        ("held out", &record.held_out),
+        ("judged, fitted", &record.fitted),
+        ("judged, held out", &record.held_out),
     ];
     for (name, measures) in rows {
         writeln!(
             out,
-            "{name:>12} {:>7.1}% {:>7.1}% {:>7.1}% {:>6.3}",
+            "{name:>16} {:>7.1}% {:>7.1}% {:>7.1}% {:>6.3}",
             100.0 * measures.hit_at_1,
             100.0 * measures.hit_at_5,
             100.0 * measures.full_at_5,
@@ -255,8 +305,8 @@ fn print_calibration(record: &Calibration, file: &Path, cost: &Cost) -> io::Resu
     }
     writeln!(
         out,
-        "mean of hit@1 and hit@5, held out against no judge: {}",
-        points(&record.difference)
+        "judged, held out (at thresholds fitted on other questions), against no judge, mean of hit@1 and hit@5: {} points",
+        points(&record.difference).trim_end()
     )?;
     let verdict = if record.helps() {
         "it helps: --judge auto judges with this model"
@@ -266,5 +316,8 @@ fn print_calibration(record: &Calibration, file: &Path, cost: &Cost) -> io::Resu
     writeln!(out, "{verdict}")?;
     writeln!(out, "{}", cost.line())?;
     writeln!(out, "kept in {}", one_line(&file.display().to_string()))?;
+    for note in notes {
+        writeln!(out, "note: {}", one_line(note))?;
+    }
     out.flush()
 }

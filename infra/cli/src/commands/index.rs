@@ -14,11 +14,9 @@ use limn_store::Store;
 use crate::Outcome;
 use crate::args::{IndexArgs, ModelOptions, NarrateArg};
 use crate::commands::{embedder, language_model, print_json};
-use crate::progress::{IndexBars, model_progress};
+use crate::interrupt::stop_when_interrupted;
+use crate::progress::IndexBars;
 use crate::text::{count, one_line, plural, seconds};
-
-/// The name of whatever model is behind an endpoint.
-const ENDPOINT: &str = "endpoint";
 
 /// Failures listed for a person; the rest is counted (`--json` has them all).
 const FAILURES_SHOWN: usize = 20;
@@ -34,6 +32,7 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     let progress = Arc::new(Progress::default());
     let model = options.narrator.as_ref().map(|with| with.model.to_string());
     let bars = IndexBars::start(Arc::clone(&progress), model);
+    stop_when_interrupted(options.stop.clone(), bars.say());
     let result = index_lake(lake, index, embedder, options, progress).await;
     bars.finish();
     let report = result?;
@@ -42,7 +41,10 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     } else {
         print(&report, &args)?;
     }
-    Ok(if report.tables.failed > 0 || !report.failures.is_empty() {
+    let failed = report.tables.failed + report.model.failed_columns;
+    Ok(if report.stopped {
+        Outcome::Stopped
+    } else if failed > 0 || !report.failures.is_empty() {
         Outcome::SomeFailed
     } else {
         Outcome::Done
@@ -81,7 +83,6 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
 
 /// The language model that narrates, if one is to.
 async fn narrator(narrate: NarrateArg, model: ModelOptions) -> anyhow::Result<Option<NarrateWith>> {
-    let model = language_model::meant(&model);
     let wanted = match narrate {
         NarrateArg::Llm => true,
         NarrateArg::Auto => is_at_hand(&model).await?,
@@ -90,27 +91,20 @@ async fn narrator(narrate: NarrateArg, model: ModelOptions) -> anyhow::Result<Op
     if !wanted {
         return Ok(None);
     }
+    let named = model.is_named();
     let narrator = open_later(model).await.map_err(|error| {
         let remedy = format!("{error}; --narrate names goes without a language model");
         error.context(remedy)
     })?;
-    Ok(Some(narrator))
+    Ok(Some(NarrateWith { named, ..narrator }))
 }
 
 /// The model, fetched now if it is not here, and loaded when something is to be narrated.
 async fn open_later(options: ModelOptions) -> anyhow::Result<NarrateWith> {
-    if options.model == ENDPOINT {
+    if options.is_endpoint() {
         return Ok(NarrateWith::new(language_model::open(&options).await?));
     }
-    let name = options.model.clone();
-    let files = tokio::task::spawn_blocking(move || {
-        let progress = model_progress();
-        let store = ModelStore::from_env();
-        let files = store.language_model_files(&name, &|event| progress.on(&event));
-        progress.finish();
-        files
-    });
-    let id = files.await.context("the model loader died")??.id().clone();
+    let id = language_model::files(&options).await?.id().clone();
     let options = Arc::new(options);
     let narrator = NarrateWith::opened_by(id, move || {
         let options = Arc::clone(&options);
@@ -119,7 +113,7 @@ async fn open_later(options: ModelOptions) -> anyhow::Result<NarrateWith> {
             opened.map_err(|error| match error.downcast::<ModelError>() {
                 Ok(error) => error,
                 Err(error) => ModelError::Compute {
-                    model: options.model.clone(),
+                    model: options.name().to_owned(),
                     detail: error.to_string(),
                 },
             })
@@ -131,10 +125,10 @@ async fn open_later(options: ModelOptions) -> anyhow::Result<NarrateWith> {
 /// Whether a language model can be used without fetching anything: an endpoint is named, or the
 /// embedded model is here.
 async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
-    if options.model == ENDPOINT {
+    if options.is_endpoint() {
         return Ok(true);
     }
-    let name = options.model.clone();
+    let name = options.name().to_owned();
     let ready =
         tokio::task::spawn_blocking(move || ModelStore::from_env().has_language_model(&name));
     let ready = ready.await.context("looking for the language model died")?;
@@ -147,8 +141,9 @@ async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
 fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let tables = report.tables;
-    let mut parts = vec![format!("{} added", count(tables.added))];
+    let mut parts = Vec::new();
     for (number, what) in [
+        (tables.added, "added"),
         (tables.changed, "changed"),
         (tables.removed, "removed"),
         (tables.unchanged, "unchanged"),
@@ -158,11 +153,15 @@ fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
             parts.push(format!("{} {what}", count(number)));
         }
     }
+    if parts.is_empty() {
+        parts.push("no tables".to_owned());
+    }
     writeln!(out, "snapshot {}: {}", report.snapshot, parts.join(", "))?;
     let took = seconds(report.seconds.total);
     let listed = plural(report.objects.listed, "object");
     let models = report.model.embedded_blocks + report.model.narrated_columns;
-    if report.objects.read == 0 && models == 0 {
+    let touched = tables.added + tables.changed + tables.removed;
+    if report.objects.read == 0 && models == 0 && touched == 0 {
         writeln!(out, "nothing new to read among {listed}, in {took}")?;
     } else {
         let narrated = match report.model.narrated_columns {

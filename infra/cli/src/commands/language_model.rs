@@ -6,46 +6,41 @@ use std::time::Duration;
 use anyhow::Context;
 use limn_models::{
     Decoder, DecoderOptions, Devices, EndpointKey, EndpointModel, EndpointOptions, LanguageModel,
-    ModelError, ModelId, ModelStore, QWEN_CODER,
+    LanguageModelFiles, ModelError, ModelId, ModelStore,
 };
 
 use crate::args::{DeviceArg, ModelOptions};
-use crate::progress::model_progress;
+use crate::progress::{Waiting, model_progress};
 use crate::text::one_line;
-
-/// The name that means an endpoint.
-const ENDPOINT: &str = "endpoint";
-
-/// The options with the model that is meant: an endpoint where one is named with its model, unless
-/// another model is named besides. An endpoint alone may be that of an embedder.
-pub fn meant(options: &ModelOptions) -> ModelOptions {
-    let mut meant = options.clone();
-    let named = meant.endpoint.is_some() && meant.endpoint_model.is_some();
-    if named && meant.model == QWEN_CODER {
-        ENDPOINT.clone_into(&mut meant.model);
-    }
-    meant
-}
 
 /// Opens the model that the options name, fetched at first use.
 pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageModel>> {
-    let options = &meant(options);
-    if options.model == ENDPOINT {
+    if options.is_endpoint() {
         return Ok(Arc::new(EndpointModel::new(&endpoint(options)?)?));
     }
-    let name = options.model.clone();
+    let name = options.name().to_owned();
     let mut decoder = DecoderOptions::default();
     decoder.threads = options.model_threads.unwrap_or(decoder.threads);
     decoder.sequences = options.model_batch.or(decoder.sequences);
     decoder.devices = devices(options.device).await?;
-    let loaded = tokio::task::spawn_blocking(move || {
+    let files = files(options).await?;
+    let waiting = Waiting::start(format!("loading {}", one_line(&name)));
+    let loaded = tokio::task::spawn_blocking(move || Decoder::load(&files, &decoder)).await;
+    waiting.finish();
+    Ok(Arc::new(loaded.context("the model loader died")??))
+}
+
+/// The files of an embedded model, fetched now if they are not here.
+pub async fn files(options: &ModelOptions) -> anyhow::Result<LanguageModelFiles> {
+    let name = options.name().to_owned();
+    let fetched = tokio::task::spawn_blocking(move || {
         let progress = model_progress();
         let files =
             ModelStore::from_env().language_model_files(&name, &|event| progress.on(&event));
         progress.finish();
-        Decoder::load(&files?, &decoder)
+        files
     });
-    Ok(Arc::new(loaded.await.context("the model loader died")??))
+    Ok(fetched.await.context("the model loader died")??)
 }
 
 /// The devices that are asked for; says once on standard error where a GPU was looked for in vain.
@@ -62,12 +57,11 @@ pub async fn devices(device: DeviceArg) -> anyhow::Result<Devices> {
 /// The id of the model that the options name, without loading or fetching it; `None` where it would
 /// have to be fetched.
 pub async fn id_if_here(options: &ModelOptions) -> anyhow::Result<Option<ModelId>> {
-    let options = &meant(options);
-    if options.model == ENDPOINT {
+    if options.is_endpoint() {
         let model = EndpointModel::new(&endpoint(options)?)?;
         return Ok(Some(model.id().clone()));
     }
-    let name = options.model.clone();
+    let name = options.name().to_owned();
     let found = tokio::task::spawn_blocking(move || {
         let store = ModelStore::from_env();
         if let Ok(card) = ModelStore::card(&name) {

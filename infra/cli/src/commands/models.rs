@@ -14,6 +14,9 @@ use crate::progress::model_progress;
 use crate::table::Table;
 use crate::text::{bytes, one_line};
 
+/// Prompts that a language model is measured with, unless told otherwise.
+const BENCH_PROMPTS: usize = 64;
+
 pub async fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
     match args.command {
         ModelsCommand::List { output } => list(output.json)?,
@@ -26,15 +29,22 @@ pub async fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
             texts,
             output,
         } => {
-            if embedder_bench::is_embedder(&model.model) {
+            if embedder_bench::is_embedder(model.name()) {
+                if prompts.is_some() {
+                    bail!(
+                        "--prompts are for a language model; {} is an embedder, which takes --texts",
+                        model.name()
+                    );
+                }
                 return embedder_bench::run(&model, texts.as_deref(), output.json).await;
             }
             if texts.is_some() {
                 bail!(
                     "--texts are for an embedder; {} is a language model",
-                    model.model
+                    model.name()
                 );
             }
+            let prompts = prompts.unwrap_or(BENCH_PROMPTS);
             return models_bench::run(&model, prompts, output.json).await;
         }
         ModelsCommand::Check { model, output } => check(&model, output.json).await?,
@@ -172,17 +182,17 @@ async fn check(options: &ModelOptions, json: bool) -> anyhow::Result<()> {
     match (word, probability) {
         (Some(word), Some(probability)) => writeln!(
             out,
-            "{id} answers, and tells probabilities: {word} ({probability:.2}) in {seconds:.2} s"
+            "{id} answers in {seconds:.2} s: \"{word}\" to \"Is water wet?\", with probability {probability:.2}; it can narrate, and judge"
         ),
         (Some(word), None) => {
             writeln!(
                 out,
-                "{id} answers, but tells no probabilities: {word} in {seconds:.2} s"
+                "{id} answers in {seconds:.2} s: \"{word}\" to \"Is water wet?\", without a probability; it can narrate, and judge without being calibrated"
             )
         }
         (None, _) => writeln!(
             out,
-            "{id} answers in {seconds:.2} s, but says neither yes nor no when told to: it may judge badly"
+            "{id} answers in {seconds:.2} s, but says neither yes nor no when told to; it may narrate, and judge badly"
         ),
     }?;
     out.flush()?;

@@ -8,6 +8,7 @@ use limn_retrieval::{Answer, content_terms};
 use crate::Outcome;
 use crate::args::SearchArgs;
 use crate::commands::{judge, open_searcher, print_json, query};
+use crate::progress::Waiting;
 use crate::text::{Style, mark, one_line, shorten};
 
 /// Evidence blocks shown per table, and characters of each.
@@ -19,8 +20,18 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     let searcher = open_searcher(&args.index.index).await?;
     let judging = judge::open(&args.options, &args.model).await?;
     query.judge = judging.judge;
-    let mut answer = tokio::task::spawn_blocking(move || searcher.search(&query)).await??;
-    answer.notes.extend(judging.notes);
+    let waiting = query.judge.as_ref().map(|judge| {
+        let model = one_line(judge.model().id().as_str());
+        Waiting::start(format!("judging the first tables with {model}"))
+    });
+    let answered = tokio::task::spawn_blocking(move || searcher.search(&query)).await;
+    if let Some(waiting) = waiting {
+        waiting.finish();
+    }
+    let mut answer = answered??;
+    if !answer.results.is_empty() {
+        answer.notes.extend(judging.notes);
+    }
     if args.output.json {
         print_json(&answer)?;
     } else {

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use anyhow::bail;
-use limn_segment::{ColumnRecord, IndexStore, TableRecord};
+use limn_pipeline::options::IndexSettings;
+use limn_segment::{ColumnRecord, IndexStore, Snapshot, TableRecord};
 
 use crate::Outcome;
 use crate::args::ShowArgs;
@@ -34,7 +35,7 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
         print_json(&rows)?;
     } else {
         for table in found {
-            print(table)?;
+            print(table, narrator(&snapshot, &table.lake).as_deref())?;
         }
     }
     Ok(Outcome::Done)
@@ -63,7 +64,13 @@ fn nearest<'a>(wanted: &str, tables: &'a [TableRecord]) -> Vec<&'a str> {
         .collect()
 }
 
-fn print(table: &TableRecord) -> io::Result<()> {
+/// The language model whose words a lake's tables are told in.
+fn narrator(snapshot: &Snapshot, lake: &str) -> Option<String> {
+    let settings = IndexSettings::intended(snapshot, lake)?;
+    Some(settings.narrator?.model)
+}
+
+fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
     let style = Style::of_stdout();
     let mut out = io::stdout().lock();
     writeln!(
@@ -135,19 +142,8 @@ fn print(table: &TableRecord) -> io::Result<()> {
         ]);
     }
     columns.write(&mut out)?;
-    let mut narrated = table
-        .columns
-        .iter()
-        .filter_map(|column| Some((&column.name, column.narration.as_ref()?)))
-        .peekable();
-    if narrated.peek().is_some() {
-        writeln!(out, "\n{}", style.dim("in a model's words"))?;
-    }
-    for (name, narration) in narrated {
-        writeln!(out, "{}: {}", cut(&one_line(name), 60), one_line(narration))?;
-    }
-    if table.awaits_narration {
-        writeln!(out, "\n{}", style.dim("some columns await a model's words"))?;
+    if let Some(narrator) = narrator {
+        print_narration(&mut out, &style, table, narrator)?;
     }
     if !table.sample.is_empty() {
         writeln!(out, "\n{}", style.dim("sampled rows"))?;
@@ -171,6 +167,34 @@ fn print(table: &TableRecord) -> io::Result<()> {
         rows.write(&mut out)?;
     }
     out.flush()
+}
+
+/// What the language model says of the columns, and for which it says nothing.
+fn print_narration(
+    out: &mut impl Write,
+    style: &Style,
+    table: &TableRecord,
+    narrator: &str,
+) -> io::Result<()> {
+    let name = |column: &ColumnRecord| cut(&one_line(&column.name), 60);
+    let title = format!("in the words of {}", one_line(narrator));
+    writeln!(out, "\n{}", style.dim(&title))?;
+    let mut left = Vec::new();
+    for column in &table.columns {
+        match &column.narration {
+            Some(narration) => writeln!(out, "{}: {}", name(column), one_line(narration))?,
+            None => left.push(name(column)),
+        }
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    let why = if table.awaits_narration {
+        "told by name, and awaiting the model (or left by it):"
+    } else {
+        "told by name, as the model gave no description:"
+    };
+    writeln!(out, "{} {}", style.dim(why), left.join(", "))
 }
 
 fn range(column: &ColumnRecord) -> String {

@@ -37,22 +37,34 @@ fn summary(table: &TableRecord) -> serde_json::Value {
         "columns": table.columns.len(),
         "files": table.files.len(),
         "contexts": table.contexts.len(),
+        "narrated_columns": narrated(table),
+        "awaits_narration": table.awaits_narration,
         "error": table.error,
     })
 }
 
+/// Columns that a language model has described.
+fn narrated(table: &TableRecord) -> usize {
+    let columns = table.columns.iter();
+    columns.filter(|column| column.narration.is_some()).count()
+}
+
 fn print(tables: &[TableRecord]) -> io::Result<()> {
-    let mut listing = Table::new(
-        &["table", "format", "rows", "columns", "files", "contexts"],
-        &[2, 3, 4, 5],
-    );
+    let mut header = vec!["table", "format", "rows", "columns", "files", "contexts"];
+    // Of interest only where a language model narrates.
+    let is_narrated = |table: &TableRecord| table.awaits_narration || narrated(table) > 0;
+    let is_narrated = tables.iter().any(is_narrated);
+    if is_narrated {
+        header.push("narrated");
+    }
+    let mut listing = Table::new(&header, &[2, 3, 4, 5, 6]);
     for table in tables {
         let rows = match (table.rows, table.rows_exact) {
             (Some(rows), true) => count(rows),
             (Some(rows), false) => format!("~{}", count(rows)),
             (None, _) => "?".to_owned(),
         };
-        listing.row(vec![
+        let mut row = vec![
             table.name.clone(),
             if table.error.is_some() {
                 "unreadable".to_owned()
@@ -63,7 +75,16 @@ fn print(tables: &[TableRecord]) -> io::Result<()> {
             table.columns.len().to_string(),
             table.files.len().to_string(),
             table.contexts.len().to_string(),
-        ]);
+        ];
+        if is_narrated {
+            let more = if table.awaits_narration {
+                " so far"
+            } else {
+                ""
+            };
+            row.push(format!("{}{more}", narrated(table)));
+        }
+        listing.row(row);
     }
     let mut out = io::stdout().lock();
     if !tables.is_empty() {

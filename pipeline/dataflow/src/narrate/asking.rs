@@ -184,7 +184,9 @@ impl Asking {
         let names = ["id".to_owned()];
         let prompt = self.prompts(model.as_ref(), &names, vec![0]).next();
         if let Some((place, prompt)) = prompt {
-            generate(Arc::clone(model), context_of(&names), place, prompt).await.result?;
+            generate(Arc::clone(model), context_of(&names), place, prompt)
+                .await
+                .result?;
         }
         Ok(())
     }
@@ -284,9 +286,13 @@ impl Asking {
                     let known = self.store.known(id, context.names.len());
                     let wanted = (0..known.len()).filter(|column| known[*column].is_none());
                     let asked = self.prompts(model.as_ref(), &context.names, wanted.collect());
-                    prompts = asked.map(|asked| (id, asked)).collect::<Vec<_>>().into_iter();
+                    prompts = asked
+                        .map(|asked| (id, asked))
+                        .collect::<Vec<_>>()
+                        .into_iter();
                 }
                 if let Some((id, (place, prompt))) = prompts.next() {
+                    Progress::add(&self.progress.columns_asked, 1);
                     under_way.spawn(generate(Arc::clone(model), id, place, prompt));
                 }
             }
@@ -447,7 +453,7 @@ impl Outcome {
         if self.unasked > 0 && !self.given_up {
             let all = self.narrated + self.failed + self.unasked;
             notes.push(format!(
-                "stopped: {} of {all} columns were narrated and are kept; the same command goes on with the rest",
+                "stopped: {} of {all} columns are narrated, and kept; the same command goes on with the rest",
                 self.narrated,
             ));
         }

@@ -1,0 +1,66 @@
+//! Interrupts: the first asks a run to stop in good order, the second ends the process.
+
+use std::io;
+
+use limn_pipeline::CancellationToken;
+
+/// The exit code of a run that was stopped, as shells give it after an interrupt.
+pub const INTERRUPTED: u8 = 130;
+
+/// Cancels `stop` at the first interrupt (or request to terminate), and ends the process at the second.
+/// `say` tells a person.
+pub fn stop_when_interrupted(stop: CancellationToken, say: impl Fn(&str) + Send + 'static) {
+    tokio::spawn(async move {
+        // Where signals cannot be waited for, an interrupt ends the process as it always does.
+        let Ok(mut interrupts) = Interrupts::new() else {
+            return;
+        };
+        interrupts.next().await;
+        stop.cancel();
+        say(
+            "stopping: what is under way is finished and published, what is done is kept; interrupt again to end at once",
+        );
+        interrupts.next().await;
+        std::process::exit(i32::from(INTERRUPTED));
+    });
+}
+
+#[cfg(unix)]
+struct Interrupts {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Interrupts {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) {
+        tokio::select! {
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
+        }
+    }
+}
+
+#[cfg(not(unix))]
+struct Interrupts;
+
+#[cfg(not(unix))]
+impl Interrupts {
+    fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
