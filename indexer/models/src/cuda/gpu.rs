@@ -57,11 +57,11 @@ pub(crate) unsafe trait Arguments: Copy {
 
 /// A kernel's arguments, as `kernels/` declares them, its name, and the threads of a block.
 macro_rules! arguments {
-    ($(#[$doc:meta])* $name:ident as $kernel:literal in $threads:literal { $($field:ident: $type:ty),* $(,)? }) => {
+    ($(#[$doc:meta])* $vis:vis $name:ident as $kernel:literal in $threads:literal { $($field:ident: $type:ty),* $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         #[repr(C)]
-        struct $name { $($field: $type),* }
+        $vis struct $name { $($vis $field: $type),* }
 
         // SAFETY: the struct of that name, field by field, in `cuda/kernels/`.
         unsafe impl $crate::cuda::gpu::Arguments for $name {

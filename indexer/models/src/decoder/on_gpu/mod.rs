@@ -4,14 +4,21 @@
 //! Weights are those packed for the processor, uploaded as they are. [`start`](Device::start) launches a
 //! whole step and returns; [`finish`](Device::finish) waits for it.
 
+mod arguments;
+mod weights;
+
 use std::sync::Arc;
 
+use self::arguments::{
+    Attend, Attention, GateRows, GpuPiece, GpuPlane, Likeliest, Lines, LookUp, NormalizeRows,
+    Product, ProductOfFew, ProductOfMany, RoundRows, TurnAndStore,
+};
+use self::weights::{GpuMatrix, OnGpu};
 use super::cache::{Cache, SegmentId};
 use super::device::{Device, Piece, Scores, StepError, Wanted};
-use super::matrix::Matrix;
 use super::network::Weights;
 use super::shape::{Pairs, Shape};
-use crate::cuda::gpu::{Address, Buffer, Gpu, GpuError, Plain, Reused, arguments, launch};
+use crate::cuda::gpu::{Address, Buffer, Gpu, GpuError, Reused, launch};
 use crate::kernels::{LANES, TILE};
 
 /// Tokens of a step: enough to keep every multiprocessor of a large card busy.
@@ -34,44 +41,6 @@ pub(super) struct GpuNetwork {
     turns: Buffer,
     scratch: Scratch,
     started: Option<Started>,
-}
-
-struct OnGpu {
-    words: GpuMatrix,
-    layers: Vec<GpuLayer>,
-    norm: Buffer,
-    output: Option<GpuMatrix>,
-}
-
-struct GpuLayer {
-    attention_norm: Buffer,
-    query_key_value: GpuMatrix,
-    merge: GpuMatrix,
-    inner_norm: Buffer,
-    widen: GpuMatrix,
-    narrow: GpuMatrix,
-}
-
-struct GpuMatrix {
-    lines: Buffer,
-    scales: Buffer,
-    bias: Option<Buffer>,
-    groups: usize,
-    outputs: usize,
-}
-
-impl GpuMatrix {
-    fn of(gpu: &Arc<dyn Gpu>, matrix: &Matrix) -> Result<Self, GpuError> {
-        let all = matrix.part(0..matrix.blocks());
-        let bias = matrix.bias.as_deref();
-        Ok(Self {
-            lines: Buffer::of(gpu, all.lines)?,
-            scales: Buffer::of(gpu, all.scales)?,
-            bias: bias.map(|bias| Buffer::of(gpu, bias)).transpose()?,
-            groups: matrix.groups(),
-            outputs: matrix.outputs,
-        })
-    }
 }
 
 /// The activations of one step, used again for the next.
@@ -104,91 +73,6 @@ struct Started {
     classified: usize,
 }
 
-// The structs of `cuda/kernels/decoder.cu`.
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Lines {
-    lines: Address,
-    scales: Address,
-    groups: u64,
-}
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct GpuPiece {
-    row: u32,
-    old: u32,
-    first_plane: u32,
-    plane_count: u32,
-}
-
-// SAFETY: four numbers.
-unsafe impl Plain for GpuPiece {}
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct GpuPlane {
-    numbers: Address,
-    length: u32,
-    capacity: u32,
-}
-
-// SAFETY: an address and two numbers, without padding.
-unsafe impl Plain for GpuPlane {}
-
-arguments!(LookUp as "look_up" in 128 {
-    lines: Address, scales: Address, tokens: Address, states: Address, hidden: u32, groups: u32,
-});
-arguments!(NormalizeRows as "normalize_rows" in 128 {
-    states: Address, rows: Address, weight: Address, out: Lines, epsilon: f32, width: u32,
-});
-arguments!(RoundRows as "round_rows" in 128 { numbers: Address, out: Lines, width: u32 });
-arguments!(GateRows as "gate_rows" in 128 { wide: Address, out: Lines, width: u32, inner: u32 });
-arguments!(ProductOfMany as "product_of_many" in 256 { of: Product });
-arguments!(ProductOfFew as "product_of_few" in 128 { of: Product });
-arguments!(TurnAndStore as "turn_and_store" in 128 { of: Attention });
-arguments!(Attend as "attend" in 128 { of: Attention });
-arguments!(Likeliest as "likeliest" in 256 { logits: Address, tokens: Address, stride: u32, vocabulary: u32 });
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Product {
-    rows: Address,
-    row_scales: Address,
-    weights: Address,
-    weight_scales: Address,
-    bias: Address,
-    out: Address,
-    count: u32,
-    stride: u32,
-    width: u32,
-    groups: u32,
-    blocks: u32,
-    add: u32,
-}
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Attention {
-    projected: Address,
-    out: Address,
-    turns: Address,
-    pieces: Address,
-    planes: Address,
-    piece_of: Address,
-    position_of: Address,
-    row: u32,
-    heads: u32,
-    kv_heads: u32,
-    head: u32,
-    layer: u32,
-    neighbours: u32,
-    queries: u32,
-    columns: u32,
-    factor: f32,
-}
-
 /// What a product does with what is there.
 #[derive(Clone, Copy, PartialEq)]
 enum Into {
@@ -204,29 +88,10 @@ impl GpuNetwork {
         window: usize,
         gpu: Arc<dyn Gpu>,
     ) -> Result<Self, GpuError> {
-        let layers = weights.layers.iter().map(|layer| {
-            Ok(GpuLayer {
-                attention_norm: Buffer::of(&gpu, &layer.attention_norm)?,
-                query_key_value: GpuMatrix::of(&gpu, &layer.query_key_value)?,
-                merge: GpuMatrix::of(&gpu, &layer.merge)?,
-                inner_norm: Buffer::of(&gpu, &layer.inner_norm)?,
-                widen: GpuMatrix::of(&gpu, &layer.widen)?,
-                narrow: GpuMatrix::of(&gpu, &layer.narrow)?,
-            })
-        });
-        let output = weights.output.as_ref();
-        let on_gpu = OnGpu {
-            layers: layers.collect::<Result<_, GpuError>>()?,
-            words: GpuMatrix::of(&gpu, &weights.words)?,
-            norm: Buffer::of(&gpu, &weights.norm)?,
-            output: output
-                .map(|output| GpuMatrix::of(&gpu, output))
-                .transpose()?,
-        };
         Ok(Self {
             turns: Buffer::of(&gpu, &shape.turns(0..window))?,
             cache: Cache::new(&shape),
-            weights: on_gpu,
+            weights: OnGpu::of(&gpu, weights)?,
             scratch: Scratch::default(),
             started: None,
             shape,
