@@ -3,8 +3,10 @@
 //! **Objective.** The threshold is not fitted to tell relevant tables from irrelevant ones (it could do
 //! that well and still push a gold table off the first place) but to what the judge is for: the mean of
 //! hit@1 and hit@5 after re-ranking. The candidates of each question are judged once, then all
-//! thresholds are tried on what the model said; among equals the lowest wins, which rejects least. One
-//! of them rejects nothing, so fitting never looks worse than no judge.
+//! thresholds are tried on what the model said. The lowest wins, which rejects least, whose objective is
+//! within a standard error of the best one's (of their difference, question by question; the
+//! one-standard-error rule of Breiman et al., CART, 1984): a few lucky questions buy no threshold. One
+//! of them rejects nothing, so a judge that cannot tell is left to reject nothing.
 //!
 //! **Honesty.** For that reason the fitted figures are optimistic, and whether a judge *helps* is
 //! decided on others: the questions are cut into five runs of consecutive ones (neighbours are often
@@ -283,19 +285,34 @@ fn thresholds(judged: &[Judged]) -> Vec<f32> {
     thresholds
 }
 
-/// The lowest threshold with the most points; `None` of none.
+/// The lowest threshold whose points are within a standard error of the most; `None` of none.
 fn best<'a>(thresholds: &'a [f32], judged: Vec<&Judged>) -> Option<&'a f32> {
-    let points = |threshold: f32| -> u32 {
+    let points = |threshold: f32| -> Vec<f64> {
         let points = judged
             .iter()
-            .map(|question| question.at(threshold).points());
-        points.sum()
+            .map(|question| f64::from(question.at(threshold).points()));
+        points.collect()
     };
-    // Of equals `max_by_key` takes the last: the highest, unless they are turned round.
-    thresholds
+    let points: Vec<Vec<f64>> = thresholds.iter().map(|it| points(*it)).collect();
+    let sum = |points: &Vec<f64>| points.iter().fold(0.0, |sum, it| sum + it);
+    let most = points
         .iter()
-        .rev()
-        .max_by_key(|&&threshold| points(threshold))
+        .max_by(|left, right| sum(left).total_cmp(&sum(right)))?;
+    let at = points
+        .iter()
+        .position(|points| is_within_an_error(points, most))?;
+    thresholds.get(at)
+}
+
+/// Whether the mean by which `more` is more than `points` is no more than its standard error.
+fn is_within_an_error(points: &[f64], more: &[f64]) -> bool {
+    let count = points.len() as f64;
+    let differences = || points.iter().zip(more).map(|(points, more)| more - points);
+    let mean = differences().fold(0.0, |sum, it| sum + it) / count.max(1.0);
+    let squares = differences().fold(0.0, |sum, it| sum + (it - mean).powi(2));
+    let error = (squares / (count - 1.0).max(1.0) / count.max(1.0)).sqrt();
+    // One question alone has moved by exactly one standard error, but for rounding.
+    mean <= error * (1.0 + 1e-9)
 }
 
 fn measures(outcomes: &[Outcome]) -> Measures {
@@ -360,6 +377,33 @@ mod tests {
         assert_eq!(record.fitted, record.without);
         assert!(!record.helps());
         assert!(calibrate(&model(), &[], 10, String::new()).is_err());
+    }
+
+    #[test]
+    fn a_lucky_question_buys_no_threshold() {
+        // What the model says moves nothing here.
+        let unmoved = Judged {
+            gold: 1,
+            candidates: vec![(true, 3.0), (false, 2.0), (false, 1.0)],
+        };
+        let lucky = Judged {
+            gold: 1,
+            candidates: vec![(false, 1.0), (true, 2.0), (false, 2.0)],
+        };
+        let of = |luck: usize| {
+            let judged: Vec<Judged> = (0..100)
+                .map(|at| if at % 10 < luck { &lucky } else { &unmoved }.clone())
+                .collect();
+            judged
+        };
+        let fit = |judged: &[Judged]| calibrate(&model(), judged, 3, String::new()).unwrap();
+        let one = [vec![lucky.clone()], of(0)].concat();
+        assert_eq!(fit(&one).threshold, 1.0 - MARGIN);
+        assert_eq!(fit(&one).held_out, fit(&one).without);
+        // One in ten is evidence.
+        let record = fit(&of(1));
+        assert_eq!(record.threshold, 1.5);
+        assert!(record.held_out.hit_at_1 > record.without.hit_at_1);
     }
 
     #[test]
