@@ -74,7 +74,11 @@ fn an_interrupted_run_tells_what_it_keeps_and_is_gone_on_with() {
     let mut line = String::new();
     stderr.read_line(&mut line).unwrap();
     assert!(line.starts_with("narrating 25 columns"), "{line}");
-    std::thread::sleep(Duration::from_millis(500));
+    let started = Instant::now();
+    while narration_files(&index) == 0 {
+        assert!(started.elapsed() < Duration::from_secs(60), "no narration");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     let signalled = Command::new("kill")
         .args(["-INT", &interrupted.id().to_string()])
         .status();
@@ -88,6 +92,7 @@ fn an_interrupted_run_tells_what_it_keeps_and_is_gone_on_with() {
     assert_eq!(report["stopped"], true, "{report}");
     assert_eq!(report["tables"]["added"], 5, "{report}");
     let first = report["model"]["narrated_columns"].as_u64().unwrap();
+    assert!(first > 0, "{report}");
     let note = report["notes"][0].as_str().unwrap();
     assert!(note.contains(&format!("{first} of 25 columns")), "{note}");
 

@@ -43,7 +43,7 @@ pub enum ModelError {
     },
     /// A model file does not hold the bytes it should.
     #[error(
-        "model file {} is not the one expected (SHA-256 {found}, expected {expected}); `limn models pull` fetches it anew", .path.display()
+        "model file {} is not the one expected (SHA-256 {found}, expected {expected}); `limn models pull NAME` fetches it anew", .path.display()
     )]
     WrongHash {
         /// The file.

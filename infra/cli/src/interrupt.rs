@@ -7,6 +7,9 @@ use limn_pipeline::CancellationToken;
 /// The exit code of a run that was stopped, as shells give it after an interrupt.
 pub const INTERRUPTED: u8 = 130;
 
+/// What a person is told at the first interrupt.
+const STOPPING: &str = "stopping: what is under way is finished and published, what is done is kept; interrupt again to end at once";
+
 /// Cancels `stop` at the first interrupt (or request to terminate), and ends the process at the second.
 /// `say` tells a person.
 pub fn stop_when_interrupted(stop: CancellationToken, say: impl Fn(&str) + Send + 'static) {
@@ -17,9 +20,8 @@ pub fn stop_when_interrupted(stop: CancellationToken, say: impl Fn(&str) + Send 
         };
         interrupts.next().await;
         stop.cancel();
-        say(
-            "stopping: what is under way is finished and published, what is done is kept; interrupt again to end at once",
-        );
+        // A terminal that takes no line is no reason not to hear the second one.
+        std::thread::spawn(move || say(STOPPING));
         interrupts.next().await;
         std::process::exit(i32::from(INTERRUPTED));
     });

@@ -43,7 +43,10 @@ fn main() -> ExitCode {
             );
         }
     };
-    match runtime.block_on(run(args.command)) {
+    let ended = runtime.block_on(run(args.command));
+    // A run that was stopped may leave a read of a dead disk or a loading model behind.
+    runtime.shutdown_background();
+    match ended {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::SomeFailed) => ExitCode::from(1),
         Ok(Outcome::Stopped) => ExitCode::from(interrupt::INTERRUPTED),

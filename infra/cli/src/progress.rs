@@ -71,7 +71,7 @@ fn bar(bars: &MultiProgress, name: &'static str) -> ProgressBar {
 }
 
 /// A line on standard error; with that gone, nobody is told.
-fn say(line: &str) {
+pub fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
@@ -149,20 +149,22 @@ impl Told {
             return Some(format!(
                 "narrating {} with {}; all tables are searchable by names meanwhile (--narrate names goes without)",
                 plural(wanted, "column"),
-                self.model,
+                one_line(&self.model),
             ));
         }
         if asked == 0 {
             return None;
         }
         let since = *self.since.get_or_insert_with(Instant::now);
+        let under_way = asked.saturating_sub(narrated);
         let is_slow = since.elapsed() >= SLOW && narrated >= SLOW_RATE_FROM;
-        if self.estimated || (narrated < RATE_FROM && !is_slow) {
+        // One round of what is asked at once tells the pace.
+        if self.estimated || (narrated < RATE_FROM.max(under_way) && !is_slow) {
             return None;
         }
         self.estimated = true;
         // What is under way at once is half done, taken together.
-        let done = narrated as f64 + asked.saturating_sub(narrated) as f64 / 2.0;
+        let done = narrated as f64 + under_way as f64 / 2.0;
         let left = since.elapsed().as_secs_f64() / done * (wanted as f64 - done).max(0.0);
         (left >= WORTH_TELLING.as_secs_f64()).then(|| {
             format!(
@@ -328,12 +330,14 @@ mod tests {
         assert!(line.contains("--narrate names") && line.lines().count() == 1);
         assert_eq!(told.next(1_200, 0, 0), None);
         assert_eq!(told.since, None, "the model is being loaded");
-        assert_eq!(told.next(1_200, 192, 63), None);
+        assert_eq!(told.next(1_200, 126, 63), None);
+        told.since = Instant::now().checked_sub(Duration::from_secs(50));
+        assert_eq!(told.next(1_200, 292, 100), None);
         told.since = Instant::now().checked_sub(Duration::from_secs(100));
         assert_eq!(told.next(1_200, 192, 7), None);
-        // 150 are done of those that are left, half of those under way counted: 1050 at 1.5 a second.
-        let line = told.next(1_200, 200, 100).unwrap();
-        assert!(line.contains("12 minutes"), "{line}");
-        assert_eq!(told.next(1_200, 200, 101), None);
+        // Half of those under way counted, 300 are done in 100 s and 900 are left.
+        let line = told.next(1_200, 400, 200).unwrap();
+        assert!(line.contains("5 minutes"), "{line}");
+        assert_eq!(told.next(1_200, 400, 201), None);
     }
 }

@@ -112,6 +112,8 @@ type Open =
 pub struct NarrateWith {
     /// The model's identity.
     pub model: ModelId,
+    /// The version of the prompts that it is asked with.
+    pub prompt: u32,
     /// Whether a person named the model, who is told where it narrates nothing.
     pub named: bool,
     /// Opens it: not before something is to be narrated.
@@ -147,6 +149,7 @@ impl NarrateWith {
     ) -> Self {
         Self {
             model,
+            prompt: NARRATION_PROMPT_VERSION,
             named: false,
             open: Arc::new(open),
             flush_columns: 64,
@@ -160,7 +163,7 @@ impl NarrateWith {
     pub fn narrator(&self) -> Narrator {
         Narrator {
             model: self.model.to_string(),
-            prompt: NARRATION_PROMPT_VERSION,
+            prompt: self.prompt,
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use limn_lake::ReadOptions;
-use limn_models::Embedder;
-use limn_segment::{IndexStore, Narrator, nonce};
+use limn_models::{Embedder, LanguageModel};
+use limn_segment::{IndexStore, Snapshot, nonce};
 use limn_store::{RequestCounts, Store};
 use limn_summary::TokenCounter;
 
@@ -18,7 +18,7 @@ use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
 use crate::job::Job;
 use crate::listing::Listing;
-use crate::narrate::asking::Asking;
+use crate::narrate::asking::{Asking, try_out};
 use crate::narrate::awaiting::Awaiting;
 use crate::narrate::store::NarrationStore;
 use crate::options::{IndexSettings, Narrate, RunOptions, shards};
@@ -57,10 +57,53 @@ struct Run {
     published: Arc<Published>,
     planner: Planner,
     job: Arc<Job>,
-    /// Whose words the run's language model takes the place of.
-    replaces: Option<Narrator>,
+    /// Remarks from the opening.
+    notes: Vec<String>,
     started: Instant,
     counts: (RequestCounts, RequestCounts),
+}
+
+/// A model whose words are to take the place of others has to answer before these are dropped. It is
+/// returned open. Under [`Narrate::Auto`] the run goes without one that does not answer, and says so.
+async fn try_out_heir(
+    options: &mut RunOptions,
+    snapshot: Option<&Snapshot>,
+    lake: &str,
+) -> Result<(Option<Arc<dyn LanguageModel>>, Vec<String>), PipelineError> {
+    let (Some(with), Some(snapshot)) = (&options.narrator, snapshot) else {
+        return Ok((None, Vec::new()));
+    };
+    let Some(before) = IndexSettings::intended(snapshot, lake) else {
+        return Ok((None, Vec::new()));
+    };
+    let takes_over = match (&before.narrator, options.narrate) {
+        (Some(before), Narrate::Llm) => *before != with.narrator(),
+        (Some(before), Narrate::Auto) => {
+            before.model == with.model.as_str() && *before != with.narrator()
+        }
+        _ => false,
+    };
+    // A change to other words that did not end may have left some of the old ones.
+    let is_changing = before.narrator == Some(with.narrator())
+        && IndexSettings::of_lake(snapshot, lake).is_none();
+    if !takes_over && !is_changing {
+        return Ok((None, Vec::new()));
+    }
+    match try_out(with).await {
+        Ok(model) => Ok((Some(model), Vec::new())),
+        Err(error) if options.narrate == Narrate::Auto && takes_over => {
+            let note = format!(
+                "{} does not answer and narrated nothing anew for this limn's prompts ({error}); its words of before stay until it does",
+                with.model
+            );
+            options.narrator = None;
+            Ok((None, vec![note]))
+        }
+        Err(error) => Err(PipelineError::Settings(format!(
+            "{} is to narrate this lake in place of what its tables are told in now, and does not answer ({error}); the index is as it was: run again when it does",
+            with.model
+        ))),
+    }
 }
 
 /// Ends the job when the run is dropped before its end: the dataflow's threads would go on.
@@ -99,6 +142,11 @@ impl Run {
         let counts = (lake.counts(), index.store.counts());
         let fatal = Arc::new(Fatal::default());
         let snapshot = index.prepare().await?;
+        let mut options = options;
+        let stop = options.stop.clone();
+        let heir =
+            stop.run_until_cancelled(try_out_heir(&mut options, snapshot.as_ref(), lake.url()));
+        let (heir, notes) = heir.await.ok_or(PipelineError::Stopped)??;
         let before = snapshot
             .as_ref()
             .and_then(|snapshot| IndexSettings::intended(snapshot, lake.url()));
@@ -110,9 +158,6 @@ impl Run {
         }
         let with = options.narrator.clone();
         let with = with.filter(|with| settings.narrator == Some(with.narrator()));
-        let before = before.and_then(|before| before.narrator);
-        let replaces = before.filter(|before| settings.narrator.as_ref() != Some(before));
-        let replaces = replaces.filter(|_| with.is_some());
         let published = Published::load(&index, snapshot, lake.url(), &settings, with.is_some());
         let published = Arc::new(published.await?);
         let shards = shards(&options, published.snapshot.as_ref())?;
@@ -130,6 +175,7 @@ impl Run {
                 Arc::clone(&progress),
                 Arc::clone(&fatal),
                 options.stop.clone(),
+                heir,
             ))
         });
         let reader = Arc::new(Reader::new(
@@ -202,7 +248,7 @@ impl Run {
             published,
             planner,
             job,
-            replaces,
+            notes,
             started,
             counts,
         })
@@ -223,8 +269,6 @@ impl Run {
                 tables: known,
             });
         }
-        let heir = stop.run_until_cancelled(self.try_out_heir()).await;
-        heir.ok_or(PipelineError::Stopped)??;
         let listed = listing.objects.len();
         let plan = self.planner.plan(listing.objects, &listing.unlisted);
         let plan = stop.run_until_cancelled(plan).await;
@@ -243,7 +287,8 @@ impl Run {
         let orphans = plan.orphans.iter();
         let orphans =
             orphans.map(|orphan| format!("context of '{orphan}' names no table of the lake"));
-        let mut notes = listing.notes;
+        let mut notes = self.notes.clone();
+        notes.extend(listing.notes);
         notes.extend(orphans);
         Progress::add(&self.progress.files_wanted, plan.files_wanted);
         Progress::add(&self.progress.epochs_planned, plan.epochs.len());
@@ -265,29 +310,22 @@ impl Run {
         let asking = self.job.asking.as_ref();
         let stopped = left > 0
             || stop.is_cancelled()
-                && asking.is_some_and(|asking| asking.is_wanted() || asking.outcome().unasked > 0);
+                && asking.is_some_and(|asking| {
+                    let outcome = asking.outcome();
+                    asking.is_wanted() || outcome.unasked > 0 && !outcome.given_up
+                });
         if left == 0 {
             self.job.committer.finish().await?;
         } else {
             notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
         }
+        if left == 0 && stopped && asking.is_some_and(|asking| asking.is_wanted()) {
+            notes.push("stopped before a column was narrated: all tables are searchable by names; the same command goes on".into());
+        }
         notes.extend(self.narration_notes(&published));
         let mut report = self.report(listed, published, failures, notes).await;
         report.stopped = stopped;
         Ok(report)
-    }
-
-    /// A model that takes the place of another has to answer before the other's words are dropped.
-    async fn try_out_heir(&self) -> Result<(), PipelineError> {
-        let (Some(before), Some(asking)) = (&self.replaces, &self.job.asking) else {
-            return Ok(());
-        };
-        asking.try_out().await.map_err(|error| {
-            PipelineError::Settings(format!(
-                "{} narrated this lake and another model is to narrate it anew, which does not answer ({error}); the index is as it was",
-                before.model
-            ))
-        })
     }
 
     /// What is to be said of columns that were not narrated.

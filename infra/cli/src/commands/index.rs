@@ -109,7 +109,7 @@ async fn open_later(options: ModelOptions) -> anyhow::Result<NarrateWith> {
     let narrator = NarrateWith::opened_by(id, move || {
         let options = Arc::clone(&options);
         Box::pin(async move {
-            let opened = language_model::open(&options).await;
+            let opened = language_model::load(&options).await;
             opened.map_err(|error| match error.downcast::<ModelError>() {
                 Ok(error) => error,
                 Err(error) => ModelError::Compute {

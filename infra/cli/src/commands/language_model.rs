@@ -10,24 +10,43 @@ use limn_models::{
 };
 
 use crate::args::{DeviceArg, ModelOptions};
-use crate::progress::{Waiting, model_progress};
+use crate::progress::{Waiting, model_progress, say};
 use crate::text::one_line;
 
-/// Opens the model that the options name, fetched at first use.
+/// Opens the model that the options name, fetched at first use; says so if loading takes a while.
 pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageModel>> {
     if options.is_endpoint() {
-        return Ok(Arc::new(EndpointModel::new(&endpoint(options)?)?));
+        return connect(options);
     }
-    let name = options.name().to_owned();
+    let files = files(options).await?;
+    let waiting = Waiting::start(format!("loading {}", one_line(options.name())));
+    let loaded = load_files(options, files).await;
+    waiting.finish();
+    loaded
+}
+
+/// As [`open`], without a word: where bars are drawn already.
+pub async fn load(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageModel>> {
+    if options.is_endpoint() {
+        return connect(options);
+    }
+    load_files(options, files(options).await?).await
+}
+
+fn connect(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageModel>> {
+    Ok(Arc::new(EndpointModel::new(&endpoint(options)?)?))
+}
+
+async fn load_files(
+    options: &ModelOptions,
+    files: LanguageModelFiles,
+) -> anyhow::Result<Arc<dyn LanguageModel>> {
     let mut decoder = DecoderOptions::default();
     decoder.threads = options.model_threads.unwrap_or(decoder.threads);
     decoder.sequences = options.model_batch.or(decoder.sequences);
     decoder.devices = devices(options.device).await?;
-    let files = files(options).await?;
-    let waiting = Waiting::start(format!("loading {}", one_line(&name)));
-    let loaded = tokio::task::spawn_blocking(move || Decoder::load(&files, &decoder)).await;
-    waiting.finish();
-    Ok(Arc::new(loaded.context("the model loader died")??))
+    let loaded = tokio::task::spawn_blocking(move || Decoder::load(&files, &decoder));
+    Ok(Arc::new(loaded.await.context("the model loader died")??))
 }
 
 /// The files of an embedded model, fetched now if they are not here.
@@ -49,7 +68,7 @@ pub async fn devices(device: DeviceArg) -> anyhow::Result<Devices> {
     let found = tokio::task::spawn_blocking(move || Devices::find(device.into()));
     let devices = found.await.context("the search for GPUs died")??;
     if let Some(notice) = devices.notice() {
-        SAID.call_once(|| eprintln!("{}", one_line(notice)));
+        SAID.call_once(|| say(&one_line(notice)));
     }
     Ok(devices)
 }

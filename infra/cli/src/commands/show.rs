@@ -64,9 +64,10 @@ fn nearest<'a>(wanted: &str, tables: &'a [TableRecord]) -> Vec<&'a str> {
         .collect()
 }
 
-/// The language model whose words a lake's tables are told in.
+/// The language model whose words all of a lake's tables are told in: while they are being changed to
+/// another's, nobody knows which.
 fn narrator(snapshot: &Snapshot, lake: &str) -> Option<String> {
-    let settings = IndexSettings::intended(snapshot, lake)?;
+    let settings = IndexSettings::of_lake(snapshot, lake)?;
     Some(settings.narrator?.model)
 }
 
@@ -142,9 +143,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         ]);
     }
     columns.write(&mut out)?;
-    if let Some(narrator) = narrator {
-        print_narration(&mut out, &style, table, narrator)?;
-    }
+    print_narration(&mut out, &style, table, narrator)?;
     if !table.sample.is_empty() {
         writeln!(out, "\n{}", style.dim("sampled rows"))?;
         let names: Vec<&str> = table
@@ -169,32 +168,39 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
     out.flush()
 }
 
-/// What the language model says of the columns, and for which it says nothing.
+/// What a language model says of the columns, and for which it says nothing.
 fn print_narration(
     out: &mut impl Write,
     style: &Style,
     table: &TableRecord,
-    narrator: &str,
+    narrator: Option<&str>,
 ) -> io::Result<()> {
-    let name = |column: &ColumnRecord| cut(&one_line(&column.name), 60);
-    let title = format!("in the words of {}", one_line(narrator));
-    writeln!(out, "\n{}", style.dim(&title))?;
-    let mut left = Vec::new();
-    for column in &table.columns {
-        match &column.narration {
-            Some(narration) => writeln!(out, "{}: {}", name(column), one_line(narration))?,
-            None => left.push(name(column)),
-        }
-    }
-    if left.is_empty() {
+    let is_narrated = |column: &&ColumnRecord| column.narration.is_some();
+    if narrator.is_none() && !table.columns.iter().any(|column| is_narrated(&column)) {
         return Ok(());
     }
+    let name = |column: &ColumnRecord| cut(&one_line(&column.name), 60);
+    let title = format!(
+        "in the words of {}",
+        narrator.map_or("a model".into(), one_line)
+    );
+    writeln!(out, "\n{}", style.dim(&title))?;
+    for column in &table.columns {
+        if let Some(narration) = &column.narration {
+            writeln!(out, "{}: {}", name(column), one_line(narration))?;
+        }
+    }
+    let left = table.columns.iter().filter(|column| !is_narrated(column));
+    let left: Vec<String> = left.map(name).collect();
     let why = if table.awaits_narration {
         "told by name, and awaiting the model (or left by it):"
     } else {
         "told by name, as the model gave no description:"
     };
-    writeln!(out, "{} {}", style.dim(why), left.join(", "))
+    if narrator.is_some() && !left.is_empty() {
+        writeln!(out, "{} {}", style.dim(why), left.join(", "))?;
+    }
+    Ok(())
 }
 
 fn range(column: &ColumnRecord) -> String {

@@ -8,9 +8,8 @@
 //! An answer that fails costs its column only, for this run. A model that fails every time is not
 //! asked on: so many failures in a row end the narrating.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 
 use limn_models::{Generated, LanguageModel, Limits, ModelError, Prompt, Usage};
 use limn_segment::NarrationRecord;
@@ -18,12 +17,13 @@ use limn_summary::narration::{
     NARRATION_STOP, NARRATION_TOKENS, PromptBudget, parse_narration, schema_prompts,
 };
 use tokio::sync::OnceCell;
-use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Duration, Instant, MissedTickBehavior, interval_at, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::awaiting::{Awaiting, AwaitingTable};
 use super::store::NarrationStore;
+use super::wanted::{Open, Wanted};
 use super::{ContextId, context_of};
 use crate::changes::GroupId;
 use crate::error::{Fatal, PipelineError};
@@ -36,6 +36,8 @@ const SCHEMA_TOKENS: usize = 1024;
 const OTHER_TOKENS: usize = 200;
 /// Failures in a row that end the narrating, or as many as are under way at once if that is more.
 const FAILURES: usize = 16;
+/// How long a run that is stopped waits for the next of the answers that are just coming in.
+const GRACE: Duration = Duration::from_millis(50);
 /// Contexts that they must be of, where the failures do not pass: a schema that an endpoint refuses to
 /// read costs itself only.
 const FAILING_CONTEXTS: usize = 8;
@@ -76,20 +78,6 @@ impl InARow {
     }
 }
 
-/// The contexts that published tables await, with the groups of those tables.
-#[derive(Default)]
-struct Wanted {
-    contexts: BTreeMap<ContextId, Context>,
-}
-
-struct Context {
-    names: Vec<String>,
-    groups: HashSet<GroupId>,
-    tables: usize,
-    /// Columns that are not answered yet.
-    open: usize,
-}
-
 /// What came of asking.
 #[derive(Clone, Debug, Default)]
 pub struct Outcome {
@@ -118,7 +106,7 @@ struct Answer {
 }
 
 impl Asking {
-    /// Asks `with` for what `store` lacks.
+    /// Asks `with` for what `store` lacks. `open` is its model, where it is open already.
     pub fn new(
         with: NarrateWith,
         store: Arc<NarrationStore>,
@@ -126,9 +114,14 @@ impl Asking {
         progress: Arc<Progress>,
         fatal: Arc<Fatal>,
         stop: CancellationToken,
+        open: Option<Arc<dyn LanguageModel>>,
     ) -> Self {
+        let open = open.map(|model| {
+            let before = model.usage();
+            (model, before)
+        });
         Self {
-            opened: OnceCell::new(),
+            opened: OnceCell::new_with(open),
             with,
             store,
             awaiting,
@@ -175,43 +168,19 @@ impl Asking {
         Ok(model)
     }
 
-    /// Has the model describe a column that no table has, to see that it answers.
-    ///
-    /// # Errors
-    /// It cannot be opened, or does not answer.
-    pub async fn try_out(&self) -> Result<(), ModelError> {
-        let model = self.model().await?;
-        let names = ["id".to_owned()];
-        let prompt = self.prompts(model.as_ref(), &names, vec![0]).next();
-        if let Some((place, prompt)) = prompt {
-            generate(Arc::clone(model), context_of(&names), place, prompt)
-                .await
-                .result?;
-        }
-        Ok(())
+    fn wanted(&self) -> MutexGuard<'_, Wanted> {
+        self.wanted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes a published table, to be described again when its columns are narrated.
     pub fn want(&self, table: AwaitingTable) {
-        let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        let context = wanted
-            .contexts
-            .entry(context_of(&table.columns))
-            .or_insert_with(|| Context {
-                names: table.columns.clone(),
-                groups: HashSet::new(),
-                tables: 0,
-                open: 0,
-            });
-        context.groups.insert(table.group);
-        context.tables += 1;
+        self.wanted().add(&table);
         self.awaiting.add(table);
     }
 
     /// Whether anything was noted that was not asked for yet.
     pub fn is_wanted(&self) -> bool {
-        let wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-        !wanted.contexts.is_empty()
+        !self.wanted().is_empty()
     }
 
     /// Starts asking for what was noted. Groups are told when all that they wait for was answered;
@@ -220,44 +189,26 @@ impl Asking {
         let (send, receive) = mpsc::channel();
         let asking = Arc::clone(self);
         let fatal = Arc::clone(&self.fatal);
-        let task = runtime.spawn(async move { asking.ask(&send).await });
+        let task = runtime.spawn(async move {
+            // An error is told before the channel ends: the driver believes that all was asked then.
+            if let Err(error) = asking.ask(&send).await {
+                asking.fatal.set(error);
+            }
+        });
         runtime.spawn(async move {
-            match task.await {
-                Ok(Ok(())) => {}
-                Ok(Err(error)) => fatal.set(error),
-                Err(_) => fatal.set(PipelineError::TaskDied { stage: "narrate" }),
+            if task.await.is_err() {
+                fatal.set(PipelineError::TaskDied { stage: "narrate" });
             }
         });
         receive
     }
 
     async fn ask(&self, ready: &mpsc::Sender<GroupId>) -> Result<(), PipelineError> {
-        let mut contexts = {
-            let mut wanted = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::take(&mut wanted.contexts)
-        };
-        self.store.retain(&contexts.keys().copied().collect());
-        let mut groups: HashMap<GroupId, usize> = HashMap::new();
-        for context in contexts.values() {
-            for group in &context.groups {
-                *groups.entry(*group).or_default() += 1;
-            }
-        }
-        let mut order: Vec<(Reverse<usize>, ContextId)> = Vec::new();
-        let mut columns = 0;
-        for (id, context) in &mut contexts {
-            // An alias may have come after the table was published.
-            let known = self.store.known(*id, context.names.len());
-            context.open = known.iter().filter(|known| known.is_none()).count();
-            if context.open == 0 {
-                close(context, &mut groups, ready);
-            } else {
-                columns += context.open;
-                order.push((Reverse(context.tables), *id));
-            }
-        }
-        order.sort_unstable();
-        if order.is_empty() {
+        let wanted = std::mem::take(&mut *self.wanted());
+        self.store.retain(&wanted.contexts().collect());
+        let mut open = Open::of(wanted, &self.store, ready);
+        let columns = open.columns();
+        if columns == 0 {
             return Ok(());
         }
         Progress::add(&self.progress.columns_wanted, columns);
@@ -266,8 +217,8 @@ impl Asking {
             return Ok(());
         };
         let model = model?;
-        let mut left = order.into_iter();
-        let mut prompts = Vec::new().into_iter();
+        let mut left = open.order().into_iter();
+        let (mut asked_of, mut asked) = (ContextId::default(), Vec::new().into_iter());
         let mut under_way = JoinSet::new();
         let mut in_a_row = InARow::default();
         let limit = FAILURES.max(model.concurrency());
@@ -278,26 +229,20 @@ impl Asking {
         let concurrency = model.concurrency().max(1);
         while !self.fatal.is_set() {
             while under_way.len() < concurrency {
-                if prompts.len() == 0 {
-                    let Some((_, id)) = left.next() else { break };
-                    let Some(context) = contexts.get(&id) else {
-                        continue;
-                    };
-                    let known = self.store.known(id, context.names.len());
-                    let wanted = (0..known.len()).filter(|column| known[*column].is_none());
-                    let asked = self.prompts(model.as_ref(), &context.names, wanted.collect());
-                    prompts = asked
-                        .map(|asked| (id, asked))
-                        .collect::<Vec<_>>()
-                        .into_iter();
+                if asked.len() == 0 {
+                    let Some(id) = left.next() else { break };
+                    let names = open.names(id);
+                    let known = self.store.known(id, names.len());
+                    let wanted: Vec<usize> = (0..known.len())
+                        .filter(|column| known[*column].is_none())
+                        .collect();
+                    asked_of = id;
+                    asked = prompts(model.as_ref(), names, &wanted).into_iter();
                 }
-                if let Some((id, (place, prompt))) = prompts.next() {
+                if let Some((place, prompt)) = asked.next() {
                     Progress::add(&self.progress.columns_asked, 1);
-                    under_way.spawn(generate(Arc::clone(model), id, place, prompt));
+                    under_way.spawn(generate(Arc::clone(model), asked_of, place, prompt));
                 }
-            }
-            if under_way.is_empty() {
-                break;
             }
             let answer = tokio::select! {
                 answer = under_way.join_next() => answer,
@@ -306,14 +251,21 @@ impl Asking {
                     continue;
                 }
                 () = self.stop.cancelled() => {
+                    // What has come is kept; nobody waits for the rest.
+                    while let Ok(Some(answer)) = timeout(GRACE, under_way.join_next()).await {
+                        let answer = answered(answer)?;
+                        let context = answer.context;
+                        self.take_in(answer).await?;
+                        open.answered(context);
+                    }
                     self.leave(columns, false);
-                    break;
+                    return self.store.flush().await;
                 }
             };
-            let Some(answer) = answer else { continue };
-            let answer = answer.map_err(|_| PipelineError::TaskDied { stage: "narrate" })?;
+            let Some(answer) = answer else { break };
+            let answer = answered(answer)?;
             in_a_row.count(&answer);
-            let context = contexts.get_mut(&answer.context);
+            let context = answer.context;
             self.take_in(answer).await?;
             if in_a_row.failures >= limit
                 && (in_a_row.passing || in_a_row.contexts.len() >= contexts_limit)
@@ -321,12 +273,7 @@ impl Asking {
                 self.leave(columns, true);
                 break;
             }
-            if let Some(context) = context {
-                context.open -= 1;
-                if context.open == 0 {
-                    close(context, &mut groups, ready);
-                }
-            }
+            open.answered(context);
         }
         Ok(())
     }
@@ -368,33 +315,42 @@ impl Asking {
         outcome.unasked = (columns as u64).saturating_sub(outcome.narrated + outcome.failed);
         outcome.given_up = given_up;
     }
+}
 
-    /// The prompts of the wanted ones of these columns, in order.
-    fn prompts(
-        &self,
-        model: &dyn LanguageModel,
-        names: &[String],
-        wanted: Vec<usize>,
-    ) -> impl Iterator<Item = (Place, Prompt)> {
-        let room = model
-            .window()
-            .saturating_sub(OTHER_TOKENS + NARRATION_TOKENS);
-        let budget = PromptBudget {
-            count: &|text| model.count_tokens(text),
-            tokens: room.min(SCHEMA_TOKENS),
-        };
-        let prompts = schema_prompts(names, &wanted, &budget);
-        let places = wanted.into_iter().map(|column| Place {
-            position: u32::try_from(column).unwrap_or(u32::MAX),
-            column: names[column].clone(),
-        });
-        let prompts = prompts.into_iter().map(|prompt| Prompt {
-            system: Arc::from(prompt.system),
-            shared: prompt.shared,
-            own: prompt.own,
-        });
-        places.collect::<Vec<_>>().into_iter().zip(prompts)
+/// Opens a model and has it describe a column that no table has, to see that it answers.
+///
+/// # Errors
+/// It cannot be opened, or does not answer.
+pub async fn try_out(with: &NarrateWith) -> Result<Arc<dyn LanguageModel>, ModelError> {
+    let model = (with.open)().await?;
+    let names = ["id".to_owned()];
+    for (place, prompt) in prompts(model.as_ref(), &names, &[0]) {
+        let answer = generate(Arc::clone(&model), context_of(&names), place, prompt).await;
+        answer.result?;
     }
+    Ok(model)
+}
+
+/// The prompts of the wanted ones of these columns, in order.
+fn prompts(model: &dyn LanguageModel, names: &[String], wanted: &[usize]) -> Vec<(Place, Prompt)> {
+    let room = model
+        .window()
+        .saturating_sub(OTHER_TOKENS + NARRATION_TOKENS);
+    let budget = PromptBudget {
+        count: &|text| model.count_tokens(text),
+        tokens: room.min(SCHEMA_TOKENS),
+    };
+    let prompts = schema_prompts(names, wanted, &budget);
+    let places = wanted.iter().map(|&column| Place {
+        position: u32::try_from(column).unwrap_or(u32::MAX),
+        column: names[column].clone(),
+    });
+    let prompts = prompts.into_iter().map(|prompt| Prompt {
+        system: Arc::from(prompt.system),
+        shared: prompt.shared,
+        own: prompt.own,
+    });
+    places.zip(prompts).collect()
 }
 
 async fn generate(
@@ -423,22 +379,9 @@ struct Place {
     column: String,
 }
 
-/// All of a context's columns were answered: groups that wait for nothing else are ready.
-fn close(
-    context: &mut Context,
-    groups: &mut HashMap<GroupId, usize>,
-    ready: &mpsc::Sender<GroupId>,
-) {
-    for group in context.groups.drain() {
-        if let Some(open) = groups.get_mut(&group) {
-            *open -= 1;
-            if *open == 0 {
-                groups.remove(&group);
-                // Nobody listens only when the run is being given up.
-                let _ = ready.send(group);
-            }
-        }
-    }
+/// An answer, unless its task died.
+fn answered(answer: Result<Answer, JoinError>) -> Result<Answer, PipelineError> {
+    answer.map_err(|_| PipelineError::TaskDied { stage: "narrate" })
 }
 
 impl Outcome {

@@ -13,6 +13,7 @@ pub mod aliases;
 pub mod asking;
 pub mod awaiting;
 pub mod store;
+pub mod wanted;
 
 use limn_segment::narration_context;
 

@@ -3,10 +3,10 @@
 //! **Objective.** The threshold is not fitted to tell relevant tables from irrelevant ones (it could do
 //! that well and still push a gold table off the first place) but to what the judge is for: the mean of
 //! hit@1 and hit@5 after re-ranking. The candidates of each question are judged once, then all
-//! thresholds are tried on what the model said. The lowest wins, which rejects least, whose objective is
-//! within a standard error of the best one's (of their difference, question by question; the
-//! one-standard-error rule of Breiman et al., CART, 1984): a few lucky questions buy no threshold. One
-//! of them rejects nothing, so a judge that cannot tell is left to reject nothing.
+//! thresholds are tried on what the model said; among equals the lowest wins, which rejects least. One
+//! of them rejects nothing, and it is taken unless the best one gains more than a standard error over
+//! it, question by question (after the one-standard-error rule of Breiman et al., CART, 1984): a few
+//! lucky questions buy no threshold.
 //!
 //! **Honesty.** For that reason the fitted figures are optimistic, and whether a judge *helps* is
 //! decided on others: the questions are cut into five runs of consecutive ones (neighbours are often
@@ -285,7 +285,8 @@ fn thresholds(judged: &[Judged]) -> Vec<f32> {
     thresholds
 }
 
-/// The lowest threshold whose points are within a standard error of the most; `None` of none.
+/// The lowest threshold with the most points, where it gains more than chance over the first, which
+/// rejects nothing; else that. `None` of none.
 fn best<'a>(thresholds: &'a [f32], judged: Vec<&Judged>) -> Option<&'a f32> {
     let points = |threshold: f32| -> Vec<f64> {
         let points = judged
@@ -293,26 +294,31 @@ fn best<'a>(thresholds: &'a [f32], judged: Vec<&Judged>) -> Option<&'a f32> {
             .map(|question| f64::from(question.at(threshold).points()));
         points.collect()
     };
-    let points: Vec<Vec<f64>> = thresholds.iter().map(|it| points(*it)).collect();
-    let sum = |points: &Vec<f64>| points.iter().fold(0.0, |sum, it| sum + it);
-    let most = points
-        .iter()
-        .max_by(|left, right| sum(left).total_cmp(&sum(right)))?;
-    let at = points
-        .iter()
-        .position(|points| is_within_an_error(points, most))?;
-    thresholds.get(at)
+    let (nothing, others) = thresholds.split_first()?;
+    let without = points(*nothing);
+    let (mut best, mut most) = (nothing, without.clone());
+    for threshold in others {
+        let points = points(*threshold);
+        if points.iter().sum::<f64>() > most.iter().sum() {
+            (best, most) = (threshold, points);
+        }
+    }
+    Some(if is_clear(&without, &most) {
+        best
+    } else {
+        nothing
+    })
 }
 
-/// Whether the mean by which `more` is more than `points` is no more than its standard error.
-fn is_within_an_error(points: &[f64], more: &[f64]) -> bool {
+/// Whether `more` is more than `points` by more than a standard error of the mean difference.
+fn is_clear(points: &[f64], more: &[f64]) -> bool {
     let count = points.len() as f64;
     let differences = || points.iter().zip(more).map(|(points, more)| more - points);
-    let mean = differences().fold(0.0, |sum, it| sum + it) / count.max(1.0);
-    let squares = differences().fold(0.0, |sum, it| sum + (it - mean).powi(2));
+    let mean = differences().sum::<f64>() / count.max(1.0);
+    let squares: f64 = differences().map(|it| (it - mean).powi(2)).sum();
     let error = (squares / (count - 1.0).max(1.0) / count.max(1.0)).sqrt();
-    // One question alone has moved by exactly one standard error, but for rounding.
-    mean <= error * (1.0 + 1e-9)
+    // One question alone moves the mean by exactly one standard error, but for rounding.
+    mean > error * (1.0 + 1e-9)
 }
 
 fn measures(outcomes: &[Outcome]) -> Measures {
@@ -400,6 +406,21 @@ mod tests {
         let one = [vec![lucky.clone()], of(0)].concat();
         assert_eq!(fit(&one).threshold, 1.0 - MARGIN);
         assert_eq!(fit(&one).held_out, fit(&one).without);
+        // What moves many questions up and down is no better for it: the best one is compared with none.
+        let noisy = [
+            (4, vec![(false, 7.0), (true, 9.0)]),
+            (12, vec![(false, 2.0), (true, 4.0)]),
+            (13, vec![(true, 2.0), (false, 4.0)]),
+            (171, vec![(true, 0.0), (false, 0.0)]),
+        ];
+        let noisy = noisy.map(|(count, candidates)| {
+            let judged = Judged {
+                gold: 1,
+                candidates,
+            };
+            vec![judged; count]
+        });
+        assert_eq!(fit(&noisy.concat()).threshold, 8.0);
         // One in ten is evidence.
         let record = fit(&of(1));
         assert_eq!(record.threshold, 1.5);
