@@ -99,6 +99,7 @@ mod tests;
 mod vectors;
 
 pub mod analyzer;
+pub mod diff;
 
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
 pub use catalog::{

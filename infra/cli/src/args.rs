@@ -1,6 +1,7 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use limn_models::{DeviceChoice, Prices};
@@ -63,6 +64,17 @@ their tables found; full = share with all of them.")]
     Show(ShowArgs),
     /// List the snapshots of an index, newest first.
     Snapshots(SnapshotsArgs),
+    /// Tell which tables appeared, changed and vanished between two snapshots.
+    #[command(after_help = "\
+Told is what changed in the lake: columns, rows and files, texts about a table. Tables only
+described anew have not changed.
+
+Examples:
+  limn diff --index lake.limn            what the newest snapshot brought
+  limn diff --since 1d --index lake.limn what the last day brought
+  limn diff 12 --index lake.limn         since snapshot 12
+  limn diff 12 15 --index lake.limn --prefix sales --json")]
+    Diff(DiffArgs),
     /// List or fetch the embedded models.
     Models(ModelsArgs),
 }
@@ -398,6 +410,25 @@ pub struct ShowArgs {
 pub struct SnapshotsArgs {
     #[command(flatten)]
     pub index: IndexPlace,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct DiffArgs {
+    /// The older snapshot [default: the one before the newer]
+    #[arg(value_name = "N")]
+    pub from: Option<u64>,
+    /// Compare with the newest snapshot of so long ago: 30m, 12h, 1d, 2w.
+    #[arg(long, value_name = "TIME", conflicts_with = "from", value_parser = humantime::parse_duration)]
+    pub since: Option<Duration>,
+    /// The newer snapshot [default: the newest]
+    #[arg(value_name = "M")]
+    pub to: Option<u64>,
+    #[command(flatten)]
+    pub index: IndexPlace,
+    #[command(flatten)]
+    pub under: Under,
     #[command(flatten)]
     pub output: JsonOutput,
 }

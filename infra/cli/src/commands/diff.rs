@@ -1,0 +1,228 @@
+//! `limn diff`: what changed of a lake's tables between two snapshots.
+
+use std::io::{self, Write};
+
+use anyhow::bail;
+use chrono::Utc;
+use limn_segment::diff::{ContextChange, RowsChange, SchemaChange, TableChange, TableChanges};
+use limn_segment::{IndexStore, Snapshot, TableRecord, is_under};
+use serde::Serialize;
+
+use crate::Outcome;
+use crate::args::DiffArgs;
+use crate::commands::print_json;
+use crate::text::{Style, count, cut, one_line, plural, utc};
+
+/// Characters of a context's text that are shown.
+const CONTEXT_CHARS: usize = 120;
+
+pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
+    let index = IndexStore::open(&args.index.index)?;
+    let (from, to) = snapshots(&index, &args).await?;
+    let tables = async |snapshot: &Snapshot| -> anyhow::Result<Vec<TableRecord>> {
+        let mut tables = index.tables(snapshot, None).await?;
+        if let Some(prefix) = &args.under.prefix {
+            tables.retain(|table| is_under(&table.name, prefix));
+        }
+        Ok(tables)
+    };
+    let changes = TableChanges::between(tables(&from).await?, tables(&to).await?);
+    if args.output.json {
+        print_json(&Report {
+            from: End::of(&from),
+            to: End::of(&to),
+            changes: &changes,
+        })?;
+    } else {
+        print(&from, &to, &changes)?;
+    }
+    Ok(Outcome::Done)
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    from: End,
+    to: End,
+    #[serde(flatten)]
+    changes: &'a TableChanges,
+}
+
+#[derive(Serialize)]
+struct End {
+    snapshot: u64,
+    created_ms: i64,
+}
+
+impl End {
+    fn of(snapshot: &Snapshot) -> Self {
+        Self {
+            snapshot: snapshot.number,
+            created_ms: snapshot.created_ms,
+        }
+    }
+}
+
+/// The two snapshots, older first: as they are named, or else the newest and the one before it.
+async fn snapshots(index: &IndexStore, args: &DiffArgs) -> anyhow::Result<(Snapshot, Snapshot)> {
+    let to = match args.to {
+        Some(number) => index.snapshot(number).await?,
+        None => index.require_newest().await?,
+    };
+    if let Some(number) = args.from {
+        if number > to.number {
+            bail!(
+                "snapshot {number} is newer than {}: name the older one first",
+                to.number
+            );
+        }
+        return Ok((index.snapshot(number).await?, to));
+    }
+    let before = match args.since {
+        None => i64::MAX,
+        Some(time) => {
+            let ago = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+            Utc::now().timestamp_millis().saturating_sub(ago)
+        }
+    };
+    for info in index.snapshots().await? {
+        if info.number < to.number {
+            let snapshot = index.snapshot(info.number).await?;
+            if snapshot.created_ms <= before {
+                return Ok((snapshot, to));
+            }
+        }
+    }
+    bail!(
+        "the index has no snapshot before {}{}: limn snapshots lists what there is",
+        to.number,
+        if args.since.is_some() {
+            " that is as old as --since says"
+        } else {
+            ""
+        }
+    )
+}
+
+fn print(from: &Snapshot, to: &Snapshot, changes: &TableChanges) -> io::Result<()> {
+    let style = Style::of_stdout();
+    let mut out = io::stdout().lock();
+    let parts: Vec<String> = [
+        (changes.appeared.len(), "appeared"),
+        (changes.renamed.len(), "renamed"),
+        (changes.changed.len(), "changed"),
+        (changes.vanished.len(), "vanished"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} {what}", count(number as u64)))
+    .collect();
+    let what = if parts.is_empty() {
+        "no table differs".to_owned()
+    } else {
+        parts.join(", ")
+    };
+    writeln!(
+        out,
+        "snapshot {} ({}) to {} ({}): {what}",
+        from.number,
+        utc(from.created_ms),
+        to.number,
+        utc(to.created_ms),
+    )?;
+    for table in &changes.appeared {
+        let rows = table.rows.map(|rows| plural(rows, "row"));
+        writeln!(
+            out,
+            "+ {}  {}, {}",
+            style.bold(&one_line(&table.table)),
+            rows.unwrap_or_else(|| "? rows".to_owned()),
+            plural(table.columns as u64, "column"),
+        )?;
+    }
+    for table in &changes.renamed {
+        writeln!(
+            out,
+            "> {}  was {}",
+            style.bold(&one_line(&table.to)),
+            one_line(&table.from)
+        )?;
+    }
+    for table in &changes.changed {
+        writeln!(out, "~ {}", style.bold(&one_line(&table.table)))?;
+        for line in lines(table) {
+            writeln!(out, "    {line}")?;
+        }
+    }
+    for table in &changes.vanished {
+        writeln!(out, "- {}", style.bold(&one_line(&table.table)))?;
+    }
+    out.flush()
+}
+
+/// What is to be said of a table that differs.
+fn lines(change: &TableChange) -> Vec<String> {
+    let mut lines = Vec::new();
+    lines.extend(change.schema.as_ref().map(schema_line));
+    lines.extend(change.rows.as_ref().map(rows_line));
+    lines.extend(change.context.as_ref().map(context_line));
+    lines.extend(change.readable.as_ref().map(|it| match &it.error {
+        Some(error) => format!("its newest version cannot be read: {}", one_line(error)),
+        None => "can be read again".to_owned(),
+    }));
+    lines
+}
+
+fn schema_line(change: &SchemaChange) -> String {
+    let name = |name: &String| one_line(name);
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(change.added.iter().map(|it| format!("+{}", name(it))));
+    parts.extend(change.dropped.iter().map(|it| format!("-{}", name(it))));
+    let renamed = change.renamed.iter();
+    parts.extend(renamed.map(|it| format!("{} is now {}", name(&it.from), name(&it.to))));
+    let retyped = change.retyped.iter();
+    parts.extend(retyped.map(|it| {
+        format!(
+            "{} is {} (was {})",
+            name(&it.column),
+            name(&it.to),
+            name(&it.from)
+        )
+    }));
+    if change.reordered {
+        parts.push("in another order".to_owned());
+    }
+    format!("columns: {}", parts.join(", "))
+}
+
+fn rows_line(change: &RowsChange) -> String {
+    let rows = |rows: Option<u64>| rows.map_or_else(|| "?".to_owned(), count);
+    let files: Vec<String> = [
+        (change.files_added, "new"),
+        (change.files_changed, "changed"),
+        (change.files_removed, "gone"),
+    ]
+    .into_iter()
+    .filter(|(number, _)| *number > 0)
+    .map(|(number, what)| format!("{} {what}", plural(number as u64, "file")))
+    .collect();
+    let files = if files.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", files.join(", "))
+    };
+    if change.from == change.to {
+        return format!("rows: {}, as many as before{files}", rows(change.to));
+    }
+    format!("rows: {} to {}{files}", rows(change.from), rows(change.to))
+}
+
+fn context_line(change: &ContextChange) -> String {
+    let texts = |sign: char, texts: &[String]| -> Vec<String> {
+        let texts = texts.iter();
+        texts
+            .map(|text| format!("{sign}\"{}\"", cut(&one_line(text), CONTEXT_CHARS)))
+            .collect()
+    };
+    let both = [texts('+', &change.added), texts('-', &change.removed)].concat();
+    format!("context: {}", both.join(", "))
+}

@@ -1,0 +1,94 @@
+//! `limn diff`: what a data team sees in the morning.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+
+use limn_tests::{index_hashed, lake, limn, text};
+use tempfile::TempDir;
+
+#[test]
+fn what_changed_in_the_lake_is_told() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    let write = |path: &str, rows: &str| lake::write(&lake, path, rows);
+    write("sales/orders.csv", "id,buyer,total\n1,Ann,5\n2,Bob,7\n");
+    write("sales/returns.csv", "id,reason\n1,late\n2,broken\n");
+    write("hr/staff.csv", "name,height\nBea,180\nCy,175\n");
+    write("hr/rooms.csv", "room,floor\nA,1\nB,2\n");
+    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    let diff = |more: &[&str]| limn(&[&["diff", "--index", text(&index)], more].concat());
+    let first = diff(&[]);
+    assert_eq!(first.code, 2);
+    assert!(first.stderr.contains("no snapshot before 1"), "{first:?}");
+
+    write(
+        "sales/orders.csv",
+        "id,customer,total,paid\n1,Ann,5,true\n2,Bob,7,true\n3,Eve,9,false\n",
+    );
+    write("sales/orders.md", "Orders of the web shop.");
+    write("hr/desks.csv", "desk,room\n1,A\n2,A\n");
+    fs::rename(lake.join("hr/rooms.csv"), lake.join("hr/places.csv")).unwrap();
+    fs::remove_file(lake.join("sales/returns.csv")).unwrap();
+    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    let told = diff(&["--json"]).ok();
+    let tables = |what: &str, name: &str| -> Vec<String> {
+        let all = told[what].as_array().unwrap().iter();
+        all.map(|it| it[name].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(
+        (&told["from"]["snapshot"], &told["to"]["snapshot"]),
+        (&1.into(), &2.into())
+    );
+    assert_eq!(tables("appeared", "table"), ["hr/desks"], "{told}");
+    assert_eq!(tables("vanished", "table"), ["sales/returns"]);
+    assert_eq!(tables("renamed", "from"), ["hr/rooms"]);
+    assert_eq!(tables("renamed", "to"), ["hr/places"]);
+    assert_eq!(tables("changed", "table"), ["sales/orders"]);
+    let orders = &told["changed"][0];
+    let renamed = &orders["schema"]["renamed"][0];
+    assert_eq!(
+        (&renamed["from"], &renamed["to"]),
+        (&"buyer".into(), &"customer".into()),
+        "{told}"
+    );
+    assert_eq!(
+        orders["schema"]["added"],
+        serde_json::json!(["paid"]),
+        "{told}"
+    );
+    assert_eq!(orders["rows"]["to"], 3);
+    assert_eq!(orders["rows"]["files_changed"], 1);
+    assert_eq!(orders["context"]["added"][0], "Orders of the web shop.");
+    assert!(orders["readable"].is_null(), "{told}");
+
+    let shown = diff(&["1", "2", "--prefix", "sales"]);
+    for part in [
+        "1 changed, 1 vanished",
+        "~ sales/orders",
+        "+paid",
+        "rows: 2 to 3 (1 file changed)",
+        "context: +\"Orders of the web shop.\"",
+        "- sales/returns",
+    ] {
+        assert!(shown.stdout.contains(part), "{part}: {shown:?}");
+    }
+    let same = diff(&["2", "2"]);
+    assert!(same.stdout.contains("no table differs"), "{same:?}");
+    for (wrong, part) in [
+        (vec!["2", "1"], "name the older one first"),
+        (vec!["7"], "newer than 2"),
+        (vec!["--since", "1d"], "as old as --since says"),
+        (vec!["--since", "soon"], "invalid value"),
+    ] {
+        let run = diff(&wrong);
+        assert!(
+            run.code == 2 && run.stderr.contains(part),
+            "{wrong:?}: {run:?}"
+        );
+    }
+    assert_eq!(
+        diff(&["--since", "0s", "--json"]).ok()["from"]["snapshot"],
+        1
+    );
+}
