@@ -205,3 +205,53 @@ fn waiting_for_another_limn_is_told() {
     assert!(first.contains("waiting for another limn"), "{first}");
     assert_eq!(code, Some(2));
 }
+
+/// Half an endpoint and a name that nobody has are errors; a model that is not here is told of.
+#[test]
+fn what_was_meant_is_not_guessed() {
+    let scratch = TempDir::new().unwrap();
+    let lake = scratch.path().join("lake");
+    lake::write(&lake, "fish.csv", "species,depth\nperch,3\npike,4\n");
+    let index = scratch.path().join("index");
+    let models = scratch.path().join("models");
+    let place = ["--index", text(&index)];
+    let limn = |arguments: &[&str]| {
+        let mut command = limn_command(&[arguments, &place].concat());
+        command
+            .env("LIMN_MODELS", &models)
+            .env_remove("LIMN_NARRATE")
+            .env_remove("LIMN_JUDGE");
+        run(&mut command)
+    };
+    let indexed = |more: &[&str]| {
+        limn(&[&["index", text(&lake), "--embedder", "hashed-words"], more].concat())
+    };
+    let endpoint = "http://127.0.0.1:9/v1";
+    for (more, part) in [
+        (&["--endpoint", endpoint][..], "give --endpoint-model NAME"),
+        (&["--endpoint-model", "some"], "give --endpoint URL"),
+        (&["--model", "smol"], "unknown model smol"),
+        (&["--model", "all-MiniLM-L6-v2"], "does not serve as"),
+    ] {
+        let refused = indexed(more);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(refused.stderr.contains(part), "{refused:?}");
+        assert!(!index.exists(), "nothing was begun");
+    }
+    let told = indexed(&["--model", "smollm2-135m"]);
+    assert_eq!(told.code, 0, "{told:?}");
+    assert!(
+        told.stderr.contains("limn models pull smollm2-135m"),
+        "{told:?}"
+    );
+    let search = ["search", "how deep is the perch?"];
+    let refused = limn(&[&search[..], &["--judge", "llm", "--endpoint", endpoint]].concat());
+    assert_eq!(refused.code, 2, "{refused:?}");
+    let told = limn(&[&search[..], &["--model", "smol"]].concat());
+    assert!(told.stdout.contains("unknown model smol"), "{told:?}");
+    // An endpoint alone may be the embedder's.
+    assert_eq!(
+        limn(&[&search[..], &["--endpoint", endpoint]].concat()).code,
+        0
+    );
+}

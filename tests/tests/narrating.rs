@@ -94,7 +94,10 @@ fn an_interrupted_run_tells_what_it_keeps_and_is_gone_on_with() {
     let first = report["model"]["narrated_columns"].as_u64().unwrap();
     assert!(first > 0, "{report}");
     let note = report["notes"][0].as_str().unwrap();
-    assert!(note.contains(&format!("{first} of 25 columns")), "{note}");
+    assert!(
+        note.contains(&format!("of 25 columns to be narrated, {first} are")),
+        "{note}"
+    );
 
     let rest = run(&mut command).ok();
     assert_eq!(rest["stopped"], false, "{rest}");

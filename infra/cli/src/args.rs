@@ -203,6 +203,20 @@ impl ModelOptions {
         self.model.is_some() || self.endpoint.is_some() && self.endpoint_model.is_some()
     }
 
+    /// What half of an endpoint is missing, where it was named without its model or the other way round,
+    /// and no other model was.
+    pub fn half_an_endpoint(&self) -> Option<&'static str> {
+        match (&self.model, &self.endpoint, &self.endpoint_model) {
+            (None, Some(_), None) => Some(
+                "an endpoint is named without its model: give --endpoint-model NAME too, or --model NAME for an embedded one",
+            ),
+            (None, None, Some(_)) => Some(
+                "an endpoint's model is named without its address: give --endpoint URL too, or --model NAME for an embedded one",
+            ),
+            _ => None,
+        }
+    }
+
     /// Whether an endpoint is meant.
     pub fn is_endpoint(&self) -> bool {
         self.name() == Self::ENDPOINT

@@ -8,7 +8,7 @@ use limn_pipeline::CancellationToken;
 pub const INTERRUPTED: u8 = 130;
 
 /// What a person is told at the first interrupt.
-const STOPPING: &str = "stopping: what is under way is finished and published, what is done is kept; interrupt again to end at once";
+const STOPPING: &str = "stopping: tables under way are finished and published, answers that have come are kept; interrupt again to end at once";
 
 /// Cancels `stop` at the first interrupt (or request to terminate), and ends the process at the second.
 /// `say` tells a person.

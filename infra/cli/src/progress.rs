@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use limn_pipeline::Progress;
 
-use crate::text::{one_line, plural, seconds};
+use crate::text::{bytes, one_line, plural, seconds};
 
 const REFRESH: Duration = Duration::from_millis(120);
 
@@ -270,16 +270,21 @@ fn judged_of(done: usize, of: usize, spent: Duration) -> String {
 /// A bar for fetching a model.
 pub struct ModelBar {
     bar: ProgressBar,
+    /// Whether a line has told of the fetching, where there is no bar.
+    told: AtomicBool,
 }
 
-/// A bar that shows itself only when something is fetched, and only on a terminal.
+/// A bar that shows itself only when something is fetched; elsewhere than on a terminal a line.
 pub fn model_progress() -> ModelBar {
     let bar = ProgressBar::hidden();
     bar.set_style(
         ProgressStyle::with_template("{prefix} {wide_bar} {bytes}/{total_bytes} {eta:>5}")
             .unwrap_or_else(|_| ProgressStyle::default_bar()),
     );
-    ModelBar { bar }
+    ModelBar {
+        bar,
+        told: AtomicBool::new(false),
+    }
 }
 
 impl ModelBar {
@@ -289,9 +294,13 @@ impl ModelBar {
             limn_models::Progress::Fetching {
                 file, done, total, ..
             } => {
-                if self.bar.is_hidden() && std::io::stderr().is_terminal() {
-                    self.bar
-                        .set_draw_target(indicatif::ProgressDrawTarget::stderr());
+                if std::io::stderr().is_terminal() {
+                    if self.bar.is_hidden() {
+                        self.bar
+                            .set_draw_target(indicatif::ProgressDrawTarget::stderr());
+                    }
+                } else if !self.told.swap(true, Ordering::Relaxed) {
+                    say(&format!("fetching {file} ({})…", bytes(*total)));
                 }
                 self.bar.set_prefix(*file);
                 self.bar.set_length(*total);

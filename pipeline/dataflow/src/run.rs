@@ -146,7 +146,7 @@ impl Run {
         let stop = options.stop.clone();
         let heir =
             stop.run_until_cancelled(try_out_heir(&mut options, snapshot.as_ref(), lake.url()));
-        let (heir, notes) = heir.await.ok_or(PipelineError::Stopped)??;
+        let (heir, mut notes) = heir.await.ok_or(PipelineError::Stopped)??;
         let before = snapshot
             .as_ref()
             .and_then(|snapshot| IndexSettings::intended(snapshot, lake.url()));
@@ -154,6 +154,12 @@ impl Run {
         if options.narrate == Narrate::Llm && options.narrator.is_none() {
             return Err(PipelineError::Settings(
                 "a run that narrates with a language model was given none; --narrate names goes without".into(),
+            ));
+        }
+        if let (Some(before), None) = (before.and_then(|it| it.narrator), &settings.narrator) {
+            notes.push(format!(
+                "the tables are not told in the words of {} any more; the words are kept, and --narrate llm with that model brings them back without asking again",
+                before.model
             ));
         }
         let with = options.narrator.clone();
@@ -351,7 +357,7 @@ impl Run {
                 let named = self.options.narrator.as_ref().filter(|other| other.named);
                 let note = named.map(|other| {
                     format!(
-                        "the lake is narrated by {model}, and {} was not asked; --narrate llm narrates it anew",
+                        "the lake is narrated by {model}, and {} was not asked; --narrate llm tells it in that model's words instead",
                         other.model
                     )
                 });
@@ -362,7 +368,7 @@ impl Run {
                     "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
                 ),
                 Some(other) => format!(
-                    "tables that await a narration by {model}: {tables}; they are searchable by names; --narrate llm narrates the lake anew with {}",
+                    "tables that await a narration by {model}: {tables}; they are searchable by names; --narrate llm tells the lake in the words of {} instead",
                     other.model
                 ),
             }],

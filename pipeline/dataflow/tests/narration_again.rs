@@ -290,7 +290,8 @@ async fn a_stopped_run_keeps_what_was_said_and_is_gone_on_with() {
         assert_eq!(first, narration_count(&lab).await, "and it is kept");
         assert_eq!((report.tables.added, report.model.failed_columns), (12, 0));
         assert!(
-            report.notes.len() == 1 && report.notes[0].contains(&format!("{first} of 24")),
+            report.notes.len() == 1
+                && report.notes[0].contains(&format!("of 24 columns to be narrated, {first} are")),
             "{:?}",
             report.notes
         );

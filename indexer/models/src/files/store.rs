@@ -317,7 +317,10 @@ impl ModelStore {
         if let Ok(Some(files)) = self.find_card(card) {
             return Ok(files);
         }
-        let arrivals = tempfile::Builder::new().prefix(".pull-").tempdir_in(root);
+        // The lock is held: what is there is of a pull that was killed.
+        let prefix = format!(".pull-{folder}.");
+        remove_arrivals(root, &prefix);
+        let arrivals = tempfile::Builder::new().prefix(&prefix).tempdir_in(root);
         let arrivals = arrivals.map_err(|error| cache("write into", root, &error))?;
         self.fetch(card, arrivals.path(), progress)?;
         let target = root.join(folder);
@@ -427,6 +430,17 @@ impl ModelStore {
                 .map_err(|error| error.to_string())?;
         }
         Ok(())
+    }
+}
+
+/// Removes folders that killed pulls have left; one that cannot be removed costs only its room.
+fn remove_arrivals(root: &Path, prefix: &str) {
+    for entry in fs::read_dir(root).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(prefix)
+            && let Err(error) = fs::remove_dir_all(entry.path())
+        {
+            tracing::warn!(folder = %entry.path().display(), %error, "an interrupted pull's files stay");
+        }
     }
 }
 

@@ -50,6 +50,9 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let mut query = query("", 1, &args.options);
     query.judge = judging.judge.clone();
     let model = judging.judge.as_ref().map(|judge| judge.model());
+    if let Some(model) = model {
+        language_model::check_answers(model.as_ref()).await?;
+    }
     let options = options(&args, query, model);
     let bar = model.map(|_| QuestionBar::start(Arc::clone(&options.progress), questions.len()));
     let start = Instant::now();
@@ -71,6 +74,12 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         None => None,
     };
     let mut notes = judging.notes;
+    if evaluation.gold_tables_missing > 0 {
+        notes.push(format!(
+            "the index lacks {} that the questions name: is it the index of another lake?",
+            plural(evaluation.gold_tables_missing as u64, "table")
+        ));
+    }
     let judge = judging.judge.as_ref().map(|judge| {
         notes.extend(judge.notes());
         Cost::of(judge, Some(judging.threshold), start)
@@ -164,6 +173,7 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
         ));
     }
     let model = language_model::open(&args.model).await?;
+    language_model::check_answers(model.as_ref()).await?;
     if !args.replace {
         check_replaces(&folder, model.id(), questions.len())?;
     }
@@ -243,13 +253,6 @@ fn print(report: &Report) -> io::Result<()> {
         }
         let Interval { mean, low, high } = against.mrr;
         writeln!(out, "      mrr {mean:+.3} ({low:+.3} to {high:+.3})")?;
-    }
-    if evaluation.gold_tables_missing > 0 {
-        writeln!(
-            out,
-            "note: the index lacks {} that the questions name: is it the index of another lake?",
-            plural(evaluation.gold_tables_missing as u64, "table")
-        )?;
     }
     for note in &report.notes {
         writeln!(out, "note: {}", one_line(note))?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
-use limn_models::{ModelError, ModelStore};
+use limn_models::{ModelError, ModelKind, ModelStore};
 use limn_pipeline::{Narrate, NarrateWith, Progress, Report, RunOptions, index_lake};
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -15,7 +15,7 @@ use crate::Outcome;
 use crate::args::{IndexArgs, ModelOptions, NarrateArg};
 use crate::commands::{embedder, language_model, print_json};
 use crate::interrupt::stop_when_interrupted;
-use crate::progress::IndexBars;
+use crate::progress::{IndexBars, say};
 use crate::text::{count, one_line, plural, seconds};
 
 /// Failures listed for a person; the rest is counted (`--json` has them all).
@@ -26,7 +26,7 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     index.prepare().await?;
     let mut options = options(&args)?;
-    options.narrator = narrator(args.narrate, args.model.clone()).await?;
+    options.narrator = narrator(&args).await?;
     let devices = language_model::devices(args.model.device).await?;
     let embedder = embedder(&args.embedder, devices).await?;
     let progress = Arc::new(Progress::default());
@@ -82,10 +82,16 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
 }
 
 /// The language model that narrates, if one is to.
-async fn narrator(narrate: NarrateArg, model: ModelOptions) -> anyhow::Result<Option<NarrateWith>> {
-    let wanted = match narrate {
+async fn narrator(args: &IndexArgs) -> anyhow::Result<Option<NarrateWith>> {
+    let model = args.model.clone();
+    let wanted = match args.narrate {
         NarrateArg::Llm => true,
-        NarrateArg::Auto => is_at_hand(&model).await?,
+        // An endpoint alone may be the embedder's.
+        NarrateArg::Auto if args.embedder == ModelOptions::ENDPOINT => is_at_hand(&model).await?,
+        NarrateArg::Auto => match model.half_an_endpoint() {
+            Some(missing) => bail!("{missing}; --narrate names goes without a language model"),
+            None => is_at_hand(&model).await?,
+        },
         NarrateArg::Names | NarrateArg::Off => false,
     };
     if !wanted {
@@ -132,10 +138,25 @@ async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
     let ready =
         tokio::task::spawn_blocking(move || ModelStore::from_env().has_language_model(&name));
     let ready = ready.await.context("looking for the language model died")?;
-    Ok(ready.unwrap_or_else(|error| {
-        tracing::warn!(%error, "no language model narrates");
-        false
-    }))
+    if !options.is_named() {
+        return Ok(ready.unwrap_or_else(|error| {
+            tracing::warn!(%error, "no language model narrates");
+            false
+        }));
+    }
+    let ready = ready?;
+    if !ready {
+        let card = ModelStore::card(options.name());
+        if !card.is_ok_and(|card| card.kind == ModelKind::LanguageModel) {
+            // There is no such model: the error says which there are.
+            language_model::files(options).await?;
+        }
+        let name = one_line(options.name());
+        say(&format!(
+            "{name} is not here and narrates nothing; --narrate llm fetches it, or limn models pull {name}"
+        ));
+    }
+    Ok(ready)
 }
 
 fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {

@@ -87,6 +87,10 @@ async fn if_it_helps(options: &SearchOptions, model: &ModelOptions) -> anyhow::R
     let Ok(folder) = folder() else {
         return Ok(Judging::default());
     };
+    if model.is_named() {
+        // Whoever names a model that there is not is told so.
+        language_model::id_if_here(model).await?;
+    }
     if !folder.is_dir() {
         return Ok(Judging::default());
     }

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Once};
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use limn_models::{
-    Decoder, DecoderOptions, Devices, EndpointKey, EndpointModel, EndpointOptions, LanguageModel,
-    LanguageModelFiles, ModelError, ModelId, ModelStore,
+    Classified, Decoder, DecoderOptions, Devices, EndpointKey, EndpointModel, EndpointOptions,
+    LanguageModel, LanguageModelFiles, ModelError, ModelId, ModelStore, Prompt,
 };
 
 use crate::args::{DeviceArg, ModelOptions};
@@ -15,6 +15,9 @@ use crate::text::one_line;
 
 /// Opens the model that the options name, fetched at first use; says so if loading takes a while.
 pub async fn open(options: &ModelOptions) -> anyhow::Result<Arc<dyn LanguageModel>> {
+    if let Some(missing) = options.half_an_endpoint() {
+        bail!(missing);
+    }
     if options.is_endpoint() {
         return connect(options);
     }
@@ -47,6 +50,31 @@ async fn load_files(
     decoder.devices = devices(options.device).await?;
     let loaded = tokio::task::spawn_blocking(move || Decoder::load(&files, &decoder));
     Ok(Arc::new(loaded.await.context("the model loader died")??))
+}
+
+/// What [`try_out`] asks, and what a model may answer.
+pub const TRIAL: &str = "Is water wet?";
+pub const TRIAL_WORDS: [&str; 2] = ["yes", "no"];
+
+/// A question that every model can answer, in the way in which a judge asks: is it there?
+///
+/// # Errors
+/// It does not answer. [`ModelError::NoChoice`] is an answer, to another question.
+pub async fn try_out(model: &dyn LanguageModel) -> Result<Classified, ModelError> {
+    let prompt = Prompt {
+        system: Arc::from("Answer with yes or no."),
+        shared: Arc::from(""),
+        own: TRIAL.to_owned(),
+    };
+    model.classify(&prompt, &TRIAL_WORDS).await
+}
+
+/// Fails where a model does not answer at all, before much is asked of it.
+pub async fn check_answers(model: &dyn LanguageModel) -> anyhow::Result<()> {
+    match try_out(model).await {
+        Ok(_) | Err(ModelError::NoChoice { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The files of an embedded model, fetched now if they are not here.

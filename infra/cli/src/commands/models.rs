@@ -1,15 +1,15 @@
 //! `limn models`: which models limn knows, fetching them ahead of time, and trying one.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, bail};
-use limn_models::{ALL_MINILM, ModelError, ModelStore, Prompt};
+use limn_models::{ALL_MINILM, ModelError, ModelStore};
 
 use crate::Outcome;
 use crate::args::{ModelOptions, ModelsArgs, ModelsCommand};
-use crate::commands::{embedder_bench, language_model, models_bench, print_json};
+use crate::commands::language_model::{self, TRIAL, TRIAL_WORDS, try_out};
+use crate::commands::{embedder_bench, models_bench, print_json};
 use crate::progress::model_progress;
 use crate::table::Table;
 use crate::text::{bytes, one_line};
@@ -146,20 +146,14 @@ async fn pull(name: &str, json: bool) -> anyhow::Result<()> {
 /// Asks a question that every model can answer, in the way in which a judge asks.
 async fn check(options: &ModelOptions, json: bool) -> anyhow::Result<()> {
     let model = language_model::open(options).await?;
-    let prompt = Prompt {
-        system: Arc::from("Answer with yes or no."),
-        shared: Arc::from(""),
-        own: "Is water wet?".to_owned(),
-    };
-    let words = ["yes", "no"];
     let started = Instant::now();
-    let answer = model.classify(&prompt, &words).await;
+    let answer = try_out(model.as_ref()).await;
     let seconds = started.elapsed().as_secs_f64();
     let (word, probability) = match &answer {
         Ok(answer) => {
             let logs = answer.log_probabilities.as_ref();
             (
-                Some(words[answer.choice]),
+                Some(TRIAL_WORDS[answer.choice]),
                 logs.map(|logs| logs[answer.choice].exp()),
             )
         }
@@ -179,22 +173,25 @@ async fn check(options: &ModelOptions, json: bool) -> anyhow::Result<()> {
     }
     let mut out = io::stdout().lock();
     let id = one_line(model.id().as_str());
+    write!(out, "{id} answers in {seconds:.2} s: ")?;
     match (word, probability) {
-        (Some(word), Some(probability)) => writeln!(
-            out,
-            "{id} answers in {seconds:.2} s: \"{word}\" to \"Is water wet?\", with probability {probability:.2}; it can narrate, and judge"
-        ),
-        (Some(word), None) => {
-            writeln!(
+        (Some(word), Some(probability)) => {
+            write!(
                 out,
-                "{id} answers in {seconds:.2} s: \"{word}\" to \"Is water wet?\", without a probability; it can narrate, and judge without being calibrated"
-            )
+                "{word} (probability {probability:.2}) to \"{TRIAL}\"; it can narrate"
+            )?;
         }
-        (None, _) => writeln!(
+        (Some(word), None) => write!(
             out,
-            "{id} answers in {seconds:.2} s, but says neither yes nor no when told to; it may narrate, and judge badly"
-        ),
-    }?;
+            "{word} to \"{TRIAL}\"; it can narrate, and tells no probabilities, so it cannot be calibrated as a judge"
+        )?,
+        (None, _) => write!(out, "neither yes nor no to \"{TRIAL}\"; it may narrate")?,
+    }
+    let verdict = match word {
+        Some("yes") => "",
+        _ => ", and would judge badly",
+    };
+    writeln!(out, "{verdict}")?;
     out.flush()?;
     Ok(())
 }

@@ -20,6 +20,7 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     let searcher = open_searcher(&args.index.index).await?;
     let judging = judge::open(&args.options, &args.model).await?;
     query.judge = judging.judge;
+    let is_judged = query.judge.is_some();
     let waiting = query.judge.as_ref().map(|judge| {
         let model = one_line(judge.model().id().as_str());
         Waiting::start(format!("judging the first tables with {model}"))
@@ -29,7 +30,10 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
         waiting.finish();
     }
     let mut answer = answered??;
-    if !answer.results.is_empty() {
+    // Of a judge that judged nothing there is nothing to say but why not.
+    let nothing = |judged: Option<bool>| judged.is_none();
+    let is_unjudged = answer.results.iter().all(|hit| nothing(hit.judged));
+    if !(is_judged && is_unjudged) {
         answer.notes.extend(judging.notes);
     }
     if args.output.json {

@@ -396,7 +396,7 @@ impl Outcome {
         if self.unasked > 0 && !self.given_up {
             let all = self.narrated + self.failed + self.unasked;
             notes.push(format!(
-                "stopped: {} of {all} columns are narrated, and kept; the same command goes on with the rest",
+                "stopped: of {all} columns to be narrated, {} are, and are kept; the same command goes on with the rest",
                 self.narrated,
             ));
         }
@@ -409,7 +409,8 @@ impl Outcome {
         };
         notes.push(if self.given_up {
             format!(
-                "narrating was given up: {model} failed again and again, and {} were not asked for ({error}); their tables are searchable by names, and the same command goes on",
+                "narrating was given up: {model} failed for {}, and {} were not asked for ({error}); their tables are searchable by names, and the same command goes on",
+                columns(self.failed),
                 columns(self.unasked),
             )
         } else {
