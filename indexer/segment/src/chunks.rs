@@ -84,6 +84,11 @@ impl ChunkedFile {
         Ok(self.bytes.slice(range))
     }
 
+    /// Reads and verifies the whole body.
+    pub(crate) fn verify(&self) -> Result<(), SegmentError> {
+        self.ensure(0..self.body)
+    }
+
     /// Makes a range of the body ready.
     fn ensure(&self, range: Range<usize>) -> Result<(), SegmentError> {
         if range.start > range.end || range.end > self.body {

@@ -97,6 +97,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod vectors;
+mod verify;
 
 pub mod analyzer;
 pub mod diff;
@@ -120,3 +121,4 @@ pub use snapshot::{
 };
 pub use table::{Block, BlockKind, Field, Shard, TableBlocks, TableKey, is_under, text_hash};
 pub use tables::SegmentTable;
+pub use verify::{Problem, Verified};

@@ -40,6 +40,7 @@ pub struct BlockMeta {
 /// An open segment. Cheap to share; all methods may be called from many threads.
 pub struct SegmentReader {
     path: String,
+    file: Arc<ChunkedFile>,
     contents: Contents,
     tables: Vec<SegmentTable>,
     blocks: BlockTable,
@@ -209,6 +210,7 @@ impl SegmentReader {
         )?;
         Ok(Arc::new(SegmentReader {
             path: entry.path.clone(),
+            file,
             tables,
             blocks,
             lexical,
@@ -217,6 +219,11 @@ impl SegmentReader {
             hashes,
             contents,
         }))
+    }
+
+    /// Reads all of the segment and checks it against its checksums.
+    pub(crate) fn verify_bytes(&self) -> Result<(), SegmentError> {
+        self.file.verify()
     }
 
     /// Path under the index root.

@@ -75,6 +75,11 @@ Examples:
   limn diff 12 --index lake.limn         since snapshot 12
   limn diff 12 15 --index lake.limn --prefix sales --json")]
     Diff(DiffArgs),
+    /// Read all of an index and check that it is there and as it was written.
+    #[command(after_help = "\
+Every checksum, every reference, and the counts of the catalog are checked. What is damaged or missing
+is listed; the exit code is then 1. Safe while others read and write.")]
+    Verify(VerifyArgs),
     /// List or fetch the embedded models.
     Models(ModelsArgs),
 }
@@ -443,6 +448,17 @@ pub struct DiffArgs {
     pub index: IndexPlace,
     #[command(flatten)]
     pub under: Under,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// Which snapshot [default: the newest]
+    #[arg(long, value_name = "N")]
+    pub snapshot: Option<u64>,
     #[command(flatten)]
     pub output: JsonOutput,
 }

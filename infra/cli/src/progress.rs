@@ -267,6 +267,32 @@ fn judged_of(done: usize, of: usize, spent: Duration) -> String {
     line
 }
 
+/// A bar of bytes; on a terminal only.
+pub struct ByteBar {
+    bar: ProgressBar,
+}
+
+impl ByteBar {
+    /// Starts a bar that goes up to `of` bytes.
+    pub fn start(name: &'static str, of: u64) -> Self {
+        let style =
+            ProgressStyle::with_template("{prefix} {wide_bar} {bytes}/{total_bytes} {eta:>5}")
+                .unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::new(of).with_style(style).with_prefix(name);
+        Self { bar }
+    }
+
+    /// So many bytes more are done.
+    pub fn add(&self, bytes: u64) {
+        self.bar.inc(bytes);
+    }
+
+    /// Removes the bar.
+    pub fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// A bar for fetching a model.
 pub struct ModelBar {
     bar: ProgressBar,

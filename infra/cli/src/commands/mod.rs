@@ -13,6 +13,7 @@ pub mod search;
 pub mod show;
 pub mod snapshots;
 pub mod tables;
+pub mod verify;
 
 use std::io::{self, Write};
 use std::sync::Arc;

@@ -1,0 +1,63 @@
+//! `limn verify`: whether all of an index is there and as it was written.
+
+use std::io::{self, Write};
+
+use limn_segment::{IndexStore, Verified};
+
+use crate::Outcome;
+use crate::args::VerifyArgs;
+use crate::commands::print_json;
+use crate::progress::ByteBar;
+use crate::text::{bytes, count, one_line, plural};
+
+pub async fn run(args: VerifyArgs) -> anyhow::Result<Outcome> {
+    let index = IndexStore::open(&args.index.index)?;
+    let snapshot = match args.snapshot {
+        Some(number) => index.snapshot(number).await?,
+        None => index.require_newest().await?,
+    };
+    let bar = ByteBar::start("verified", snapshot.bytes());
+    let verified = index.verify(&snapshot, &|read| bar.add(read)).await;
+    bar.finish();
+    let verified = verified?;
+    if args.output.json {
+        print_json(&verified)?;
+    } else {
+        print(&verified)?;
+    }
+    Ok(if verified.problems.is_empty() {
+        Outcome::Done
+    } else {
+        Outcome::SomeFailed
+    })
+}
+
+fn print(verified: &Verified) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(
+        out,
+        "snapshot {}: {}, {} in {} and {}, {}",
+        verified.snapshot,
+        plural(verified.tables as u64, "table"),
+        plural(verified.blocks, "block"),
+        plural(verified.segments as u64, "segment"),
+        plural(verified.catalog_files as u64, "catalog file"),
+        bytes(verified.bytes),
+    )?;
+    for problem in &verified.problems {
+        writeln!(
+            out,
+            "damaged: {}: {}",
+            one_line(&problem.object),
+            one_line(&problem.error)
+        )?;
+    }
+    if verified.problems.is_empty() {
+        writeln!(out, "all of it is there and as it was written")?;
+    } else {
+        let problems = verified.problems.len() as u64;
+        let what = if problems == 1 { "problem" } else { "problems" };
+        writeln!(out, "{} {what}", count(problems))?;
+    }
+    out.flush()
+}

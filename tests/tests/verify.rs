@@ -1,0 +1,131 @@
+//! `limn verify`: what is damaged, missing or does not fit is found, and nothing else.
+#![allow(clippy::unwrap_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use limn_tests::{Run, index_hashed, lake, limn, text};
+use tempfile::TempDir;
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn verify(index: &Path) -> Run {
+    limn(&["verify", "--index", text(index), "--json"])
+}
+
+#[test]
+fn a_flipped_bit_or_a_missing_object_anywhere_is_found() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    lake::varied(&lake);
+    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    // A second run leaves deleted blocks behind.
+    lake::write(&lake, "hr/employees.csv", "name,leave\nAnn,3\n");
+    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    let whole = verify(&index).ok();
+    assert_eq!(whole["problems"], serde_json::json!([]), "{whole}");
+    assert!(whole["tables"].as_u64().unwrap() > 3 && whole["blocks"].as_u64().unwrap() > 3);
+    assert_eq!(whole["snapshot"], 2);
+
+    let named: Vec<PathBuf> = ["segments", "catalog", "deletes"]
+        .iter()
+        .flat_map(|folder| files(&index.join(folder)))
+        .collect();
+    assert!(named.len() >= 5, "{named:?}");
+    let mut found = 0;
+    for path in &named {
+        let good = fs::read(path).unwrap();
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let is_told = |what: &str| {
+            let run = verify(&index);
+            let told = run.stdout.contains(name);
+            assert!(run.code == 1 || !told, "{what}: {run:?}");
+            assert!(run.code < 2, "{what}: {run:?}");
+            assert_eq!(run.code == 1, told, "{what}: {run:?}");
+            told
+        };
+        fs::remove_file(path).unwrap();
+        // The first snapshot's own delete bitmaps and segments without a live block are not the second's.
+        if is_told("missing") {
+            found += 1;
+            for at in [0, good.len() / 3, good.len() / 2, good.len() - 1] {
+                let mut bad = good.clone();
+                bad[at] ^= 4;
+                fs::write(path, &bad).unwrap();
+                assert!(is_told("flipped"), "byte {at} of {name}");
+            }
+            fs::write(path, &good[..good.len() / 2]).unwrap();
+            assert!(is_told("cut short"), "{name}");
+        }
+        fs::write(path, &good).unwrap();
+    }
+    assert!(found >= 4, "{found} of {}", named.len());
+    let whole = limn(&["verify", "--index", text(&index)]);
+    assert!(
+        whole.code == 0 && whole.stdout.contains("as it was written"),
+        "{whole:?}"
+    );
+    let first = limn(&["verify", "--index", text(&index), "--snapshot", "1"]);
+    assert_eq!(first.code, 0, "{first:?}");
+    let none = limn(&["verify", "--index", text(&index), "--snapshot", "9"]);
+    assert!(
+        none.code == 2 && none.stderr.contains("limn snapshots"),
+        "{none:?}"
+    );
+}
+
+#[test]
+fn a_catalog_that_does_not_fit_its_segments_is_found() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    lake::varied(&lake);
+    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let store = limn_segment::IndexStore::open(text(&index)).unwrap();
+        let newest = store.require_newest().await.unwrap();
+        // A catalog file that a snapshot has lost: its tables' blocks are nobody's.
+        let mut next = newest.next();
+        let lost = next.catalog.pop().unwrap();
+        store.publish(&next).await.unwrap();
+        let told = store.verify(&next, &|_| {}).await.unwrap();
+        assert!(
+            !told.problems.is_empty() && told.problems[0].error.contains("live blocks"),
+            "{told:?}"
+        );
+        // A segment that it has lost: tables whose blocks are nowhere.
+        let mut next = next.next();
+        next.catalog.push(lost);
+        let gone = next.segments.remove(0);
+        store.publish(&next).await.unwrap();
+        let told = store.verify(&next, &|_| {}).await.unwrap();
+        assert!(!told.problems.is_empty(), "{told:?}");
+        for problem in &told.problems {
+            assert!(problem.error.contains(&gone.path), "{problem:?}");
+        }
+        // Deleted blocks of a table that is there.
+        let mut next = next.next();
+        next.segments.insert(0, gone);
+        let mut deletes = limn_segment::Deletes::none();
+        deletes.delete_table(0, 1);
+        next.segments[0].deletes = store.put_deletes(&deletes).await.unwrap();
+        store.publish(&next).await.unwrap();
+        let told = store.verify(&next, &|_| {}).await.unwrap();
+        assert!(
+            told.problems[0].error.contains("is its and deleted"),
+            "{told:?}"
+        );
+    });
+}
