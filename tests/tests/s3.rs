@@ -11,6 +11,36 @@ fn limn_on(server: &S3Server, arguments: &[&str]) -> Run {
     run(limn_command(arguments).envs(server.environment()))
 }
 
+/// Collects the garbage of an index as if a year had gone by.
+fn a_year_later(server: &S3Server, index: &str) {
+    const YEAR: i64 = 365 * 86_400_000;
+    let variables = server.environment().into_iter();
+    let variables = variables.map(|(name, value)| (name.to_owned(), value));
+    let store = limn_store::Store::open_with(index, variables).unwrap();
+    let index = limn_segment::IndexStore::new(store);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let retention = limn_segment::Retention {
+            older_than: std::time::Duration::from_secs(86_400),
+            keep: 1,
+        };
+        let now = chrono::Utc::now().timestamp_millis() + YEAR;
+        let garbage = index.garbage(retention, now).await.unwrap();
+        assert!(
+            garbage.snapshots.len() == 1 && !garbage.objects.is_empty(),
+            "{garbage:?}"
+        );
+        index.remove_garbage(&garbage, &|| {}).await.unwrap();
+        let left = index.garbage(retention, now).await.unwrap();
+        assert_eq!(
+            (left.snapshots.len(), left.objects.len()),
+            (0, 0),
+            "{left:?}"
+        );
+        assert_eq!(left.retained, [2]);
+    });
+}
+
 /// Answers of an index, without what names the place.
 fn answers(run: impl Fn(&[&str]) -> Run, index: &str) -> Vec<Value> {
     [
@@ -88,6 +118,17 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
     limn_tests::limn(&local_arguments).ok();
     let edited = limn_on(&server, &arguments).ok();
     assert_eq!(edited["snapshot"], 2, "{edited}");
+    let since = limn_on(&server, &["diff", "--index", "s3://lake/index", "--json"]).ok();
+    // All files were written again; one has another content.
+    assert_eq!(since["changed"].as_array().unwrap().len(), 1, "{since}");
+    assert_eq!(since["changed"][0]["table"], "hr/employees", "{since}");
+    let verified = |more: &[&str]| {
+        let asked = [&["verify", "--index", "s3://lake/index", "--json"], more].concat();
+        limn_on(&server, &asked).ok()
+    };
+    verified(&["--snapshot", "1"]);
+    a_year_later(&server, "s3://lake/index");
+    assert_eq!(verified(&[])["snapshot"], 2);
     assert_eq!(edited["tables"]["added"], 0, "{edited}");
     same_answers();
 

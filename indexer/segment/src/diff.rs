@@ -348,11 +348,14 @@ fn rows_change(before: &TableRecord, after: &TableRecord) -> Option<RowsChange> 
     (files > 0 || change.from != change.to).then_some(change)
 }
 
+/// Whether a file is as it was. One that was written again with the same content is, where the store
+/// tells by a tag.
 fn is_same_version(before: &FileRecord, after: &FileRecord) -> bool {
-    fn version(file: &FileRecord) -> impl PartialEq + '_ {
-        (&file.etag, &file.version, file.size, file.modified_ms)
-    }
-    version(before) == version(after)
+    let is_same = match (&before.etag, &after.etag) {
+        (Some(before), Some(after)) => before == after,
+        _ => before.version == after.version && before.modified_ms == after.modified_ms,
+    };
+    is_same && before.size == after.size
 }
 
 fn context_change(before: &TableRecord, after: &TableRecord) -> Option<ContextChange> {

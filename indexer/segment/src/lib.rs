@@ -83,6 +83,7 @@ mod deletes;
 mod directory;
 mod error;
 mod fetch;
+mod garbage;
 mod graph;
 mod index_store;
 mod kernel;
@@ -109,6 +110,7 @@ pub use catalog::{
 };
 pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
+pub use garbage::{Garbage, GarbageObject, Retention};
 pub use index_store::{FOLDERS, IndexStore};
 pub use layout::SEGMENT_FORMAT;
 pub use narrations::{

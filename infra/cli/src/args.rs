@@ -75,6 +75,17 @@ Examples:
   limn diff 12 --index lake.limn         since snapshot 12
   limn diff 12 15 --index lake.limn --prefix sales --json")]
     Diff(DiffArgs),
+    /// Remove old snapshots, and what no snapshot names.
+    #[command(after_help = "\
+The newest snapshot stays, with --keep N so many of the newest, and all that are younger than
+--older-than; so does everything that they name. Words that a language model was asked for stay too.
+Safe beside running readers and writers: a job has to publish what it writes within --older-than, and a
+reader of a snapshot that is removed opens the index again.
+
+Examples:
+  limn gc --index lake.limn --dry-run
+  limn gc --index s3://bucket/limn --older-than 30d --keep 10")]
+    Gc(GcArgs),
     /// Read all of an index and check that it is there and as it was written.
     #[command(after_help = "\
 Every checksum, every reference, and the counts of the catalog are checked. What is damaged or missing
@@ -327,6 +338,16 @@ fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
+fn old_enough(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time < Duration::from_secs(3600) {
+        return Err(
+            "a running job may be about to publish what was written in the last hour".to_owned(),
+        );
+    }
+    Ok(time)
+}
+
 fn prices(text: &str) -> Result<Prices, String> {
     let price = |text: &str| {
         let price = text.trim().parse::<f64>().ok();
@@ -448,6 +469,23 @@ pub struct DiffArgs {
     pub index: IndexPlace,
     #[command(flatten)]
     pub under: Under,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct GcArgs {
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// What is younger stays: 12h, 7d, 2w; an hour at least.
+    #[arg(long, value_name = "TIME", default_value = "7d", value_parser = old_enough)]
+    pub older_than: Duration,
+    /// So many of the newest snapshots stay, however old.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = positive)]
+    pub keep: usize,
+    /// Tell what would be removed, and remove nothing.
+    #[arg(long)]
+    pub dry_run: bool,
     #[command(flatten)]
     pub output: JsonOutput,
 }

@@ -64,6 +64,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Show(args) => commands::show::run(args).await,
         Command::Diff(args) => commands::diff::run(args).await,
         Command::Snapshots(args) => commands::snapshots::run(args).await,
+        Command::Gc(args) => commands::gc::run(args).await,
         Command::Verify(args) => commands::verify::run(args).await,
         Command::Models(args) => commands::models::run(args).await,
     }

@@ -216,6 +216,14 @@ fn rows_contexts_and_readability() {
         Some("cut short")
     );
 
+    // Written again with the same content, as its tag tells.
+    assert_eq!(one(&|it| it.files[0].modified_ms += 5), []);
+    let untagged = one(&|it| {
+        it.files[0].etag = None;
+        it.files[0].modified_ms += 5;
+    });
+    assert_eq!(untagged[0].rows.as_ref().unwrap().files_changed, 1);
+
     // Described anew: no change of the lake.
     assert_eq!(
         one(&|it| {

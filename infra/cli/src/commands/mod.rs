@@ -4,6 +4,7 @@ pub mod diff;
 pub mod embedder_bench;
 pub mod endpoint_embedder;
 pub mod eval;
+pub mod gc;
 pub mod index;
 pub mod judge;
 pub mod language_model;
