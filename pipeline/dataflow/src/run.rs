@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use limn_lake::ReadOptions;
-use limn_models::{Embedder, LanguageModel};
-use limn_segment::{IndexStore, Snapshot, nonce};
+use limn_models::Embedder;
+use limn_segment::{IndexStore, nonce};
 use limn_store::{RequestCounts, Store};
 use limn_summary::TokenCounter;
 
@@ -18,8 +18,9 @@ use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
 use crate::job::Job;
 use crate::listing::Listing;
-use crate::narrate::asking::{Asking, try_out};
+use crate::narrate::asking::Asking;
 use crate::narrate::awaiting::Awaiting;
+use crate::narrate::heir::try_out_heir;
 use crate::narrate::store::NarrationStore;
 use crate::options::{IndexSettings, Narrate, RunOptions, shards};
 use crate::plan::Planner;
@@ -61,49 +62,6 @@ struct Run {
     notes: Vec<String>,
     started: Instant,
     counts: (RequestCounts, RequestCounts),
-}
-
-/// A model whose words are to take the place of others has to answer before these are dropped. It is
-/// returned open. Under [`Narrate::Auto`] the run goes without one that does not answer, and says so.
-async fn try_out_heir(
-    options: &mut RunOptions,
-    snapshot: Option<&Snapshot>,
-    lake: &str,
-) -> Result<(Option<Arc<dyn LanguageModel>>, Vec<String>), PipelineError> {
-    let (Some(with), Some(snapshot)) = (&options.narrator, snapshot) else {
-        return Ok((None, Vec::new()));
-    };
-    let Some(before) = IndexSettings::intended(snapshot, lake) else {
-        return Ok((None, Vec::new()));
-    };
-    let takes_over = match (&before.narrator, options.narrate) {
-        (Some(before), Narrate::Llm) => *before != with.narrator(),
-        (Some(before), Narrate::Auto) => {
-            before.model == with.model.as_str() && *before != with.narrator()
-        }
-        _ => false,
-    };
-    // A change to other words that did not end may have left some of the old ones.
-    let is_changing = before.narrator == Some(with.narrator())
-        && IndexSettings::of_lake(snapshot, lake).is_none();
-    if !takes_over && !is_changing {
-        return Ok((None, Vec::new()));
-    }
-    match try_out(with).await {
-        Ok(model) => Ok((Some(model), Vec::new())),
-        Err(error) if options.narrate == Narrate::Auto && takes_over => {
-            let note = format!(
-                "{} does not answer and narrated nothing anew for this limn's prompts ({error}); its words of before stay until it does",
-                with.model
-            );
-            options.narrator = None;
-            Ok((None, vec![note]))
-        }
-        Err(error) => Err(PipelineError::Settings(format!(
-            "{} is to narrate this lake in place of what its tables are told in now, and does not answer ({error}); the index is as it was: run again when it does",
-            with.model
-        ))),
-    }
 }
 
 /// Ends the job when the run is dropped before its end: the dataflow's threads would go on.

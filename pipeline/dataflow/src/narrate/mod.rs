@@ -12,6 +12,7 @@
 pub mod aliases;
 pub mod asking;
 pub mod awaiting;
+pub mod heir;
 pub mod store;
 pub mod wanted;
 
