@@ -284,7 +284,7 @@ fn schema_change(before: &[ColumnRecord], after: &[ColumnRecord]) -> Option<Sche
         let lonely = only(columns, others);
         let names = names(columns).into_iter().enumerate();
         names
-            .filter(|(at, _)| !lonely.contains(at))
+            .filter(|(at, _)| lonely.binary_search(at).is_err())
             .map(|(_, name)| name)
             .collect()
     };
@@ -292,20 +292,28 @@ fn schema_change(before: &[ColumnRecord], after: &[ColumnRecord]) -> Option<Sche
     (change != SchemaChange::default()).then_some(change)
 }
 
-/// For each column the nearest ones before and after it that are not among `lonely`.
+/// For each column the nearest ones before and after it that are not among `lonely`, which is sorted.
 fn gaps<'a>(
     columns: &'a [ColumnRecord],
     lonely: &[usize],
 ) -> Vec<(Option<&'a str>, Option<&'a str>)> {
-    let name = |at: usize| columns[at].name.as_str();
-    let stays = |at: &usize| !lonely.contains(at);
-    (0..columns.len())
-        .map(|at| {
-            let left = (0..at).rev().find(stays).map(name);
-            let right = (at + 1..columns.len()).find(stays).map(name);
-            (left, right)
-        })
-        .collect()
+    let mut gaps = vec![(None, None); columns.len()];
+    let stays = |at: usize| lonely.binary_search(&at).is_err();
+    let mut nearest = None;
+    for (at, column) in columns.iter().enumerate() {
+        gaps[at].0 = nearest;
+        if stays(at) {
+            nearest = Some(column.name.as_str());
+        }
+    }
+    nearest = None;
+    for (at, column) in columns.iter().enumerate().rev() {
+        gaps[at].1 = nearest;
+        if stays(at) {
+            nearest = Some(column.name.as_str());
+        }
+    }
+    gaps
 }
 
 /// Whether a column has the values of another, as far as profiles tell. A profile without a value tells

@@ -13,6 +13,7 @@ use crate::error::SegmentError;
 use crate::index_store::IndexStore;
 use crate::reader::SegmentReader;
 use crate::snapshot::{SegmentEntry, Snapshot};
+use crate::tables::SegmentTable;
 
 /// What was verified of a snapshot, and what is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -42,11 +43,13 @@ pub struct Problem {
     pub error: String,
 }
 
-/// A segment that could be read: its reader, its deleted blocks, and how many live blocks the catalog has
-/// told of.
+/// What is kept of a segment that could be read: no open file, and no copy of a remote one.
 struct Segment {
-    reader: Arc<SegmentReader>,
+    /// In the order of their blocks.
+    tables: Vec<SegmentTable>,
+    blocks: u32,
     deletes: Deletes,
+    /// How many live blocks the catalog's tables have in it.
     told: u64,
 }
 
@@ -104,8 +107,7 @@ impl IndexStore {
         // Blocks of no table would be found and lead nowhere.
         let mut strays: Vec<Problem> = Vec::new();
         for (path, segment) in segments.iter().filter(|_| is_whole) {
-            let blocks = u64::from(segment.reader.block_count());
-            let live = blocks - u64::from(segment.deletes.count());
+            let live = u64::from(segment.blocks) - u64::from(segment.deletes.count());
             if live != segment.told {
                 strays.push(Problem {
                     object: self.store.object_url(path),
@@ -131,7 +133,8 @@ impl IndexStore {
         })??;
         Ok(Segment {
             deletes: self.deletes(entry).await?,
-            reader,
+            tables: reader.tables().to_vec(),
+            blocks: reader.block_count(),
             told: 0,
         })
     }
@@ -172,8 +175,8 @@ fn check_table(
         };
     };
     let first = table.first_block;
-    let there = segment.reader.tables();
-    let there = there.get(segment.reader.table_of(first) as usize);
+    let up_to = segment.tables.partition_point(|it| it.first_block <= first);
+    let there = up_to.checked_sub(1).and_then(|at| segment.tables.get(at));
     let is_there = there.is_some_and(|it| {
         it.key == table.key() && it.first_block == first && it.blocks == table.blocks
     });

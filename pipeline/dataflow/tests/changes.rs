@@ -6,36 +6,18 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::{Lab, seen};
-use limn_models::{Embedder, HashedWords, ModelError, ModelId};
+use common::{Lab, Watched, seen};
+use limn_models::Embedder;
 use limn_pipeline::Narrate;
 
 /// Fails after so many texts.
-struct Limited(AtomicUsize);
-
-impl Embedder for Limited {
-    fn id(&self) -> &ModelId {
-        HashedWords.id()
-    }
-
-    fn dimensions(&self) -> usize {
-        HashedWords.dimensions()
-    }
-
-    fn window(&self) -> usize {
-        HashedWords.window()
-    }
-
-    fn count_tokens(&self, text: &str) -> usize {
-        HashedWords.count_tokens(text)
-    }
-
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
-        let left = self.0.load(Ordering::SeqCst);
-        assert!(left >= texts.len(), "injected");
-        self.0.store(left - texts.len(), Ordering::SeqCst);
-        HashedWords.embed(texts)
-    }
+fn limited(texts: usize) -> Arc<dyn Embedder> {
+    let left = AtomicUsize::new(texts);
+    Arc::new(Watched(move |texts: &[&str]| {
+        let now = left.load(Ordering::SeqCst);
+        assert!(now >= texts.len(), "injected");
+        left.store(now - texts.len(), Ordering::SeqCst);
+    }))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -57,7 +39,7 @@ async fn settings_that_change_reach_every_table_even_if_a_run_dies() {
     assert_ne!(texts(&lab).await, reference);
     lab.options.narrate = Narrate::Off;
     let before = lab.index.newest().await.unwrap().unwrap().number;
-    let died = lab.try_run(Arc::new(Limited(AtomicUsize::new(7)))).await;
+    let died = lab.try_run(limited(7)).await;
     assert!(died.is_err());
     let after = lab.index.newest().await.unwrap().unwrap().number;
     assert!(after > before, "some epochs were published");

@@ -6,12 +6,12 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::Lab;
 use common::narrated::{
     dozen, everything, narrated, narrated_by, narration_count, narrations, records, shop,
 };
 use common::teller::{Teller, told};
-use limn_models::{Embedder, HashedWords, ModelError, ModelId};
+use common::{Lab, Watched};
+use limn_models::{Embedder, HashedWords};
 use limn_pipeline::{Narrate, NarrateWith, PipelineError};
 use tokio_util::sync::CancellationToken;
 
@@ -316,8 +316,7 @@ async fn a_run_stopped_while_it_reads_publishes_what_is_under_way() {
     lab.options.stop = CancellationToken::new();
     (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 2);
     narrated_by(&mut lab, &Teller::new().shared());
-    let stopping = Arc::new(Stopping(lab.options.stop.clone()));
-    let report = lab.try_run(stopping).await.unwrap();
+    let report = lab.try_run(stopping(&lab)).await.unwrap();
     assert!(report.stopped && narrated(&report) == 0, "{report:?}");
     assert!((1..=4).contains(&report.tables.added), "{report:?}");
     assert!(report.notes[0].contains("goes on"), "{:?}", report.notes);
@@ -331,29 +330,9 @@ async fn a_run_stopped_while_it_reads_publishes_what_is_under_way() {
 }
 
 /// An embedder that stops the run when it is asked first.
-struct Stopping(CancellationToken);
-
-impl Embedder for Stopping {
-    fn id(&self) -> &ModelId {
-        HashedWords.id()
-    }
-
-    fn dimensions(&self) -> usize {
-        HashedWords.dimensions()
-    }
-
-    fn window(&self) -> usize {
-        HashedWords.window()
-    }
-
-    fn count_tokens(&self, text: &str) -> usize {
-        HashedWords.count_tokens(text)
-    }
-
-    fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
-        self.0.cancel();
-        HashedWords.embed(texts)
-    }
+fn stopping(lab: &Lab) -> Arc<dyn Embedder> {
+    let stop = lab.options.stop.clone();
+    Arc::new(Watched(move |_: &[&str]| stop.cancel()))
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -381,8 +360,7 @@ async fn a_model_that_does_not_answer_takes_no_words_away() {
     dead.failing.lock().unwrap().clear();
     lab.put("a.csv", "x,y\n1,2\n").await;
     (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 1);
-    let stopping = Arc::new(Stopping(lab.options.stop.clone()));
-    let report = lab.try_run(stopping).await.unwrap();
+    let report = lab.try_run(stopping(&lab)).await.unwrap();
     assert!(report.stopped, "{report:?}");
     assert_eq!((report.tables.added, report.tables.changed), (1, 0));
     let between = everything(&lab).await;

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::stream::BoxStream;
-use limn_models::{Embedder, HashedWords};
+use limn_models::{Embedder, HashedWords, ModelError, ModelId};
 use limn_pipeline::{PipelineError, Progress, Report, RunOptions, index_lake};
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -76,6 +76,32 @@ impl ObjectStore for Refusing {
 
     async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
         self.inner.copy_opts(from, to, options).await
+    }
+}
+
+/// Hashed words, with something that happens before texts are embedded.
+pub struct Watched<F>(pub F);
+
+impl<F: Fn(&[&str]) + Send + Sync> Embedder for Watched<F> {
+    fn id(&self) -> &ModelId {
+        HashedWords.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        HashedWords.dimensions()
+    }
+
+    fn window(&self) -> usize {
+        HashedWords.window()
+    }
+
+    fn count_tokens(&self, text: &str) -> usize {
+        HashedWords.count_tokens(text)
+    }
+
+    fn embed(&self, texts: &[&str]) -> std::result::Result<Vec<Vec<f32>>, ModelError> {
+        (self.0)(texts);
+        HashedWords.embed(texts)
     }
 }
 
