@@ -81,6 +81,18 @@ impl TableRecord {
             name: self.name.clone(),
         }
     }
+
+    /// Whether the row is `other`, but for the place of its blocks: compaction moves blocks and
+    /// changes nothing else.
+    #[must_use]
+    pub fn is_same_but_for_place(&self, other: &TableRecord) -> bool {
+        let moved = TableRecord {
+            segment: self.segment.clone(),
+            first_block: self.first_block,
+            ..other.clone()
+        };
+        *self == moved
+    }
 }
 
 /// What is known of one column.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use limn_store::StoreError;
+use limn_store::{StoreError, StoreErrorKind};
 
 /// An index, or a part of it, could not be read or written.
 #[derive(Debug, thiserror::Error)]
@@ -60,6 +60,14 @@ pub enum SegmentError {
         /// An object found there.
         found: String,
     },
+    /// A store that cannot keep an index whole.
+    #[error(
+        "{location} let several writers create one object at the same time, so two runs could overwrite each other's index: choose another --index (local disks, S3 and stores with atomic conditional writes are safe), or a newer version of that store"
+    )]
+    TwoWinners {
+        /// The place.
+        location: String,
+    },
     /// A snapshot by number that is not there.
     #[error("{location} has no snapshot {number}: `limn snapshots --index {location}` lists them")]
     NoSuchSnapshot {
@@ -99,6 +107,12 @@ impl SegmentError {
             ),
             _ => false,
         }
+    }
+
+    /// Whether an object is not there.
+    #[must_use]
+    pub fn is_absence(&self) -> bool {
+        matches!(self, SegmentError::Store(e) if e.kind() == StoreErrorKind::NotFound)
     }
 
     /// Whether bytes were found to be other than those written.

@@ -20,8 +20,14 @@ use crate::error::SegmentError;
 use crate::index_store::IndexStore;
 use crate::snapshot::{Snapshot, SnapshotInfo};
 
-/// Folders whose objects snapshots name.
-const NAMED: [&str; 3] = ["segments", "catalog", "deletes"];
+/// Folders whose objects are garbage unless a snapshot names them.
+const FOLDERS: [&str; 5] = [
+    "segments",
+    "catalog",
+    "deletes",
+    crate::kept_vectors::FOLDER,
+    crate::probe::FOLDER,
+];
 /// Objects removed at a time.
 const REMOVALS_IN_FLIGHT: usize = 8;
 
@@ -93,7 +99,7 @@ impl IndexStore {
             // A first run may be under way, or it is no index at all.
             return Ok(Garbage::default());
         }
-        for folder in NAMED {
+        for folder in FOLDERS {
             let mut listing = self.store.list(folder);
             while let Some(item) = listing.next().await {
                 let info = match item {

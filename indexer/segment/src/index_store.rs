@@ -220,11 +220,11 @@ impl IndexStore {
     /// The creation is conditional. After an unclear answer, and after "exists" (which may be the
     /// echo of our own first attempt), the object is read back and the writer's nonce decides.
     /// Then a fresh listing must show the number as the highest: a low number may have been used
-    /// before and freed by garbage collection.
+    /// before and freed by garbage collection. If it is not, the next snapshot's parent tells
+    /// whether another writer has already built on this one.
     ///
     /// # Errors
-    /// [`PublishError::Lost`] if another writer was first: rebase on the newest and publish again
-    /// (in rare cases the winner has built on this very snapshot; rebasing then changes nothing).
+    /// [`PublishError::Lost`] if another writer was first: rebase on the newest and publish again.
     pub async fn publish(&self, snapshot: &Snapshot) -> Result<(), PublishError> {
         let path = Snapshot::path(snapshot.number);
         let bytes = Bytes::from(snapshot.to_bytes()?);
@@ -239,7 +239,14 @@ impl IndexStore {
             },
         };
         let newest = self.newest_number().await?.unwrap_or(0);
-        if ours && newest == snapshot.number {
+        let built_on = ours
+            && newest > snapshot.number
+            && match self.snapshot(snapshot.number + 1).await {
+                Ok(child) => child.parent.as_ref() == Some(&snapshot.writer),
+                Err(SegmentError::NoSuchSnapshot { .. }) => false,
+                Err(error) => return Err(error.into()),
+            };
+        if ours && newest == snapshot.number || built_on {
             tracing::info!(
                 snapshot = snapshot.number,
                 index = self.store.url(),

@@ -86,11 +86,13 @@ mod fetch;
 mod garbage;
 mod graph;
 mod index_store;
+mod kept_vectors;
 mod kernel;
 mod layout;
 mod lexical;
 mod map;
 mod narrations;
+mod probe;
 mod reader;
 mod snapshot;
 mod table;
@@ -112,6 +114,7 @@ pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
 pub use garbage::{Garbage, GarbageObject, Retention};
 pub use index_store::{FOLDERS, IndexStore};
+pub use kept_vectors::KeptVector;
 pub use layout::SEGMENT_FORMAT;
 pub use narrations::{
     NARRATIONS_FORMAT, NarrationRecord, Narrator, narration_context, read_narrations,

@@ -24,6 +24,10 @@ pub struct Snapshot {
     pub created_ms: i64,
     /// Random text of the writer: tells its own snapshot from another's of the same number.
     pub writer: String,
+    /// `writer` of the snapshot that this one was built on; none before the first, nor in snapshots
+    /// of older versions of limn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// Analyzer version of the segments; a question must be analyzed by the same.
     pub analyzer: u32,
     /// Model id of the vectors.
@@ -108,6 +112,7 @@ impl Snapshot {
             number: 1,
             created_ms: chrono::Utc::now().timestamp_millis(),
             writer: nonce(),
+            parent: None,
             analyzer: crate::analyzer::ANALYZER_VERSION,
             embedder: embedder.to_owned(),
             dimensions,
@@ -119,7 +124,8 @@ impl Snapshot {
         }
     }
 
-    /// A copy to build the next snapshot from: number + 1, now, a fresh writer nonce.
+    /// A copy to build the next snapshot from: number + 1, now, a fresh writer nonce, this one as
+    /// its parent.
     #[must_use]
     pub fn next(&self) -> Snapshot {
         Snapshot {
@@ -127,6 +133,7 @@ impl Snapshot {
             number: self.number.saturating_add(1),
             created_ms: chrono::Utc::now().timestamp_millis(),
             writer: nonce(),
+            parent: Some(self.writer.clone()),
             ..self.clone()
         }
     }

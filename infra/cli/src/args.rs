@@ -47,6 +47,15 @@ Examples:
   limn index s3://bucket/lake --index s3://bucket/index --contexts contexts.jsonl --json
   limn index ./lake --index lake.limn --narrate llm")]
     Index(IndexArgs),
+    /// Bring some tables of an indexed lake up to date, and look at nothing else.
+    #[command(after_help = "\
+For schedulers that know which table they have just written. Of a lake in an object store only the
+folders of these tables are listed. Tables that are new are added, those that are gone are removed. The
+lake must have been indexed, with the same settings, by limn index.
+
+Example:
+  limn update sales/2024/orders sales/customers --lake s3://bucket/lake --index s3://bucket/index")]
+    Update(UpdateArgs),
     /// Ask for a table in plain words.
     #[command(after_help = "\
 Example:
@@ -114,6 +123,25 @@ pub struct IndexArgs {
     /// The lake: a path or URL.
     #[arg(value_name = "LAKE", env = "LIMN_LAKE")]
     pub lake: String,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct UpdateArgs {
+    /// The tables, by the names that limn tables lists or will list.
+    #[arg(value_name = "TABLE", required = true)]
+    pub tables: Vec<String>,
+    /// The lake: a path or URL.
+    #[arg(long, value_name = "LAKE", env = "LIMN_LAKE")]
+    pub lake: String,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// What describes and publishes tables.
+#[derive(Debug, clap::Args)]
+pub struct RunArgs {
     #[command(flatten)]
     pub index: IndexPlace,
     /// Texts about tables, one JSON object a line: {"table": NAME, "context": TEXT}. They stay

@@ -58,6 +58,7 @@ fn main() -> ExitCode {
 async fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Index(args) => commands::index::run(args).await,
+        Command::Update(args) => commands::index::update(args).await,
         Command::Search(args) => commands::search::run(args).await,
         Command::Eval(args) => commands::eval::run(args).await,
         Command::Tables(args) => commands::tables::run(args).await,
@@ -81,7 +82,9 @@ fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
     // With standard error gone, the exit code still tells.
     let _ = std::io::stderr().write_all(lines.as_bytes());
     ExitCode::from(match error.downcast_ref() {
-        Some(PipelineError::Publish(PublishError::Lost { .. })) => 3,
+        Some(
+            PipelineError::Publish(PublishError::Lost { .. }) | PipelineError::Overtaken { .. },
+        ) => 3,
         Some(PipelineError::Stopped) => interrupt::INTERRUPTED,
         _ => 2,
     })

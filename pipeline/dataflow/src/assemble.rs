@@ -41,7 +41,8 @@ pub struct Position {
 }
 
 impl Position {
-    fn of(record: &TableRecord) -> Option<Self> {
+    /// Where a row says that its table's blocks are.
+    pub fn of(record: &TableRecord) -> Option<Self> {
         (record.blocks > 0).then(|| Self {
             segment: record.segment.clone(),
             first_block: record.first_block,

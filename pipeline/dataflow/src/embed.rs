@@ -19,6 +19,7 @@ use tokio::sync::OnceCell;
 use crate::assemble::Position;
 use crate::describe::TableChange;
 use crate::error::PipelineError;
+use crate::kept::KeptVectors;
 use crate::narrate::awaiting::{Awaiting, AwaitingTable};
 use crate::progress::Progress;
 use crate::report::Failure;
@@ -56,6 +57,8 @@ pub struct BlockEmbedder {
     published: OnceCell<PublishedVectors>,
     /// What this run has published and describes again.
     awaiting: Arc<Awaiting>,
+    /// What is embedded and not published yet.
+    kept: Arc<KeptVectors>,
     /// The segments of such tables, as far as they are open.
     reopened: Mutex<HashMap<String, Arc<OnceCell<Arc<SegmentReader>>>>>,
     progress: Arc<Progress>,
@@ -69,6 +72,7 @@ impl BlockEmbedder {
         index: IndexStore,
         snapshot: Option<Snapshot>,
         awaiting: Arc<Awaiting>,
+        kept: Arc<KeptVectors>,
         progress: Arc<Progress>,
     ) -> Self {
         Self {
@@ -77,6 +81,7 @@ impl BlockEmbedder {
             snapshot,
             published: OnceCell::new(),
             awaiting,
+            kept,
             reopened: Mutex::default(),
             progress,
         }
@@ -112,7 +117,7 @@ impl BlockEmbedder {
                 Progress::add(&self.progress.blocks_wanted, 1);
                 vectors[index] = match replaced.get(&text_hash(&block.text)) {
                     Some(vector) => Some(vector.clone()),
-                    None => self.published_vector(&block.text).await?,
+                    None => self.known_vector(&block.text).await?,
                 };
                 if vectors[index].is_none() {
                     wanted.push(index);
@@ -130,9 +135,13 @@ impl BlockEmbedder {
                 )
                 .await?;
             Progress::add(&self.progress.blocks_embedded_anew, wanted.len());
+            let mut keep = Vec::with_capacity(wanted.len());
             for (index, vector) in wanted.into_iter().zip(fresh) {
-                vectors[index] = Some(vector.into_iter().map(f16::from_f32).collect());
+                let vector: Vec<f16> = vector.into_iter().map(f16::from_f32).collect();
+                keep.push((text_hash(&texts[index].text), vector.clone()));
+                vectors[index] = Some(vector);
             }
+            self.kept.add(keep).await?;
         }
         Progress::add(
             &self.progress.blocks_embedded,
@@ -178,18 +187,19 @@ impl BlockEmbedder {
         Ok(vectors)
     }
 
-    async fn published_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {
-        let Some(snapshot) = &self.snapshot else {
-            return Ok(None);
-        };
-        let published = self
-            .published
-            .get_or_try_init(|| self.open_published(snapshot))
-            .await?;
-        let Some((segment, block)) = published.by_text.get(&text_hash(text)) else {
-            return Ok(None);
-        };
-        Ok(published.segments[*segment as usize].vector(*block)?)
+    /// The vector of a text that is published, or that a killed run was about to publish.
+    async fn known_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {
+        let hash = text_hash(text);
+        if let Some(snapshot) = &self.snapshot {
+            let published = self
+                .published
+                .get_or_try_init(|| self.open_published(snapshot))
+                .await?;
+            if let Some((segment, block)) = published.by_text.get(&hash) {
+                return Ok(published.segments[*segment as usize].vector(*block)?);
+            }
+        }
+        self.kept.find(hash).await
     }
 
     async fn open_published(&self, snapshot: &Snapshot) -> Result<PublishedVectors, PipelineError> {

@@ -21,6 +21,14 @@ pub enum PipelineError {
     /// The index was made with settings that this run cannot keep.
     #[error("{0}")]
     Settings(String),
+    /// Another run has written what this one was to write.
+    #[error(
+        "{reason}; nothing is lost: what this run published stays, and the next run does the rest: run again"
+    )]
+    Overtaken {
+        /// What the other run did.
+        reason: String,
+    },
     /// The lake lists no object, and that is more likely a mistake than meant.
     #[error(
         "{lake} lists no object at all, and the index has {tables} tables of it: check the path or prefix and that the disk is mounted; --allow-empty takes it as it is"
@@ -55,6 +63,7 @@ impl PipelineError {
             Self::Publish(error) => error.is_retryable(),
             Self::Segment(error) => error.is_retryable(),
             Self::Model(error) => error.is_retryable(),
+            Self::Overtaken { .. } => true,
             Self::Settings(_)
             | Self::EmptyLake { .. }
             | Self::Stopped

@@ -25,6 +25,7 @@ use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
 use crate::describe::Describer;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
+use crate::kept::KeptVectors;
 use crate::narrate::aliases::settle_aliases;
 use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
@@ -49,6 +50,8 @@ pub struct Job {
     pub asking: Option<Arc<Asking>>,
     /// Gives blocks their vectors.
     pub embedder: Arc<BlockEmbedder>,
+    /// What is embedded and not published yet.
+    pub kept: Arc<KeptVectors>,
     /// Builds and uploads bundles.
     pub writer: Arc<SegmentWriter>,
     /// Publishes epochs.

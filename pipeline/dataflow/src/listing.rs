@@ -4,18 +4,24 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt;
 use limn_lake::ObjectRecord;
+use limn_lake::reach::{is_within, parent, shares_name};
 use limn_segment::{FOLDERS, IndexStore};
-use limn_store::{Store, StoreErrorKind};
+use limn_store::{ObjectInfo, Store, StoreErrorKind};
 
 use crate::error::PipelineError;
 use crate::progress::Progress;
 use crate::report::Failure;
+use crate::scope::{Part, Scope, outermost};
 
-/// A complete listing, without the objects of indexes that lie inside the lake.
+/// A listing of a lake or a part of it, without the objects of indexes that lie inside the lake.
 #[derive(Default)]
 pub struct Listing {
-    /// The objects.
+    /// What was listed.
+    pub part: Part,
+    /// The objects of that part.
     pub objects: Vec<ObjectRecord>,
+    /// Objects beside the part's folders, which its tables may share a name with.
+    pub beside: Vec<ObjectRecord>,
     /// Paths in the lake that could not be listed, with all that lies below them.
     pub unlisted: Vec<String>,
     /// The same for people.
@@ -25,44 +31,84 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Lists a lake.
+    /// Lists the part of a lake that a scope reaches.
     ///
     /// # Errors
     /// The store refused, or broke off.
     pub async fn of(
         lake: &Store,
         index: &IndexStore,
+        scope: &Scope,
         progress: &Progress,
     ) -> Result<Self, PipelineError> {
-        let own_index = index
-            .store
-            .url()
-            .strip_prefix(&format!("{}/", lake.url()))
-            .map(|path| format!("{path}/"));
         let mut listing = Self::default();
-        let mut objects = lake.list("");
+        // A local folder costs no request, and which link a folder is reached by shows in the whole.
+        listing.part.folders = match scope {
+            Scope::Lake => vec![String::new()],
+            _ if lake.local_root().is_some() => vec![String::new()],
+            _ => listing.closed(lake, scope.folders()).await?,
+        };
+        if let Scope::Tables(tables) = scope {
+            listing.part.tables = Some(tables.clone());
+        }
+        for folder in listing.part.folders.clone() {
+            listing.list(lake, &folder, progress).await?;
+        }
+        listing.leave_out_indexes();
+        if let Some(own) = index.store.url().strip_prefix(lake.url()) {
+            let own = own.trim_start_matches('/');
+            let is_other = |object: &ObjectRecord| own.is_empty() || !is_within(&object.path, own);
+            listing.objects.retain(is_other);
+        }
+        Ok(listing)
+    }
+
+    /// Folders such that no table of theirs shares its name with a file beside them; what is beside
+    /// them is kept. Folders of indexes are left out.
+    async fn closed(
+        &mut self,
+        lake: &Store,
+        folders: Vec<String>,
+    ) -> Result<Vec<String>, PipelineError> {
+        let mut closed = Vec::new();
+        for mut folder in folders {
+            while !folder.is_empty() {
+                let beside = lake.list_folder(parent(&folder)).await?;
+                if !beside.iter().any(|it| shares_name(&it.path, &folder)) {
+                    self.beside.extend(beside.into_iter().map(record));
+                    break;
+                }
+                folder = parent(&folder).to_owned();
+            }
+            if !is_in_an_index(lake, &folder).await? {
+                closed.push(folder);
+            }
+        }
+        let closed = outermost(closed);
+        self.beside
+            .retain(|object| !closed.iter().any(|folder| is_within(&object.path, folder)));
+        Ok(closed)
+    }
+
+    async fn list(
+        &mut self,
+        lake: &Store,
+        folder: &str,
+        progress: &Progress,
+    ) -> Result<(), PipelineError> {
+        let mut objects = lake.list(folder);
         while let Some(object) = objects.next().await {
             match object {
-                Ok(object)
-                    if own_index
-                        .as_ref()
-                        .is_some_and(|index| object.path.starts_with(index)) => {}
                 Ok(object) => {
                     Progress::add(&progress.objects_listed, 1);
-                    listing.objects.push(ObjectRecord {
-                        path: object.path,
-                        etag: object.etag,
-                        version: object.version,
-                        size: object.size,
-                        modified_ms: object.modified_ms,
-                    });
+                    self.objects.push(record(object));
                 }
                 Err(error) if error.kind() == StoreErrorKind::Entry => {
                     // Nothing is taken as gone if it cannot be told what was not listed.
                     let below = error.object().strip_prefix(lake.url());
                     let path = below.map_or("", |path| path.strip_prefix('/').unwrap_or(path));
-                    listing.unlisted.push(path.to_owned());
-                    listing.failures.push(Failure {
+                    self.unlisted.push(path.to_owned());
+                    self.failures.push(Failure {
                         table: String::new(),
                         object: error.object().to_owned(),
                         error: error.to_string(),
@@ -71,8 +117,7 @@ impl Listing {
                 Err(error) => return Err(error.into()),
             }
         }
-        listing.leave_out_indexes();
-        Ok(listing)
+        Ok(())
     }
 
     /// Whether there is nothing at all.
@@ -100,6 +145,34 @@ impl Listing {
                 .push(format!("{name} is a limn index and was left out"));
         }
     }
+}
+
+fn record(object: ObjectInfo) -> ObjectRecord {
+    ObjectRecord {
+        path: object.path,
+        etag: object.etag,
+        version: object.version,
+        size: object.size,
+        modified_ms: object.modified_ms,
+    }
+}
+
+/// Whether a folder of the lake is one of an index's own; asked of the store where its name is.
+async fn is_in_an_index(lake: &Store, folder: &str) -> Result<bool, PipelineError> {
+    let slashed = format!("/{folder}/");
+    for own in FOLDERS {
+        for (at, _) in slashed.match_indices(&format!("/{own}")) {
+            let root = slashed[..at].trim_matches('/');
+            let separator = if root.is_empty() { "" } else { "/" };
+            let mut snapshots = lake.list(&format!("{root}{separator}snapshots"));
+            if let Some(first) = snapshots.next().await
+                && index_of_snapshot(&first?.path).is_some()
+            {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The index (a path that ends with `/`, or nothing) of which this may be a snapshot:

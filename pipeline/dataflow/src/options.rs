@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::changes::MemberId;
 use crate::error::PipelineError;
+use crate::scope::Scope;
 
 /// Version of the texts that are made of a table; another version describes every table anew.
 pub const DOCUMENTS_VERSION: u32 = 2;
@@ -32,6 +33,8 @@ pub const DEFAULT_SHARDS: u32 = 2;
 /// nothing in the index.
 #[derive(Clone, Debug)]
 pub struct RunOptions {
+    /// Which part of the lake the run looks at.
+    pub scope: Scope,
     /// Timely workers in this process.
     pub workers: usize,
     /// Threads that embed, each on batches of its own.
@@ -44,6 +47,9 @@ pub struct RunOptions {
     pub epoch_bytes: u64,
     /// Epochs that may be under way at once.
     pub epochs_in_flight: u64,
+    /// Vectors of epochs that are not published yet are kept in the index every so often, for the run
+    /// that goes on if this one is killed.
+    pub keep_vectors_after: Duration,
     /// Contexts to register in this run, beside those already registered.
     pub contexts: Contexts,
     /// Whether a lake that lists nothing may empty the index.
@@ -70,12 +76,14 @@ impl Default for RunOptions {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
+            scope: Scope::Lake,
             workers: cores.min(4),
             embed_threads: cores,
             read_memory: 256 << 20,
             epoch_objects: 8192,
             epoch_bytes: 2 << 30,
             epochs_in_flight: 2,
+            keep_vectors_after: Duration::from_secs(30),
             contexts: Contexts::new(),
             allow_empty: false,
             stop: CancellationToken::new(),

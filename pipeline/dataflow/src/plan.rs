@@ -5,18 +5,19 @@
 //! did is found by the dataflow (`crate::changes`). The memory of a plan is its paths, which live as
 //! long as their epoch is under way.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream;
 use limn_lake::assemble::are_unlike;
 use limn_lake::{
-    Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind, ObjectRecord, layout,
+    Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind, layout,
 };
 use serde::{Deserialize, Serialize};
 
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate};
+use crate::listing::Listing;
 use crate::options::RunOptions;
 use crate::published::Published;
 use crate::read::Reader;
@@ -69,6 +70,8 @@ pub struct EpochPlan {
 pub struct Plan {
     /// The epochs, in the order they are fed.
     pub epochs: VecDeque<EpochPlan>,
+    /// Names of the tables that are looked at, where only some are.
+    pub tables: BTreeSet<String>,
     /// Files of groups that differ from what is published.
     pub files_wanted: usize,
     /// Groups with a table that awaits a narration, where the run can give one.
@@ -124,10 +127,17 @@ impl Planner {
         }
     }
 
-    /// Lays out a listing and cuts it into epochs. What lies at or below the paths of `unlisted`
-    /// could not be listed: its tables stay as they are.
-    pub async fn plan(&self, objects: Vec<ObjectRecord>, unlisted: &[String]) -> Plan {
-        let layout = layout(objects, &self.contexts, &self.root_name);
+    /// Lays out a listing and cuts it into epochs. What is outside the listed part, and what could
+    /// not be listed of it, stays as it is.
+    pub async fn plan(&self, mut listing: Listing) -> Plan {
+        let part = listing.part;
+        listing.objects.append(&mut listing.beside);
+        let mut layout = layout(listing.objects, &self.contexts, &self.root_name);
+        if part.is_partial() {
+            layout.groups.retain(|group| part.has_path(&group.path));
+            layout.refused.retain(|error| part.has_path(&error.object));
+            layout.orphans.clear();
+        }
         let mut plan = Plan {
             orphans: layout.orphans,
             refused: layout.refused,
@@ -139,12 +149,22 @@ impl Planner {
             .buffered(PROBED_AT_ONCE);
         while let Some((found, orphans)) = arranged.next().await {
             groups.extend(found);
-            plan.orphans.extend(orphans);
+            if !part.is_partial() {
+                plan.orphans.extend(orphans);
+            }
         }
 
-        let held = self.held(unlisted);
+        let held = self.held(&listing.unlisted);
         let mut gone: HashSet<GroupId> = self.published.groups().collect();
-        gone.retain(|group| !held.groups.contains(group));
+        gone.retain(|group| {
+            let tables = self.published.tables(*group);
+            !held.groups.contains(group)
+                && tables.iter().any(|table| part.has_table(&table.name))
+                && tables
+                    .iter()
+                    .flat_map(|table| &table.files)
+                    .all(|file| part.has_path(&file.path))
+        });
         let mut epoch = EpochPlan::default();
         let (mut objects, mut bytes) = (0, 0);
         for group in groups {
@@ -153,6 +173,27 @@ impl Planner {
             }
             let takes_over = self.taken_over(&group);
             let id = group.key.0;
+            let is_meant = || {
+                let mut published = takes_over.iter().chain([&id]);
+                part.has_table(group.name.as_str())
+                    || group
+                        .files
+                        .iter()
+                        .any(|file| part.has_table(file.table_name.as_str()))
+                    || published.any(|group| {
+                        let mut tables = self.published.tables(*group).iter();
+                        tables.any(|table| part.has_table(&table.name))
+                    })
+            };
+            if !is_meant() {
+                continue;
+            }
+            if part.tables.is_some() {
+                plan.tables.insert(group.name.to_string());
+                let files = group.files.iter();
+                plan.tables
+                    .extend(files.map(|file| file.table_name.to_string()));
+            }
             for group in takes_over.iter().chain([&id]) {
                 gone.remove(group);
             }

@@ -3,13 +3,15 @@
 //! Progress tracking is the commit protocol. Every upstream operator keeps the capability of an
 //! epoch while it has work for it, so a closed epoch is complete, and a reader sees the snapshot
 //! before or the snapshot after, never between. Epochs are published one after the other by one
-//! worker. An epoch in which nothing changed publishes nothing.
+//! worker. An epoch in which nothing changed publishes nothing. A race lost to a writer of other
+//! tables is run again from the newest snapshot (`crate::rebase`).
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use limn_segment::{Deletes, IndexStore, SegmentEntry, Snapshot};
+use limn_segment::{CatalogEntry, Deletes, IndexStore, PublishError, SegmentEntry, Snapshot};
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
@@ -24,8 +26,12 @@ use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
 use crate::options::IndexSettings;
 use crate::published::Published;
+use crate::rebase::{Others, refusal};
 use crate::report::Failure;
 use crate::segments::{Outcome, ShardResult};
+
+/// How often a snapshot is rebased before a run gives up: others publish faster than it can.
+const REBASES: usize = 100;
 
 /// What a published epoch did.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -86,10 +92,27 @@ pub struct Committer {
     state: Mutex<CommitState>,
 }
 
+/// What the next snapshot goes on from.
+#[derive(Default)]
 struct CommitState {
     snapshot: Option<Snapshot>,
     /// Delete bitmaps of the snapshot's segments, loaded when first needed.
     deletes: HashMap<String, Deletes>,
+    /// What others have published since the run began.
+    others: Others,
+    /// An epoch was not published, so none after it is.
+    broken: bool,
+}
+
+/// What an epoch adds to a snapshot and takes from it.
+#[derive(Default)]
+struct Additions {
+    segments: Vec<SegmentEntry>,
+    catalog: Vec<CatalogEntry>,
+    /// Tables whose rows are written.
+    written: Vec<String>,
+    /// Tables whose blocks were elsewhere until now.
+    replaced: Vec<(String, Position)>,
 }
 
 impl Committer {
@@ -109,7 +132,7 @@ impl Committer {
         let uniform = published.groups().next().is_none() || before.as_ref() == Some(&settings);
         let state = Mutex::new(CommitState {
             snapshot,
-            deletes: HashMap::new(),
+            ..CommitState::default()
         });
         Arc::new(Self {
             index,
@@ -135,7 +158,7 @@ impl Committer {
     /// Publishes one epoch, if it changed anything.
     ///
     /// # Errors
-    /// Another writer published first, or the store refused; the index is then as it was.
+    /// Another writer has written the same tables, or the store refused; the index is then as it was.
     pub async fn commit(
         &self,
         mut results: Vec<ShardResult>,
@@ -146,45 +169,87 @@ impl Committer {
                 .map(|s| &s.0.path)
                 .cmp(&b.segment.as_ref().map(|s| &s.0.path))
         });
-        let mut state = self.state.lock().await;
         let mut published = PublishedEpoch::default();
-        let mut next = self.next_snapshot(state.snapshot.as_ref());
-        let mut replaced: BTreeMap<String, Vec<Position>> = BTreeMap::new();
-        let mut changed = false;
+        let mut additions = Additions::default();
         for result in results {
             published.epoch = result.epoch;
-            changed |= result.segment.is_some() || result.catalog.is_some();
-            next.catalog.extend(result.catalog.map(|entry| entry.0));
-            next.segments.extend(result.segment.map(|entry| entry.0));
-            for position in result.replaced {
-                replaced
-                    .entry(position.segment.clone())
-                    .or_default()
-                    .push(position);
-            }
+            additions
+                .catalog
+                .extend(result.catalog.map(|entry| entry.0));
+            additions
+                .segments
+                .extend(result.segment.map(|entry| entry.0));
+            additions.written.extend(result.written);
+            additions.replaced.extend(result.replaced);
             published.outcomes.extend(result.outcomes);
             published.failures.extend(result.failures);
             published.awaiting.extend(result.awaiting);
         }
-        if changed {
+        if !additions.segments.is_empty() || !additions.catalog.is_empty() {
             // What a published text says is stored first: nobody narrates it otherwise.
             if let Some(narrations) = &self.narrations {
                 narrations.flush().await?;
             }
-            for (path, positions) in replaced {
-                self.delete(&mut next, &mut state.deletes, &path, &positions)
-                    .await?;
+            let mut state = self.state.lock().await;
+            if state.broken {
+                return Ok(Vec::new());
             }
-            self.index.publish(&next).await?;
-            tracing::info!(
-                snapshot = next.number,
-                epoch = published.epoch,
-                segments = next.segments.len(),
-                "published"
-            );
-            state.snapshot = Some(next);
+            let ended = self.publish(&mut state, &additions).await;
+            state.broken = ended.is_err();
+            ended?;
         }
         Ok(vec![published])
+    }
+
+    /// Publishes the newest snapshot with these additions, as often as others are faster.
+    async fn publish(
+        &self,
+        state: &mut CommitState,
+        additions: &Additions,
+    ) -> Result<(), PipelineError> {
+        for _ in 0..REBASES {
+            if let Some(table) = state.others.wrote_one_of(&additions.written) {
+                return Err(PipelineError::Overtaken {
+                    reason: format!("another run indexed table '{table}' meanwhile"),
+                });
+            }
+            let mut next = self.next_snapshot(state.snapshot.as_ref());
+            next.catalog.extend_from_slice(&additions.catalog);
+            next.segments.extend_from_slice(&additions.segments);
+            self.delete(&mut next, state, &additions.replaced).await?;
+            match self.index.publish(&next).await {
+                Ok(()) => {
+                    state.snapshot = Some(next);
+                    return Ok(());
+                }
+                Err(PublishError::Lost { .. }) => self.rebase(state).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(PipelineError::Overtaken {
+            reason: format!("other runs published first, {REBASES} times over"),
+        })
+    }
+
+    /// Goes on from the newest snapshot.
+    async fn rebase(&self, state: &mut CommitState) -> Result<(), PipelineError> {
+        let newest = self.index.require_newest().await?;
+        let base = state.snapshot.as_ref();
+        tracing::info!(
+            from = base.map(|base| base.number),
+            to = newest.number,
+            "rebasing"
+        );
+        if let Some(reason) = refusal(base, &newest, &self.lake, &self.settings, self.shards) {
+            return Err(PipelineError::Overtaken { reason });
+        }
+        let others = &mut state.others;
+        others
+            .take_in(&self.index, &self.lake, base, &newest)
+            .await?;
+        state.deletes.clear();
+        state.snapshot = Some(newest);
+        Ok(())
     }
 
     /// When the epochs of the lake are all published, the snapshot says with which settings its tables
@@ -200,9 +265,7 @@ impl Committer {
             .as_ref()
             .and_then(|snapshot| IndexSettings::of_lake(snapshot, &self.lake));
         if settings.as_ref() != Some(&self.settings) {
-            let next = self.next_snapshot(state.snapshot.as_ref());
-            self.index.publish(&next).await?;
-            state.snapshot = Some(next);
+            self.publish(&mut state, &Additions::default()).await?;
         }
         Ok(())
     }
@@ -226,34 +289,48 @@ impl Committer {
         next
     }
 
-    /// Marks blocks as deleted; a segment without a live block leaves the snapshot.
+    /// Marks the blocks of replaced tables as deleted, wherever they are now; a segment without a
+    /// live block leaves the snapshot.
     async fn delete(
         &self,
         next: &mut Snapshot,
-        deletes: &mut HashMap<String, Deletes>,
-        path: &str,
-        positions: &[Position],
+        state: &mut CommitState,
+        replaced: &[(String, Position)],
     ) -> Result<(), PipelineError> {
-        let Some(at) = next
-            .segments
-            .iter()
-            .position(|segment| segment.path == path)
-        else {
-            return Ok(());
-        };
-        let entry: &mut SegmentEntry = &mut next.segments[at];
-        let mut bitmap = match deletes.remove(path) {
-            Some(bitmap) => bitmap,
-            None => self.index.deletes(entry).await?,
-        };
-        for position in positions {
+        let mut at: HashMap<String, usize> = HashMap::new();
+        for (place, segment) in next.segments.iter().enumerate() {
+            at.insert(segment.path.clone(), place);
+        }
+        let mut bitmaps: BTreeMap<usize, Deletes> = BTreeMap::new();
+        for (table, position) in replaced {
+            let position = match state.others.moved(table) {
+                Some(moved) if !at.contains_key(&position.segment) => moved,
+                _ => position,
+            };
+            // All its blocks were deleted before.
+            let Some(place) = at.get(&position.segment) else {
+                continue;
+            };
+            let bitmap = match bitmaps.entry(*place) {
+                Entry::Occupied(bitmap) => bitmap.into_mut(),
+                Entry::Vacant(free) => {
+                    let known = state.deletes.get(&position.segment).cloned();
+                    free.insert(match known {
+                        Some(known) => known,
+                        None => self.index.deletes(&next.segments[*place]).await?,
+                    })
+                }
+            };
             bitmap.delete_table(position.first_block, position.blocks);
         }
-        if bitmap.count() >= entry.blocks {
-            next.segments.remove(at);
-        } else {
-            entry.deletes = self.index.put_deletes(&bitmap).await?;
-            deletes.insert(path.to_owned(), bitmap);
+        for (place, bitmap) in bitmaps.into_iter().rev() {
+            let entry = &mut next.segments[place];
+            if bitmap.count() >= entry.blocks {
+                next.segments.remove(place);
+            } else {
+                entry.deletes = self.index.put_deletes(&bitmap).await?;
+                state.deletes.insert(entry.path.clone(), bitmap);
+            }
         }
         Ok(())
     }

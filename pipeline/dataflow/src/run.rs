@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use futures::StreamExt;
 use limn_lake::ReadOptions;
 use limn_models::Embedder;
 use limn_segment::{IndexStore, nonce};
@@ -17,13 +18,14 @@ use crate::drive::{Driven, run_epochs};
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
 use crate::job::Job;
+use crate::kept::KeptVectors;
 use crate::listing::Listing;
 use crate::narrate::asking::Asking;
 use crate::narrate::awaiting::Awaiting;
 use crate::narrate::heir::try_out_heir;
 use crate::narrate::store::NarrationStore;
 use crate::options::{IndexSettings, Narrate, RunOptions, shards};
-use crate::plan::Planner;
+use crate::plan::{Plan, Planner};
 use crate::progress::Progress;
 use crate::publish::{Committer, PublishedEpoch};
 use crate::published::Published;
@@ -31,6 +33,7 @@ use crate::read::Reader;
 use crate::report::{
     ByteTotals, Failure, ModelTotals, ObjectCounts, Report, RequestTotals, Seconds, TableCounts,
 };
+use crate::scope::{Part, Scope};
 use crate::segments::{Outcome, SegmentWriter};
 
 /// Indexes one lake once: lists it, describes what changed, publishes, and reports.
@@ -58,6 +61,8 @@ struct Run {
     published: Arc<Published>,
     planner: Planner,
     job: Arc<Job>,
+    /// Whether all of the lake's tables in the index were made with this run's settings.
+    is_uniform: bool,
     /// Remarks from the opening.
     notes: Vec<String>,
     started: Instant,
@@ -125,6 +130,9 @@ impl Run {
         let published = Published::load(&index, snapshot, lake.url(), &settings, with.is_some());
         let published = Arc::new(published.await?);
         let shards = shards(&options, published.snapshot.as_ref())?;
+        let is_uniform = published.snapshot.as_ref().is_some_and(|snapshot| {
+            IndexSettings::of_lake(snapshot, lake.url()).as_ref() == Some(&settings)
+        });
         let awaiting = Arc::new(Awaiting::default());
         let narrations = settings
             .narrator
@@ -160,6 +168,12 @@ impl Run {
             settings.fingerprint(),
             &options,
         );
+        let kept = Arc::new(KeptVectors::new(
+            index.clone(),
+            settings.embedder.clone(),
+            settings.dimensions,
+            options.keep_vectors_after,
+        ));
         let job = Arc::new(Job {
             reader,
             assembler: Arc::new(Assembler {
@@ -181,13 +195,16 @@ impl Run {
                 index.clone(),
                 published.snapshot.clone(),
                 awaiting,
+                Arc::clone(&kept),
                 Arc::clone(&progress),
             )),
             writer: Arc::new(SegmentWriter::new(
                 index.clone(),
                 settings.dimensions,
+                Arc::clone(&kept),
                 Arc::clone(&progress),
             )),
+            kept,
             committer: Committer::new(
                 index.clone(),
                 lake.url().to_owned(),
@@ -212,6 +229,7 @@ impl Run {
             published,
             planner,
             job,
+            is_uniform,
             notes,
             started,
             counts,
@@ -221,24 +239,39 @@ impl Run {
     /// Lists the lake and indexes what changed.
     async fn carry_out(self) -> Result<Report, PipelineError> {
         let stop = self.options.stop.clone();
-        let listing = Listing::of(&self.lake, &self.index, &self.progress);
+        let scope = &self.options.scope;
+        let listing = Listing::of(&self.lake, &self.index, scope, &self.progress);
         let listing = stop.run_until_cancelled(listing).await;
-        let listing = listing.ok_or(PipelineError::Stopped)??;
+        let mut listing = listing.ok_or(PipelineError::Stopped)??;
         let known = self.published.table_count();
         // An unmounted disk and a mistyped prefix look like a lake from which all is gone.
         let is_suspicious = known > 0 || self.lake.local_root().is_none();
-        if listing.is_empty() && is_suspicious && !self.options.allow_empty {
+        let mut is_empty = listing.is_empty();
+        if is_empty && listing.part.folders != Part::whole().folders {
+            is_empty = self.lake.list("").next().await.is_none();
+        }
+        if is_empty && is_suspicious && !self.options.allow_empty {
             return Err(PipelineError::EmptyLake {
                 lake: self.lake.url().to_owned(),
                 tables: known,
             });
         }
         let listed = listing.objects.len();
-        let plan = self.planner.plan(listing.objects, &listing.unlisted);
+        let part = listing.part.clone();
+        let (mut failures, listing_notes) = (
+            std::mem::take(&mut listing.failures),
+            std::mem::take(&mut listing.notes),
+        );
+        let plan = self.planner.plan(listing);
         let plan = stop.run_until_cancelled(plan).await;
         let plan = plan.ok_or(PipelineError::Stopped)?;
+        self.check_scope(&plan)?;
         if plan.files_wanted > 0 || plan.awaiting > 0 {
             self.index.check_writable()?;
+        }
+        if self.published.snapshot.is_none() {
+            let probed = stop.run_until_cancelled(self.index.probe_creation()).await;
+            probed.ok_or(PipelineError::Stopped)??;
         }
         // A name that no table can have is told like any other failure.
         let refused = plan.refused.iter().map(|error| Failure {
@@ -246,13 +279,12 @@ impl Run {
             object: error.object.clone(),
             error: error.to_string(),
         });
-        let mut failures = listing.failures;
         failures.extend(refused);
         let orphans = plan.orphans.iter();
         let orphans =
             orphans.map(|orphan| format!("context of '{orphan}' names no table of the lake"));
         let mut notes = self.notes.clone();
-        notes.extend(listing.notes);
+        notes.extend(listing_notes);
         notes.extend(orphans);
         Progress::add(&self.progress.files_wanted, plan.files_wanted);
         Progress::add(&self.progress.epochs_planned, plan.epochs.len());
@@ -268,6 +300,7 @@ impl Run {
         .await
         .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
         given_up.0 = None;
+        self.job.kept.finish().await?;
         if let Some(narrations) = &self.job.narrations {
             narrations.finish().await?;
         }
@@ -287,9 +320,35 @@ impl Run {
             notes.push("stopped before a column was narrated: all tables are searchable by names; the same command goes on".into());
         }
         notes.extend(self.narration_notes(&published));
-        let mut report = self.report(listed, published, failures, notes).await;
+        let mut report = self.report(listed, &part, published, failures, notes).await;
         report.stopped = stopped;
         Ok(report)
+    }
+
+    /// A part of a lake can only be kept up to date, and of tables that there are.
+    fn check_scope(&self, plan: &Plan) -> Result<(), PipelineError> {
+        let scope = &self.options.scope;
+        if !scope.is_partial() {
+            return Ok(());
+        }
+        if !self.is_uniform {
+            return Err(PipelineError::Settings(format!(
+                "{} is not all indexed with these settings yet: run limn index first",
+                self.lake.url()
+            )));
+        }
+        if let Scope::Tables(names) = scope {
+            let is_known = |name: &&String| {
+                plan.tables.contains(*name) || self.published.table(name).is_some()
+            };
+            if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
+                return Err(PipelineError::Settings(format!(
+                    "no table '{unknown}', neither in {} nor in the index: limn tables lists them",
+                    self.lake.url()
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// What is to be said of columns that were not narrated.
@@ -336,6 +395,7 @@ impl Run {
     async fn report(
         &self,
         listed: usize,
+        part: &Part,
         epochs: Vec<PublishedEpoch>,
         mut failures: Vec<Failure>,
         notes: Vec<String>,
@@ -369,7 +429,8 @@ impl Run {
         failures.extend(
             self.published
                 .failures()
-                .filter(|failure| !outcomes.contains_key(&failure.table)),
+                .filter(|failure| !outcomes.contains_key(&failure.table))
+                .filter(|failure| part.has_table(&failure.table) && part.has_path(&failure.object)),
         );
         failures.sort();
         failures.dedup();

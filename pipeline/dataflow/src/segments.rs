@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use limn_segment::{
-    CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey,
+    Block, CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey,
     build_segment,
 };
 use serde::{Deserialize, Serialize};
@@ -22,6 +22,7 @@ use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::embed::EmbeddedTable;
 use crate::error::PipelineError;
+use crate::kept::KeptVectors;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::progress::Progress;
 use crate::report::Failure;
@@ -43,8 +44,10 @@ pub struct ShardResult {
     pub segment: Option<Wire<SegmentEntry>>,
     /// The new catalog file, if any row was written.
     pub catalog: Option<Wire<CatalogEntry>>,
-    /// Blocks that are no longer live.
-    pub replaced: Vec<Position>,
+    /// Tables whose catalog rows were written.
+    pub written: Vec<String>,
+    /// Blocks that are no longer live, and whose they are.
+    pub replaced: Vec<(String, Position)>,
     /// Tables by what happened to them: (name, what).
     pub outcomes: Vec<(String, Outcome)>,
     /// What could not be read.
@@ -130,15 +133,22 @@ pub fn batch_by_shard<'scope>(
 pub struct SegmentWriter {
     index: IndexStore,
     dimensions: usize,
+    kept: Arc<KeptVectors>,
     progress: Arc<Progress>,
 }
 
 impl SegmentWriter {
     /// A writer into `index`.
-    pub fn new(index: IndexStore, dimensions: usize, progress: Arc<Progress>) -> Self {
+    pub fn new(
+        index: IndexStore,
+        dimensions: usize,
+        kept: Arc<KeptVectors>,
+        progress: Arc<Progress>,
+    ) -> Self {
         Self {
             index,
             dimensions,
+            kept,
             progress,
         }
     }
@@ -161,7 +171,6 @@ impl SegmentWriter {
         let mut tables = Vec::new();
         let shard = Shard(batch.shard);
         for table in batch.tables {
-            result.replaced.extend(table.replaces);
             let outcome = match &table.row {
                 Some(row) if row.0.removed && table.known => {
                     Some((row.0.name.clone(), Outcome::Removed))
@@ -179,6 +188,11 @@ impl SegmentWriter {
             result.failures.extend(table.failures);
             result.awaiting.extend(table.awaits);
             if let Some(Wire(row)) = table.row {
+                let replaces = table.replaces.into_iter();
+                result
+                    .replaced
+                    .extend(replaces.map(|position| (row.name.clone(), position)));
+                result.written.push(row.name.clone());
                 if !table.blocks.0.is_empty() {
                     tables.push(TableBlocks {
                         table: TableKey {
@@ -193,6 +207,10 @@ impl SegmentWriter {
             }
         }
         if !tables.is_empty() {
+            let texts: Vec<u128> = tables
+                .iter()
+                .flat_map(|table| table.blocks.iter().map(Block::text_hash))
+                .collect();
             let settings = SegmentSettings::new(self.dimensions, shard);
             let built = tokio::task::spawn_blocking(move || build_segment(tables, &settings))
                 .await
@@ -213,6 +231,7 @@ impl SegmentWriter {
                 }
             }
             result.segment = Some(Wire(self.index.put_segment(&built).await?));
+            self.kept.forget(texts);
         }
         for table in &mut result.awaiting {
             let row = rows

@@ -58,6 +58,7 @@ mod merge;
 mod object;
 mod place;
 pub mod profile;
+pub mod reach;
 pub mod sample;
 mod summary;
 mod values;

@@ -413,6 +413,22 @@ impl Store {
             .boxed()
     }
 
+    /// The objects directly in a folder, those in folders below it left out. Not for local stores,
+    /// whose folders are cheap to list whole.
+    ///
+    /// # Errors
+    /// Access, network.
+    pub async fn list_folder(&self, folder: &str) -> Result<Vec<ObjectInfo>, StoreError> {
+        let key = self.key(folder.trim_matches('/'));
+        let below = (!key.as_ref().is_empty()).then_some(&key);
+        let listed = self.client.list_with_delimiter(below).await;
+        let listed = listed.map_err(|error| self.explain(folder, &error))?;
+        // Keys that no path can have are told where they are listed whole.
+        let objects = listed.objects.into_iter();
+        let plain = objects.filter(|meta| odd_keys::original(meta.location.as_ref()).is_none());
+        Ok(plain.map(|meta| self.info(meta, "")).collect())
+    }
+
     fn odd_key(&self, key: &str) -> StoreError {
         let bucket = self.place.bucket.as_deref().unwrap_or_default();
         StoreError::new(

@@ -1,4 +1,4 @@
-//! `limn index`: describe a lake and publish.
+//! `limn index` and `limn update`: describe a lake, or tables of it, and publish.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use anyhow::{Context, bail};
 use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
 use limn_models::{ModelError, ModelKind, ModelStore};
-use limn_pipeline::{Narrate, NarrateWith, Progress, Report, RunOptions, index_lake};
+use limn_pipeline::{Narrate, NarrateWith, Progress, Report, RunOptions, Scope, index_lake};
 use limn_segment::IndexStore;
 use limn_store::Store;
 
 use crate::Outcome;
-use crate::args::{IndexArgs, ModelOptions, NarrateArg};
+use crate::args::{IndexArgs, ModelOptions, NarrateArg, RunArgs, UpdateArgs};
 use crate::commands::{embedder, language_model, print_json};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::{IndexBars, say};
@@ -22,11 +22,23 @@ use crate::text::{count, one_line, plural, seconds};
 const FAILURES_SHOWN: usize = 20;
 
 pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
-    let lake = Store::open(&args.lake)?;
+    run_over(&args.lake, &args.run, Scope::Lake).await
+}
+
+/// `limn update`: the same for some tables.
+pub async fn update(args: UpdateArgs) -> anyhow::Result<Outcome> {
+    let tables = args.tables.iter().map(|table| table.trim_matches('/'));
+    let scope = Scope::Tables(tables.map(str::to_owned).collect());
+    run_over(&args.lake, &args.run, scope).await
+}
+
+async fn run_over(location: &str, args: &RunArgs, scope: Scope) -> anyhow::Result<Outcome> {
+    let lake = Store::open(location)?;
     let index = IndexStore::open(&args.index.index)?;
     index.prepare().await?;
-    let mut options = options(&args)?;
-    options.narrator = narrator(&args).await?;
+    let mut options = options(args)?;
+    options.scope = scope;
+    options.narrator = narrator(args).await?;
     let devices = language_model::devices(args.model.device).await?;
     let embedder = embedder(&args.embedder, devices).await?;
     let progress = Arc::new(Progress::default());
@@ -39,7 +51,7 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     if args.output.json {
         print_json(&report)?;
     } else {
-        print(&report, &args)?;
+        print(&report, location)?;
     }
     let failed = report.tables.failed + report.model.failed_columns;
     Ok(if report.stopped {
@@ -51,7 +63,7 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     })
 }
 
-fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
+fn options(args: &RunArgs) -> anyhow::Result<RunOptions> {
     if args.resample_threshold > 0.0 {
         bail!(
             "--resample-threshold: this limn draws a table's rows anew whenever the table changes; leave it out, or use 0"
@@ -82,7 +94,7 @@ fn options(args: &IndexArgs) -> anyhow::Result<RunOptions> {
 }
 
 /// The language model that narrates, if one is to.
-async fn narrator(args: &IndexArgs) -> anyhow::Result<Option<NarrateWith>> {
+async fn narrator(args: &RunArgs) -> anyhow::Result<Option<NarrateWith>> {
     let model = args.model.clone();
     let wanted = match args.narrate {
         NarrateArg::Llm => true,
@@ -159,7 +171,7 @@ async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
     Ok(ready)
 }
 
-fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
+fn print(report: &Report, lake: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let tables = report.tables;
     let mut parts = Vec::new();
@@ -220,7 +232,7 @@ fn print(report: &Report, args: &IndexArgs) -> io::Result<()> {
         writeln!(
             out,
             "the lake has no tables: nothing in {} is Parquet, CSV, TSV or JSON Lines",
-            one_line(&args.lake)
+            one_line(lake)
         )?;
     }
     out.flush()

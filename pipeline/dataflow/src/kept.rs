@@ -1,0 +1,121 @@
+//! Vectors of epochs that are under way, kept in the index so that a run that is killed inside an
+//! epoch does not embed everything again.
+//!
+//! They are written when much or long was embedded since they were last written: a run of less than
+//! half a minute writes none. A vector whose segment is uploaded is not kept any more.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use half::f16;
+use limn_segment::{IndexStore, KeptVector};
+use tokio::sync::OnceCell;
+
+use crate::error::PipelineError;
+
+/// Vectors are written when so many are not…
+const MANY: usize = 16_384;
+
+/// The kept vectors of one embedder; shared by the workers of a process.
+pub struct KeptVectors {
+    index: IndexStore,
+    embedder: String,
+    dimensions: usize,
+    /// …or when so much time has passed.
+    after: Duration,
+    /// What earlier runs have left.
+    found: OnceCell<HashMap<u128, Vec<f16>>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    unwritten: HashMap<u128, Vec<f16>>,
+    written_at: Instant,
+    /// This run's files and those it found.
+    files: Vec<String>,
+}
+
+impl KeptVectors {
+    /// The kept vectors of `embedder`, written every `after`.
+    pub fn new(index: IndexStore, embedder: String, dimensions: usize, after: Duration) -> Self {
+        Self {
+            index,
+            embedder,
+            dimensions,
+            after,
+            found: OnceCell::new(),
+            state: Mutex::new(State {
+                unwritten: HashMap::new(),
+                written_at: Instant::now(),
+                files: Vec::new(),
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The vector of a text that a killed run has embedded. Reads the index at the first call.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub async fn find(&self, text_hash: u128) -> Result<Option<Vec<f16>>, PipelineError> {
+        let found = self.found.get_or_try_init(|| self.load()).await?;
+        Ok(found.get(&text_hash).cloned())
+    }
+
+    async fn load(&self) -> Result<HashMap<u128, Vec<f16>>, PipelineError> {
+        let mut found = HashMap::new();
+        let files = self.index.kept_vectors(&self.embedder, self.dimensions);
+        for (path, vectors) in files.await? {
+            found.extend(vectors);
+            self.state().files.push(path);
+        }
+        Ok(found)
+    }
+
+    /// Takes in what was embedded, and writes if it is time.
+    ///
+    /// # Errors
+    /// The index cannot be written.
+    pub async fn add(&self, fresh: Vec<KeptVector>) -> Result<(), PipelineError> {
+        let due: Vec<KeptVector> = {
+            let mut state = self.state();
+            state.unwritten.extend(fresh);
+            let is_due = state.unwritten.len() >= MANY || state.written_at.elapsed() >= self.after;
+            if !is_due || state.unwritten.is_empty() {
+                return Ok(());
+            }
+            state.written_at = Instant::now();
+            state.unwritten.drain().collect()
+        };
+        let kept = self
+            .index
+            .keep_vectors(&self.embedder, self.dimensions, &due);
+        let path = kept.await?;
+        self.state().files.push(path);
+        Ok(())
+    }
+
+    /// These texts are in a segment now.
+    pub fn forget(&self, text_hashes: impl IntoIterator<Item = u128>) {
+        let mut state = self.state();
+        for hash in text_hashes {
+            state.unwritten.remove(&hash);
+        }
+    }
+
+    /// Deletes all files: whatever was embedded is published.
+    ///
+    /// # Errors
+    /// The store refused.
+    pub async fn finish(&self) -> Result<(), PipelineError> {
+        let files = std::mem::take(&mut self.state().files);
+        for path in files {
+            self.index.drop_kept_vectors(&path).await?;
+        }
+        Ok(())
+    }
+}

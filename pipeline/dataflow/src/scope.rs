@@ -1,0 +1,111 @@
+//! Scope: which part of a lake a run looks at.
+//!
+//! A trigger says where something may have changed, and nothing else of it is believed: the part of
+//! the lake that the change can reach is listed, and the listing is the truth. So triggers may come
+//! late, twice, in any order or for nothing.
+
+use std::collections::BTreeSet;
+
+use limn_lake::reach::{is_within, parent, reach};
+
+/// Which part of a lake a run looks at. What is outside stays as it is in the index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// All of it.
+    #[default]
+    Lake,
+    /// These tables, by name, and nothing else.
+    Tables(BTreeSet<String>),
+    /// Whatever a change of these objects (by path in the lake) can have changed.
+    Objects(BTreeSet<String>),
+}
+
+impl Scope {
+    /// The folders that have to be listed, none below another; `""` for the whole lake.
+    pub fn folders(&self) -> Vec<String> {
+        let folders: BTreeSet<&str> = match self {
+            Self::Lake => BTreeSet::from([""]),
+            Self::Tables(names) => names.iter().map(|name| parent(name)).collect(),
+            Self::Objects(paths) => paths.iter().map(|path| reach(path)).collect(),
+        };
+        outermost(folders.into_iter().map(str::to_owned))
+    }
+
+    /// Whether it is less than the lake.
+    pub fn is_partial(&self) -> bool {
+        *self != Self::Lake
+    }
+}
+
+/// The folders that lie below no other of them.
+pub fn outermost(folders: impl IntoIterator<Item = String>) -> Vec<String> {
+    let folders: BTreeSet<String> = folders.into_iter().collect();
+    let mut kept: Vec<String> = Vec::new();
+    // A folder comes before what lies below it, but other names may come between.
+    for folder in folders {
+        if !kept.iter().any(|outer| is_within(&folder, outer)) {
+            kept.push(folder);
+        }
+    }
+    kept
+}
+
+/// The part of a lake that was listed, and what a run may change of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The folders; `""` for the whole lake.
+    pub folders: Vec<String>,
+    /// Only these tables, if given.
+    pub tables: Option<BTreeSet<String>>,
+}
+
+impl Part {
+    /// All of a lake.
+    pub fn whole() -> Self {
+        Self {
+            folders: vec![String::new()],
+            tables: None,
+        }
+    }
+
+    /// Whether a path is that of one of the folders or below it.
+    pub fn has_path(&self, path: &str) -> bool {
+        self.folders.iter().any(|folder| is_within(path, folder))
+    }
+
+    /// Whether a table of this name may be changed.
+    pub fn has_table(&self, name: &str) -> bool {
+        self.tables
+            .as_ref()
+            .is_none_or(|tables| tables.contains(name))
+    }
+
+    /// Whether it is less than the lake.
+    pub fn is_partial(&self) -> bool {
+        *self != Self::whole()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_folder_is_listed_twice() {
+        let scope = Scope::Objects(
+            [
+                "a/b/x.csv",
+                "a/x.csv",
+                "a-b/x.csv",
+                "a/k=1/x.csv",
+                "c/d/y.csv",
+            ]
+            .map(str::to_owned)
+            .into(),
+        );
+        assert_eq!(scope.folders(), ["a", "a-b", "c/d"]);
+        assert_eq!(Scope::Lake.folders(), [""]);
+        let tables = Scope::Tables(["a/b".to_owned(), "c".to_owned()].into());
+        assert_eq!(tables.folders(), [""]);
+    }
+}

@@ -1,0 +1,85 @@
+//! A run that dies inside an epoch, after it has embedded texts that no snapshot names.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use common::{Lab, Watched};
+use limn_models::Embedder;
+
+const TABLES: usize = 40;
+
+/// Counts the texts that are embedded, and dies when there were `limit`.
+fn counted(limit: usize) -> (Arc<AtomicUsize>, Arc<dyn Embedder>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&count);
+    let embedder = Watched(move |texts: &[&str]| {
+        assert!(
+            seen.fetch_add(texts.len(), Ordering::SeqCst) < limit,
+            "killed"
+        );
+    });
+    (count, Arc::new(embedder))
+}
+
+async fn kept_files(lab: &Lab) -> usize {
+    let id = limn_models::HashedWords.id().to_string();
+    let dimensions = limn_models::HashedWords.dimensions();
+    let kept = lab.index.kept_vectors(&id, dimensions).await.unwrap();
+    kept.len()
+}
+
+async fn lab() -> Lab {
+    let mut lab = Lab::new();
+    lab.options.workers = 1;
+    lab.options.embed_threads = 1;
+    for table in 0..TABLES {
+        let text = format!("station{table},level{table}\n{table},7\n");
+        lab.put(&format!("f{table}/readings.csv"), &text).await;
+    }
+    lab
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_killed_run_has_embedded_is_not_embedded_again() {
+    let mut lab = lab().await;
+    let (texts, whole) = counted(usize::MAX);
+    lab.try_run(whole).await.unwrap();
+    let all = texts.load(Ordering::SeqCst);
+
+    lab.index = limn_segment::IndexStore::new(limn_store::Store::in_memory());
+    lab.options.keep_vectors_after = Duration::ZERO;
+    let (texts, dying) = counted(all / 2);
+    lab.try_run(dying).await.unwrap_err();
+    assert!(lab.index.newest().await.unwrap().is_none());
+    assert!(kept_files(&lab).await > 0);
+    let embedded = texts.load(Ordering::SeqCst);
+
+    lab.options.keep_vectors_after = Duration::from_secs(30);
+    let (texts, second) = counted(usize::MAX);
+    let report = lab.try_run(second).await.unwrap();
+    assert_eq!(report.tables.added, TABLES as u64);
+    let again = texts.load(Ordering::SeqCst);
+    // What was in flight when it died is embedded again, and nothing else.
+    assert!(
+        again < all && again + embedded <= all + all / 4,
+        "{again} of {all} after {embedded}"
+    );
+    assert_eq!(kept_files(&lab).await, 0);
+    let snapshot = lab.index.require_newest().await.unwrap();
+    let verified = lab.index.verify(&snapshot, &|_| ()).await.unwrap();
+    assert_eq!(verified.problems, []);
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_run_keeps_nothing() {
+    let lab = lab().await;
+    lab.run().await;
+    assert!(lab.index.store.counts().put < 100);
+    let mut listing = lab.index.store.list("cache");
+    assert!(futures::StreamExt::next(&mut listing).await.is_none());
+}
