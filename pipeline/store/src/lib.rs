@@ -35,6 +35,7 @@
 
 mod counting;
 mod error;
+mod failpoint;
 mod location;
 mod odd_keys;
 mod text;
@@ -58,6 +59,7 @@ pub use text::{is_steering, one_line};
 
 use counting::{Counters, CountingStore, LIST_PAGE};
 use error::{Place, translate};
+use failpoint::{FailingStore, Failpoint};
 
 /// Writes above this size go in parts to remote stores.
 const MULTIPART_FROM: usize = 32 << 20;
@@ -74,6 +76,7 @@ pub struct Store {
     url: Arc<str>,
     local_root: Option<Arc<PathBuf>>,
     place: Arc<Place>,
+    failpoint: Option<Arc<Failpoint>>,
 }
 
 impl fmt::Debug for Store {
@@ -129,7 +132,24 @@ impl Store {
         location: &str,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Store, StoreError> {
-        location::open(location, variables).map(Self::wrap)
+        let variables: Vec<(String, String)> = variables.into_iter().collect();
+        let failpoint = variables
+            .iter()
+            .find(|(name, _)| name == failpoint::VARIABLE)
+            .map(|(_, value)| value.clone());
+        let opened = location::open(location, variables)?;
+        let Some(text) = failpoint else {
+            return Ok(Self::wrap(opened));
+        };
+        let (root, folder) = (opened.prefix.clone(), opened.local_root.clone());
+        let point = Arc::new(Failpoint::parse(&text, root, folder)?);
+        let client = Arc::new(FailingStore {
+            inner: opened.client,
+            point: Arc::clone(&point),
+        });
+        let mut store = Self::wrap(location::Opened { client, ..opened });
+        store.failpoint = Some(point);
+        Ok(store)
     }
 
     /// A fresh store in memory, for tests.
@@ -154,6 +174,7 @@ impl Store {
             url: opened.url.into(),
             local_root: opened.local_root.map(Arc::new),
             place: Arc::new(opened.place),
+            failpoint: None,
         }
     }
 
@@ -395,7 +416,11 @@ impl Store {
     pub fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
         let prefix = prefix.trim_matches('/');
         if let Some(root) = &self.local_root {
-            return self.list_local(root.as_ref().clone(), prefix.to_owned());
+            let listing = self.list_local(root.as_ref().clone(), prefix.to_owned());
+            return match &self.failpoint {
+                None => listing,
+                Some(point) => point.listing(self.key(prefix).as_ref(), listing),
+            };
         }
         let below = self.key(prefix);
         let below = (!below.as_ref().is_empty()).then_some(below);
