@@ -171,10 +171,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         let epochs = gather_epoch(shards);
         run_tasks(epochs, Pipeline, "publish", job, {
             let committer = Arc::clone(&job.committer);
-            move |results| {
-                let committer = Arc::clone(&committer);
-                async move { committer.commit(results).await }
-            }
+            move |results| Arc::clone(&committer).commit(results)
         })
         .inspect(move |epoch| {
             // Nobody listens only when the run is being given up.

@@ -8,8 +8,8 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
 
 use limn_segment::{CatalogEntry, Deletes, IndexStore, PublishError, SegmentEntry, Snapshot};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use timely::container::CapacityContainerBuilder;
 use timely::dataflow::Stream;
 use timely::dataflow::channels::pact::Exchange;
 use timely::dataflow::operators::generic::Operator;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, oneshot};
 
 use crate::assemble::Position;
 use crate::changes::Epoch;
@@ -89,6 +89,8 @@ pub struct Committer {
     uniform: AtomicBool,
     /// The narrations of the tables' texts, where they have any.
     narrations: Option<Arc<NarrationStore>>,
+    /// Told when the commit that was asked for last has succeeded.
+    last: std::sync::Mutex<Option<oneshot::Receiver<()>>>,
     state: Mutex<CommitState>,
 }
 
@@ -100,8 +102,6 @@ struct CommitState {
     deletes: HashMap<String, Deletes>,
     /// What others have published since the run began.
     others: Others,
-    /// An epoch was not published, so none after it is.
-    broken: bool,
 }
 
 /// What an epoch adds to a snapshot and takes from it.
@@ -141,6 +141,7 @@ impl Committer {
             shards,
             uniform: AtomicBool::new(uniform),
             narrations,
+            last: std::sync::Mutex::default(),
             state,
         })
     }
@@ -155,11 +156,37 @@ impl Committer {
             .map_or(0, |snapshot| snapshot.number)
     }
 
-    /// Publishes one epoch, if it changed anything.
+    /// Publishes one epoch, if it changed anything, after those for which this was called before: two may
+    /// be complete at once, and tasks begin in any order. After one that failed nothing is published: it may
+    /// have deleted blocks whose successors are not there.
     ///
     /// # Errors
     /// Another writer has written the same tables, or the store refused; the index is then as it was.
-    pub async fn commit(
+    pub fn commit(
+        self: Arc<Self>,
+        results: Vec<ShardResult>,
+    ) -> impl Future<Output = Result<Vec<PublishedEpoch>, PipelineError>> + Send {
+        let (succeeded, success) = oneshot::channel();
+        let before = self
+            .last
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .replace(success);
+        async move {
+            if let Some(before) = before
+                && before.await.is_err()
+            {
+                // Its error ends the job.
+                return Ok(Vec::new());
+            }
+            let published = self.commit_in_turn(results).await?;
+            // Nobody listens after the last one.
+            let _ = succeeded.send(());
+            Ok(published)
+        }
+    }
+
+    async fn commit_in_turn(
         &self,
         mut results: Vec<ShardResult>,
     ) -> Result<Vec<PublishedEpoch>, PipelineError> {
@@ -191,12 +218,7 @@ impl Committer {
                 narrations.flush().await?;
             }
             let mut state = self.state.lock().await;
-            if state.broken {
-                return Ok(Vec::new());
-            }
-            let ended = self.publish(&mut state, &additions).await;
-            state.broken = ended.is_err();
-            ended?;
+            self.publish(&mut state, &additions).await?;
         }
         Ok(vec![published])
     }

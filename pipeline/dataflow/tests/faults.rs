@@ -2,12 +2,14 @@
 //! index as it was.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod common;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use limn_models::{Embedder, HashedWords, ModelError, ModelId};
 use limn_pipeline::{PipelineError, Progress, Report, RunOptions, index_lake};
-use limn_segment::IndexStore;
+use limn_segment::{IndexStore, Snapshot};
 use limn_store::Store;
 
 /// What an embedder does wrong.
@@ -83,4 +85,37 @@ async fn a_panicking_stage_ends_the_run_and_the_next_one_succeeds() {
     }
     let report = run(&lake, &index, Arc::new(HashedWords)).await.unwrap();
     assert_eq!((report.tables.added, report.snapshot), (20, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_an_epoch_that_is_not_published_none_is() {
+    let client = Arc::new(common::Refusing::default());
+    let mut lab = common::Lab::new();
+    lab.index = IndexStore::new(Store::over(client.clone()));
+    // One segment for all; then each table is deleted from it by an epoch of its own.
+    lab.options.shards = Some(1);
+    let csv = |table: usize, height: usize| format!("name,height\npeak {table},{height}\n");
+    for table in 0..20 {
+        lab.put(&format!("area{table}/peaks.csv"), &csv(table, 1000))
+            .await;
+    }
+    lab.run().await;
+    for table in 0..20 {
+        lab.put(&format!("area{table}/peaks.csv"), &csv(table, 2000))
+            .await;
+    }
+    (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 8);
+    for number in [3, 6, 9] {
+        client.refuse_write(&Snapshot::path(number));
+        let failed = lab.try_run(Arc::new(HashedWords)).await;
+        assert!(failed.is_err(), "{failed:?}");
+        let newest = lab.index.require_newest().await.unwrap();
+        assert_eq!(newest.number, number - 1);
+        let verified = lab.index.verify(&newest, &|_| {}).await.unwrap();
+        assert_eq!((verified.tables, verified.problems), (20, Vec::new()));
+    }
+    lab.run().await;
+    let newest = lab.index.require_newest().await.unwrap();
+    let verified = lab.index.verify(&newest, &|_| {}).await.unwrap();
+    assert_eq!((verified.tables, verified.problems), (20, Vec::new()));
 }

@@ -22,11 +22,19 @@ use object_store::{
     ObjectStoreExt, PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
 
-/// A store in memory that refuses to read some objects.
+/// A store in memory that refuses to read some objects, and once to write some.
 #[derive(Debug, Default)]
 pub struct Refusing {
     inner: InMemory,
     refused: Mutex<HashSet<String>>,
+    unwritable: Mutex<HashSet<String>>,
+}
+
+impl Refusing {
+    /// The next write of this object fails, after a while.
+    pub fn refuse_write(&self, path: &str) {
+        self.unwritable.lock().unwrap().insert(path.to_owned());
+    }
 }
 
 impl fmt::Display for Refusing {
@@ -38,6 +46,14 @@ impl fmt::Display for Refusing {
 #[async_trait]
 impl ObjectStore for Refusing {
     async fn put_opts(&self, at: &Path, load: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        let is_refused = self.unwritable.lock().unwrap().remove(at.as_ref());
+        if is_refused {
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            return Err(object_store::Error::PermissionDenied {
+                path: at.to_string(),
+                source: "injected".into(),
+            });
+        }
         self.inner.put_opts(at, load, opts).await
     }
 
