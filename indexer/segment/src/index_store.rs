@@ -19,6 +19,8 @@ use crate::table::{Shard, TableKey};
 
 /// Catalog files read at a time.
 const READS_IN_FLIGHT: usize = 8;
+/// How often a snapshot's creation is asked for while the store's answers leave open what came of it.
+const PUBLISHING_ATTEMPTS: usize = 3;
 /// What an index consists of; anything else under its root is someone else's.
 /// The folders of an index, each with its `/`.
 pub const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/", "cache/"];
@@ -228,15 +230,19 @@ impl IndexStore {
     pub async fn publish(&self, snapshot: &Snapshot) -> Result<(), PublishError> {
         let path = Snapshot::path(snapshot.number);
         let bytes = Bytes::from(snapshot.to_bytes()?);
-        let created = self.store.put_if_absent(&path, bytes).await;
-        let ours = match created {
-            Ok(PutOutcome::Created) => true,
-            Ok(PutOutcome::Exists) => self.is_ours_at(&path, snapshot).await?,
-            Err(put_error) => match self.is_ours_at(&path, snapshot).await {
-                Ok(true) => true,
-                // It is not ours, so the failed PUT had no effect: report the PUT's error.
-                Ok(false) | Err(_) => return Err(put_error.into()),
-            },
+        let mut attempts = PUBLISHING_ATTEMPTS;
+        let ours = loop {
+            attempts -= 1;
+            match self.store.put_if_absent(&path, bytes.clone()).await {
+                Ok(PutOutcome::Created) => break true,
+                Ok(PutOutcome::Exists) => break self.is_ours_at(&path, snapshot).await?,
+                Err(put_error) => match self.is_ours_at(&path, snapshot).await {
+                    Ok(true) => break true,
+                    // It has had no effect so far; whether it will, the next one finds out.
+                    Ok(false) if put_error.is_retryable() && attempts > 0 => {}
+                    Ok(false) | Err(_) => return Err(put_error.into()),
+                },
+            }
         };
         let newest = self.newest_number().await?.unwrap_or(0);
         let built_on = ours
