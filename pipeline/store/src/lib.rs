@@ -23,7 +23,8 @@
 //! itself, local disks and in memory; some compatible servers order by folder), as a stream of bounded memory (local: one folder's names at a time). What cannot
 //! be read or has a name that no path can be (an S3 key `a//b`) is an item of kind
 //! [`StoreErrorKind::Entry`] and the listing goes on; any other error ends it. A local listing stays
-//! within its root: a symbolic link that leaves it is such an item. A dead endpoint fails within about ten seconds. No error or debug output holds a secret.
+//! within its root: a symbolic link that leaves it is such an item. A dead endpoint fails within about fifteen seconds, and a request
+//! that makes no progress after about a minute, a retry included. No error or debug output holds a secret.
 //!
 //! **Non-guarantees.** Writes are not forced to disk: they survive a killed process, not a power
 //! cut. `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt
@@ -31,13 +32,14 @@
 //! itself S3-compatible may let two writers win; it takes a probe to know.
 //!
 //! **Recovery.** [`StoreError::is_retryable`] says whether the same request may succeed later. A
-//! killed local write leaves a `name#N` file that no listing shows and that may be deleted.
+//! killed local write leaves a `name#N` file that no listing shows: [`Store::leftovers`] does.
 
 mod counting;
 mod error;
 mod failpoint;
 mod location;
 mod odd_keys;
+mod stall;
 mod text;
 mod walk;
 

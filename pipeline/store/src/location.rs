@@ -1,7 +1,8 @@
 //! From a location as a person writes it to a client: local paths, `file://`, `s3://`, `memory://`.
 //!
-//! S3 settings come from the environment under AWS's own names, on top of short time-outs of our
-//! own: a wrong endpoint must fail within seconds, not minutes.
+//! S3 settings come from the environment under AWS's own names, on top of time-outs of our own: a
+//! wrong endpoint must fail within seconds, not minutes, and a large object may take its time as long
+//! as it moves (`stall.rs`).
 
 use std::path::{Component, Path as FsPath, PathBuf};
 use std::sync::Arc;
@@ -11,10 +12,11 @@ use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
 use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
-use object_store::{BackoffConfig, ClientConfigKey, ObjectStore, RetryConfig};
+use object_store::{BackoffConfig, ClientConfigKey, ClientOptions, ObjectStore, RetryConfig};
 
 use crate::error::{Place, StoreError, StoreErrorKind};
 use crate::odd_keys;
+use crate::stall::{self, Patience};
 
 /// A client and where its root lies in it.
 pub(crate) struct Opened {
@@ -174,11 +176,15 @@ fn s3(
         format!("s3://{bucket}/{path}")
     };
 
-    let client_key = |key| AmazonS3ConfigKey::Client(key);
+    let variables: Vec<(String, String)> = variables.into_iter().collect();
+    let patience = patience(&variables)?;
+    // A user's own AWS_TIMEOUT is one for a whole request.
+    let options = ClientOptions::new()
+        .with_connect_timeout(Duration::from_secs(3))
+        .with_timeout_disabled();
     let mut builder = AmazonS3Builder::new()
-        .with_http_connector(odd_keys::Connector::default())
-        .with_config(client_key(ClientConfigKey::ConnectTimeout), "5 seconds")
-        .with_config(client_key(ClientConfigKey::Timeout), "60 seconds");
+        .with_http_connector(odd_keys::Connector(Patience(patience)))
+        .with_client_options(options);
     let mut endpoint = None;
     let mut s3_endpoint = None;
     let mut allow_http = None;
@@ -220,7 +226,8 @@ fn s3(
                 base: 2.0,
             },
             max_retries: 3,
-            retry_timeout: Duration::from_secs(10),
+            // Two attempts of a request that stalls. A large object that breaks off is read on.
+            retry_timeout: patience * 2,
         })
         .build()
         .map_err(|error| {
@@ -242,6 +249,24 @@ fn s3(
             endpoint: shown_endpoint,
         },
     })
+}
+
+/// How long a request may make no progress.
+fn patience(variables: &[(String, String)]) -> Result<Duration, StoreError> {
+    let set = variables.iter().find(|(name, _)| name == stall::VARIABLE);
+    let Some((name, text)) = set else {
+        return Ok(stall::DEFAULT);
+    };
+    let time = humantime::parse_duration(text).ok();
+    time.filter(|time| !time.is_zero() && *time <= Duration::from_secs(86_400))
+        .ok_or_else(|| {
+            StoreError::new(
+                StoreErrorKind::Configuration,
+                format!("{name}={text}"),
+                "is no time",
+                "write 30s or 2m, or unset it",
+            )
+        })
 }
 
 /// An endpoint as it may be shown: no user name, password or query.

@@ -9,9 +9,11 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService, ReqwestConnector,
+    HttpClient, HttpConnector, HttpError, HttpRequest, HttpResponse, HttpService,
 };
 use object_store::path::Path;
+
+use crate::stall::Patience;
 
 /// What a replaced key begins with, before its bytes in hexadecimal: a character that no standard
 /// gives a meaning to.
@@ -41,8 +43,8 @@ fn is_odd(key: &str) -> bool {
 }
 
 /// Makes clients that look at listings.
-#[derive(Debug, Default)]
-pub(crate) struct Connector(ReqwestConnector);
+#[derive(Debug)]
+pub(crate) struct Connector(pub(crate) Patience);
 
 impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
