@@ -7,7 +7,7 @@
 //!
 //! Snapshots go first and their objects after them, so a reader never finds a snapshot whose objects are
 //! gone; a collection that dies in between leaves orphans to the next one. Narrations are no garbage: they
-//! are words that were paid for.
+//! are words that were paid for. Writes that a killed process has left unfinished on a local disk are.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use limn_store::StoreErrorKind;
 use serde::Serialize;
 
 use crate::error::SegmentError;
-use crate::index_store::IndexStore;
+use crate::index_store::{FOLDERS, IndexStore};
 use crate::snapshot::{Snapshot, SnapshotInfo};
 
 /// Folders whose objects are garbage unless a snapshot names them.
@@ -47,7 +47,7 @@ pub struct Garbage {
     pub retained: Vec<u64>,
     /// Snapshots to be removed, oldest first.
     pub snapshots: Vec<SnapshotInfo>,
-    /// Objects that no retained snapshot names, in the order of their paths.
+    /// Objects that no retained snapshot names, and unfinished writes, in the order of their paths.
     pub objects: Vec<GarbageObject>,
 }
 
@@ -117,6 +117,19 @@ impl IndexStore {
                 }
             }
         }
+        for folder in FOLDERS {
+            let unfinished = match self.store.leftovers(folder).await {
+                Ok(unfinished) => unfinished,
+                Err(error) if error.kind() == StoreErrorKind::NotFound => continue,
+                Err(error) => return Err(error.into()),
+            };
+            let old = unfinished.into_iter().filter(|it| it.modified_ms < limit);
+            garbage.objects.extend(old.map(|info| GarbageObject {
+                path: info.path,
+                bytes: info.size,
+                modified_ms: info.modified_ms,
+            }));
+        }
         garbage.objects.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(garbage)
     }
@@ -139,6 +152,11 @@ impl IndexStore {
         }
         stream::iter(&garbage.objects)
             .map(|object| async move {
+                if self.store.is_leftover(&object.path) {
+                    self.store.delete_leftover(&object.path).await?;
+                    removed();
+                    return Ok(());
+                }
                 match self.store.head(&object.path).await {
                     // Some stores tell one object milliseconds in a listing, seconds by itself.
                     Ok(now) if now.modified_ms / 1000 > object.modified_ms / 1000 => {}

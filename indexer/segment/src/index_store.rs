@@ -97,8 +97,12 @@ impl IndexStore {
             return Ok(());
         };
         let cache = root.join("cache");
-        let probed = std::fs::create_dir_all(&cache)
-            .and_then(|()| tempfile::Builder::new().prefix("probe").tempfile_in(&cache));
+        // Named like a write in progress: garbage, if we are killed before it is gone.
+        let now = chrono::Utc::now().timestamp_micros().unsigned_abs();
+        let name = format!("probe#{now}{}", std::process::id());
+        let mut probe = tempfile::Builder::new();
+        probe.prefix(&name).rand_bytes(0);
+        let probed = std::fs::create_dir_all(&cache).and_then(|()| probe.tempfile_in(&cache));
         probed.map(drop).map_err(|error| {
             StoreError::new(
                 StoreErrorKind::AccessDenied,

@@ -40,12 +40,23 @@ pub(crate) struct Walk {
     linked: HashSet<(u64, u64)>,
     levels: Vec<Level>,
     pending: Vec<StoreError>,
+    /// Whether writes in progress are wanted rather than objects.
+    staged: bool,
 }
 
 impl Walk {
     /// Starts at `root`/`prefix`. A missing `prefix` is an empty listing, as on any object store; a
     /// missing root is an error, for it is nearly always a mistyped path.
     pub(crate) fn new(root: PathBuf, prefix: &str) -> Result<Self, StoreError> {
+        Self::over(root, prefix, false)
+    }
+
+    /// As [`Walk::new`], of writes in progress and those that killed processes have left.
+    pub(crate) fn of_staged(root: PathBuf, prefix: &str) -> Result<Self, StoreError> {
+        Self::over(root, prefix, true)
+    }
+
+    fn over(root: PathBuf, prefix: &str, staged: bool) -> Result<Self, StoreError> {
         let shown = root.display().to_string();
         let meta = std::fs::metadata(&root).map_err(|error| match error.kind() {
             std::io::ErrorKind::NotFound => StoreError::new(
@@ -70,6 +81,7 @@ impl Walk {
             linked: HashSet::new(),
             levels: Vec::new(),
             pending: Vec::new(),
+            staged,
         };
         let start = if prefix.is_empty() {
             root
@@ -173,7 +185,7 @@ impl Walk {
             } else {
                 kind.is_ok_and(|kind| kind.is_dir())
             };
-            if !is_dir && is_staged(&name) {
+            if !is_dir && is_staged(&name) != self.staged {
                 continue;
             }
             entries.push(Entry {
@@ -233,7 +245,7 @@ impl Iterator for Walk {
 }
 
 /// `name#123` is how the client library names a write in progress.
-fn is_staged(name: &str) -> bool {
+pub(crate) fn is_staged(name: &str) -> bool {
     name.rsplit_once('#').is_some_and(|(_, suffix)| {
         !suffix.is_empty() && suffix.bytes().all(|byte| byte.is_ascii_digit())
     })
