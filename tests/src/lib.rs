@@ -5,6 +5,9 @@
 //! prints, at its exit code and at what it leaves behind.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+pub mod faulty;
+pub mod ground;
+pub mod kill;
 pub mod lake;
 pub mod llama;
 pub mod s3;
@@ -109,6 +112,16 @@ pub fn run(command: &mut Command) -> Run {
 /// Runs `limn` with arguments.
 pub fn limn(arguments: &[&str]) -> Run {
     run(&mut limn_command(arguments))
+}
+
+/// The n-th number of a sequence that looks random (splitmix64), for seeded tests.
+pub fn random(n: u64) -> u64 {
+    let mut x = n
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
 /// A path as an argument.

@@ -1,6 +1,6 @@
 //! A real S3-compatible server on loopback: SeaweedFS, from `tests/requirements.txt`.
 
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -82,6 +82,10 @@ impl S3Server {
             endpoint: format!("http://127.0.0.1:{port}"),
         };
         server.create_bucket("lake");
+        // Buckets are made elsewhere.
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
         server
     }
 

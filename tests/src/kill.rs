@@ -1,0 +1,247 @@
+//! Killed runs: what they leave behind, and what the next run makes of it.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::Run;
+use crate::ground::{Ground, Told, before, edit};
+
+/// A lake that was edited since it was indexed, and what an undisturbed run makes of it.
+pub struct Killing {
+    /// Where it all lies.
+    pub ground: Ground,
+    /// Snapshots of the index before the edits are taken in.
+    pub first: u64,
+    /// Snapshots when they are.
+    pub last: u64,
+    /// What an index of the edited lake says that was built anew.
+    pub clean: Told,
+    /// Answers at each snapshot.
+    answers: BTreeMap<u64, Vec<Value>>,
+}
+
+/// A command that is killed.
+#[derive(Clone, Copy, Debug)]
+pub struct Job {
+    /// Its name.
+    pub name: &'static str,
+    /// The index that it begins with: [`Killing::BEFORE`] or [`Killing::WHOLE`].
+    pub start: &'static str,
+    /// Its arguments; `LAKE` and `INDEX` stand for themselves.
+    pub arguments: &'static [&'static str],
+    /// Whether all of the index is a year old.
+    pub is_old: bool,
+}
+
+/// The nightly job over an edited lake, in several epochs.
+pub const INDEX: Job = Job {
+    name: "index",
+    start: Killing::BEFORE,
+    arguments: &[
+        "index",
+        "LAKE",
+        "--index",
+        "INDEX",
+        "--embedder",
+        "hashed-words",
+        "--json",
+        "--epoch-objects",
+        "5",
+        "--shards",
+        "2",
+    ],
+    is_old: false,
+};
+
+/// Collecting what the snapshots before the last one need.
+pub const GC: Job = Job {
+    name: "gc",
+    start: Killing::WHOLE,
+    arguments: &["gc", "--index", "INDEX", "--older-than", "1d", "--json"],
+    is_old: true,
+};
+
+/// What was found wrong after kills, by kind.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    /// `limn verify` found something.
+    pub damaged: usize,
+    /// A search found something else than at that snapshot, or than the clean index.
+    pub wrong_answers: usize,
+    /// Tables that the clean index has and this one has not, or otherwise.
+    pub lost_tables: usize,
+    /// The command failed when it was run again.
+    pub failed: usize,
+    /// Objects that no snapshot names and that were left by the garbage collection.
+    pub garbage: usize,
+    /// One text for each.
+    pub texts: Vec<String>,
+}
+
+impl Findings {
+    /// Takes in those of another kill.
+    pub fn add(&mut self, other: Findings) {
+        self.damaged += other.damaged;
+        self.wrong_answers += other.wrong_answers;
+        self.lost_tables += other.lost_tables;
+        self.failed += other.failed;
+        self.garbage += other.garbage;
+        self.texts.extend(other.texts);
+    }
+
+    /// As a record for the results.
+    pub fn json(&self) -> Value {
+        json!({
+            "damaged": self.damaged,
+            "wrong_answers": self.wrong_answers,
+            "lost_tables": self.lost_tables,
+            "failed_reruns": self.failed,
+            "garbage_left": self.garbage,
+        })
+    }
+}
+
+impl Killing {
+    /// The index as it was before the lake was edited.
+    pub const BEFORE: &'static str = "before";
+    /// The index after an undisturbed run.
+    pub const WHOLE: &'static str = "whole";
+
+    /// Makes lake and indexes.
+    pub fn prepare(ground: Ground) -> Killing {
+        let folder = TempDir::new().expect("a scratch folder");
+        before(folder.path());
+        ground.fill_lake(folder.path());
+        let mut this = Killing {
+            ground,
+            first: 0,
+            last: 0,
+            clean: Told {
+                tables: Vec::new(),
+                answers: Vec::new(),
+            },
+            answers: BTreeMap::new(),
+        };
+        this.run(INDEX, Self::BEFORE, &[]).ok();
+        this.first = this.newest(Self::BEFORE);
+        edit(folder.path());
+        this.ground.fill_lake(folder.path());
+        this.copy(Self::BEFORE, Self::WHOLE, u64::MAX);
+        this.run(INDEX, Self::WHOLE, &[]).ok();
+        this.last = this.newest(Self::WHOLE);
+        this.run(INDEX, "clean", &[]).ok();
+        this.clean = this.ground.told(&this.ground.at("clean"));
+        assert_eq!(this.ground.told(&this.ground.at(Self::WHOLE)), this.clean);
+        for number in this.first..=this.last {
+            let name = format!("at{number}");
+            this.copy(Self::WHOLE, &name, number);
+            let answers = this.ground.answers(&this.ground.at(&name));
+            this.answers.insert(number, answers);
+        }
+        this
+    }
+
+    fn copy(&self, from: &str, to: &str, up_to: u64) {
+        let at = |name| self.ground.at(name);
+        self.ground.copy(&at(from), &at(to), up_to);
+    }
+
+    fn newest(&self, name: &str) -> u64 {
+        self.ground.newest(&self.ground.at(name))
+    }
+
+    /// The arguments of a job on the index of this name.
+    pub fn arguments(&self, job: Job, name: &str) -> Vec<String> {
+        let filled = job.arguments.iter().map(|argument| match *argument {
+            "LAKE" => self.ground.lake(),
+            "INDEX" => self.ground.at(name),
+            other => other.to_owned(),
+        });
+        filled.collect()
+    }
+
+    /// Runs a job on the index of this name.
+    pub fn run(&self, job: Job, name: &str, variables: &[(&str, &str)]) -> Run {
+        let arguments = self.arguments(job, name);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        self.ground.limn_with(&arguments, variables)
+    }
+
+    /// A fresh index for a job to begin with.
+    pub fn begin(&self, job: Job, name: &str) {
+        self.copy(job.start, name, u64::MAX);
+        if job.is_old {
+            self.ground.age(&self.ground.at(name));
+        }
+    }
+
+    /// What is wrong with the index of this name after its job was killed, as it is and after the job has
+    /// run again. Returns the newest snapshot that the kill left, too. The index is gone then.
+    pub fn check(&self, job: Job, name: &str, what: &str) -> (u64, Findings) {
+        let index = self.ground.at(name);
+        let mut found = Findings::default();
+        let mut wrong = |count: fn(&mut Findings) -> &mut usize, text: String| {
+            *count(&mut found) += 1;
+            found.texts.push(format!("{what}: {text}"));
+        };
+        let newest = self.newest(name);
+        if let Err(told) = self.ground.verify(&index) {
+            wrong(|it| &mut it.damaged, told);
+        }
+        if self.answers.get(&newest) != Some(&self.ground.answers(&index)) {
+            let text = format!("other answers at snapshot {newest}");
+            wrong(|it| &mut it.wrong_answers, text);
+        }
+        let again = self.run(job, name, &[]);
+        if again.code != 0 {
+            wrong(|it| &mut it.failed, format!("{again:?}"));
+        }
+        for after in ["after the rerun", "after the garbage collection"] {
+            let told = self.ground.told(&index);
+            if told.answers != self.clean.answers {
+                wrong(|it| &mut it.wrong_answers, format!("other answers {after}"));
+            }
+            if told.tables != self.clean.tables {
+                wrong(|it| &mut it.lost_tables, format!("other tables {after}"));
+            }
+            if let Err(told) = self.ground.verify(&index) {
+                wrong(|it| &mut it.damaged, format!("{after}: {told}"));
+            }
+            if after == "after the rerun" {
+                let left = self.ground.collect_garbage(&index);
+                if !left.is_empty() {
+                    wrong(|it| &mut it.garbage, format!("left: {left:?}"));
+                }
+            }
+        }
+        self.ground.remove(&index);
+        (newest, found)
+    }
+}
+
+/// Runs `work` on each item, a few at a time.
+pub fn each<T: Sync>(
+    items: &[T],
+    threads: usize,
+    work: impl Fn(usize, &T) -> Findings + Sync,
+) -> Findings {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Findings::default());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(at) else { break };
+                    let one = work(at, item);
+                    found.lock().expect("no panic").add(one);
+                }
+            });
+        }
+    });
+    found.into_inner().expect("no panic")
+}
