@@ -73,7 +73,7 @@ impl Ground {
             environment,
             root,
             _scratch: scratch,
-            server: server,
+            server,
             runtime: tokio::runtime::Runtime::new().expect("a runtime"),
         }
     }

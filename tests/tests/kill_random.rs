@@ -92,17 +92,28 @@ fn kill_at_random(what: &str, killing: &Killing, rounds: u64, faulty: Option<&Fa
     };
     let started = Instant::now();
     let rounds: Vec<u64> = (0..rounds).collect();
+    // The machine is busy at one time and idle at another.
+    let expected = Mutex::new(length);
     let found = each(&rounds, 2, |_, round| {
         let name = format!("round{round}");
         killing.begin(INDEX, &name);
         let share = random(seed.wrapping_add(*round)) % 1000;
-        // Where answers fail, a run takes longer.
-        let stretch = if faulty.is_some() { 3.0 } else { 1.1 };
-        let delay = length.mul_f64(stretch * share as f64 / 1000.0);
+        let delay = expected.lock().unwrap().mul_f64(share as f64 / 1000.0);
         let mut child = start(killing, &name, &variables);
-        std::thread::sleep(delay);
+        let begun = Instant::now();
+        while begun.elapsed() < delay && child.try_wait().unwrap().is_none() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let lasted = begun.elapsed();
         child.kill().unwrap();
         let was_killed = child.wait().unwrap().code().is_none();
+        let change = |length: Duration| match was_killed {
+            true => length.mul_f64(1.01),
+            false => (length * 3 + lasted) / 4,
+        };
+        let mut expected = expected.lock().unwrap();
+        *expected = change(*expected);
+        drop(expected);
         let what = format!("round {round}, after {delay:?}");
         let (newest, found) = killing.check(INDEX, &name, &what);
         moments.count(killing, newest, was_killed);

@@ -37,6 +37,7 @@
 mod counting;
 mod error;
 mod failpoint;
+mod leftovers;
 mod location;
 mod odd_keys;
 mod stall;
@@ -382,50 +383,6 @@ impl Store {
         match self.client.delete(&self.key(path)).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
             Err(error) => Err(self.explain(path, &error)),
-        }
-    }
-
-    /// What killed processes have left of their writes below `prefix`, and writes in progress: files of a
-    /// local store that are no objects. A remote store keeps parts of large writes out of sight, until the
-    /// bucket's rules remove them.
-    ///
-    /// # Errors
-    /// A folder cannot be read.
-    pub async fn leftovers(&self, prefix: &str) -> Result<Vec<ObjectInfo>, StoreError> {
-        let Some(root) = self.local_root() else {
-            return Ok(Vec::new());
-        };
-        let prefix = prefix.trim_matches('/').to_owned();
-        let walk = move || walk::Walk::of_staged(root, &prefix)?.collect();
-        let walked = tokio::task::spawn_blocking(walk).await;
-        walked.unwrap_or_else(|error| {
-            let cause = format!("the listing broke off: {error}");
-            let kind = StoreErrorKind::Other;
-            Err(StoreError::new(kind, self.url(), cause, "run again"))
-        })
-    }
-
-    /// Whether a path can only be one of [`Store::leftovers`].
-    pub fn is_leftover(&self, path: &str) -> bool {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        self.local_root.is_some() && walk::is_staged(name)
-    }
-
-    /// Deletes one of [`Store::leftovers`]; one that is not there is no error.
-    ///
-    /// # Errors
-    /// Access; a path that is none.
-    pub async fn delete_leftover(&self, path: &str) -> Result<(), StoreError> {
-        let object = self.object_url(path);
-        let Some(root) = self.local_root().filter(|_| self.is_leftover(path)) else {
-            let kind = StoreErrorKind::Configuration;
-            return Err(StoreError::new(kind, object, "is no unfinished write", ""));
-        };
-        match tokio::fs::remove_file(root.join(path)).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(error::from_io(object, &error))
-            }
-            _ => Ok(()),
         }
     }
 

@@ -132,7 +132,7 @@ mod tests {
             while let Ok((mut client, _)) = listener.accept().await {
                 tokio::spawn(async move {
                     let mut request = [0; 4096];
-                    client.read(&mut request).await.unwrap();
+                    assert!(client.read(&mut request).await.unwrap() > 0);
                     let mut answer = HEAD.as_bytes().to_vec();
                     answer.extend(b"12345678");
                     for (at, byte) in answer.iter().enumerate() {
