@@ -21,7 +21,7 @@ use crate::index_store::{FOLDERS, IndexStore};
 use crate::snapshot::{Snapshot, SnapshotInfo};
 
 /// Folders whose objects are garbage unless a snapshot names them.
-const FOLDERS: [&str; 5] = [
+const COLLECTED: [&str; 5] = [
     "segments",
     "catalog",
     "deletes",
@@ -99,7 +99,7 @@ impl IndexStore {
             // A first run may be under way, or it is no index at all.
             return Ok(Garbage::default());
         }
-        for folder in FOLDERS {
+        for folder in COLLECTED {
             let mut listing = self.store.list(folder);
             while let Some(item) = listing.next().await {
                 let info = match item {
