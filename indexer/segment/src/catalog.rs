@@ -162,6 +162,8 @@ pub struct FileRecord {
 pub struct ContextRecord {
     /// Where it is from: a path, or `registered`.
     pub source: String,
+    /// The name that it was registered for, where that is not the table's.
+    pub registered_for: Option<String>,
     /// The text.
     pub text: String,
     /// What stands for it in change detection, opaque here.
@@ -352,6 +354,7 @@ fn schema() -> Schema {
     let context = DataType::Struct(
         vec![
             text("source"),
+            maybe("registered_for"),
             text("text"),
             text("fingerprint"),
             maybe("error"),

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use limn_lake::{ContextText, DataFile, FileSummary, Fingerprint, Group};
+use limn_lake::{ContextText, DataFile, FileSummary, Fingerprint, Group, TableName};
 use limn_segment::{ContextRecord, FileRecord, TableRecord};
 
 use crate::changes::MemberId;
@@ -37,7 +37,7 @@ impl GroupRead {
         let mut contexts = HashMap::new();
         for (index, context) in group.contexts.iter().enumerate() {
             let read = match &context.source {
-                ContextText::Registered { text } => Ok(text.clone()),
+                ContextText::Registered { text, .. } => Ok(text.clone()),
                 ContextText::Sidecar { .. } => match parts.remove(&Part::Context(index as u32)) {
                     Some(Ok(ReadResult::Text(text))) => Ok(text),
                     Some(Err(unread)) => Err(unread),
@@ -125,7 +125,7 @@ impl GroupRead {
         contexts
             .filter_map(|(context, id)| {
                 let read = self.contexts.get(&context.fingerprint())?;
-                Some(context_record(&context.source, *id, read, old))
+                Some(context_record(&group.name, &context.source, *id, read, old))
             })
             .collect()
     }
@@ -155,16 +155,20 @@ fn file_record(file: &DataFile, id: MemberId, part: &FilePart) -> Option<FileRec
     })
 }
 
-/// The catalog's entry of a context; one that cannot be read keeps its last text.
+/// The catalog's entry of a context of `table`; one that cannot be read keeps its last text.
 fn context_record(
+    table: &TableName,
     source: &ContextText,
     id: MemberId,
     read: &Result<String, Unread>,
     old: Option<&TableRecord>,
 ) -> ContextRecord {
-    let source = match source {
-        ContextText::Registered { .. } => REGISTERED.to_owned(),
-        ContextText::Sidecar { object } => object.path.clone(),
+    let (source, registered_for) = match source {
+        ContextText::Registered { name, .. } => {
+            let other = (name != table).then(|| name.to_string());
+            (REGISTERED.to_owned(), other)
+        }
+        ContextText::Sidecar { object } => (object.path.clone(), None),
     };
     let last = || {
         let contexts = old.into_iter().flat_map(|old| &old.contexts);
@@ -183,5 +187,6 @@ fn context_record(
         },
         error: read.as_ref().err().map(|unread| unread.error.clone()),
         source,
+        registered_for,
     }
 }

@@ -75,16 +75,7 @@ impl Published {
             ..Self::default()
         };
         for record in index.tables_with_removed(&snapshot, Some(lake_url)).await? {
-            if let Ok(table) = TableName::parse(&record.name) {
-                let texts = record
-                    .contexts
-                    .iter()
-                    .filter(|context| context.source == REGISTERED);
-                let texts: Vec<String> = texts.map(|context| context.text.clone()).collect();
-                if !texts.is_empty() {
-                    published.registered.insert(table, texts);
-                }
-            }
+            published.take_in_registered(&record);
             if record.removed {
                 continue;
             }
@@ -113,6 +104,20 @@ impl Published {
         }
         published.snapshot = Some(snapshot);
         Ok(published)
+    }
+
+    /// A context may be in the rows of several tables, those that its name meant one after the other.
+    fn take_in_registered(&mut self, record: &TableRecord) {
+        let contexts = record.contexts.iter();
+        for context in contexts.filter(|context| context.source == REGISTERED) {
+            let name = context.registered_for.as_ref().unwrap_or(&record.name);
+            if let Ok(name) = TableName::parse(name) {
+                let texts = self.registered.entry(name).or_default();
+                if !texts.contains(&context.text) {
+                    texts.push(context.text.clone());
+                }
+            }
+        }
     }
 
     /// Contexts registered by earlier runs, of tables present or gone.

@@ -6,7 +6,9 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use common::narrated::records;
 use common::{Lab, Watched, seen};
+use limn_lake::{Contexts, TableName};
 use limn_models::Embedder;
 use limn_pipeline::Narrate;
 
@@ -149,4 +151,30 @@ async fn a_thousand_small_parquet_files_are_read() {
     lab.lake = limn_store::Store::open(root.to_str().unwrap()).unwrap();
     let report = lab.run().await;
     assert_eq!((report.objects.read, report.tables.added), (1500, 1));
+}
+
+/// A context that was registered for a file is still that file's when the file becomes part of a table
+/// of another name: it is not registered for that table as well.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_context_stays_registered_for_the_name_it_was_given_for() {
+    let mut lab = Lab::new();
+    lab.put("d/x1.csv", "a,b\n1,2\n").await;
+    let name = TableName::parse("d/x1").unwrap();
+    lab.options.contexts = Contexts::from([(name, vec!["Heights of peaks.".to_owned()])]);
+    lab.run().await;
+    lab.options.contexts.clear();
+    for round in 0..2 {
+        for (becomes, table) in [("two files", "d"), ("one file", "d/x1")] {
+            if table == "d" {
+                lab.put("d/x2.csv", "a,b\n3,4\n").await;
+            } else {
+                lab.remove("d/x2.csv").await;
+            }
+            lab.run().await;
+            let texts = records(&lab).await.remove(table).unwrap().contexts;
+            let texts: Vec<String> = texts.into_iter().map(|context| context.text).collect();
+            assert_eq!(texts, ["Heights of peaks."], "{becomes}, round {round}");
+            lab.run_is_idle().await;
+        }
+    }
 }

@@ -105,6 +105,8 @@ pub struct ContextSource {
 pub enum ContextText {
     /// Registered by a person (a contexts file, `limn context add`).
     Registered {
+        /// The name that it was registered for: the table's, or one that means it now.
+        name: TableName,
         /// The text.
         text: String,
     },
@@ -116,12 +118,18 @@ pub enum ContextText {
 }
 
 impl ContextSource {
-    /// Identity of the text (or its object's version) and the table it is for.
+    /// Identity of the text (or its object's version), the table it is for and the name that it was
+    /// registered for.
     pub fn fingerprint(&self) -> Fingerprint {
         let mut hasher = Hasher::new("context");
         hasher.text(self.table.as_str());
         match &self.source {
-            ContextText::Registered { text } => hasher.text(text),
+            ContextText::Registered { name, text } => {
+                hasher.text(text);
+                if *name != self.table {
+                    hasher.text(name.as_str());
+                }
+            }
             ContextText::Sidecar { object } => {
                 hasher.optional(None);
                 object.feed(&mut hasher);

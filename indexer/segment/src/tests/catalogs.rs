@@ -60,6 +60,7 @@ fn record(i: u64) -> TableRecord {
         contexts: vec![ContextRecord {
             error: None,
             source: "registered".into(),
+            registered_for: Some("music".into()),
             text: "line one\nline two \u{1f600}".into(),
             fingerprint: "ff".into(),
         }],

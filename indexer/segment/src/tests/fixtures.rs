@@ -119,6 +119,7 @@ fn write_the_fixture() {
             contexts: vec![ContextRecord {
                 error: None,
                 source: "registered".into(),
+                registered_for: None,
                 text: "Songs of the seventies".into(),
                 fingerprint: "0".into(),
             }],

@@ -152,7 +152,10 @@ impl Addressees {
             for text in texts {
                 send(
                     self.registered(name.as_str()),
-                    ContextText::Registered { text: text.clone() },
+                    ContextText::Registered {
+                        name: name.clone(),
+                        text: text.clone(),
+                    },
                     name.as_str(),
                 );
             }

@@ -228,7 +228,7 @@ fn contexts_reach_the_tables_they_name() {
     for group in &layout.groups {
         for context in &group.contexts {
             let text = match &context.source {
-                ContextText::Registered { text } => text.clone(),
+                ContextText::Registered { text, .. } => text.clone(),
                 ContextText::Sidecar { object } => object.path.clone(),
             };
             found.push(format!("{} ← {text}", context.table));
