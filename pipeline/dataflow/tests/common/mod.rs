@@ -127,6 +127,8 @@ pub struct Lab {
     pub lake: Store,
     pub index: IndexStore,
     pub options: RunOptions,
+    /// How long a run may take before it counts as hanging.
+    pub patience: Duration,
 }
 
 /// What can be said of a table in one line: rows, and whether its newest version is unreadable.
@@ -158,6 +160,7 @@ impl Lab {
                 allow_empty: true,
                 ..RunOptions::default()
             },
+            patience: Duration::from_secs(60),
         }
     }
 
@@ -194,7 +197,7 @@ impl Lab {
             self.options.clone(),
             Arc::new(Progress::default()),
         );
-        let ended = tokio::time::timeout(Duration::from_secs(60), run).await;
+        let ended = tokio::time::timeout(self.patience, run).await;
         ended.expect("a run must end")
     }
 

@@ -13,11 +13,13 @@ use limn_models::{
 /// What a [`Teller`] does when it was asked so often.
 type Event = Box<dyn Fn(usize) + Send + Sync>;
 
-/// Tells a column by its name spelled backwards, and its schema's width where the column says so.
+/// Tells a column by its name spelled backwards, and by the number of the prompt if it counts.
 pub struct Teller {
     id: ModelId,
     /// Prompts answered, by column name.
     pub asked: Mutex<BTreeMap<String, usize>>,
+    /// Whether it says the number of the prompt, so that no two answers are the same.
+    pub counts: bool,
     /// Columns that it has no description for.
     pub silent: HashSet<String>,
     /// Columns for which it fails; `*` is all.
@@ -41,6 +43,7 @@ impl Teller {
         Self {
             id: ModelId::new(id),
             asked: Mutex::default(),
+            counts: false,
             silent: HashSet::new(),
             failing: Mutex::default(),
             takes: Duration::ZERO,
@@ -48,6 +51,14 @@ impl Teller {
             at_once: AtomicUsize::new(0),
             under_way: AtomicUsize::new(0),
             prompts: AtomicU64::new(0),
+        }
+    }
+
+    /// One that gives no two answers that are the same.
+    pub fn counting() -> Self {
+        Self {
+            counts: true,
+            ..Self::new()
         }
     }
 
@@ -121,6 +132,8 @@ impl LanguageModel for Teller {
         }
         let text = if self.silent.contains(&column) {
             "No description.".to_owned()
+        } else if self.counts {
+            format!("{} Answer {number}.", told(&column))
         } else {
             told(&column)
         };

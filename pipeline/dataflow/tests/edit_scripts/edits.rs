@@ -1,0 +1,382 @@
+//! Edits of a lake, drawn at random and carried out.
+//!
+//! An edit names tables, files and columns by numbers that are taken modulo how many there are, so an
+//! edit keeps a meaning when those before it are taken away, and a failing script shrinks.
+
+use proptest::prelude::*;
+
+use super::cells::{self, Format, Type, column_name, columns, word};
+use super::lake::{Lake, Shape, Table};
+
+/// One edit.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    /// A table that was not there, possibly in the folder of another or beside its namesake.
+    Create {
+        place: usize,
+        name: usize,
+        shape: Shape,
+        format: Format,
+        seed: usize,
+        files: usize,
+    },
+    /// A table gets one more file, if it is not a lone one.
+    Append { table: usize, rows: usize },
+    /// A file gets other rows.
+    Rewrite {
+        table: usize,
+        file: usize,
+        seed: usize,
+        rows: usize,
+    },
+    /// A file is written again as it is.
+    Touch { table: usize, file: usize },
+    /// A file's, or all files', column is called otherwise.
+    Rename {
+        table: usize,
+        files: Which,
+        column: usize,
+        name: usize,
+    },
+    /// The first column goes to the end.
+    Reorder { table: usize, files: Which },
+    /// A column's values become others.
+    Retype {
+        table: usize,
+        files: Which,
+        column: usize,
+        kind: usize,
+    },
+    /// A file goes.
+    DropFile { table: usize, file: usize },
+    /// A table goes.
+    Drop { table: usize },
+    /// A table gets another name or place, its files as they are.
+    Move {
+        table: usize,
+        place: usize,
+        name: usize,
+    },
+    /// A table's file becomes a folder of parts of the same name, or the other way round.
+    Reshape { table: usize },
+    /// A file becomes unreadable.
+    Corrupt {
+        table: usize,
+        file: usize,
+        how: usize,
+    },
+    /// A file is again as it was when it could be read.
+    Restore { table: usize, file: usize },
+    /// A text is put beside a table, or changed.
+    Tell { table: usize, seed: usize },
+    /// That text becomes unreadable.
+    CorruptText { table: usize },
+    /// That text goes.
+    Untell { table: usize },
+    /// A text is registered for a table, by its name in the index.
+    Register { table: usize, seed: usize },
+    /// Nothing happens.
+    Nothing,
+    /// The lake stays as it is; the kept index loses what nobody needs.
+    CollectGarbage,
+}
+
+/// The files that an edit concerns.
+#[derive(Clone, Copy, Debug)]
+pub enum Which {
+    All,
+    One(usize),
+}
+
+fn which() -> impl Strategy<Value = Which> {
+    prop_oneof![3 => Just(Which::All), 1 => (0..4usize).prop_map(Which::One)]
+}
+
+fn shape() -> impl Strategy<Value = Shape> {
+    prop_oneof![
+        2 => Just(Shape::Lone),
+        2 => Just(Shape::Family),
+        1 => Just(Shape::Parts),
+        1 => Just(Shape::Hive),
+    ]
+}
+
+/// Any edit, those that add a little more often than those that take away.
+pub fn edit() -> impl Strategy<Value = Edit> {
+    let (table, file, seed, rows) = (0..12usize, 0..4usize, 0..200usize, 0..7usize);
+    let (place, name) = (0..8usize, 0..NAMES.len());
+    prop_oneof![
+        6 => (place.clone(), name.clone(), shape(), cells::format(), seed.clone(), 1..4usize)
+            .prop_map(|(place, name, shape, format, seed, files)| Edit::Create { place, name, shape, format, seed, files }),
+        4 => (table.clone(), rows.clone()).prop_map(|(table, rows)| Edit::Append { table, rows }),
+        3 => (table.clone(), file.clone(), seed.clone(), rows)
+            .prop_map(|(table, file, seed, rows)| Edit::Rewrite { table, file, seed, rows }),
+        1 => (table.clone(), file.clone()).prop_map(|(table, file)| Edit::Touch { table, file }),
+        2 => (table.clone(), which(), 0..5usize, 0..14usize)
+            .prop_map(|(table, files, column, name)| Edit::Rename { table, files, column, name }),
+        2 => (table.clone(), which()).prop_map(|(table, files)| Edit::Reorder { table, files }),
+        2 => (table.clone(), which(), 0..5usize, 0..4usize)
+            .prop_map(|(table, files, column, kind)| Edit::Retype { table, files, column, kind }),
+        2 => (table.clone(), file.clone()).prop_map(|(table, file)| Edit::DropFile { table, file }),
+        2 => table.clone().prop_map(|table| Edit::Drop { table }),
+        2 => (table.clone(), place, name).prop_map(|(table, place, name)| Edit::Move { table, place, name }),
+        1 => table.clone().prop_map(|table| Edit::Reshape { table }),
+        4 => (table.clone(), file.clone(), 0..3usize)
+            .prop_map(|(table, file, how)| Edit::Corrupt { table, file, how }),
+        2 => (table.clone(), file).prop_map(|(table, file)| Edit::Restore { table, file }),
+        3 => (table.clone(), seed.clone()).prop_map(|(table, seed)| Edit::Tell { table, seed }),
+        1 => table.clone().prop_map(|table| Edit::CorruptText { table }),
+        1 => table.clone().prop_map(|table| Edit::Untell { table }),
+        3 => (table, seed).prop_map(|(table, seed)| Edit::Register { table, seed }),
+        1 => Just(Edit::Nothing),
+        1 => Just(Edit::CollectGarbage),
+    ]
+}
+
+const NAMES: [&str; 7] = [
+    "orders", "peaks", "staff", "rivers", "albums", "trams", "birds",
+];
+
+/// A folder: one of a few, or that of a table.
+fn folder(lake: &Lake, place: usize) -> String {
+    match place {
+        0 => String::new(),
+        1 | 2 => "shop/".into(),
+        3 => "shop/eu/".into(),
+        4 | 5 => "hr/".into(),
+        _ => match lake.tables.get(place % lake.tables.len().max(1)) {
+            Some(table) => format!("{}/", table.base),
+            None => String::new(),
+        },
+    }
+}
+
+fn text_of(seed: usize) -> String {
+    format!(
+        "About {} and {}, kept by {}.",
+        word(seed),
+        word(seed / 3),
+        word(seed / 7 + 11)
+    )
+}
+
+const GARBAGE: [u8; 8] = [0, 159, 146, 150, 0, 1, 2, 3];
+
+/// Carries out edits, and keeps what was registered.
+impl Edit {
+    /// Changes the lake. Returns a context to register, `(table, text)`; `names` are the index's tables.
+    pub fn apply(&self, lake: &mut Lake, names: &[String]) -> Option<(String, String)> {
+        let count = lake.tables.len();
+        let at = |table: &usize| (count > 0).then(|| table % count);
+        match self {
+            Self::Create {
+                place,
+                name,
+                shape,
+                format,
+                seed,
+                files,
+            } => {
+                let base = folder(lake, *place) + NAMES[*name];
+                create(lake, base, (*shape, *format), *seed, *files);
+            }
+            Self::Append { table, rows } => {
+                let at = at(table)?;
+                if lake.tables[at].shape != Shape::Lone {
+                    append(lake, at, rows + lake.tables[at].next, *rows);
+                }
+            }
+            Self::Rewrite {
+                table,
+                file,
+                seed,
+                rows,
+            } => {
+                let at = at(table)?;
+                let path = pick(&lake.tables[at], *file);
+                rewrite(lake, at, &path, *seed, *rows);
+            }
+            Self::Touch { table, file } => {
+                let path = pick(&lake.tables[at(table)?], *file);
+                if !lake.is_broken(&path) {
+                    lake.restore(&path);
+                }
+            }
+            Self::Rename {
+                table,
+                files,
+                column,
+                name,
+            } => {
+                let at = at(table)?;
+                let name = column_name(*name);
+                let columns = &mut lake.tables[at].columns;
+                if columns.iter().all(|(known, _)| *known != name) {
+                    let column = column % columns.len();
+                    columns[column].0 = name;
+                    restructure(lake, at, *files);
+                }
+            }
+            Self::Reorder { table, files } => {
+                let at = at(table)?;
+                lake.tables[at].columns.rotate_left(1);
+                restructure(lake, at, *files);
+            }
+            Self::Retype {
+                table,
+                files,
+                column,
+                kind,
+            } => {
+                let at = at(table)?;
+                let columns = &mut lake.tables[at].columns;
+                let column = column % columns.len();
+                columns[column].1 = Type::of(*kind);
+                restructure(lake, at, *files);
+            }
+            Self::DropFile { table, file } => {
+                let at = at(table)?;
+                let path = pick(&lake.tables[at], *file);
+                lake.remove(&path);
+                let table = &mut lake.tables[at];
+                table.files.retain(|file| *file != path);
+                if table.files.is_empty() {
+                    lake.tables.remove(at);
+                }
+            }
+            Self::Drop { table } => {
+                let table = lake.tables.remove(at(table)?);
+                table.files.iter().for_each(|path| lake.remove(path));
+            }
+            Self::Move { table, place, name } => {
+                let at = at(table)?;
+                let base = folder(lake, *place) + NAMES[*name];
+                relocate(lake, at, base);
+            }
+            Self::Reshape { table } => {
+                let table = lake.tables.remove(at(table)?);
+                let shape = match table.shape {
+                    Shape::Lone => Shape::Parts,
+                    Shape::Family | Shape::Parts | Shape::Hive => Shape::Lone,
+                };
+                table.files.iter().for_each(|path| lake.remove(path));
+                create(lake, table.base, (shape, table.format), table.next, 1);
+            }
+            Self::Corrupt { table, file, how } => {
+                let table = &lake.tables[at(table)?];
+                let path = pick(table, *file);
+                // Text that is cut short may still be text.
+                let garbage = match (how, table.format) {
+                    (0, _) => Vec::new(),
+                    (1, Format::Parquet) => b"PAR1 and no footer PAR1".to_vec(),
+                    _ => GARBAGE.repeat(200 + lake.touched.len() + how),
+                };
+                lake.corrupt(&path, &garbage);
+            }
+            Self::Restore { table, file } => {
+                let path = pick(&lake.tables[at(table)?], *file);
+                lake.restore(&path);
+            }
+            Self::Tell { table, seed } => {
+                let path = lake.tables[at(table)?].sidecar();
+                lake.write(&path, text_of(*seed).into_bytes());
+            }
+            Self::CorruptText { table } => {
+                let path = lake.tables[at(table)?].sidecar();
+                lake.corrupt_if_there(&path, &GARBAGE.repeat(200));
+            }
+            Self::Untell { table } => {
+                let path = lake.tables[at(table)?].sidecar();
+                if lake.has(&path) {
+                    lake.remove(&path);
+                }
+            }
+            Self::Register { table, seed } => {
+                let name = names.get(table % names.len().max(1))?;
+                return Some((name.clone(), text_of(*seed)));
+            }
+            Self::Nothing | Self::CollectGarbage => {}
+        }
+        None
+    }
+}
+
+fn pick(table: &Table, file: usize) -> String {
+    table.files[file % table.files.len()].clone()
+}
+
+fn create(
+    lake: &mut Lake,
+    base: String,
+    (shape, format): (Shape, Format),
+    seed: usize,
+    files: usize,
+) {
+    let (columns, next, files_of) = (columns(seed), 0, Vec::new());
+    let table = Table {
+        base,
+        shape,
+        format,
+        columns,
+        next,
+        files: files_of,
+    };
+    // The very files of another table are not written over.
+    if (0..28).any(|number| lake.has(&table.path(number))) {
+        return;
+    }
+    lake.tables.push(table);
+    let at = lake.tables.len() - 1;
+    let files = if shape == Shape::Lone { 1 } else { files };
+    for file in 0..files {
+        append(lake, at, seed + file, 1 + (seed + file) % 5);
+    }
+}
+
+/// Writes the table's next file.
+fn append(lake: &mut Lake, at: usize, seed: usize, rows: usize) {
+    let table = &mut lake.tables[at];
+    let path = table.path(table.next);
+    table.next += 1;
+    if !lake.has(&path) {
+        lake.tables[at].files.push(path.clone());
+        rewrite(lake, at, &path, seed, rows);
+    }
+}
+
+fn rewrite(lake: &mut Lake, at: usize, path: &str, seed: usize, rows: usize) {
+    let table = &lake.tables[at];
+    let bytes = cells::write(table.format, &table.columns, seed, rows);
+    lake.write(path, bytes);
+}
+
+/// Writes files anew in the columns that their table has now.
+fn restructure(lake: &mut Lake, at: usize, files: Which) {
+    let table = lake.tables[at].clone();
+    let paths = match files {
+        Which::All => table.files.clone(),
+        Which::One(file) => vec![pick(&table, file)],
+    };
+    for (number, path) in paths.iter().enumerate() {
+        rewrite(lake, at, path, number, 3);
+    }
+}
+
+fn relocate(lake: &mut Lake, at: usize, base: String) {
+    let mut table = lake.tables[at].clone();
+    let from = std::mem::replace(&mut table.base, base);
+    let below = |path: &str| path.starts_with(&format!("{from}/"));
+    // Not onto another table, nor into itself.
+    if table.base == from
+        || below(&table.base)
+        || (0..28).any(|number| lake.has(&table.path(number)))
+    {
+        return;
+    }
+    for path in &mut table.files {
+        let to = format!("{}{}", table.base, &path[from.len()..]);
+        lake.rename(path, &to);
+        *path = to;
+    }
+    lake.tables[at] = table;
+}
