@@ -211,29 +211,49 @@ impl BlockTable {
         texts: &SectionFile,
         object: &str,
     ) -> Result<String, SegmentError> {
+        let mut frame = TextFrame::default();
+        let text = self.text_in(&mut frame, block, texts, object)?;
+        Ok(text.to_owned())
+    }
+
+    /// As [`BlockTable::text`], by way of a frame that is read only if the block is in another one.
+    pub(crate) fn text_in<'f>(
+        &self,
+        kept: &'f mut TextFrame,
+        block: u32,
+        texts: &SectionFile,
+        object: &str,
+    ) -> Result<&'f str, SegmentError> {
         let damaged = |detail: &str| SegmentError::damaged(object, detail.to_owned());
-        // Frames begin at block 0, so there is one before the point of partition.
-        let at = self
-            .frames
-            .partition_point(|f| f.first_block <= block)
-            .saturating_sub(1);
-        let (Some(frame), Some(next)) = (self.frames.get(at), self.frames.get(at + 1)) else {
-            return Err(damaged("it has no such block"));
-        };
         let size = |blocks: std::ops::Range<u32>| -> usize {
             self.text_lengths[blocks.start as usize..blocks.end as usize]
                 .iter()
                 .map(|l| *l as usize)
                 .sum()
         };
-        let start = size(frame.first_block..block);
-        let end = start + self.text_lengths[block as usize] as usize;
-        let bytes = texts.read(frame.offset..next.offset)?;
-        let whole = start + size(block..next.first_block);
-        let frame = decompress_frame(&bytes, whole).map_err(|e| damaged(&e))?;
-        match std::str::from_utf8(&frame[start..end]) {
-            Ok(text) => Ok(text.to_owned()),
-            Err(_) => Err(damaged("a text is not UTF-8")),
+        if !kept.blocks.contains(&block) {
+            // Frames begin at block 0, so there is one before the point of partition.
+            let at = self
+                .frames
+                .partition_point(|f| f.first_block <= block)
+                .saturating_sub(1);
+            let (Some(frame), Some(next)) = (self.frames.get(at), self.frames.get(at + 1)) else {
+                return Err(damaged("it has no such block"));
+            };
+            let blocks = frame.first_block..next.first_block;
+            let bytes = texts.read(frame.offset..next.offset)?;
+            let bytes = decompress_frame(&bytes, size(blocks.clone())).map_err(|e| damaged(&e))?;
+            *kept = TextFrame { blocks, bytes };
         }
+        let start = size(kept.blocks.start..block);
+        let end = start + self.text_lengths[block as usize] as usize;
+        std::str::from_utf8(&kept.bytes[start..end]).map_err(|_| damaged("a text is not UTF-8"))
     }
+}
+
+/// The texts of consecutive blocks.
+#[derive(Default)]
+pub(crate) struct TextFrame {
+    blocks: std::ops::Range<u32>,
+    bytes: Vec<u8>,
 }

@@ -4,14 +4,15 @@
 //! *set* of tables: any number of workers, in any order, build the same segment with the same name.
 
 use bytes::Bytes;
+use half::f16;
 
 use crate::analyzer::ANALYZER_VERSION;
 use crate::blocks::{BlockSections, BlockWriter};
 use crate::error::SegmentError;
 use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
-use crate::lexical::LexicalWriter;
+use crate::lexical::{BlockTerms, LexicalWriter};
 use crate::snapshot::SegmentEntry;
-use crate::table::{Shard, TableBlocks, TableKey};
+use crate::table::{BlockKind, Shard, TableBlocks, TableKey};
 use crate::tables::TableWriter;
 use crate::vectors::VectorWriter;
 
@@ -102,115 +103,195 @@ pub fn build_segment(
         ));
     }
 
-    let mut lexical = LexicalWriter::new()?;
-    let mut vectors = VectorWriter::new(settings.dimensions);
-    let mut blocks = BlockWriter::default();
-    let mut directory = TableWriter::default();
-    let mut placed = Vec::with_capacity(tables.len());
-    let mut vector_count = 0u32;
-    for table in tables {
-        let first = blocks.count() as u32;
-        let wrong = |detail: String| SegmentError::invalid(&table.table, detail);
+    let mut writer = SegmentWriter::new(settings)?;
+    for table in &tables {
+        writer.begin_table(&table.table);
         for block in &table.blocks {
-            let lengths = lexical.add(block)?;
-            if let Some(vector) = &block.vector {
-                vectors.add(vector).map_err(wrong)?;
-                vector_count += 1;
-            }
-            blocks
-                .add(
-                    block.kind,
-                    block.vector.is_some(),
-                    lengths,
-                    &block.text,
-                    block.text_hash(),
-                )
-                .map_err(wrong)?;
+            writer.add(&WrittenBlock {
+                kind: block.kind,
+                text: &block.text,
+                hash: block.text_hash(),
+                terms: BlockTerms::analyzed(block),
+                vector: block.vector.as_deref(),
+            })?;
         }
-        let count = table.blocks.len() as u32;
-        if count > 0 {
-            directory.add(&table, count)?;
+        writer.end_table(&table.location)?;
+    }
+    writer.finish()
+}
+
+/// A block as a segment keeps it.
+pub(crate) struct WrittenBlock<'a> {
+    pub(crate) kind: BlockKind,
+    pub(crate) text: &'a str,
+    pub(crate) hash: u128,
+    pub(crate) terms: BlockTerms,
+    pub(crate) vector: Option<&'a [f16]>,
+}
+
+/// Writes a segment table by table, in the order of keys: of texts that are analyzed now, or of what
+/// other segments hold. Both give the same bytes.
+pub(crate) struct SegmentWriter {
+    settings: SegmentSettings,
+    lexical: LexicalWriter,
+    vectors: VectorWriter,
+    vector_count: u32,
+    blocks: BlockWriter,
+    directory: TableWriter,
+    placed: Vec<(TableKey, u32, u32)>,
+}
+
+impl SegmentWriter {
+    pub(crate) fn new(settings: &SegmentSettings) -> Result<SegmentWriter, SegmentError> {
+        Ok(SegmentWriter {
+            settings: *settings,
+            lexical: LexicalWriter::new()?,
+            vectors: VectorWriter::new(settings.dimensions),
+            vector_count: 0,
+            blocks: BlockWriter::default(),
+            directory: TableWriter::default(),
+            placed: Vec::new(),
+        })
+    }
+
+    /// Begins the next table.
+    pub(crate) fn begin_table(&mut self, table: &TableKey) {
+        let first = self.blocks.count() as u32;
+        self.placed.push((table.clone(), first, 0));
+    }
+
+    /// Adds the table's next block.
+    ///
+    /// # Errors
+    /// [`SegmentError::Invalid`] naming the table.
+    pub(crate) fn add(&mut self, block: &WrittenBlock<'_>) -> Result<(), SegmentError> {
+        let placed = &self.placed;
+        let wrong = |detail: String| {
+            let table = placed.last().map(|(table, ..)| table.to_string());
+            SegmentError::invalid(table.unwrap_or_default(), detail)
+        };
+        self.lexical.add(&block.terms)?;
+        if let Some(vector) = block.vector {
+            self.vectors.add(vector).map_err(wrong)?;
+            self.vector_count += 1;
         }
-        placed.push((table.table, first, count));
-    }
-    if blocks.count() == 0 {
-        return Err(SegmentError::invalid(
-            "the segment",
-            "it would have no blocks",
-        ));
+        self.blocks
+            .add(
+                block.kind,
+                block.vector.is_some(),
+                block.terms.lengths,
+                block.text,
+                block.hash,
+            )
+            .map_err(wrong)
     }
 
-    let failed = |e: String| SegmentError::invalid("the segment", e);
-    let block_count = blocks.count() as u32;
-    let table_count = directory.count;
-    let BlockSections {
-        blocks: meta,
-        texts,
-        hashes,
-    } = blocks.finish().map_err(failed)?;
-    let (vectors, graph) = vectors.finish(settings.graph_above).map_err(failed)?;
-    let files = lexical.finish()?;
-    let mut stats = SegmentStats {
-        texts: texts.len() as u64,
-        text_hashes: hashes.len() as u64,
-        vectors: vectors.len() as u64,
-        lexical: files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
-        other: 0,
-    };
-
-    let mut out = Layout::default();
-    out.add(section::TEXTS, &texts);
-    out.add(section::TEXT_HASHES, &hashes);
-    drop((texts, hashes));
-    // The matrix begins after its header of 8 bytes.
-    out.pad_to(ROW_ALIGNMENT, ROW_ALIGNMENT - crate::graph::MATRIX_HEADER);
-    out.add(section::VECTORS, &vectors);
-    drop(vectors);
-    for (name, bytes) in &files {
-        let body = bytes.len().saturating_sub(TANTIVY_TAIL);
-        out.add(&format!("{}{name}", section::TANTIVY), &bytes[..body]);
+    /// Ends the table; without blocks it is left out.
+    pub(crate) fn end_table(&mut self, location: &str) -> Result<(), SegmentError> {
+        let end = self.blocks.count() as u32;
+        let Some((table, first, count)) = self.placed.last_mut() else {
+            return Ok(());
+        };
+        *count = end - *first;
+        if *count > 0 {
+            self.directory.add(table, location, *count)?;
+        }
+        Ok(())
     }
-    let hot = out.bytes.len();
-    for (name, bytes) in &files {
-        let body = bytes.len().saturating_sub(TANTIVY_TAIL);
-        out.add(&format!("{}{name}", section::TANTIVY), &bytes[body..]);
-    }
-    out.add(section::BLOCKS, &meta);
-    out.add(section::TABLES, &directory.finish()?);
 
-    let contents = Contents {
-        analyzer: ANALYZER_VERSION,
-        shard: settings.shard,
-        dimensions: u32::try_from(settings.dimensions)
-            .map_err(|_| failed("the vectors are too long".to_owned()))?,
-        blocks: block_count,
-        tables: table_count,
-        vectors: vector_count,
-        graph,
-        hot: hot as u64,
-        sections: out.sections,
-    };
-    let mut bytes = out.bytes;
-    let id = seal(&mut bytes, &contents)?;
-    bytes.shrink_to_fit();
-    let size = bytes.len() as u64;
-    stats.other = size - stats.texts - stats.text_hashes - stats.vectors - stats.lexical;
-    Ok(BuiltSegment {
-        id,
-        entry: SegmentEntry {
+    /// The segment.
+    ///
+    /// # Errors
+    /// [`SegmentError::Invalid`] if it has no block.
+    pub(crate) fn finish(self) -> Result<BuiltSegment, SegmentError> {
+        let SegmentWriter {
+            settings,
+            lexical,
+            vectors,
+            vector_count,
+            blocks,
+            directory,
+            placed,
+        } = self;
+        if blocks.count() == 0 {
+            return Err(SegmentError::invalid(
+                "the segment",
+                "it would have no blocks",
+            ));
+        }
+
+        let failed = |e: String| SegmentError::invalid("the segment", e);
+        let block_count = blocks.count() as u32;
+        let table_count = directory.count;
+        let BlockSections {
+            blocks: meta,
+            texts,
+            hashes,
+        } = blocks.finish().map_err(failed)?;
+        let (vectors, graph) = vectors.finish(settings.graph_above).map_err(failed)?;
+        let files = lexical.finish()?;
+        let mut stats = SegmentStats {
+            texts: texts.len() as u64,
+            text_hashes: hashes.len() as u64,
+            vectors: vectors.len() as u64,
+            lexical: files.iter().map(|(_, bytes)| bytes.len() as u64).sum(),
+            other: 0,
+        };
+
+        let mut out = Layout::default();
+        out.add(section::TEXTS, &texts);
+        out.add(section::TEXT_HASHES, &hashes);
+        drop((texts, hashes));
+        // The matrix begins after its header of 8 bytes.
+        out.pad_to(ROW_ALIGNMENT, ROW_ALIGNMENT - crate::graph::MATRIX_HEADER);
+        out.add(section::VECTORS, &vectors);
+        drop(vectors);
+        for (name, bytes) in &files {
+            let body = bytes.len().saturating_sub(TANTIVY_TAIL);
+            out.add(&format!("{}{name}", section::TANTIVY), &bytes[..body]);
+        }
+        let hot = out.bytes.len();
+        for (name, bytes) in &files {
+            let body = bytes.len().saturating_sub(TANTIVY_TAIL);
+            out.add(&format!("{}{name}", section::TANTIVY), &bytes[body..]);
+        }
+        out.add(section::BLOCKS, &meta);
+        out.add(section::TABLES, &directory.finish()?);
+
+        let contents = Contents {
+            analyzer: ANALYZER_VERSION,
             shard: settings.shard,
-            path: segment_path(settings.shard, id),
-            bytes: size,
-            // Only whole chunks can be verified.
-            hot: size - (hot / CHUNK * CHUNK) as u64,
+            dimensions: u32::try_from(settings.dimensions)
+                .map_err(|_| failed("the vectors are too long".to_owned()))?,
             blocks: block_count,
             tables: table_count,
-            deletes: None,
-        },
-        bytes: bytes.into(),
-        tables: placed,
-        stats,
-    })
+            vectors: vector_count,
+            graph,
+            hot: hot as u64,
+            sections: out.sections,
+        };
+        let mut bytes = out.bytes;
+        let id = seal(&mut bytes, &contents)?;
+        bytes.shrink_to_fit();
+        let size = bytes.len() as u64;
+        stats.other = size - stats.texts - stats.text_hashes - stats.vectors - stats.lexical;
+        Ok(BuiltSegment {
+            id,
+            entry: SegmentEntry {
+                shard: settings.shard,
+                path: segment_path(settings.shard, id),
+                bytes: size,
+                // Only whole chunks can be verified.
+                hot: size - (hot / CHUNK * CHUNK) as u64,
+                blocks: block_count,
+                tables: table_count,
+                deletes: None,
+            },
+            bytes: bytes.into(),
+            tables: placed,
+            stats,
+        })
+    }
 }
 
 /// Path of a segment under the index root.

@@ -12,9 +12,9 @@ use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Schema};
 use arrow::json::reader::ReaderBuilder;
 use arrow::json::writer::{JsonArray, WriterBuilder};
 use bytes::Bytes;
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
+use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -26,6 +26,8 @@ use crate::table::TableKey;
 
 /// Version of the catalog format that this build writes, and the newest it reads.
 pub const CATALOG_FORMAT: u32 = 1;
+/// The source of a context that was registered by hand: it stays when its table goes.
+pub const REGISTERED: &str = "registered";
 const FORMAT_KEY: &str = "limn.catalog.format";
 /// Rows decoded at a time: bounds the memory of reading a large catalog file.
 const BATCH_ROWS: usize = 512;
@@ -92,6 +94,35 @@ impl TableRecord {
             ..other.clone()
         };
         *self == moved
+    }
+
+    /// Whether this row holds from where it stands in the log on, after the row of the same table that
+    /// held until then.
+    ///
+    /// A table may move to another group of files (a lone file becomes a directory): that the old group
+    /// is gone says nothing about it.
+    pub(crate) fn holds_after(&self, before: Option<&TableRecord>) -> bool {
+        let has_moved =
+            self.removed && before.is_some_and(|live| !live.removed && live.group != self.group);
+        !has_moved
+    }
+}
+
+/// The segment that the rows of a catalog file point into; `None` if no row has blocks.
+///
+/// # Errors
+/// The paths of two, where the rows do not agree: a file belongs to one segment.
+pub(crate) fn segment_of(records: &[TableRecord]) -> Result<Option<&str>, (&str, &str)> {
+    let mut with_blocks = records
+        .iter()
+        .filter(|record| record.blocks > 0 && !record.segment.is_empty())
+        .map(|record| record.segment.as_str());
+    let Some(first) = with_blocks.next() else {
+        return Ok(None);
+    };
+    match with_blocks.find(|other| *other != first) {
+        Some(other) => Err((first, other)),
+        None => Ok(Some(first)),
     }
 }
 
@@ -160,7 +191,7 @@ pub struct FileRecord {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ContextRecord {
-    /// Where it is from: a path, or `registered`.
+    /// Where it is from: a path, or [`REGISTERED`].
     pub source: String,
     /// The name that it was registered for, where that is not the table's.
     pub registered_for: Option<String>,
@@ -224,8 +255,29 @@ pub fn read_catalog(
     bytes: Bytes,
     rows: u64,
 ) -> Result<Vec<TableRecord>, SegmentError> {
+    read_guarded(object, bytes, rows, None)
+}
+
+/// As [`read_catalog`], of some columns only (`a.list.element.b` is one): the others come as if they were
+/// missing.
+pub(crate) fn read_catalog_columns(
+    object: &str,
+    bytes: Bytes,
+    rows: u64,
+    columns: &[&str],
+) -> Result<Vec<TableRecord>, SegmentError> {
+    read_guarded(object, bytes, rows, Some(columns))
+}
+
+fn read_guarded(
+    object: &str,
+    bytes: Bytes,
+    rows: u64,
+    columns: Option<&[&str]>,
+) -> Result<Vec<TableRecord>, SegmentError> {
     // Damaged Parquet can panic deep in a decoder; that costs this object, not the process.
-    catch_unwind(AssertUnwindSafe(|| read_unguarded(object, bytes, rows))).unwrap_or_else(|_| {
+    let read = || read_unguarded(object, bytes, rows, columns);
+    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
         Err(SegmentError::damaged(
             object,
             "it is no readable Parquet file",
@@ -233,7 +285,12 @@ pub fn read_catalog(
     })
 }
 
-fn read_unguarded(object: &str, bytes: Bytes, rows: u64) -> Result<Vec<TableRecord>, SegmentError> {
+fn read_unguarded(
+    object: &str,
+    bytes: Bytes,
+    rows: u64,
+    columns: Option<&[&str]>,
+) -> Result<Vec<TableRecord>, SegmentError> {
     let damaged = |e: String| SegmentError::damaged(object, format!("it is no catalog file ({e})"));
     let builder =
         ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|e| damaged(e.to_string()))?;
@@ -252,7 +309,11 @@ fn read_unguarded(object: &str, bytes: Bytes, rows: u64) -> Result<Vec<TableReco
             supported: CATALOG_FORMAT,
         });
     }
+    let mask = columns.map_or_else(ProjectionMask::all, |wanted| {
+        ProjectionMask::columns(builder.parquet_schema(), wanted.iter().copied())
+    });
     let reader = builder
+        .with_projection(mask)
         .with_batch_size(BATCH_ROWS)
         .build()
         .map_err(|e| damaged(e.to_string()))?;

@@ -11,14 +11,14 @@ use futures::{StreamExt, TryStreamExt, stream};
 use limn_store::{PutOutcome, Store, StoreError, StoreErrorKind};
 
 use crate::builder::BuiltSegment;
-use crate::catalog::{TableRecord, read_catalog, write_catalog};
+use crate::catalog::{TableRecord, read_catalog, read_catalog_columns, segment_of, write_catalog};
 use crate::deletes::Deletes;
 use crate::error::{PublishError, SegmentError};
 use crate::snapshot::{CatalogEntry, DeletesEntry, SegmentEntry, Snapshot, SnapshotInfo};
 use crate::table::{Shard, TableKey};
 
 /// Catalog files read at a time.
-const READS_IN_FLIGHT: usize = 8;
+pub(crate) const READS_IN_FLIGHT: usize = 8;
 /// How often a snapshot's creation is asked for while the store's answers leave open what came of it.
 const PUBLISHING_ATTEMPTS: usize = 3;
 /// What an index consists of; anything else under its root is someone else's.
@@ -295,12 +295,18 @@ impl IndexStore {
     /// Writes a catalog file of one shard; its entry belongs last in the next snapshot's list.
     ///
     /// # Errors
-    /// Store errors.
+    /// Store errors; [`SegmentError::Invalid`] if its rows point into several segments.
     pub async fn put_catalog(
         &self,
         shard: Shard,
         records: &[TableRecord],
     ) -> Result<CatalogEntry, SegmentError> {
+        let segment = segment_of(records).map_err(|(one, other)| {
+            SegmentError::invalid(
+                "the catalog",
+                format!("its rows point into {one} and {other}"),
+            )
+        })?;
         let bytes = write_catalog(records)?;
         let hash = xxhash_rust::xxh3::xxh3_128(&bytes);
         let entry = CatalogEntry {
@@ -308,6 +314,7 @@ impl IndexStore {
             path: format!("catalog/{shard}/{hash:032x}.parquet"),
             rows: records.len() as u64,
             bytes: bytes.len() as u64,
+            segment: segment.map(str::to_owned),
         };
         self.store.put(&entry.path, bytes).await?;
         Ok(entry)
@@ -363,6 +370,20 @@ impl IndexStore {
         read_catalog(&self.store.object_url(&entry.path), bytes, entry.rows)
     }
 
+    /// Some columns of the rows of one catalog file; the others are empty.
+    ///
+    /// # Errors
+    /// As [`IndexStore::catalog`].
+    pub(crate) async fn catalog_columns(
+        &self,
+        entry: &CatalogEntry,
+        columns: &[&str],
+    ) -> Result<Vec<TableRecord>, SegmentError> {
+        let bytes = self.get_by_hash(&entry.path).await?;
+        let object = self.store.object_url(&entry.path);
+        read_catalog_columns(&object, bytes, entry.rows, columns)
+    }
+
     /// The tables of a snapshot, of one lake or all, in the order of their keys.
     ///
     /// # Errors
@@ -393,13 +414,8 @@ impl IndexStore {
         while let Some(rows) = files.try_next().await? {
             for row in rows {
                 let key = row.key();
-                // A table may move to another group of files (a lone file becomes a directory): that
-                // the old group is gone says nothing about it.
-                let has_moved = row.removed
-                    && tables
-                        .get(&key)
-                        .is_some_and(|live| !live.removed && live.group != row.group);
-                if lake.is_none_or(|lake| lake == row.lake) && !has_moved {
+                let holds = row.holds_after(tables.get(&key));
+                if lake.is_none_or(|lake| lake == row.lake) && holds {
                     tables.insert(key, row);
                 }
             }

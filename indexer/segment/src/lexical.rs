@@ -45,6 +45,40 @@ fn schema() -> (Schema, [TantivyField; 4]) {
     (builder.build(), fields)
 }
 
+/// The terms of one block: of a text that was analyzed, or as another segment has them.
+///
+/// Their order within a field is nobody's concern: the index keeps no positions.
+#[derive(Default)]
+pub(crate) struct BlockTerms {
+    /// Of each field, joined by spaces.
+    texts: [String; 4],
+    /// The exact number of terms of each field.
+    pub(crate) lengths: [u32; 4],
+}
+
+impl BlockTerms {
+    /// The terms of a block's fields.
+    pub(crate) fn analyzed(block: &Block) -> BlockTerms {
+        let mut terms = BlockTerms::default();
+        for (field, text) in &block.fields {
+            analyze_into(text, &mut |term: &str| terms.push(*field, term, 1));
+        }
+        terms
+    }
+
+    /// Adds a term so many times.
+    pub(crate) fn push(&mut self, field: Field, term: &str, times: u32) {
+        let text = &mut self.texts[field.index()];
+        for _ in 0..times {
+            if !text.is_empty() {
+                text.push(' ');
+            }
+            text.push_str(term);
+        }
+        self.lengths[field.index()] += times;
+    }
+}
+
 /// Writes the lexical index of a segment, block by block.
 pub(crate) struct LexicalWriter {
     writer: SingleSegmentIndexWriter,
@@ -72,29 +106,16 @@ impl LexicalWriter {
         })
     }
 
-    /// Adds the next block; returns the exact token count of each field.
-    pub(crate) fn add(&mut self, block: &Block) -> Result<[u32; 4], SegmentError> {
-        let mut texts: [String; 4] = Default::default();
-        let mut lengths = [0u32; 4];
-        for (field, text) in &block.fields {
-            let terms = &mut texts[field.index()];
-            let length = &mut lengths[field.index()];
-            analyze_into(text, &mut |term: &str| {
-                if !terms.is_empty() {
-                    terms.push(' ');
-                }
-                terms.push_str(term);
-                *length += 1;
-            });
-        }
+    /// Adds the next block.
+    pub(crate) fn add(&mut self, terms: &BlockTerms) -> Result<(), SegmentError> {
         let mut document = TantivyDocument::new();
-        for (field, text) in self.fields.iter().zip(&texts) {
+        for (field, text) in self.fields.iter().zip(&terms.texts) {
             if !text.is_empty() {
                 document.add_text(*field, text);
             }
         }
         self.writer.add_document(document).map_err(failed)?;
-        Ok(lengths)
+        Ok(())
     }
 
     /// The files, by name; the same blocks give the same bytes.
@@ -194,6 +215,36 @@ impl LexicalReader {
             self.reader.inverted_index(self.fields[field.index()])
         })?;
         Ok(slot.get_or_init(|| reader))
+    }
+
+    /// Calls `visit` with each term of a field, and for each block that has it how often, as
+    /// `(term, block, times)`: terms in order, blocks of a term in order.
+    pub(crate) fn all_postings(
+        &self,
+        field: Field,
+        visit: &mut dyn FnMut(&str, u32, u32),
+    ) -> Result<(), SegmentError> {
+        let inverted = self.inverted(field)?;
+        guarded(&self.object, || {
+            let wrong = |what: &str| tantivy::TantivyError::InternalError(what.to_owned());
+            let mut terms = inverted.terms().stream()?;
+            while terms.advance() {
+                let term = std::str::from_utf8(terms.key())
+                    .map_err(|_| wrong("a term is not UTF-8"))?
+                    .to_owned();
+                let mut postings = inverted
+                    .read_postings_from_terminfo(terms.value(), IndexRecordOption::WithFreqs)?;
+                let mut block = postings.doc();
+                while block != TERMINATED {
+                    if block >= self.blocks {
+                        return Err(wrong("its postings name blocks that it does not have"));
+                    }
+                    visit(&term, block, postings.term_freq());
+                    block = postings.advance();
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Calls `visit` with each block that has the term and how often; in block order.

@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A writer calls [`build_segment`] (CPU work) for each shard and epoch, puts segments and catalog
-//! files through an [`IndexStore`], and commits by [`IndexStore::publish`]. A reader takes the
+//! files through an [`IndexStore`], and commits by [`IndexStore::publish`]; [`IndexStore::compact`]
+//! makes few files of many. A reader takes the
 //! newest [`Snapshot`], opens its segments ([`SegmentReader::open`]), and asks them for postings
 //! and nearest vectors; merging over segments, statistics and scores are the retrieval crate's.
 //! The format is specified, for other implementers too, in `docs/index-format.md`.
@@ -79,6 +80,7 @@ mod catalog;
 mod chunks;
 mod coarse;
 mod codec;
+mod compact;
 mod deletes;
 mod directory;
 mod error;
@@ -107,9 +109,10 @@ pub mod diff;
 
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
 pub use catalog::{
-    CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, TableRecord, ValueCount, read_catalog,
-    write_catalog,
+    CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, REGISTERED, TableRecord, ValueCount,
+    read_catalog, write_catalog,
 };
+pub use compact::{CompactStep, Compacted, IndexSize, Merge, Policy, plan};
 pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
 pub use garbage::{Garbage, GarbageObject, Retention};

@@ -12,7 +12,7 @@ use half::f16;
 use limn_store::{Store, StoreError, StoreErrorKind};
 use tantivy::directory::OwnedBytes;
 
-use crate::blocks::BlockTable;
+use crate::blocks::{BlockTable, TextFrame};
 use crate::builder::segment_path;
 use crate::chunks::{ChunkedFile, Remote};
 use crate::deletes::Deletes;
@@ -301,6 +301,26 @@ impl SegmentReader {
     pub fn text(&self, block: u32) -> Result<String, SegmentError> {
         self.check_block(block)?;
         self.blocks.text(block, &self.texts, &self.path)
+    }
+
+    /// As [`SegmentReader::text`], for blocks that are read in order.
+    pub(crate) fn text_in<'f>(
+        &self,
+        frame: &'f mut TextFrame,
+        block: u32,
+    ) -> Result<&'f str, SegmentError> {
+        self.check_block(block)?;
+        self.blocks.text_in(frame, block, &self.texts, &self.path)
+    }
+
+    /// Calls `visit` with each term of a field, and for each block that has it how often, as
+    /// `(term, block, times)`: terms in order, blocks of a term in order.
+    pub(crate) fn all_postings(
+        &self,
+        field: Field,
+        visit: &mut dyn FnMut(&str, u32, u32),
+    ) -> Result<(), SegmentError> {
+        self.lexical.all_postings(field, visit)
     }
 
     /// xxh3-128 of a block's text.

@@ -88,6 +88,10 @@ pub struct CatalogEntry {
     pub rows: u64,
     /// Length of the object.
     pub bytes: u64,
+    /// Path of the segment that its rows with blocks point into, whether or not the snapshot names it
+    /// still. `None` if no row has blocks, and in snapshots of writers that did not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segment: Option<String>,
 }
 
 /// A snapshot's file as a listing shows it.
@@ -280,6 +284,7 @@ mod tests {
             path: "catalog/0000/ab.parquet".into(),
             rows: 1,
             bytes: u64::MAX,
+            segment: None,
         });
         assert_eq!(snapshot.bytes(), u64::MAX);
         snapshot.segments[0].blocks = 0;

@@ -3,7 +3,7 @@
 use crate::codec::{Cursor, compress, decompress, put_number, put_text};
 use crate::error::SegmentError;
 use crate::layout::Contents;
-use crate::table::{TableBlocks, TableKey};
+use crate::table::TableKey;
 
 /// Lake, name and location of one table may not be longer together; bounds decompression.
 const MAX_NAMES: usize = 16 << 10;
@@ -35,19 +35,24 @@ pub(crate) struct TableWriter {
 
 impl TableWriter {
     /// Adds the next table, in the order of keys.
-    pub(crate) fn add(&mut self, table: &TableBlocks, blocks: u32) -> Result<(), SegmentError> {
-        let TableKey { lake, name } = &table.table;
-        if lake.len() + name.len() + table.location.len() > MAX_NAMES {
+    pub(crate) fn add(
+        &mut self,
+        table: &TableKey,
+        location: &str,
+        blocks: u32,
+    ) -> Result<(), SegmentError> {
+        let TableKey { lake, name } = table;
+        if lake.len() + name.len() + location.len() > MAX_NAMES {
             let start: String = name.chars().take(80).collect();
             return Err(SegmentError::invalid(start, "its name is too long"));
         }
         // Tables are sorted by lake, so a lake seen before is the last one.
-        if self.lakes.last() != Some(&table.table.lake) {
-            self.lakes.push(table.table.lake.clone());
+        if self.lakes.last() != Some(lake) {
+            self.lakes.push(lake.clone());
         }
         put_number(&mut self.rows, self.lakes.len() as u64 - 1);
-        put_text(&mut self.rows, &table.table.name);
-        put_text(&mut self.rows, &table.location);
+        put_text(&mut self.rows, name);
+        put_text(&mut self.rows, location);
         put_number(&mut self.rows, u64::from(blocks));
         self.count += 1;
         Ok(())

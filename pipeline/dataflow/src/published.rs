@@ -15,8 +15,7 @@ use crate::options::IndexSettings;
 use crate::plan::with_settings;
 use crate::report::Failure;
 
-/// The source that marks a context registered by hand in a table's catalog row.
-pub const REGISTERED: &str = "registered";
+pub use limn_segment::REGISTERED;
 
 /// The catalog of one lake in the newest snapshot.
 #[derive(Debug, Default)]

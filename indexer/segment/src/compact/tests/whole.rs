@@ -1,0 +1,201 @@
+//! Random histories of an index, compacted now and then: the tables, texts and postings stay, and a merged
+//! segment is the one that building it anew gives.
+
+use std::collections::HashMap;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn change() -> impl Strategy<Value = Change> {
+    let what = prop_oneof![
+        6 => Just(What::Describe),
+        1 => Just(What::Unreadable),
+        1 => Just(What::Remove),
+        1 => Just(What::RemoveRegistered),
+    ];
+    (0..14usize, 0..3u64, what).prop_map(|(name, group, what)| Change {
+        name,
+        version: 0,
+        group,
+        what,
+    })
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Epoch(Vec<Change>),
+    Compact,
+    Full,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        5 => prop::collection::vec(change(), 1..6).prop_map(Step::Epoch),
+        2 => Just(Step::Compact),
+        1 => Just(Step::Full),
+    ]
+}
+
+/// Every live block by its table: text, terms, vector.
+async fn contents(index: &IndexStore, snapshot: &Snapshot) -> BTreeMap<TableKey, Vec<String>> {
+    let mut tables = BTreeMap::new();
+    for entry in &snapshot.segments {
+        let reader = SegmentReader::open(&index.store, entry).await.unwrap();
+        let deletes = index.deletes(entry).await.unwrap();
+        let mut terms: HashMap<u32, Vec<String>> = HashMap::new();
+        for field in Field::ALL {
+            reader
+                .all_postings(field, &mut |term, block, times| {
+                    let terms = terms.entry(block).or_default();
+                    terms.push(format!("{field:?} {term} {times}"));
+                })
+                .unwrap();
+        }
+        for table in reader.tables() {
+            if deletes.contains(table.first_block) {
+                continue;
+            }
+            let blocks = table.first_block..table.first_block + table.blocks;
+            let blocks: Vec<String> = blocks
+                .map(|block| {
+                    let vector = reader.vector(block).unwrap();
+                    let mut terms = terms.remove(&block).unwrap_or_default();
+                    terms.sort();
+                    let lengths = reader.block(block).lengths;
+                    let text = reader.text(block).unwrap();
+                    format!("{text} {lengths:?} {terms:?} {vector:?}")
+                })
+                .collect();
+            assert!(tables.insert(table.key.clone(), blocks).is_none());
+        }
+    }
+    tables
+}
+
+/// Whether the segments that a compaction made are those of a fresh build.
+async fn assert_as_built(index: &IndexStore, before: &Snapshot, after: &Snapshot) {
+    let tables = index.tables(after, None).await.unwrap();
+    for entry in &after.segments {
+        if before.segments.iter().any(|it| it.path == entry.path) {
+            continue;
+        }
+        let here = tables.iter().filter(|row| row.segment == entry.path);
+        let tables: Vec<TableBlocks> = here
+            .map(|row| {
+                let name: usize = row.name[1..].parse().unwrap();
+                TableBlocks {
+                    table: row.key(),
+                    location: format!("s3://lake/{name}.csv"),
+                    blocks: blocks(name, row.rows.unwrap()),
+                }
+            })
+            .collect();
+        let built = build_segment(tables, &SegmentSettings::new(DIMENSIONS, entry.shard)).unwrap();
+        assert_eq!(&built.entry, entry);
+        assert_eq!(built.bytes, index.store.get(&entry.path).await.unwrap());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn histories_stay_what_they_are(
+        steps in prop::collection::vec(step(), 2..16),
+        tells in any::<bool>(),
+    ) {
+        run(async {
+            let index = memory();
+            let mut newest = Snapshot::first("m", DIMENSIONS, 2);
+            index.publish(&newest).await.unwrap();
+            let mut version = 0;
+            for step in steps {
+                let policy = match step {
+                    Step::Epoch(mut changes) => {
+                        changes.sort_by_key(|change| change.name);
+                        changes.dedup_by_key(|change| change.name);
+                        for change in &mut changes {
+                            version += 1;
+                            change.version = version;
+                        }
+                        newest = epoch(&index, &newest, &changes).await;
+                        if !tells {
+                            // As before it was told.
+                            for entry in &mut newest.catalog {
+                                entry.segment = None;
+                            }
+                        }
+                        index.publish(&newest).await.unwrap();
+                        continue;
+                    }
+                    Step::Compact => eager(),
+                    Step::Full => Policy::full(),
+                };
+                let expected = (resolved(&index, &newest).await, contents(&index, &newest).await);
+                let (_, planned) = index.plan_compaction(&policy).await.unwrap();
+                let compacted = index.compact(&policy, &quiet).await.unwrap();
+                let before = newest;
+                newest = index.require_newest().await.unwrap();
+                let Some(compacted) = compacted else {
+                    assert!(planned.is_empty() && newest == before);
+                    continue;
+                };
+                assert_eq!(compacted.merges, planned);
+                assert_eq!(compacted.snapshot, before.number + 1);
+                assert_eq!(compacted.after, IndexSize::of(&newest));
+                assert_whole(&index, &newest).await;
+                let found = (resolved(&index, &newest).await, contents(&index, &newest).await);
+                assert_eq!(found, expected);
+                assert_as_built(&index, &before, &newest).await;
+                let older = index.tables(&before, None).await.unwrap();
+                let newer = index.tables(&newest, None).await.unwrap();
+                assert!(diff::TableChanges::between(older, newer).is_empty());
+                if policy.full {
+                    assert_eq!(compacted.after.deleted_blocks, 0);
+                    assert!(newest.segments.len() <= 2 && newest.catalog.len() <= 2);
+                    let needed = resolved(&index, &newest).await.len();
+                    assert_eq!(compacted.after.rows, needed as u64);
+                    assert_eq!(index.compact(&policy, &quiet).await.unwrap(), None);
+                }
+            }
+        });
+    }
+}
+
+#[test]
+fn an_index_of_the_first_version_is_left_as_it_is() {
+    run(async {
+        let crate_root = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+        let index = IndexStore::open(&format!("{crate_root}/fixtures/v1")).unwrap();
+        let (snapshot, merges) = index.plan_compaction(&Policy::default()).await.unwrap();
+        assert_eq!((snapshot.number, merges.len()), (2, 0));
+    });
+}
+
+#[test]
+fn rows_that_do_not_fit_their_segment_are_damage_and_nothing_is_published() {
+    run(async {
+        let index = memory();
+        let first = Snapshot::first("m", DIMENSIONS, 1);
+        let change = |name: usize| Change {
+            name,
+            version: 1,
+            group: 0,
+            what: What::Describe,
+        };
+        let first = epoch(&index, &first, &[change(1), change(2)]).await;
+        let mut second = epoch(&index, &first, &[change(3)]).await;
+        // A table of the catalog is deleted.
+        let mut deletes = Deletes::none();
+        deletes.delete_table(0, 1);
+        second.segments[0].deletes = index.put_deletes(&deletes).await.unwrap();
+        index.publish(&second).await.unwrap();
+        let error = index.compact(&Policy::full(), &quiet).await.unwrap_err();
+        let PublishError::Segment(error) = error else {
+            panic!("{error}");
+        };
+        assert!(error.is_damage(), "{error}");
+        assert_eq!(index.require_newest().await.unwrap(), second);
+    });
+}
