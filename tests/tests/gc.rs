@@ -56,7 +56,8 @@ fn old_snapshots_and_orphans_go_and_the_rest_is_whole() {
             "hr/employees.csv",
             &format!("name,leave\nAnn,{night}\nBob,{night}\n"),
         );
-        assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+        // A compaction would publish snapshots of its own.
+        assert_eq!(index_hashed(&lake, &index, &["--no-compact"]).code, 0);
     };
     for night in 0..5 {
         nightly(night);

@@ -84,6 +84,17 @@ Examples:
   limn diff 12 --index lake.limn         since snapshot 12
   limn diff 12 15 --index lake.limn --prefix sales --json")]
     Diff(DiffArgs),
+    /// Merge small segments and catalog files, and drop what is no longer live.
+    #[command(after_help = "\
+limn index does this at its end, so that nightly runs need nothing else; this command is for indexes made
+with --no-compact, and for --full before an index is copied or served for long. Answers stay the same.
+Safe beside running readers and writers: what others publish meanwhile stays. Old files go with
+limn gc, once they are as old as its --older-than says.
+
+Examples:
+  limn compact --index lake.limn --dry-run
+  limn compact --index s3://bucket/limn --full")]
+    Compact(CompactArgs),
     /// Remove old snapshots, and what no snapshot names.
     #[command(after_help = "\
 The newest snapshot stays, with --keep N so many of the newest, and all that are younger than
@@ -160,6 +171,9 @@ pub struct RunArgs {
     /// Take a lake that lists nothing as it is, and remove its tables from the index.
     #[arg(long)]
     pub allow_empty: bool,
+    /// Leave small segments as they are; limn compact merges them.
+    #[arg(long)]
+    pub no_compact: bool,
     /// How columns are put into words.
     #[arg(long, value_enum, default_value_t = NarrateArg::Auto, env = "LIMN_NARRATE")]
     pub narrate: NarrateArg,
@@ -512,6 +526,20 @@ pub struct GcArgs {
     #[arg(long, value_name = "N", default_value = "1", value_parser = positive)]
     pub keep: usize,
     /// Tell what would be removed, and remove nothing.
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct CompactArgs {
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// Make one segment of each shard, as far as its size allows, and drop all that is no longer live.
+    #[arg(long)]
+    pub full: bool,
+    /// Tell what would be merged, and merge nothing.
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]

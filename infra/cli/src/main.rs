@@ -65,6 +65,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Show(args) => commands::show::run(args).await,
         Command::Diff(args) => commands::diff::run(args).await,
         Command::Snapshots(args) => commands::snapshots::run(args).await,
+        Command::Compact(args) => commands::compact::run(args).await,
         Command::Gc(args) => commands::gc::run(args).await,
         Command::Verify(args) => commands::verify::run(args).await,
         Command::Models(args) => commands::models::run(args).await,
@@ -81,6 +82,9 @@ fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
     }
     // With standard error gone, the exit code still tells.
     let _ = std::io::stderr().write_all(lines.as_bytes());
+    if let Some(PublishError::Lost { .. }) = error.downcast_ref() {
+        return ExitCode::from(3);
+    }
     ExitCode::from(match error.downcast_ref() {
         Some(
             PipelineError::Publish(PublishError::Lost { .. }) | PipelineError::Overtaken { .. },

@@ -54,6 +54,8 @@ pub struct RunOptions {
     pub contexts: Contexts,
     /// Whether a lake that lists nothing may empty the index.
     pub allow_empty: bool,
+    /// Whether a run that published something compacts the index at its end.
+    pub compact: bool,
     /// Cancelled, the run stops: epochs under way are published, what models have said is kept, and
     /// nothing else is begun.
     pub stop: CancellationToken,
@@ -86,6 +88,7 @@ impl Default for RunOptions {
             keep_vectors_after: Duration::from_secs(30),
             contexts: Contexts::new(),
             allow_empty: false,
+            compact: true,
             stop: CancellationToken::new(),
             shards: None,
             narrate: Narrate::Auto,

@@ -21,6 +21,9 @@ pub struct Report {
     pub seconds: Seconds,
     /// Tables and objects that could not be indexed.
     pub failures: Vec<Failure>,
+    /// What the compaction at the end of the run merged; `None` if there was nothing to merge.
+    #[serde(default)]
+    pub compacted: Option<CompactedTotals>,
     /// Whether the run was stopped before its end.
     pub stopped: bool,
     /// Remarks that are no failures: contexts without a table, for example.
@@ -88,6 +91,17 @@ pub struct ModelTotals {
     pub embedded_blocks: u64,
     /// Tokens of those blocks.
     pub embedded_tokens: u64,
+}
+
+/// What a compaction merged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CompactedTotals {
+    /// Segments that were merged away, less those that were made of them.
+    pub segments: u64,
+    /// Catalog files that were merged away, less those that were made of them.
+    pub catalog_files: u64,
+    /// Deleted blocks that left.
+    pub deleted_blocks: u64,
 }
 
 /// Where the time went, in seconds.

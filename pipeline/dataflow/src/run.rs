@@ -8,7 +8,7 @@ use std::time::Instant;
 use futures::StreamExt;
 use limn_lake::ReadOptions;
 use limn_models::Embedder;
-use limn_segment::{IndexStore, nonce};
+use limn_segment::{Compacted, IndexStore, Policy, PublishError, nonce};
 use limn_store::{RequestCounts, Store};
 use limn_summary::TokenCounter;
 
@@ -31,7 +31,8 @@ use crate::publish::{Committer, PublishedEpoch};
 use crate::published::Published;
 use crate::read::Reader;
 use crate::report::{
-    ByteTotals, Failure, ModelTotals, ObjectCounts, Report, RequestTotals, Seconds, TableCounts,
+    ByteTotals, CompactedTotals, Failure, ModelTotals, ObjectCounts, Report, RequestTotals,
+    Seconds, TableCounts,
 };
 use crate::scope::{Part, Scope};
 use crate::segments::{Outcome, SegmentWriter};
@@ -77,6 +78,15 @@ impl Drop for GivenUp {
         if let Some(fatal) = self.0.take() {
             fatal.set(PipelineError::Dataflow("the run was given up".into()));
         }
+    }
+}
+
+fn totals(compacted: &Compacted) -> CompactedTotals {
+    let (before, after) = (compacted.before, compacted.after);
+    CompactedTotals {
+        segments: before.segments.saturating_sub(after.segments) as u64,
+        catalog_files: before.catalog_files.saturating_sub(after.catalog_files) as u64,
+        deleted_blocks: before.deleted_blocks.saturating_sub(after.deleted_blocks),
     }
 }
 
@@ -320,7 +330,22 @@ impl Run {
             notes.push("stopped before a column was narrated: all tables are searchable by names; the same command goes on".into());
         }
         notes.extend(self.narration_notes(&published));
+        let mut stopped = stopped;
+        let mut compacted = None;
+        if !stopped && self.options.compact && self.has_published().await {
+            match stop.run_until_cancelled(self.compact(&mut notes)).await {
+                Some(done) => compacted = done?,
+                None => {
+                    stopped = true;
+                    notes.push("stopped before the index was compacted: it is whole, and the next run that publishes, or limn compact, does it".into());
+                }
+            }
+        }
         let mut report = self.report(listed, &part, published, failures, notes).await;
+        if let Some(compacted) = compacted {
+            report.snapshot = compacted.snapshot;
+            report.compacted = Some(totals(&compacted));
+        }
         report.stopped = stopped;
         Ok(report)
     }
@@ -349,6 +374,26 @@ impl Run {
             }
         }
         Ok(())
+    }
+
+    /// Whether the index has a snapshot that it did not have when the run began.
+    async fn has_published(&self) -> bool {
+        let before = self.published.snapshot.as_ref();
+        let before = before.map_or(0, |snapshot| snapshot.number);
+        self.job.committer.snapshot_number().await > before
+    }
+
+    /// Merges what has become small or is no longer live, so that nightly runs need nothing else. Another
+    /// writer may be faster: what the run was for is published all the same.
+    async fn compact(&self, notes: &mut Vec<String>) -> Result<Option<Compacted>, PipelineError> {
+        match self.index.compact(&Policy::default(), &|_| ()).await {
+            Ok(compacted) => Ok(compacted),
+            Err(PublishError::Lost { .. }) => {
+                notes.push("the index was not compacted, since other runs published again and again; the next run that publishes, or limn compact, does it".into());
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What is to be said of columns that were not narrated.
@@ -483,6 +528,7 @@ impl Run {
                 write: self.progress.write_seconds(),
             },
             failures,
+            compacted: None,
             stopped: false,
             notes,
         }

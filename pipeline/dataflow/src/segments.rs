@@ -187,12 +187,15 @@ impl SegmentWriter {
             result.outcomes.extend(outcome);
             result.failures.extend(table.failures);
             result.awaiting.extend(table.awaits);
-            if let Some(Wire(row)) = table.row {
+            if let Some(Wire(mut row)) = table.row {
                 let replaces = table.replaces.into_iter();
                 result
                     .replaced
                     .extend(replaces.map(|position| (row.name.clone(), position)));
                 result.written.push(row.name.clone());
+                // A row that was published before has blocks elsewhere, and they are replaced.
+                row.segment.clear();
+                (row.first_block, row.blocks) = (0, 0);
                 if !table.blocks.0.is_empty() {
                     tables.push(TableBlocks {
                         table: TableKey {

@@ -80,6 +80,7 @@ fn options(args: &RunArgs) -> anyhow::Result<RunOptions> {
         contexts,
         shards: args.shards,
         allow_empty: args.allow_empty,
+        compact: !args.no_compact,
         narrate: match args.narrate {
             NarrateArg::Auto => Narrate::Auto,
             NarrateArg::Llm => Narrate::Llm,

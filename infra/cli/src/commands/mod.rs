@@ -1,5 +1,6 @@
 //! One file per command: parse, call the libraries, print.
 
+pub mod compact;
 pub mod diff;
 pub mod embedder_bench;
 pub mod endpoint_embedder;
