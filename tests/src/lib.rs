@@ -90,6 +90,8 @@ pub fn limn_command(arguments: &[&str]) -> Command {
         .env_remove("LIMN_MODEL")
         .env_remove("LIMN_ENDPOINT")
         .env("LIMN_NARRATE", "names")
+        // What is compared with an index built anew is drawn anew at every change.
+        .env("LIMN_RESAMPLE_THRESHOLD", "0")
         // A calibration of the user's own must not make searches judge.
         .env("LIMN_JUDGE", "off");
     command

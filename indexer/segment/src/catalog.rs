@@ -75,6 +75,12 @@ pub struct TableRecord {
 }
 
 impl TableRecord {
+    /// The files that the table has.
+    pub fn files_now(&self) -> impl Iterator<Item = &FileRecord> {
+        let files = self.files.iter();
+        files.filter(|file| file.since_sample != Some(SinceSample::Went))
+    }
+
     /// The table's identity.
     #[must_use]
     pub fn key(&self) -> TableKey {
@@ -153,6 +159,16 @@ pub struct ColumnRecord {
     pub narration: Option<String>,
 }
 
+/// What happened to a file since its table's texts were made, where these were kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SinceSample {
+    /// The table has it, and the texts are made without it.
+    Came,
+    /// The texts are made of it, and the table has it no more.
+    Went,
+}
+
 /// A value and how often it occurs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -185,6 +201,8 @@ pub struct FileRecord {
     pub summary: Option<String>,
     /// Why it could not be read.
     pub error: Option<String>,
+    /// What happened to it since the table's texts were made; `None` if these are made of it as it is.
+    pub since_sample: Option<SinceSample>,
 }
 
 /// Text about a table.
@@ -409,6 +427,7 @@ fn schema() -> Schema {
             Field::new("rows", DataType::UInt64, true),
             maybe("summary"),
             maybe("error"),
+            maybe("since_sample"),
         ]
         .into(),
     );

@@ -189,7 +189,7 @@ type Content<'a> = (&'a str, Vec<&'a str>, Vec<(&'a str, u64)>);
 
 /// `None` where a store tells no tags, or there is no file: nothing shows that it is the same then.
 fn content(table: &TableRecord) -> Option<Content<'_>> {
-    let files = table.files.iter();
+    let files = table.files_now();
     let files: Option<Vec<_>> = files
         .map(|file| Some((file.etag.as_deref()?, file.size)))
         .collect();
@@ -334,11 +334,11 @@ fn has_values_of(before: &ColumnRecord, after: &ColumnRecord) -> bool {
 
 fn rows_change(before: &TableRecord, after: &TableRecord) -> Option<RowsChange> {
     let mut known: HashMap<&str, &FileRecord> = HashMap::new();
-    for file in &before.files {
+    for file in before.files_now() {
         known.insert(&file.path, file);
     }
     let (mut files_added, mut files_changed) = (0, 0);
-    for file in &after.files {
+    for file in after.files_now() {
         match known.remove(file.path.as_str()) {
             None => files_added += 1,
             Some(before) if is_same_version(before, file) => {}

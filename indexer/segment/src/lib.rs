@@ -109,8 +109,8 @@ pub mod diff;
 
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
 pub use catalog::{
-    CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, REGISTERED, TableRecord, ValueCount,
-    read_catalog, write_catalog,
+    CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, REGISTERED, SinceSample, TableRecord,
+    ValueCount, read_catalog, write_catalog,
 };
 pub use compact::{CompactStep, Compacted, IndexSize, Merge, Policy, plan};
 pub use deletes::Deletes;

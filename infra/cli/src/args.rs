@@ -1,6 +1,7 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
@@ -182,9 +183,10 @@ pub struct RunArgs {
     /// Which embedder makes the vectors: a name of `limn models list`, or `endpoint` (docs/endpoint.md).
     #[arg(long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
-    /// Share of changed rows from which a table's rows are drawn anew; only 0 is built in yet.
-    #[arg(long, hide = true, value_name = "0..1", default_value_t = 0.0, value_parser = share)]
-    pub resample_threshold: f32,
+    /// Draw a table's rows anew, and describe it anew, only when more than this share of its rows came
+    /// or went since; 0 does so at every change. New columns are told at once either way.
+    #[arg(long, value_name = "0..1", default_value_t = 0.2, value_parser = share::<f64>, env = "LIMN_RESAMPLE_THRESHOLD")]
+    pub resample_threshold: f64,
     /// Rows drawn from each table.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub sample_rows: usize,
@@ -338,7 +340,7 @@ pub struct Under {
 #[derive(Debug, clap::Args)]
 pub struct SearchOptions {
     /// Weight of words against meaning: 1 is words only, 0 meaning only.
-    #[arg(long, default_value_t = 0.5, value_name = "0..1", value_parser = share)]
+    #[arg(long, default_value_t = 0.5, value_name = "0..1", value_parser = share::<f32>)]
     pub alpha: f32,
     /// Candidates per wanted result from each retriever [default: 5, and 50 tables in all at least]
     #[arg(long, value_name = "N", value_parser = positive)]
@@ -366,9 +368,9 @@ pub enum JudgeArg {
     Off,
 }
 
-fn share(text: &str) -> Result<f32, String> {
-    match text.parse::<f32>() {
-        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
+fn share<T: FromStr + PartialOrd + From<u8>>(text: &str) -> Result<T, String> {
+    match text.parse::<T>() {
+        Ok(value) if (T::from(0)..=T::from(1)).contains(&value) => Ok(value),
         _ => Err(format!("'{text}' is not a number from 0 to 1")),
     }
 }

@@ -26,6 +26,7 @@ use crate::plan::{GroupPlan, members};
 use crate::published::{Published, REGISTERED, is_searchable, members_of};
 use crate::read::{Part, ReadDone};
 use crate::report::Failure;
+use crate::resample::{kept_sample, sampled_summaries};
 use crate::select::{Work, route};
 use crate::wire::Wire;
 
@@ -145,6 +146,9 @@ pub struct Assembler {
     pub settings: MemberId,
     /// Whether the run has a language model.
     pub narrates: bool,
+    /// Share of rows that have to change before a table's rows are drawn anew; 0 where the published
+    /// tables were made with other settings.
+    pub resample_threshold: f64,
 }
 
 /// Joins groups with their reads and emits what becomes of their tables.
@@ -335,7 +339,17 @@ impl Assembler {
                 ..FileRecord::default()
             }));
         }
+        let mut rows_now = None;
+        if let (Some(old), Some(whole), true) = (old, &summary, failures.is_empty())
+            && let Some(kept) = kept_sample(old, &mut files, whole, self.resample_threshold)
+        {
+            rows_now = Some((whole.rows, whole.rows_exact));
+            summary = Some(kept);
+        }
         let mut row = catalog_row(&self.lake, group, summary.as_ref(), files, contexts);
+        if let Some((rows, exact)) = rows_now {
+            (row.rows, row.rows_exact) = (Some(rows), exact);
+        }
         if !read.is_current(group) {
             row.error = failures.first().map(|failure| failure.error.clone());
         }
@@ -383,14 +397,7 @@ impl Assembler {
 /// A published table as a draft: the same table, which may be told in other words now. A row without
 /// a summary of a file has nothing to put into words.
 fn again(group: GroupId, row: TableRecord) -> Option<TableDraft> {
-    let summaries: Vec<(&str, FileSummary)> = row
-        .files
-        .iter()
-        .filter_map(|file| {
-            let summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
-            Some((file.path.as_str(), summary))
-        })
-        .collect();
+    let summaries = sampled_summaries(&row);
     let parts: Vec<(&str, &FileSummary)> = summaries
         .iter()
         .map(|(path, summary)| (*path, summary))

@@ -53,6 +53,7 @@ pub mod published;
 pub mod read;
 pub mod rebase;
 pub mod report;
+pub mod resample;
 pub mod run;
 pub mod scope;
 pub mod segments;

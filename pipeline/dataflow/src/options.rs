@@ -66,6 +66,9 @@ pub struct RunOptions {
     /// The language model that narrates, where `narrate` lets one; the texts depend on its identity
     /// only.
     pub narrator: Option<NarrateWith>,
+    /// A table's rows are drawn anew when more than this share of them came or went since they were
+    /// drawn last; 0 draws at every change.
+    pub resample_threshold: f64,
     /// Rows drawn from each table.
     pub sample_rows: usize,
     /// Bytes read of one file for its profile.
@@ -93,6 +96,7 @@ impl Default for RunOptions {
             shards: None,
             narrate: Narrate::Auto,
             narrator: None,
+            resample_threshold: 0.0,
             sample_rows: 5,
             scan_budget: 16 << 20,
             seed: 0,

@@ -192,6 +192,11 @@ impl Run {
                 awaiting: Arc::clone(&awaiting),
                 settings: settings.fingerprint(),
                 narrates,
+                resample_threshold: if is_uniform {
+                    options.resample_threshold
+                } else {
+                    0.0
+                },
             }),
             describer: Arc::new(Describer {
                 counter: Arc::new(WindowCounter(Arc::clone(&embedder))),

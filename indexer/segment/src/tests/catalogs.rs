@@ -55,6 +55,7 @@ fn record(i: u64) -> TableRecord {
                 rows: Some(f),
                 summary: Some("{\"columns\":[{\"x\":1e-7}]}".into()),
                 error: (f == 1).then(|| "cut off".into()),
+                since_sample: (f == 1).then_some(SinceSample::Came),
             })
             .collect(),
         contexts: vec![ContextRecord {

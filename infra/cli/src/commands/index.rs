@@ -64,11 +64,6 @@ async fn run_over(location: &str, args: &RunArgs, scope: Scope) -> anyhow::Resul
 }
 
 fn options(args: &RunArgs) -> anyhow::Result<RunOptions> {
-    if args.resample_threshold > 0.0 {
-        bail!(
-            "--resample-threshold: this limn draws a table's rows anew whenever the table changes; leave it out, or use 0"
-        );
-    }
     let mut contexts = Contexts::new();
     for path in &args.contexts {
         read_contexts(path, &mut contexts)?;
@@ -87,6 +82,7 @@ fn options(args: &RunArgs) -> anyhow::Result<RunOptions> {
             NarrateArg::Names => Narrate::Names,
             NarrateArg::Off => Narrate::Off,
         },
+        resample_threshold: args.resample_threshold,
         sample_rows: args.sample_rows,
         scan_budget: args.scan_budget,
         epoch_objects: usize::try_from(args.epoch_objects).unwrap_or(usize::MAX),

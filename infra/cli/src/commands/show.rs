@@ -43,6 +43,7 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
 
 fn without_summaries(table: &TableRecord) -> TableRecord {
     let mut table = table.clone();
+    table.files = table.files_now().cloned().collect();
     for file in &mut table.files {
         file.summary = None;
     }
@@ -93,7 +94,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         "{}, {about}{rows}, {}, {}",
         one_line(&table.format),
         plural(table.columns.len() as u64, "column"),
-        plural(table.files.len() as u64, "file")
+        plural(table.files_now().count() as u64, "file")
     )?;
     if let Some(error) = &table.error {
         writeln!(
