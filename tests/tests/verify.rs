@@ -30,7 +30,8 @@ fn a_flipped_bit_or_a_missing_object_anywhere_is_found() {
     let scratch = TempDir::new().unwrap();
     let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
     lake::varied(&lake);
-    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    // One shard: the scratch folder's name decides which tables share one of several.
+    assert_eq!(index_hashed(&lake, &index, &["--shards", "1"]).code, 0);
     // A second run leaves deleted blocks behind.
     lake::write(&lake, "hr/employees.csv", "name,leave\nAnn,3\n");
     assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
