@@ -321,7 +321,7 @@ impl Assembler {
     ) -> Option<TableDraft> {
         let ids = members(group, self.settings);
         let mut files = read.file_records(group, &ids);
-        let contexts = read.context_records(group, &ids, old);
+        let contexts = read.context_records(group, &ids, &self.published);
         let failures = read.failures(group);
         let mut summary = merge_files(&read.summaries(group));
         if summary.is_none() {

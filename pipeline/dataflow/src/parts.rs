@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use limn_lake::{ContextText, DataFile, FileSummary, Fingerprint, Group, TableName};
-use limn_segment::{ContextRecord, FileRecord, TableRecord};
+use limn_segment::{ContextRecord, FileRecord};
 
 use crate::changes::MemberId;
 use crate::published::{Published, REGISTERED};
@@ -118,14 +118,20 @@ impl GroupRead {
         &self,
         group: &Group,
         members: &[MemberId],
-        old: Option<&TableRecord>,
+        published: &Published,
     ) -> Vec<ContextRecord> {
         let members = members.iter().skip(group.files.len());
         let contexts = group.contexts.iter().zip(members);
         contexts
             .filter_map(|(context, id)| {
                 let read = self.contexts.get(&context.fingerprint())?;
-                Some(context_record(&group.name, &context.source, *id, read, old))
+                Some(context_record(
+                    &group.name,
+                    &context.source,
+                    *id,
+                    read,
+                    published,
+                ))
             })
             .collect()
     }
@@ -161,7 +167,7 @@ fn context_record(
     source: &ContextText,
     id: MemberId,
     read: &Result<String, Unread>,
-    old: Option<&TableRecord>,
+    published: &Published,
 ) -> ContextRecord {
     let (source, registered_for) = match source {
         ContextText::Registered { name, .. } => {
@@ -170,13 +176,7 @@ fn context_record(
         }
         ContextText::Sidecar { object } => (object.path.clone(), None),
     };
-    let last = || {
-        let contexts = old.into_iter().flat_map(|old| &old.contexts);
-        contexts
-            .into_iter()
-            .find(|context| context.source == source)
-            .map_or_else(String::new, |context| context.text.clone())
-    };
+    let last = || published.last_text(&source).unwrap_or_default().to_owned();
     let settled = read.as_ref().err().is_none_or(|unread| unread.settled);
     ContextRecord {
         text: read.as_ref().map_or_else(|_| last(), Clone::clone),

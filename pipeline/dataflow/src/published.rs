@@ -31,6 +31,8 @@ pub struct Published {
     by_path: HashMap<u128, Place>,
     /// Contexts beside the data, by the hash of their path.
     contexts: HashMap<u128, Place>,
+    /// Those that have a text, of whatever version, by the hash of their path.
+    texts: HashMap<u128, Place>,
     registered: Contexts,
     /// The settings of all the lake's tables, if their file summaries may be used again.
     reuse: Option<MemberId>,
@@ -97,6 +99,9 @@ impl Published {
                     if known.source != REGISTERED {
                         let place = (*group, at as u32, context as u32);
                         published.contexts.insert(hash_of(&known.source), place);
+                        if !known.text.is_empty() {
+                            published.texts.insert(hash_of(&known.source), place);
+                        }
                     }
                 }
             }
@@ -212,13 +217,20 @@ impl Published {
     /// The text of a context beside the data that was read in this very version before.
     pub fn context(&self, path: &str, version: Fingerprint) -> Option<&str> {
         let member = Fingerprint(with_settings(version, self.reuse?)).to_string();
-        let (group, table, context) = self.contexts.get(&hash_of(path))?;
-        let known: &ContextRecord = self
-            .tables(*group)
-            .get(*table as usize)?
-            .contexts
-            .get(*context as usize)?;
+        let known = self.context_record(self.contexts.get(&hash_of(path))?)?;
         (known.error.is_none() && known.fingerprint == member).then_some(known.text.as_str())
+    }
+
+    /// The last text that a context beside the data had when it could be read, whatever table it was of.
+    pub fn last_text(&self, path: &str) -> Option<&str> {
+        let known = self.context_record(self.texts.get(&hash_of(path))?)?;
+        Some(&known.text)
+    }
+
+    fn context_record(&self, place: &Place) -> Option<&ContextRecord> {
+        let (group, table, context) = place;
+        let table = self.tables(*group).get(*table as usize)?;
+        table.contexts.get(*context as usize)
     }
 
     /// The summary of the last version of a file that could be read.
