@@ -65,6 +65,8 @@ pub enum Edit {
         file: usize,
         how: usize,
     },
+    /// A table that is not a lone file gets one more file, which cannot be read from the start.
+    AppendBroken { table: usize },
     /// A file is again as it was when it could be read.
     Restore { table: usize, file: usize },
     /// A text is put beside a table, or changed.
@@ -106,7 +108,7 @@ pub fn edit() -> impl Strategy<Value = Edit> {
     let (table, file, seed, rows) = (0..12usize, 0..4usize, 0..200usize, 0..7usize);
     let (place, name) = (0..8usize, 0..NAMES.len());
     prop_oneof![
-        6 => (place.clone(), name.clone(), shape(), cells::format(), seed.clone(), 1..4usize)
+        9 => (place.clone(), name.clone(), shape(), cells::format(), seed.clone(), 1..4usize)
             .prop_map(|(place, name, shape, format, seed, files)| Edit::Create { place, name, shape, format, seed, files }),
         4 => (table.clone(), rows.clone()).prop_map(|(table, rows)| Edit::Append { table, rows }),
         3 => (table.clone(), file.clone(), seed.clone(), rows)
@@ -123,6 +125,7 @@ pub fn edit() -> impl Strategy<Value = Edit> {
         1 => table.clone().prop_map(|table| Edit::Reshape { table }),
         4 => (table.clone(), file.clone(), 0..3usize)
             .prop_map(|(table, file, how)| Edit::Corrupt { table, file, how }),
+        2 => table.clone().prop_map(|table| Edit::AppendBroken { table }),
         2 => (table.clone(), file).prop_map(|(table, file)| Edit::Restore { table, file }),
         3 => (table.clone(), seed.clone()).prop_map(|(table, seed)| Edit::Tell { table, seed }),
         1 => table.clone().prop_map(|table| Edit::CorruptText { table }),
@@ -272,6 +275,14 @@ impl Edit {
                     _ => GARBAGE.repeat(200 + lake.touched.len() + how),
                 };
                 lake.corrupt(&path, &garbage);
+            }
+            Self::AppendBroken { table } => {
+                let at = at(table)?;
+                let path = lake.tables[at].path(lake.tables[at].next);
+                if lake.tables[at].shape != Shape::Lone && !lake.has(&path) {
+                    append(lake, at, 0, 1);
+                    lake.corrupt_unseen(&path, &GARBAGE.repeat(150));
+                }
             }
             Self::Restore { table, file } => {
                 let path = pick(&lake.tables[at(table)?], *file);

@@ -161,6 +161,14 @@ impl Lake {
         }
     }
 
+    /// As [`corrupt`](Self::corrupt), of an object that no run has seen.
+    pub fn corrupt_unseen(&mut self, path: &str, bytes: &[u8]) {
+        self.corrupt(path, bytes);
+        if let Some(object) = self.objects.get_mut(path) {
+            object.known = false;
+        }
+    }
+
     /// As [`corrupt`](Self::corrupt), if the object is there.
     pub fn corrupt_if_there(&mut self, path: &str, bytes: &[u8]) {
         if self.has(path) {

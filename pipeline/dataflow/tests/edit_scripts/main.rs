@@ -24,12 +24,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
+use cells::Format;
 use common::Lab;
 use common::narrated::{narrated_by, sharing};
 use common::teller::Teller;
 use compare::{Contents, answers, contents, difference};
 use edits::{Edit, edit};
-use lake::Lake;
+use lake::{Lake, Shape};
 use limn_lake::{Contexts, TableName};
 use limn_models::HashedWords;
 use limn_pipeline::{Narrate, Report};
@@ -75,6 +76,61 @@ fn a_narrated_index_grown_by_edits_is_one_built_anew_with_its_narrations() {
     hold(scripts().div_ceil(4), || Some(Teller::counting().shared()));
 }
 
+/// A step as plain as can be.
+fn plain(edit: Edit) -> Step {
+    Step {
+        edit,
+        workers: 2,
+        epoch_objects: 10_000,
+    }
+}
+
+/// Rare in random scripts.
+#[test]
+fn a_table_of_which_nothing_can_be_read_is_told_from_files_that_are_gone() {
+    let (table, file) = (0, 0);
+    let create = Edit::Create {
+        place: 1,
+        name: 0,
+        shape: Shape::Parts,
+        format: Format::Csv,
+        seed: 3,
+        files: 1,
+    };
+    let script = [
+        create,
+        Edit::AppendBroken { table },
+        Edit::DropFile { table, file },
+        Edit::Nothing,
+        Edit::Append { table, rows: 2 },
+    ];
+    let seen = carry_out(&script.map(plain), None).unwrap();
+    assert_eq!(seen.with_gone_last_good, 2);
+}
+
+/// Rare in random scripts.
+#[test]
+fn a_broken_text_keeps_its_last_version_where_its_table_becomes_another_group() {
+    let table = 0;
+    let create = Edit::Create {
+        place: 1,
+        name: 0,
+        shape: Shape::Lone,
+        format: Format::Csv,
+        seed: 3,
+        files: 1,
+    };
+    let script = [
+        create,
+        Edit::Tell { table, seed: 5 },
+        Edit::CorruptText { table },
+        Edit::Reshape { table },
+        Edit::Nothing,
+    ];
+    let seen = carry_out(&script.map(plain), None).unwrap();
+    assert_eq!(seen.with_last_good, 3);
+}
+
 /// Carries out so many scripts, and shortens the first that fails.
 fn hold(scripts: u32, teller: impl Fn() -> Option<Arc<Teller>>) {
     let mut runner = TestRunner::new(ProptestConfig {
@@ -104,7 +160,7 @@ fn hold(scripts: u32, teller: impl Fn() -> Option<Arc<Teller>>) {
 }
 
 /// Carries a script out to its end, or to the step that fails.
-fn carry_out(script: &[Step], teller: Option<Arc<Teller>>) -> Result<(), Failed> {
+fn carry_out(script: &[Step], teller: Option<Arc<Teller>>) -> Result<Seen, Failed> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let mut twin = Twin::new(teller);
     for (number, step) in script.iter().enumerate() {
@@ -114,7 +170,7 @@ fn carry_out(script: &[Step], teller: Option<Arc<Teller>>) -> Result<(), Failed>
     }
     // Seen with --nocapture: whether scripts come to what they are to try.
     println!("{:?}", twin.seen);
-    Ok(())
+    Ok(twin.seen)
 }
 
 /// A lake with the index that is kept of it, and what a build anew gave last.
