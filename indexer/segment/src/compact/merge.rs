@@ -1,5 +1,6 @@
 //! One merge: its inputs are read, its catalog file and its segment are written, nothing is published.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
@@ -212,9 +213,9 @@ impl IndexStore {
                     ..TableRecord::default()
                 },
                 Kept::Row(at) => {
-                    if !files.contains_key(&at.file) {
+                    if let Entry::Vacant(file) = files.entry(at.file) {
                         // Rare: a row of a table that is gone has to be said again.
-                        files.insert(at.file, self.catalog(&log.entries[at.file]).await?);
+                        file.insert(self.catalog(&log.entries[at.file]).await?);
                     }
                     let taken = files
                         .get_mut(&at.file)

@@ -10,7 +10,7 @@ use crate::Outcome;
 use crate::args::CompactArgs;
 use crate::commands::print_json;
 use crate::progress::ByteBar;
-use crate::text::{bytes, plural};
+use crate::text::{bytes, count, plural};
 
 pub async fn run(args: CompactArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
@@ -100,13 +100,10 @@ fn tell(
         )?,
         Some(after) => writeln!(
             out,
-            "snapshot {snapshot}: {} became {}; {} left",
+            "snapshot {snapshot}: {} became {}; deleted blocks removed: {}",
             files(before),
             files(after),
-            plural(
-                before.deleted_blocks.saturating_sub(after.deleted_blocks),
-                "deleted block"
-            ),
+            count(before.deleted_blocks.saturating_sub(after.deleted_blocks)),
         )?,
     }
     out.flush()
