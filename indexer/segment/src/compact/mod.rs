@@ -31,7 +31,7 @@ use crate::compact::merge::{Log, Merged, replace};
 use crate::deletes::Deletes;
 use crate::error::{PublishError, SegmentError};
 use crate::index_store::IndexStore;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{CatalogEntry, Snapshot};
 use crate::table::Shard;
 
 /// Times that publishing is tried before a compaction gives way to other writers.
@@ -206,7 +206,7 @@ impl IndexStore {
     /// The snapshot after `newest` with the merges that fit it, and which these are; `None` if none does.
     ///
     /// They fit where the files of the shard are those that they were made of, with others after them (see
-    /// `rows.rs`).
+    /// `rows.rs`), and none of these has its rows in a segment that was merged.
     async fn apply(
         &self,
         shards: &BTreeMap<Shard, ShardMerges>,
@@ -216,8 +216,9 @@ impl IndexStore {
         let mut applied = Vec::new();
         for (shard, merges) in shards {
             let log = newest.catalog.iter().filter(|it| it.shard == *shard);
-            let log: Vec<&str> = log.map(|it| it.path.as_str()).collect();
-            if !log.starts_with(&merges.log.iter().map(String::as_str).collect::<Vec<_>>()) {
+            let log: Vec<&CatalogEntry> = log.collect();
+            let known = log.iter().map(|it| &it.path).take(merges.log.len());
+            if !known.eq(&merges.log) || self.are_reused(merges, &log[merges.log.len()..]).await? {
                 continue;
             }
             for merged in &merges.merged {
@@ -232,6 +233,27 @@ impl IndexStore {
         // What files of older writers had to be read for is told from now on.
         self.pair(&mut next).await?;
         Ok(Some((next, applied)))
+    }
+
+    /// Whether newer catalog files point into segments that were merged: a writer may have told the same
+    /// tables in the same words again, which gives the same segment.
+    async fn are_reused(
+        &self,
+        merges: &ShardMerges,
+        newer: &[&CatalogEntry],
+    ) -> Result<bool, SegmentError> {
+        for entry in newer {
+            let segment = match &entry.segment {
+                Some(segment) => Some(segment.clone()),
+                None => self.segment_of_file(entry).await?,
+            };
+            let sources = merges.merged.iter().flat_map(|it| &it.sources);
+            let is_source = |path: &String| sources.clone().any(|it| it.entry.path == *path);
+            if segment.as_ref().is_some_and(is_source) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Puts a merged segment at the place of the last of its sources. What was deleted in these since they
@@ -281,6 +303,18 @@ impl IndexStore {
         Ok(())
     }
 
+    /// The segment that the rows of a catalog file point into, by reading them.
+    async fn segment_of_file(&self, entry: &CatalogEntry) -> Result<Option<String>, SegmentError> {
+        let rows = self.catalog_columns(entry, &["segment", "blocks"]).await?;
+        let segment = segment_of(&rows).map_err(|(one, other)| {
+            SegmentError::damaged(
+                self.store.object_url(&entry.path),
+                format!("its rows point into {one} and {other}"),
+            )
+        })?;
+        Ok(segment.map(str::to_owned))
+    }
+
     /// Fills in the segments of catalog files whose writer did not tell them, by reading the files. Where
     /// every segment is some file's, there is nothing to find.
     async fn pair(&self, snapshot: &mut Snapshot) -> Result<(), SegmentError> {
@@ -299,14 +333,7 @@ impl IndexStore {
             if entry.segment.is_some() || !untold.contains(&entry.shard) {
                 continue;
             }
-            let rows = self.catalog_columns(entry, &["segment", "blocks"]).await?;
-            let segment = segment_of(&rows).map_err(|(one, other)| {
-                SegmentError::damaged(
-                    self.store.object_url(&entry.path),
-                    format!("its rows point into {one} and {other}"),
-                )
-            })?;
-            entry.segment = segment.map(str::to_owned);
+            entry.segment = self.segment_of_file(entry).await?;
         }
         Ok(())
     }

@@ -144,10 +144,16 @@ fn members(snapshot: &Snapshot) -> BTreeMap<Shard, Vec<Member>> {
     let at: BTreeMap<&str, usize> = (0..snapshot.segments.len())
         .map(|at| (snapshot.segments[at].path.as_str(), at))
         .collect();
+    // The same tables told in the same words again are the same segment: it is the later file's, and all
+    // rows of the earlier one are superseded.
+    let owners: BTreeMap<&str, usize> = (0..snapshot.catalog.len())
+        .filter_map(|at| Some((snapshot.catalog[at].segment.as_deref()?, at)))
+        .collect();
     let mut shards: BTreeMap<Shard, Vec<Member>> = BTreeMap::new();
     for (catalog, entry) in snapshot.catalog.iter().enumerate() {
         let segment = entry.segment.as_deref();
-        let named = segment.and_then(|path| at.get(path)).copied();
+        let owned = segment.filter(|path| owners.get(path) == Some(&catalog));
+        let named = owned.and_then(|path| at.get(path)).copied();
         let (live, dead) = match named {
             Some(named) => {
                 let segment = &snapshot.segments[named];

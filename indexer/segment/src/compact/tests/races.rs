@@ -20,7 +20,8 @@ async fn write(index: IndexStore, writer: usize, writers: usize, rounds: u64) ->
                 };
                 let change = Change {
                     name,
-                    version: round + 1,
+                    // The same segments come again.
+                    version: 1 + round % 5,
                     group: pick(i) % 2,
                     what,
                 };

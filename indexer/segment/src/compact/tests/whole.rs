@@ -14,9 +14,10 @@ fn change() -> impl Strategy<Value = Change> {
         1 => Just(What::Remove),
         1 => Just(What::RemoveRegistered),
     ];
-    (0..14usize, 0..3u64, what).prop_map(|(name, group, what)| Change {
+    // Few versions, so that the same segment comes again.
+    (0..8usize, 1..3u64, 0..3u64, what).prop_map(|(name, version, group, what)| Change {
         name,
-        version: 0,
+        version,
         group,
         what,
     })
@@ -109,16 +110,11 @@ proptest! {
             let index = memory();
             let mut newest = Snapshot::first("m", DIMENSIONS, 2);
             index.publish(&newest).await.unwrap();
-            let mut version = 0;
             for step in steps {
                 let policy = match step {
                     Step::Epoch(mut changes) => {
                         changes.sort_by_key(|change| change.name);
                         changes.dedup_by_key(|change| change.name);
-                        for change in &mut changes {
-                            version += 1;
-                            change.version = version;
-                        }
                         newest = epoch(&index, &newest, &changes).await;
                         if !tells {
                             // As before it was told.
@@ -204,5 +200,55 @@ fn rows_that_do_not_fit_their_segment_are_damage_and_nothing_is_published() {
         };
         assert!(error.is_damage(), "{error}");
         assert_eq!(index.require_newest().await.unwrap(), second);
+    });
+}
+
+/// The same tables in the same words again are the same segment, under the same name.
+#[test]
+fn a_segment_that_comes_again_belongs_to_the_later_file() {
+    run(async {
+        let index = memory();
+        let change = |version: u64| Change {
+            name: 1,
+            version,
+            group: 0,
+            what: What::Describe,
+        };
+        let mut newest = Snapshot::first("m", DIMENSIONS, 1);
+        for version in [1, 2, 1] {
+            newest = epoch(&index, &newest, &[change(version)]).await;
+        }
+        let [first, _, last] = &newest.catalog[..] else {
+            panic!("{newest:?}");
+        };
+        assert_eq!(first.segment, last.segment);
+        index.publish(&newest).await.unwrap();
+        let expected = resolved(&index, &newest).await;
+        let compacted = index.compact(&eager(), &quiet).await.unwrap().unwrap();
+        assert_eq!(
+            (compacted.after.catalog_files, compacted.after.segments),
+            (1, 1)
+        );
+        let newest = index.require_newest().await.unwrap();
+        assert_whole(&index, &newest).await;
+        assert_eq!(resolved(&index, &newest).await, expected);
+
+        // It comes again while it is merged: that merge does not fit any more.
+        let other = Change {
+            name: 2,
+            ..change(1)
+        };
+        let base = epoch(&index, &newest, &[other]).await;
+        let merges = plan(&base, &Policy::full());
+        let shards = index.carry_out(&base, &merges, &quiet).await.unwrap();
+        assert!(index.apply(&shards, &base).await.unwrap().is_some());
+        let mut later = epoch(&index, &base, &[change(2)]).await;
+        assert!(index.apply(&shards, &later).await.unwrap().is_some());
+        later = epoch(&index, &later, &[change(1)]).await;
+        assert!(index.apply(&shards, &later).await.unwrap().is_none());
+        for entry in &mut later.catalog {
+            entry.segment = None;
+        }
+        assert!(index.apply(&shards, &later).await.unwrap().is_none());
     });
 }
