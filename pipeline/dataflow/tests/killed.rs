@@ -37,7 +37,10 @@ async fn lab() -> Lab {
     lab.options.workers = 1;
     lab.options.embed_threads = 1;
     for table in 0..TABLES {
-        let text = format!("station{table},level{table}\n{table},7\n");
+        // Long enough for several batches.
+        let columns: Vec<String> = (0..40).map(|c| format!("level{table} of{c}")).collect();
+        let values: Vec<String> = (0..40).map(|c| format!("{table} m {c}")).collect();
+        let text = format!("{}\n{}\n", columns.join(","), values.join(","));
         lab.put(&format!("f{table}/readings.csv"), &text).await;
     }
     lab
