@@ -1,5 +1,5 @@
-//! What the end-to-end tests share: the real binary, scratch folders, lakes, a real S3 server, a real
-//! server of language models.
+//! What the end-to-end tests share: the real binary, scratch folders, lakes, real servers of S3, of
+//! SQS and of language models.
 //!
 //! Every test here runs `limn` as a user would, as a process with arguments, and looks at what it
 //! prints, at its exit code and at what it leaves behind.
@@ -11,6 +11,7 @@ pub mod kill;
 pub mod lake;
 pub mod llama;
 pub mod s3;
+pub mod sqs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
