@@ -1,5 +1,6 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -57,6 +58,21 @@ lake must have been indexed, with the same settings, by limn index.
 Example:
   limn update sales/2024/orders sales/customers --lake s3://bucket/lake --index s3://bucket/index")]
     Update(UpdateArgs),
+    /// Keep an index up to date while its lake changes.
+    #[command(after_help = "\
+The whole lake is listed at the start and then every --every: that listing is the truth. In between, changes
+are told by an SQS queue of S3 event notifications (--queue), by POST /v1/events (--listen; the shapes of S3
+and of EventBridge), and by the file system for a local lake. What is told is only where to look: events may
+come late, twice or in any order, and many of one table cost one reading of it.
+
+A queue's messages are deleted when what they tell of is published. One that cannot be understood is tried
+--tries times and then moved to --set-aside, or logged and deleted.
+
+Examples:
+  limn watch ./lake --index lake.limn
+  limn watch s3://bucket/lake --index s3://bucket/index --queue https://sqs.eu-west-1.amazonaws.com/1234/lake
+  limn watch s3://bucket/lake --index s3://bucket/index --listen 127.0.0.1:7701")]
+    Watch(WatchArgs),
     /// Ask for a table in plain words.
     #[command(after_help = "\
 Example:
@@ -147,6 +163,37 @@ pub struct UpdateArgs {
     /// The lake: a path or URL.
     #[arg(long, value_name = "LAKE", env = "LIMN_LAKE")]
     pub lake: String,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct WatchArgs {
+    /// The lake: a path or URL.
+    #[arg(value_name = "LAKE", env = "LIMN_LAKE")]
+    pub lake: String,
+    /// List the whole lake so often: 30m, 12h, 1d.
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
+    pub every: Duration,
+    /// Changes are gathered until none came for so long.
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
+    pub quiet: Duration,
+    /// URL of an SQS queue with the lake's S3 event notifications.
+    #[arg(long, value_name = "URL", env = "LIMN_QUEUE")]
+    pub queue: Option<String>,
+    /// URL of an SQS queue for messages that cannot be understood.
+    #[arg(long, value_name = "URL", requires = "queue")]
+    pub set_aside: Option<String>,
+    /// How often a message that cannot be understood is looked at.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub tries: u32,
+    /// Take events at POST /v1/events of this address. Other than loopback, LIMN_EVENTS_TOKEN is needed:
+    /// senders give it as bearer token.
+    #[arg(long, value_name = "ADDRESS", env = "LIMN_EVENTS_LISTEN")]
+    pub listen: Option<SocketAddr>,
+    /// Do not ask the file system for changes of a local lake.
+    #[arg(long)]
+    pub no_file_events: bool,
     #[command(flatten)]
     pub run: RunArgs,
 }

@@ -59,6 +59,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Index(args) => commands::index::run(args).await,
         Command::Update(args) => commands::index::update(args).await,
+        Command::Watch(args) => commands::watch::run(args).await,
         Command::Search(args) => commands::search::run(args).await,
         Command::Eval(args) => commands::eval::run(args).await,
         Command::Tables(args) => commands::tables::run(args).await,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
-use limn_models::{ModelError, ModelKind, ModelStore};
+use limn_models::{Embedder, ModelError, ModelKind, ModelStore};
 use limn_pipeline::{Narrate, NarrateWith, Progress, Report, RunOptions, Scope, index_lake};
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -32,15 +32,43 @@ pub async fn update(args: UpdateArgs) -> anyhow::Result<Outcome> {
     run_over(&args.lake, &args.run, scope).await
 }
 
-async fn run_over(location: &str, args: &RunArgs, scope: Scope) -> anyhow::Result<Outcome> {
+/// What a run needs, opened.
+pub struct Opened {
+    /// The lake.
+    pub lake: Store,
+    /// The index, which may be there or not.
+    pub index: IndexStore,
+    /// The embedder, loaded.
+    pub embedder: Arc<dyn Embedder>,
+    /// What the arguments say.
+    pub options: RunOptions,
+}
+
+/// Opens what a run over the lake at `location` needs.
+pub async fn open(location: &str, args: &RunArgs) -> anyhow::Result<Opened> {
     let lake = Store::open(location)?;
     let index = IndexStore::open(&args.index.index)?;
     index.prepare().await?;
     let mut options = options(args)?;
-    options.scope = scope;
     options.narrator = narrator(args).await?;
     let devices = language_model::devices(args.model.device).await?;
     let embedder = embedder(&args.embedder, devices).await?;
+    Ok(Opened {
+        lake,
+        index,
+        embedder,
+        options,
+    })
+}
+
+async fn run_over(location: &str, args: &RunArgs, scope: Scope) -> anyhow::Result<Outcome> {
+    let Opened {
+        lake,
+        index,
+        embedder,
+        mut options,
+    } = open(location, args).await?;
+    options.scope = scope;
     let progress = Arc::new(Progress::default());
     let model = options.narrator.as_ref().map(|with| with.model.to_string());
     let bars = IndexBars::start(Arc::clone(&progress), model);
@@ -168,7 +196,8 @@ async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
     Ok(ready)
 }
 
-fn print(report: &Report, lake: &str) -> io::Result<()> {
+/// Tells a person what a run did.
+pub fn print(report: &Report, lake: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let tables = report.tables;
     let mut parts = Vec::new();

@@ -16,6 +16,7 @@ pub mod show;
 pub mod snapshots;
 pub mod tables;
 pub mod verify;
+pub mod watch;
 
 use std::io::{self, Write};
 use std::sync::Arc;

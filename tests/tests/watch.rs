@@ -1,0 +1,197 @@
+//! `limn watch` on the real binary: what changes in the lake is searchable soon, told by the file system or
+//! over HTTP, and a watch that is asked to end does so in good order.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use limn_tests::s3::S3Server;
+use limn_tests::{lake, limn_command, text};
+use tempfile::TempDir;
+
+/// A running `limn watch`; killed when dropped.
+struct Watch {
+    process: Child,
+}
+
+impl Watch {
+    fn start(lake: &str, index: &str, more: &[&str], environment: &[(&str, String)]) -> Self {
+        let mut arguments = vec![
+            "watch",
+            lake,
+            "--index",
+            index,
+            "--embedder",
+            "hashed-words",
+        ];
+        arguments.extend(["--quiet", "200ms", "--json"]);
+        arguments.extend(more);
+        let mut command = limn_command(&arguments);
+        let process = command
+            .envs(environment.iter().map(|(name, value)| (name, value)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self { process }
+    }
+
+    /// The address that it says it takes events at.
+    fn address(&mut self) -> String {
+        let mut lines = BufReader::new(self.process.stderr.take().unwrap()).lines();
+        let line = lines.next().unwrap().unwrap();
+        let (_, after) = line.split_once("http://").expect(&line);
+        // What else it says must not block it.
+        std::thread::spawn(move || lines.for_each(drop));
+        after.split('/').next().unwrap().to_owned()
+    }
+
+    /// Asks it to end; its exit code and the runs that it told of.
+    fn end(mut self) -> (Option<i32>, Vec<serde_json::Value>) {
+        let asked = Command::new("kill")
+            .args(["-TERM", &self.process.id().to_string()])
+            .status();
+        assert!(asked.unwrap().success());
+        let mut told = String::new();
+        let mut stdout = self.process.stdout.take().unwrap();
+        stdout.read_to_string(&mut told).unwrap();
+        let code = self.process.wait().unwrap().code();
+        let runs = told.lines().map(|line| serde_json::from_str(line).unwrap());
+        (code, runs.collect())
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+    }
+}
+
+/// Waits until the index has these tables.
+fn wait_for(index: &str, expected: &[&str], environment: &[(&str, String)]) {
+    let started = Instant::now();
+    loop {
+        let mut command = limn_command(&["tables", "--index", index, "--json"]);
+        let found = limn_tests::run(command.envs(environment.iter().map(|(n, v)| (n, v))));
+        let names: Vec<String> = match found.code {
+            0 => found.json().as_array().unwrap().iter().map(name).collect(),
+            _ => Vec::new(),
+        };
+        if names == expected {
+            return;
+        }
+        assert!(
+            started.elapsed() < Duration::from_secs(60),
+            "{names:?} instead of {expected:?}"
+        );
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn name(table: &serde_json::Value) -> String {
+    table["table"].as_str().unwrap().to_owned()
+}
+
+fn post(address: &str, body: &str) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    write!(
+        stream,
+        "POST /v1/events HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    )
+    .unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn files_that_come_change_and_go_are_in_the_index_soon() {
+    let scratch = TempDir::new().unwrap();
+    let root = scratch.path().join("lake");
+    lake::write(&root, "lakes.csv", "lake,depth\nBlue,3\n");
+    // The index lies in the lake: its own files are no change of the lake.
+    let index = root.join("index.limn");
+    let index = text(&index);
+    let watch = Watch::start(text(&root), index, &["--every", "1h"], &[]);
+    wait_for(index, &["lakes"], &[]);
+    lake::write(&root, "north/rivers.csv", "river,length\nRed,9\n");
+    wait_for(index, &["lakes", "north/rivers"], &[]);
+    fs::remove_file(root.join("lakes.csv")).unwrap();
+    wait_for(index, &["north/rivers"], &[]);
+    fs::rename(root.join("north"), root.join("south")).unwrap();
+    wait_for(index, &["south/rivers"], &[]);
+    let (code, runs) = watch.end();
+    assert_eq!(code, Some(0));
+    assert!(runs.len() >= 4, "{runs:?}");
+    verified(index, &[]);
+}
+
+fn verified(index: &str, environment: &[(&str, String)]) {
+    let mut command = limn_command(&["verify", "--index", index]);
+    let run = limn_tests::run(command.envs(environment.iter().map(|(n, v)| (n, v))));
+    assert_eq!(run.code, 0, "{run:?}");
+}
+
+#[test]
+fn events_over_http_are_looked_into_where_they_point_and_nowhere_else() {
+    let server = S3Server::start();
+    let environment = server.environment();
+    let scratch = TempDir::new().unwrap();
+    let put = |path: &str, content: &str| {
+        let folder = TempDir::new_in(scratch.path()).unwrap();
+        lake::write(folder.path(), path, content);
+        let top = path.split('/').next().unwrap();
+        server.copy_in(&folder.path().join(top), "/buckets/lake/data");
+    };
+    put("north/lakes.csv", "lake,depth\nBlue,3\n");
+    let index = "s3://lake/index";
+    let listen = ["--every", "1h", "--listen", "127.0.0.1:0"];
+    let mut watch = Watch::start("s3://lake/data", index, &listen, &environment);
+    let address = watch.address();
+    wait_for(index, &["north/lakes"], &environment);
+
+    put("south/rivers.csv", "river,length\nRed,9\n");
+    put("west/wells.csv", "well,depth\nOld,9\n");
+    let event = serde_json::json!({"Records": [{
+        "eventName": "ObjectCreated:Put",
+        "s3": {"bucket": {"name": "lake"}, "object": {"key": "data/south/rivers.csv"}},
+    }]});
+    let answer = post(&address, &event.to_string());
+    assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");
+    wait_for(index, &["north/lakes", "south/rivers"], &environment);
+    let answer = post(&address, "{\"no\": \"event\"");
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let (code, runs) = watch.end();
+    assert_eq!(code, Some(0));
+    // Nobody told of the wells, and the listing of all is an hour away.
+    let last = runs.last().unwrap();
+    assert_eq!(last["objects"]["listed"], 1, "{last}");
+    assert_eq!(last["tables"]["added"], 1);
+    verified(index, &environment);
+}
+
+#[test]
+fn what_cannot_be_watched_says_so_at_once() {
+    let scratch = TempDir::new().unwrap();
+    let index = scratch.path().join("index.limn");
+    let missing: &Path = &scratch.path().join("missing");
+    let lake = scratch.path().join("lake");
+    lake::write(&lake, "lakes.csv", "lake,depth\nBlue,3\n");
+    for (lake, more, why) in [
+        (missing, &[][..], "missing"),
+        (&lake, &["--listen", "0.0.0.0:0"][..], "LIMN_EVENTS_TOKEN"),
+    ] {
+        let mut arguments = vec!["watch", text(lake), "--index", text(&index)];
+        arguments.extend(["--embedder", "hashed-words"]);
+        arguments.extend(more);
+        let run = limn_tests::limn(&arguments);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(run.stderr.contains(why), "{run:?}");
+    }
+}
