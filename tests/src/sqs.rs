@@ -1,12 +1,13 @@
 //! A real server of SQS on loopback, from `tests/requirements.txt`: moto's, which checks signatures as
 //! AWS does once it is told to.
 
-use std::net::TcpListener;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use crate::repository;
 
 /// A running server; it ends when dropped.
 pub struct SqsServer {
@@ -27,30 +28,29 @@ impl SqsServer {
             tools.join("moto").is_dir(),
             "the SQS server for tests is missing; run infra/python-tools (infra/test does)"
         );
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
-        drop(listener);
-        let process = Command::new("python3")
-            .args([
-                "-m",
-                "moto.server",
-                "-H",
-                "127.0.0.1",
-                "-p",
-                &port.to_string(),
-            ])
+        let mut process = Command::new("python3")
+            .arg(repository().join("tests/sqs_server.py"))
             .env("PYTHONPATH", &tools)
-            .stdout(Stdio::null())
+            // It ends with the test, however that ends.
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("the SQS server starts");
+        let mut address = String::new();
+        let stdout = process.stdout.take().expect("it was asked for");
+        let read = BufReader::new(stdout).read_line(&mut address);
+        let address = address.trim();
+        assert!(
+            read.is_ok() && address.starts_with("http://127.0.0.1:"),
+            "the SQS server gave no address; run it by hand: python3 tests/sqs_server.py"
+        );
         let mut server = Self {
             process,
             http: reqwest::Client::new(),
-            endpoint: format!("http://127.0.0.1:{port}"),
+            endpoint: address.to_owned(),
             user: Default::default(),
         };
-        server.wait().await;
         server.user = server.create_user().await;
         server
     }
@@ -135,20 +135,6 @@ impl SqsServer {
         assert!(answer.status().is_success(), "{action}: {answer:?}");
         let text = answer.text().await.expect("an answer");
         serde_json::from_str(&text).unwrap_or_default()
-    }
-
-    async fn wait(&self) {
-        let deadline = Instant::now() + Duration::from_secs(60);
-        while self
-            .http
-            .get(format!("{}/moto-api/", self.endpoint))
-            .send()
-            .await
-            .is_err()
-        {
-            assert!(Instant::now() < deadline, "the SQS server does not answer");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
     }
 
     async fn create_user(&self) -> (String, String) {

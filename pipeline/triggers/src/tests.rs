@@ -56,12 +56,12 @@ async fn a_burst_ends_although_hints_go_on() {
     let telling = async {
         for n in 0..1000 {
             hint(objects(&[&format!("{}.csv", n % 50)]));
-            sleep(Duration::from_secs(1)).await;
+            sleep(Duration::from_millis(700)).await;
         }
     };
     tokio::select! {
         () = telling => panic!("no burst came"),
-        burst = bursts.next() => assert_eq!(burst.unwrap().objects.len(), 30),
+        burst = bursts.next() => assert_eq!(burst.unwrap().objects.len(), 43),
     }
     assert_eq!(start.elapsed(), LONGEST);
 }

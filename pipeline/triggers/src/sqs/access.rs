@@ -28,7 +28,12 @@ pub(super) fn credentials(
         match key {
             // What is about S3 and not about who we are.
             Some(Ok(
-                Key::Bucket | Key::Endpoint | Key::S3Endpoint | Key::SkipSignature | Key::Client(_),
+                Key::Bucket
+                | Key::Endpoint
+                | Key::S3Endpoint
+                | Key::S3Express
+                | Key::SkipSignature
+                | Key::Client(_),
             )) => {}
             Some(Ok(key)) => builder = builder.with_config(key, value),
             _ => {}

@@ -9,6 +9,8 @@ mod access;
 mod client;
 mod held;
 mod queue;
+#[cfg(test)]
+mod tests;
 mod wire;
 
 use std::fmt;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::client::{Client, backoff};
@@ -14,9 +14,9 @@ use crate::error::{TriggerError, TriggerErrorKind};
 
 /// As many messages one request is about, at most.
 const BATCH: usize = 10;
-/// As many requests are under way for messages that are done.
+/// As many requests that change messages are under way.
 const REQUESTS: usize = 8;
-/// A request that ends messages is sent so often.
+/// A request that changes messages is sent so often.
 const ATTEMPTS: u32 = 4;
 const FIRST_WAIT: Duration = Duration::from_millis(200);
 
@@ -99,51 +99,47 @@ impl Queue {
 
     /// Deletes messages by their receipts. All are tried; the first error is told.
     pub(super) async fn delete(&self, receipts: Vec<String>) -> Result<(), TriggerError> {
-        let requests = receipts.chunks(BATCH).map(|receipts| {
-            let entries = receipts.iter().enumerate();
-            let entries: Vec<_> = entries
-                .map(|(n, receipt)| json!({"Id": n.to_string(), "ReceiptHandle": receipt}))
-                .collect();
-            json!({"QueueUrl": self.client.url(), "Entries": entries})
+        let entry = |receipt: &String| json!({"ReceiptHandle": receipt});
+        let entries = receipts.iter().map(entry).collect();
+        self.change("DeleteMessageBatch", entries).await
+    }
+
+    /// Keeps what is held invisible to others, for ever.
+    pub(super) async fn keep_held(&self) {
+        let seconds = self.visibility.as_secs();
+        loop {
+            sleep(self.visibility / 4).await;
+            let now = Instant::now();
+            let ending = self.held.ending(now + self.visibility / 2);
+            let entry = |(_, receipt): &(String, String)| json!({"ReceiptHandle": receipt, "VisibilityTimeout": seconds});
+            let entries = ending.iter().map(entry).collect();
+            match self.change("ChangeMessageVisibilityBatch", entries).await {
+                Ok(()) => self.held.prolong(&ending, now + self.visibility),
+                // They come again, are known, and are not told twice.
+                Err(error) => tracing::debug!(%error, "held messages become visible"),
+            }
+        }
+    }
+
+    /// Changes messages, in as few requests as can be. All are tried; the first error is told.
+    async fn change(&self, action: &str, mut entries: Vec<Value>) -> Result<(), TriggerError> {
+        let requests = entries.chunks_mut(BATCH).map(|batch| {
+            for (n, entry) in batch.iter_mut().enumerate() {
+                entry["Id"] = n.to_string().into();
+            }
+            json!({"QueueUrl": self.client.url(), "Entries": batch})
         });
         let requests: Vec<_> = requests.collect();
         let results = stream::iter(requests)
-            .map(async |request| self.end("DeleteMessageBatch", &request).await)
+            .map(async |request| self.change_batch(action, &request).await)
             .buffer_unordered(REQUESTS);
         let results: Vec<_> = results.collect().await;
         results.into_iter().collect()
     }
 
-    /// Keeps what is held invisible to others, for ever.
-    pub(super) async fn keep_held(&self) {
-        loop {
-            sleep(self.visibility / 4).await;
-            let soon = Instant::now() + self.visibility / 2;
-            for batch in self.held.ending(soon).chunks(BATCH) {
-                let seconds = self.visibility.as_secs();
-                let entries = batch.iter().enumerate();
-                let entries: Vec<_> = entries
-                    .map(|(n, (_, receipt))| {
-                        json!({
-                            "Id": n.to_string(), "ReceiptHandle": receipt,
-                            "VisibilityTimeout": seconds,
-                        })
-                    })
-                    .collect();
-                let request = json!({"QueueUrl": self.client.url(), "Entries": entries});
-                let until = Instant::now() + self.visibility;
-                match self.end("ChangeMessageVisibilityBatch", &request).await {
-                    Ok(()) => self.held.prolong(batch, until),
-                    // They come again, are known, and are not told twice.
-                    Err(error) => tracing::debug!(%error, "held messages become visible"),
-                }
-            }
-        }
-    }
-
     /// Asks for a change of a batch, several times if need be. A message that has a newer receipt, or is gone,
     /// is no error.
-    async fn end(&self, action: &str, request: &serde_json::Value) -> Result<(), TriggerError> {
+    async fn change_batch(&self, action: &str, request: &Value) -> Result<(), TriggerError> {
         let mut failures = 0;
         loop {
             let error = match self.client.call(action, request, Duration::ZERO).await {
