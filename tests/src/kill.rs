@@ -65,6 +65,14 @@ pub const GC: Job = Job {
     is_old: true,
 };
 
+/// Merging all that can be merged.
+pub const COMPACT: Job = Job {
+    name: "compact",
+    start: Killing::WHOLE,
+    arguments: &["compact", "--index", "INDEX", "--full", "--json"],
+    is_old: false,
+};
+
 /// What was found wrong after kills, by kind.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {

@@ -9,11 +9,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use limn_tests::ground::Ground;
-use limn_tests::kill::{Findings, GC, INDEX, Job, Killing, each};
+use limn_tests::kill::{COMPACT, Findings, GC, INDEX, Job, Killing, each};
 use tempfile::TempDir;
 
 /// Commands under test.
-const JOBS: [Job; 2] = [INDEX, GC];
+const JOBS: [Job; 3] = [INDEX, COMPACT, GC];
 /// Folders of an index; what else is requested belongs to the lake.
 const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/", "cache/"];
 
