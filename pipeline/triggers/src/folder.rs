@@ -17,6 +17,9 @@ use crate::root::is_path;
 /// The system's "too many open files", which is also its answer to too many watchers.
 const TOO_MANY_FILES: i32 = 24;
 
+/// So often the folders of a lake are gone through while some of them go away.
+const TRIES: u32 = 10;
+
 /// A folder that is watched until this is dropped.
 pub(crate) struct FolderWatch {
     _watcher: RecommendedWatcher,
@@ -54,9 +57,15 @@ pub(crate) fn watch(
     };
     let config = Config::default().with_follow_symlinks(false);
     let mut watcher = RecommendedWatcher::new(handler, config).map_err(failed)?;
-    watcher
-        .watch(&watched, RecursiveMode::Recursive)
-        .map_err(failed)?;
+    let mut tries = 0;
+    while let Err(error) = watcher.watch(&watched, RecursiveMode::Recursive) {
+        tries += 1;
+        // A folder below went away while they were gone through.
+        let passing = matches!(error.kind, ErrorKind::PathNotFound) && watched.is_dir();
+        if !passing || tries == TRIES {
+            return Err(failed(error));
+        }
+    }
     Ok(FolderWatch { _watcher: watcher })
 }
 
