@@ -51,7 +51,7 @@ impl Lake {
     /// Changes about half of the tables.
     fn edit(&mut self, round: usize) {
         for table in 0..TABLES {
-            if (round + table) % 2 == 0 {
+            if (round + table).is_multiple_of(2) {
                 self.write(table, ((round * 5 + table * 3) % 4) as u64);
             }
         }
