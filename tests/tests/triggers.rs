@@ -1,11 +1,12 @@
 //! Changes told over a real queue: nothing lost, nothing told for ever, nothing in anybody's way.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use limn_store::Store;
 use limn_tests::sqs::SqsServer;
-use limn_triggers::{Bursts, Coalesce, LakeRoot, QueueOptions, TriggerErrorKind, Triggers};
+use limn_triggers::{Burst, Bursts, Coalesce, LakeRoot, QueueOptions, TriggerErrorKind, Triggers};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
 
@@ -80,20 +81,34 @@ async fn a_storm_is_one_burst_and_its_messages_end_with_it() {
         ..options(&queue)
     };
     let mut bursts = watch(&server, options).await;
-    let burst = timeout(PATIENCE, bursts.next()).await.unwrap().unwrap();
-    println!("103 messages: a burst after {:?}", start.elapsed());
-    let expected = ["a b.csv", "gone.csv"].map(str::to_owned);
-    assert_eq!(burst.objects, expected.into());
-    assert_eq!((burst.everything, burst.messages()), (false, 101));
+    // One, unless the server is slower than the quiet time.
+    let mut held = Vec::new();
+    while held.iter().map(Burst::messages).sum::<usize>() < 101 {
+        held.push(timeout(PATIENCE, bursts.next()).await.unwrap().unwrap());
+    }
+    println!(
+        "103 messages: {} bursts after {:?}",
+        held.len(),
+        start.elapsed()
+    );
+    assert!(held.len() <= 5 && held.iter().all(|burst| !burst.everything));
+    let objects: BTreeSet<&str> = held
+        .iter()
+        .flat_map(|burst| &burst.objects)
+        .map(String::as_str)
+        .collect();
+    assert_eq!(objects, ["a b.csv", "gone.csv"].into());
     // What tells nothing of the lake is deleted at once; what tells something stays, and stays hidden
     // for longer than the queue was asked to hide it.
-    let held = Instant::now();
-    while held.elapsed() < Duration::from_secs(12) {
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_secs(12) {
         assert_eq!(server.count(&queue).await, (0, 101));
         sleep(Duration::from_millis(200)).await;
     }
     let start = Instant::now();
-    burst.done().await.unwrap();
+    for burst in held {
+        burst.done().await.unwrap();
+    }
     println!("101 messages deleted in {:?}", start.elapsed());
     assert_eq!(server.count(&queue).await, (0, 0));
     let counts = bursts.counts();

@@ -7,7 +7,7 @@
 
 use bytes::Bytes;
 use futures::future::join_all;
-use limn_store::PutOutcome;
+use limn_store::{PutOutcome, StoreError};
 
 use crate::error::SegmentError;
 use crate::index_store::IndexStore;
@@ -26,39 +26,55 @@ impl IndexStore {
     ///
     /// # Errors
     /// [`SegmentError::TwoWinners`] if two creators of one name were told that they made it, or the
-    /// object is not the winner's; store errors.
+    /// object is not the winner's. Store errors, where they leave no race decided.
     pub async fn probe_creation(&self) -> Result<(), SegmentError> {
         let run = nonce();
+        let mut undecided = None;
+        let mut decided = 0;
         for round in 0..ROUNDS {
             let path = format!("{FOLDER}/{run}-{round}");
             let raced = self.race(&path).await;
             if let Err(error) = self.store.delete(&path).await {
                 tracing::warn!(%error, "a probe's object stays");
             }
-            raced?;
+            match raced? {
+                None => decided += 1,
+                Some(error) => undecided = Some(error),
+            }
         }
-        Ok(())
+        match undecided {
+            Some(error) if decided == 0 => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
-    async fn race(&self, path: &str) -> Result<(), SegmentError> {
+    /// One race; an error that passes if nobody is known to have won it.
+    async fn race(&self, path: &str) -> Result<Option<StoreError>, SegmentError> {
         let creators = (0..CREATORS).map(|creator| async move {
             let content = Bytes::from(format!("creator {creator}"));
             let put = self.store.put_if_absent(path, content.clone()).await;
-            put.map(|outcome| (outcome == PutOutcome::Created).then_some(content))
+            (put, content)
         });
-        let mut winners = Vec::new();
-        for outcome in join_all(creators).await {
-            winners.extend(outcome?);
+        let (mut winners, mut failed) = (Vec::new(), None);
+        for (outcome, content) in join_all(creators).await {
+            match outcome {
+                Ok(PutOutcome::Created) => winners.push(content),
+                Ok(PutOutcome::Exists) => {}
+                // Whether it won is not known.
+                Err(error) if error.is_retryable() => failed = Some(error),
+                Err(error) => return Err(error.into()),
+            }
         }
-        let kept = self.store.get(path).await?;
-        // None: the store's client tried again, and met its own object.
-        let is_kept = winners.first().is_none_or(|winner| *winner == kept);
-        if winners.len() > 1 || !is_kept {
+        // None: an answer was lost, or the store's client tried again and met its own object.
+        let Some(winner) = winners.first() else {
+            return Ok(failed);
+        };
+        if winners.len() > 1 || self.store.get(path).await? != *winner {
             return Err(SegmentError::TwoWinners {
                 location: self.store.url().to_owned(),
             });
         }
-        Ok(())
+        Ok(None)
     }
 }
 
