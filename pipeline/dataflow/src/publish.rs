@@ -319,9 +319,11 @@ impl Committer {
         state: &mut CommitState,
         replaced: &[(String, Position)],
     ) -> Result<(), PipelineError> {
+        // The same tables told in the same words again are a segment of the same name, which stands last:
+        // what is replaced is in the first.
         let mut at: HashMap<String, usize> = HashMap::new();
         for (place, segment) in next.segments.iter().enumerate() {
-            at.insert(segment.path.clone(), place);
+            at.entry(segment.path.clone()).or_insert(place);
         }
         let mut bitmaps: BTreeMap<usize, Deletes> = BTreeMap::new();
         for (table, position) in replaced {

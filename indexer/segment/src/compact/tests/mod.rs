@@ -114,6 +114,10 @@ async fn epoch(index: &IndexStore, base: &Snapshot, changes: &[Change]) -> Snaps
     }
     for (shard, changes) in shards {
         let mut rows: Vec<TableRecord> = changes.iter().map(|change| row_of(change)).collect();
+        // Segments come again under their names; catalog files do not, since rows have their time.
+        for row in &mut rows {
+            row.indexed_ms = base.number as i64;
+        }
         let tables: Vec<TableBlocks> = changes
             .iter()
             .filter(|change| change.what == What::Describe)

@@ -2,13 +2,24 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use super::*;
 
-/// Publishes changes of its own tables, each time from the newest snapshot, until all are in.
-async fn write(index: IndexStore, writer: usize, writers: usize, rounds: u64) -> Vec<Change> {
+/// Publishes changes of its own tables, each time from the newest snapshot, until all are in and a
+/// compaction is `done` beside it.
+async fn write(
+    index: IndexStore,
+    writer: usize,
+    writers: usize,
+    rounds: u64,
+    done: Arc<AtomicUsize>,
+) -> Vec<Change> {
     let mut last: BTreeMap<usize, Change> = BTreeMap::new();
-    for round in 0..rounds {
+    for round in 0..rounds * 20 {
+        if round >= rounds && done.load(Ordering::Relaxed) > 0 {
+            break;
+        }
         let pick = |i: u64| noise(writer as u64 * 1000 + round, i);
         let changes: BTreeMap<usize, Change> = (0..1 + pick(0) % 3)
             .map(|i| {
@@ -47,6 +58,8 @@ async fn write(index: IndexStore, writer: usize, writers: usize, rounds: u64) ->
         for change in changes {
             last.insert(change.name, change);
         }
+        // Nobody publishes without a pause.
+        tokio::time::sleep(Duration::from_millis(noise(round, 7) % 5)).await;
     }
     last.into_values().collect()
 }
@@ -77,7 +90,10 @@ fn race(index: &IndexStore, writers: usize, rounds: u64, policies: &[Policy]) {
             })
             .collect();
         let tasks: Vec<_> = (0..writers)
-            .map(|writer| tokio::spawn(write(index.clone(), writer, writers, rounds)))
+            .map(|writer| {
+                let (index, done) = (index.clone(), Arc::clone(&done));
+                tokio::spawn(write(index, writer, writers, rounds, done))
+            })
             .collect();
         let mut expected: BTreeMap<TableKey, Change> = BTreeMap::new();
         for task in tasks {
