@@ -236,9 +236,11 @@ impl Committer {
                 });
             }
             let mut next = self.next_snapshot(state.snapshot.as_ref());
+            // First what is replaced: the same tables told in the same words again are a segment of the
+            // same name.
+            self.delete(&mut next, state, &additions.replaced).await?;
             next.catalog.extend_from_slice(&additions.catalog);
             next.segments.extend_from_slice(&additions.segments);
-            self.delete(&mut next, state, &additions.replaced).await?;
             match self.index.publish(&next).await {
                 Ok(()) => {
                     state.snapshot = Some(next);
@@ -319,12 +321,12 @@ impl Committer {
         state: &mut CommitState,
         replaced: &[(String, Position)],
     ) -> Result<(), PipelineError> {
-        // The same tables told in the same words again are a segment of the same name, which stands last:
-        // what is replaced is in the first.
-        let mut at: HashMap<String, usize> = HashMap::new();
-        for (place, segment) in next.segments.iter().enumerate() {
-            at.entry(segment.path.clone()).or_insert(place);
-        }
+        let at: HashMap<String, usize> = next
+            .segments
+            .iter()
+            .enumerate()
+            .map(|(place, segment)| (segment.path.clone(), place))
+            .collect();
         let mut bitmaps: BTreeMap<usize, Deletes> = BTreeMap::new();
         for (table, position) in replaced {
             let position = match state.others.moved(table) {
@@ -350,6 +352,8 @@ impl Committer {
         for (place, bitmap) in bitmaps.into_iter().rev() {
             let entry = &mut next.segments[place];
             if bitmap.count() >= entry.blocks {
+                // One of its name that comes again has all its blocks.
+                state.deletes.remove(&entry.path);
                 next.segments.remove(place);
             } else {
                 entry.deletes = self.index.put_deletes(&bitmap).await?;

@@ -5,10 +5,12 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
+use common::{Lab, Watched, seen as seen_rows};
 use limn_models::HashedWords;
 use limn_pipeline::{PipelineError, Progress, Report, RunOptions, index_lake};
-use limn_segment::{IndexStore, PublishError};
+use limn_segment::{IndexStore, Policy, PublishError};
 use limn_store::Store;
 use tempfile::TempDir;
 
@@ -148,4 +150,43 @@ async fn of_two_indexers_of_one_lake_the_slower_says_so_and_loses_nothing() {
         assert_eq!(tables(&index).await, expected(&[&lake]));
     }
     assert!(overtaken > 0, "the runs never met");
+}
+
+/// A compaction moves a table's blocks while a run tells the table in the very same words again, so that
+/// its new segment has the name of the one that was merged away.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_told_again_in_the_same_words_while_it_is_moved_is_there_once() {
+    let mut lab = Lab::new();
+    lab.options.compact = false;
+    lab.options.shards = Some(1);
+    (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 1);
+    for name in ["a", "c"] {
+        lab.put(&format!("{name}/lakes.csv"), "lake,depth\nBlue,3\n")
+            .await;
+        lab.run().await;
+    }
+    lab.put("b/rivers.csv", "river,length\nRed,9\n").await;
+    lab.put("c/lakes.csv", "lake,depth\nBlue,3\n").await;
+    let index = lab.index.clone();
+    let compacted = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&compacted);
+    // Only the new table is embedded, in the epoch before the other's.
+    let embedder = Watched(move |_: &[&str]| {
+        if !seen.swap(true, Ordering::SeqCst) {
+            let runtime = tokio::runtime::Builder::new_current_thread().build();
+            let full = Policy::full();
+            let compacting = index.compact(&full, &|_| ());
+            assert!(runtime.unwrap().block_on(compacting).unwrap().is_some());
+        }
+    });
+    lab.try_run(Arc::new(embedder)).await.unwrap();
+    assert!(compacted.load(Ordering::SeqCst));
+    lab.expect([
+        ("a/lakes", seen_rows(1)),
+        ("b/rivers", seen_rows(1)),
+        ("c/lakes", seen_rows(1)),
+    ])
+    .await;
+    assert_eq!(tables(&lab.index).await.len(), 3);
+    lab.run_is_idle().await;
 }
