@@ -98,8 +98,11 @@ impl Describer {
     /// A table's texts; nothing where its words are those that are published.
     ///
     /// # Errors
-    /// None yet.
+    /// The index cannot be written.
     pub async fn describe(&self, table: NarratedDraft) -> Result<Vec<TableChange>, PipelineError> {
+        if let Some(narrations) = &self.narrations {
+            narrations.share().await?;
+        }
         let NarratedDraft { draft, columns, .. } = table;
         let names: Vec<String> = draft.column_names().map(str::to_owned).collect();
         let awaits = columns.contains(&Known::Nothing);

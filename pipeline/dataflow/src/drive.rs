@@ -1,20 +1,24 @@
 //! Driving: epochs are fed into the dataflow and followed until they are published.
 //!
-//! Worker 0 of the process drives. It feeds an epoch when fewer than `epochs_in_flight` are under way,
+//! The first worker drives; in a cluster that is one of the leader's. It feeds an epoch when fewer than `epochs_in_flight` are under way,
 //! which bounds what is in memory at once: first the epochs of the lake's plan; when those are
 //! published, the model is asked for what tables await, and groups whose narrations have come are fed
 //! as further epochs, in batches.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, TryRecvError};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use timely::execute::execute_from;
 use timely::worker::Worker;
+use timely::{CommunicationConfig, WorkerConfig};
+use tokio::sync::oneshot;
 
 use crate::changes::{Epoch, GroupId};
+use crate::cluster::{Allocators, Cluster};
 use crate::error::{Fatal, PipelineError};
 use crate::job::{Inputs, Job, build};
 use crate::plan::EpochPlan;
@@ -35,46 +39,93 @@ pub struct Driven {
     pub left: usize,
 }
 
+/// What the driver is given.
+struct Lead {
+    epochs: VecDeque<EpochPlan>,
+    epochs_in_flight: u64,
+    progress: Arc<Progress>,
+}
+
 /// Runs epochs through one dataflow, to the end of the last one, or of those under way when the run is
-/// stopped.
+/// stopped. In a cluster the dataflow is that of all processes, and this one leads.
 ///
 /// # Errors
 /// The first error of any stage. The dataflow is then dropped on all workers; what was published
 /// stays.
-pub fn run_epochs(
+pub async fn run_epochs(
     job: &Arc<Job>,
     epochs: VecDeque<EpochPlan>,
-    workers: usize,
+    cluster: Option<&Cluster>,
     epochs_in_flight: u64,
     progress: &Arc<Progress>,
 ) -> Result<Driven, PipelineError> {
-    let source = Arc::new(Mutex::new(Some(epochs)));
-    let over = Arc::new(AtomicBool::new(false));
-    let config = if workers == 1 {
-        timely::Config::thread()
-    } else {
-        timely::Config::process(workers)
+    let lead = Lead {
+        epochs,
+        epochs_in_flight,
+        progress: Arc::clone(progress),
     };
-    let guards = timely::execute(config, {
+    run_workers(job, cluster, Some(lead)).await
+}
+
+/// Takes this process's share of the epochs that another process drives, to the end of the last one.
+///
+/// # Errors
+/// The first error of any stage in this process.
+pub async fn serve_epochs(job: &Arc<Job>, cluster: &Cluster) -> Result<(), PipelineError> {
+    run_workers(job, Some(cluster), None).await.map(|_| ())
+}
+
+/// Runs this process's workers until the dataflow is complete.
+async fn run_workers(
+    job: &Arc<Job>,
+    cluster: Option<&Cluster>,
+    lead: Option<Lead>,
+) -> Result<Driven, PipelineError> {
+    let allocators = match (cluster, job.workers) {
+        (Some(cluster), workers) => cluster.allocators(workers)?,
+        (None, 1) => try_build(CommunicationConfig::Thread)?,
+        (None, workers) => try_build(CommunicationConfig::Process(workers))?,
+    };
+    // A thread that nobody waits for: where a process of the cluster is lost, it may never end.
+    let (send, ran) = oneshot::channel();
+    let started = std::thread::Builder::new().name("limn:drive".into());
+    let thread = started.spawn({
         let job = Arc::clone(job);
-        let over = Arc::clone(&over);
-        let progress = Arc::clone(progress);
-        move |worker| {
-            let ran = catch_unwind(AssertUnwindSafe(|| {
-                run_worker(worker, &job, &source, &over, epochs_in_flight, &progress)
-            }));
-            // Timely leaves the other workers waiting for a dead one for ever; the error ends them.
-            ran.unwrap_or_else(|_| {
-                job.fatal.set(PipelineError::TaskDied {
-                    stage: "dataflow worker",
-                });
-                if catch_unwind(AssertUnwindSafe(|| drop_dataflows(worker, &job.fatal))).is_err() {
-                    tracing::error!("a dead worker cannot be taken down; the process ends");
-                    std::process::abort();
-                }
-                Driven::default()
-            })
-        }
+        move || send.send(work(job, allocators, lead))
+    });
+    let died = |_| PipelineError::Dataflow("the driver died".into());
+    thread.map_err(|error| PipelineError::Dataflow(format!("no thread to drive: {error}")))?;
+    let driven = ran.await.map_err(died)??;
+    match job.fatal.take() {
+        Some(error) => Err(error),
+        None => Ok(driven),
+    }
+}
+
+fn try_build(config: CommunicationConfig) -> Result<Allocators, PipelineError> {
+    config.try_build().map_err(PipelineError::Dataflow)
+}
+
+/// The threads of the workers, from their start to their end.
+fn work(
+    job: Arc<Job>,
+    (builders, held): Allocators,
+    lead: Option<Lead>,
+) -> Result<Driven, PipelineError> {
+    let lead = Mutex::new(lead);
+    let guards = execute_from(builders, held, WorkerConfig::default(), move |worker| {
+        let ran = catch_unwind(AssertUnwindSafe(|| run_worker(worker, &job, &lead)));
+        // Timely leaves the other workers waiting for a dead one for ever; the error ends them.
+        ran.unwrap_or_else(|_| {
+            job.fatal.set(PipelineError::TaskDied {
+                stage: "dataflow worker",
+            });
+            if catch_unwind(AssertUnwindSafe(|| drop_dataflows(worker, &job.fatal))).is_err() {
+                tracing::error!("a dead worker cannot be taken down; the process ends");
+                std::process::abort();
+            }
+            Driven::default()
+        })
     })
     .map_err(PipelineError::Dataflow)?;
     let mut driven = Driven::default();
@@ -83,50 +134,39 @@ pub fn run_epochs(
         driven.published.extend(published);
         driven.left += left;
     }
-    match job.fatal.take() {
-        Some(error) => Err(error),
-        None => Ok(driven),
-    }
+    Ok(driven)
 }
 
-/// One worker's part of [`run_epochs`]; the one that finds the epochs drives.
-fn run_worker(
-    worker: &mut Worker,
-    job: &Arc<Job>,
-    source: &Mutex<Option<VecDeque<EpochPlan>>>,
-    over: &AtomicBool,
-    epochs_in_flight: u64,
-    progress: &Progress,
-) -> Driven {
+/// One worker's part of [`work`]; the first of all workers drives.
+fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) -> Driven {
     let (send, receive) = mpsc::channel();
     let inputs = build(worker, job, send);
-    let epochs = (worker.index() == 0)
-        .then(|| {
-            source
-                .lock()
-                .unwrap_or_else(|poisoned| poisoned.into_inner())
-                .take()
-        })
-        .flatten();
-    let Some(epochs) = epochs else {
-        drop(inputs);
-        while !over.load(Ordering::Acquire) && !job.fatal.is_set() {
-            worker.step_or_park(Some(PARK));
+    let lead = (worker.index() == 0).then(|| {
+        let mut lead = lead.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        lead.take()
+    });
+    let driven = match lead.flatten() {
+        None => {
+            drop(inputs);
+            Driven::default()
         }
-        drop_dataflows(worker, &job.fatal);
-        return Driven::default();
+        Some(lead) => {
+            let driver = Driver {
+                inputs,
+                job: Arc::clone(job),
+                epochs: lead.epochs,
+                epochs_in_flight: lead.epochs_in_flight,
+                next: 0,
+                narrating: None,
+                driven: Driven::default(),
+            };
+            driver.drive(worker, &receive, &lead.progress)
+        }
     };
-    let driver = Driver {
-        inputs,
-        job: Arc::clone(job),
-        epochs,
-        epochs_in_flight,
-        next: 0,
-        narrating: None,
-        driven: Driven::default(),
-    };
-    let driven = driver.drive(worker, &receive, progress);
-    over.store(true, Ordering::Release);
+    // The dataflow is complete when its inputs are gone and all workers have done their part.
+    while worker.has_dataflows() && !job.fatal.is_set() {
+        worker.step_or_park(Some(PARK));
+    }
     drop_dataflows(worker, &job.fatal);
     driven
 }

@@ -1,7 +1,9 @@
 //! What can end a run. A table that cannot be read never does: it is a [`crate::report::Failure`].
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 /// An error that ends the run; the index stays at its last snapshot.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +44,38 @@ pub enum PipelineError {
     /// The run was stopped while it listed and planned.
     #[error("stopped before anything was read: the index is as it was")]
     Stopped,
+    /// Processes of the cluster did not come.
+    #[error(
+        "{processes} did not come within {limit:?}: start all processes at about the same time, and check --hosts"
+    )]
+    Missing {
+        /// Their numbers and addresses.
+        processes: String,
+        /// How long was waited for them.
+        limit: Duration,
+    },
+    /// A process of the cluster was lost.
+    #[error(
+        "process {process} at {address} was lost ({how}); what was published stays; start all processes again"
+    )]
+    Lost {
+        /// Its number.
+        process: usize,
+        /// Its address.
+        address: String,
+        /// How that was noticed.
+        how: String,
+    },
+    /// Another process of the cluster ended the run with an error.
+    #[error("process {process} at {address} ended the run: {error}")]
+    Peer {
+        /// Its number.
+        process: usize,
+        /// Its address.
+        address: String,
+        /// Its error.
+        error: String,
+    },
     /// A task of the dataflow panicked: a defect of limn.
     #[error(
         "a task of stage '{stage}' died; this is a defect of limn, please report it with the log (-v)"
@@ -63,8 +97,9 @@ impl PipelineError {
             Self::Publish(error) => error.is_retryable(),
             Self::Segment(error) => error.is_retryable(),
             Self::Model(error) => error.is_retryable(),
-            Self::Overtaken { .. } => true,
+            Self::Overtaken { .. } | Self::Lost { .. } | Self::Missing { .. } => true,
             Self::Settings(_)
+            | Self::Peer { .. }
             | Self::EmptyLake { .. }
             | Self::Stopped
             | Self::TaskDied { .. }
@@ -76,7 +111,7 @@ impl PipelineError {
 /// The first error that ends the run, shared by all stages and workers of a process.
 #[derive(Debug, Default)]
 pub struct Fatal {
-    raised: AtomicBool,
+    raised: CancellationToken,
     error: Mutex<Option<PipelineError>>,
 }
 
@@ -87,16 +122,21 @@ impl Fatal {
             .error
             .lock()
             .unwrap_or_else(|poisoned| poisoned.into_inner());
-        if slot.is_none() && !self.raised.load(Ordering::Acquire) {
+        if slot.is_none() && !self.raised.is_cancelled() {
             tracing::debug!(%error, "fatal error");
             *slot = Some(error);
-            self.raised.store(true, Ordering::Release);
+            self.raised.cancel();
         }
     }
 
     /// Whether an error was raised.
     pub fn is_set(&self) -> bool {
-        self.raised.load(Ordering::Acquire)
+        self.raised.is_cancelled()
+    }
+
+    /// Waits until an error is raised.
+    pub async fn raised(&self) {
+        self.raised.cancelled().await;
     }
 
     /// Takes the error out.

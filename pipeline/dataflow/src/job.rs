@@ -12,7 +12,7 @@ use differential_dataflow::input::InputSession;
 use limn_lake::{ContextSource, ContextText};
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
-use timely::dataflow::operators::vec::Map;
+use timely::dataflow::operators::vec::{Broadcast, Map};
 use timely::dataflow::operators::{Concat, Exchange as _, Inspect, Probe};
 use timely::dataflow::{InputHandle, ProbeHandle, Stream};
 use timely::worker::Worker;
@@ -32,7 +32,7 @@ use crate::narrate::store::NarrationStore;
 use crate::plan::GroupPlan;
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
 use crate::read::{Part, ReadSource, ReadTask, Reader};
-use crate::segments::{SegmentWriter, batch_by_shard};
+use crate::segments::{SegmentWriter, ShardResult, batch_by_shard};
 use crate::select::{Work, route, select_work};
 use crate::wire::Wire;
 
@@ -60,6 +60,8 @@ pub struct Job {
     pub lake: String,
     /// Number of shards.
     pub shards: u32,
+    /// Workers of this process; all processes have as many.
+    pub workers: usize,
     /// Where tasks run.
     pub runtime: Handle,
     /// Cancelled, no epoch of the lake is begun any more, and no model is asked.
@@ -104,6 +106,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
     let mut plans = InputHandle::new();
     let mut narrated = InputHandle::new();
     let done = ProbeHandle::new();
+    let worker_count = worker.peers();
     worker.dataflow::<Epoch, _, _>(|scope| {
         let lake = lake.to_collection(scope);
         let published = published.to_collection(scope);
@@ -112,7 +115,9 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
 
         // What changed, and the work that makes of it; what is narrated now is work as well.
         let changes = changed_groups(lake, published);
-        let narrated = narrated.exchange(|work: &Work| route(work.group()));
+        // What the leader knows of tables that await a narration, only its own workers know.
+        let leaders = job.workers as u64;
+        let narrated = narrated.exchange(move |work: &Work| route(work.group()) % leaders);
         let work = select_work(changes.inner, plans).concat(narrated);
 
         // Files are read wherever a worker is free; tables come together where their group lives.
@@ -167,6 +172,16 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             }
         });
 
+        // (Vectors that are in a segment need not be kept any more by the process that embedded them.)
+        if worker_count > job.workers {
+            let kept = Arc::clone(&job.kept);
+            let texts = shards.clone().flat_map(|shard: ShardResult| shard.texts);
+            texts
+                .broadcast()
+                .inspect(move |text| kept.forget([*text]))
+                .probe_with(&done);
+        }
+
         // …and the bundles become the next snapshot.
         let epochs = gather_epoch(shards);
         run_tasks(epochs, Pipeline, "publish", job, {
@@ -220,6 +235,7 @@ fn read_tasks(work: Work) -> Vec<ReadTask> {
     };
     parts_of(&plan)
         .filter_map(|part| {
+            let is_probed = matches!(part, Part::File(index) if plan.probed.contains(&index));
             let source = match part {
                 Part::File(index) => {
                     ReadSource::Data(plan.group.files.get(index as usize)?.clone())
@@ -236,6 +252,7 @@ fn read_tasks(work: Work) -> Vec<ReadTask> {
                 group: plan.id,
                 part,
                 source: Wire(source),
+                is_probed,
             })
         })
         .collect()

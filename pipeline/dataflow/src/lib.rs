@@ -35,6 +35,7 @@
 pub mod assemble;
 pub mod async_operator;
 pub mod changes;
+pub mod cluster;
 pub mod describe;
 pub mod documents;
 pub mod drive;
@@ -44,6 +45,7 @@ pub mod job;
 pub mod kept;
 pub mod listing;
 pub mod narrate;
+pub mod open;
 pub mod options;
 pub mod parts;
 pub mod plan;
@@ -60,6 +62,8 @@ pub mod segments;
 pub mod select;
 pub mod wire;
 
+pub use cluster::follow::{Followed, follow};
+pub use cluster::{Cluster, ClusterOptions};
 pub use error::PipelineError;
 pub use options::{Narrate, NarrateWith, RunOptions};
 pub use progress::Progress;

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use crate::changes::MemberId;
+use crate::cluster::Cluster;
 use crate::error::PipelineError;
 use crate::scope::Scope;
 
@@ -35,8 +36,10 @@ pub const DEFAULT_SHARDS: u32 = 2;
 pub struct RunOptions {
     /// Which part of the lake the run looks at.
     pub scope: Scope,
-    /// Timely workers in this process.
+    /// Timely workers in this process; in a cluster the leader's number holds for all processes.
     pub workers: usize,
+    /// The other processes, if there are any.
+    pub cluster: Option<Arc<Cluster>>,
     /// Threads that embed, each on batches of its own.
     pub embed_threads: usize,
     /// Bytes of lake data that may be in memory at once, over all readers.
@@ -83,6 +86,7 @@ impl Default for RunOptions {
         Self {
             scope: Scope::Lake,
             workers: cores.min(4),
+            cluster: None,
             embed_threads: cores,
             read_memory: 256 << 20,
             epoch_objects: 8192,

@@ -37,6 +37,8 @@ pub struct GroupPlan {
     /// Other groups whose published tables this plan decides about: a family's files that were
     /// tables of their own.
     pub takes_over: Vec<GroupId>,
+    /// Its files that planning has read.
+    pub probed: Vec<u32>,
 }
 
 /// What stands for a group's files and contexts (in this order) in the `lake` collection: their
@@ -213,8 +215,11 @@ impl Planner {
                 Fed::Awaits => plan.awaiting += 1,
                 Fed::Same => {}
             }
+            let files = (0u32..).zip(&group.files);
+            let probed = files.filter(|(_, file)| self.reader.is_probed(file));
             epoch.groups.push(GroupPlan {
                 id,
+                probed: probed.map(|(index, _)| index).collect(),
                 group,
                 takes_over,
             });

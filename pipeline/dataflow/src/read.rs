@@ -50,6 +50,8 @@ pub struct ReadTask {
     pub part: Part,
     /// What is read.
     pub source: Wire<ReadSource>,
+    /// Whether it was read when the run was planned, by the leader.
+    pub is_probed: bool,
 }
 
 /// What is read.
@@ -62,8 +64,11 @@ pub enum ReadSource {
 }
 
 impl ReadTask {
-    /// The exchange key: reads are spread by path.
+    /// The exchange key: reads are spread by path. What the leader has read already goes to its first worker.
     pub fn route(&self) -> u64 {
+        if self.is_probed {
+            return 0;
+        }
         let path = match &self.source.0 {
             ReadSource::Data(file) => &file.object.path,
             ReadSource::Sidecar(object, _) => &object.path,
@@ -160,6 +165,7 @@ impl Reader {
             group,
             part,
             source,
+            is_probed: _,
         } = task;
         let result = match &source.0 {
             ReadSource::Data(file) => self.file(file).await?,
@@ -181,6 +187,12 @@ impl Reader {
             part,
             result: Wire(result),
         }])
+    }
+
+    /// Whether a file was read ahead of the dataflow.
+    pub fn is_probed(&self, file: &DataFile) -> bool {
+        let probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        !probed.is_empty() && probed.contains_key(&file.content_fingerprint())
     }
 
     /// Reads a file ahead of the dataflow, which is spared the read then.

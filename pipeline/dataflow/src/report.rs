@@ -55,7 +55,7 @@ pub struct ObjectCounts {
 }
 
 /// Requests by kind.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestTotals {
     /// List requests (a page each where the store tells).
     pub list: u64,
@@ -68,7 +68,7 @@ pub struct RequestTotals {
 }
 
 /// Bytes moved.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ByteTotals {
     /// Read from the stores.
     pub read: u64,

@@ -2,46 +2,38 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use futures::StreamExt;
-use limn_lake::ReadOptions;
 use limn_models::Embedder;
 use limn_segment::{Compacted, IndexStore, Policy, PublishError, nonce};
-use limn_store::{RequestCounts, Store};
-use limn_summary::TokenCounter;
+use limn_store::Store;
 
-use crate::assemble::Assembler;
-use crate::describe::Describer;
+use crate::cluster::Cluster;
+use crate::cluster::terms::Terms;
+use crate::cluster::totals::Totals;
 use crate::drive::{Driven, run_epochs};
-use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
-use crate::job::Job;
-use crate::kept::KeptVectors;
 use crate::listing::Listing;
-use crate::narrate::asking::Asking;
-use crate::narrate::awaiting::Awaiting;
 use crate::narrate::heir::try_out_heir;
-use crate::narrate::store::NarrationStore;
+use crate::open::{Opened, Opening};
 use crate::options::{IndexSettings, Narrate, RunOptions, shards};
 use crate::plan::{Plan, Planner};
 use crate::progress::Progress;
-use crate::publish::{Committer, PublishedEpoch};
-use crate::published::Published;
-use crate::read::Reader;
+use crate::publish::PublishedEpoch;
 use crate::report::{
-    ByteTotals, CompactedTotals, Failure, ModelTotals, ObjectCounts, Report, RequestTotals,
-    Seconds, TableCounts,
+    CompactedTotals, Failure, ModelTotals, ObjectCounts, Report, Seconds, TableCounts,
 };
 use crate::scope::{Part, Scope};
-use crate::segments::{Outcome, SegmentWriter};
+use crate::segments::Outcome;
 
-/// Indexes one lake once: lists it, describes what changed, publishes, and reports.
+/// Indexes one lake once: lists it, describes what changed, publishes, and reports. In a cluster this is
+/// the leader's part.
 ///
 /// # Errors
 /// The lake cannot be listed, the index cannot be read or written, the embedder fails, or another
-/// writer published first. Tables that cannot be read are no errors but [`Report::failures`].
+/// writer published first; a process of the cluster is lost. Tables that cannot be read are no errors but
+/// [`Report::failures`].
 pub async fn index_lake(
     lake: Store,
     index: IndexStore,
@@ -49,25 +41,30 @@ pub async fn index_lake(
     options: RunOptions,
     progress: Arc<Progress>,
 ) -> Result<Report, PipelineError> {
-    let run = Run::open(lake, index, embedder, options, progress).await?;
-    run.carry_out().await
+    let cluster = options.cluster.clone();
+    let fatal = match &cluster {
+        Some(cluster) => Arc::clone(cluster.fatal()),
+        None => Arc::default(),
+    };
+    let opening = Opening::new(lake, index, embedder, options, progress, fatal);
+    let others = cluster.as_deref();
+    let part = async { Run::open(opening, others).await?.carry_out().await };
+    match others {
+        Some(cluster) => cluster.run(part, |report| report.stopped).await,
+        None => part.await,
+    }
 }
 
 /// A lake and its index, with everything a run shares.
-struct Run {
-    lake: Store,
-    index: IndexStore,
-    options: RunOptions,
-    progress: Arc<Progress>,
-    published: Arc<Published>,
+struct Run<'a> {
+    opening: Opening,
+    opened: Opened,
     planner: Planner,
-    job: Arc<Job>,
-    /// Whether all of the lake's tables in the index were made with this run's settings.
-    is_uniform: bool,
+    /// The other processes, if there are any.
+    cluster: Option<&'a Cluster>,
     /// Remarks from the opening.
     notes: Vec<String>,
     started: Instant,
-    counts: (RequestCounts, RequestCounts),
 }
 
 /// Ends the job when the run is dropped before its end: the dataflow's threads would go on.
@@ -90,40 +87,24 @@ fn totals(compacted: &Compacted) -> CompactedTotals {
     }
 }
 
-struct WindowCounter(Arc<dyn Embedder>);
-
-impl TokenCounter for WindowCounter {
-    fn count(&self, text: &str) -> usize {
-        self.0.count_tokens(text)
-    }
-
-    fn window(&self) -> usize {
-        self.0.window()
-    }
-}
-
-impl Run {
-    /// Opens the index and reads what it has of this lake.
+impl<'a> Run<'a> {
+    /// Decides the run's terms, agrees on them with the other processes, and reads what the index has of
+    /// this lake.
     async fn open(
-        lake: Store,
-        index: IndexStore,
-        embedder: Arc<dyn Embedder>,
-        options: RunOptions,
-        progress: Arc<Progress>,
+        mut opening: Opening,
+        cluster: Option<&'a Cluster>,
     ) -> Result<Self, PipelineError> {
         let started = Instant::now();
-        let counts = (lake.counts(), index.store.counts());
-        let fatal = Arc::new(Fatal::default());
-        let snapshot = index.prepare().await?;
-        let mut options = options;
+        let lake = opening.lake.url().to_owned();
+        let snapshot = opening.index.prepare().await?;
+        let options = &mut opening.options;
         let stop = options.stop.clone();
-        let heir =
-            stop.run_until_cancelled(try_out_heir(&mut options, snapshot.as_ref(), lake.url()));
+        let heir = stop.run_until_cancelled(try_out_heir(options, snapshot.as_ref(), &lake));
         let (heir, mut notes) = heir.await.ok_or(PipelineError::Stopped)??;
         let before = snapshot
             .as_ref()
-            .and_then(|snapshot| IndexSettings::intended(snapshot, lake.url()));
-        let settings = IndexSettings::of_run(&options, embedder.as_ref(), before.as_ref());
+            .and_then(|snapshot| IndexSettings::intended(snapshot, &lake));
+        let settings = IndexSettings::of_run(options, opening.embedder.as_ref(), before.as_ref());
         if options.narrate == Narrate::Llm && options.narrator.is_none() {
             return Err(PipelineError::Settings(
                 "a run that narrates with a language model was given none; --narrate names goes without".into(),
@@ -137,137 +118,81 @@ impl Run {
         }
         let with = options.narrator.clone();
         let with = with.filter(|with| settings.narrator == Some(with.narrator()));
-        let published = Published::load(&index, snapshot, lake.url(), &settings, with.is_some());
-        let published = Arc::new(published.await?);
-        let shards = shards(&options, published.snapshot.as_ref())?;
-        let is_uniform = published.snapshot.as_ref().is_some_and(|snapshot| {
-            IndexSettings::of_lake(snapshot, lake.url()).as_ref() == Some(&settings)
-        });
-        let awaiting = Arc::new(Awaiting::default());
-        let narrations = settings
-            .narrator
-            .clone()
-            .map(|narrator| Arc::new(NarrationStore::new(index.clone(), narrator, nonce())));
-        let narrates = with.is_some();
-        let asking = narrations.as_ref().zip(with).map(|(narrations, with)| {
-            Arc::new(Asking::new(
-                with,
-                Arc::clone(narrations),
-                Arc::clone(&awaiting),
-                Arc::clone(&progress),
-                Arc::clone(&fatal),
-                options.stop.clone(),
-                heir,
-            ))
-        });
-        let reader = Arc::new(Reader::new(
-            lake.clone(),
-            Arc::clone(&published),
-            ReadOptions {
-                sample_rows: options.sample_rows,
-                scan_budget: options.scan_budget,
-                seed: options.seed,
-            },
-            options.read_memory,
-            Arc::clone(&progress),
-        ));
+        if let Some(snapshot) = &snapshot {
+            settings.check_against(snapshot)?;
+        }
+        let index = &opening.index.store;
+        let mut mark = None;
+        if cluster.is_some() && index.local_root().is_some() {
+            let path = format!("cache/probe/cluster-{}", nonce());
+            index.put(&path, Default::default()).await?;
+            mark = Some(path);
+        }
+        let terms = Terms {
+            mark,
+            lake: lake.clone(),
+            index: opening.index.store.url().to_owned(),
+            snapshot: snapshot.as_ref().map(|snapshot| snapshot.number),
+            narrate: Terms::narrate(options),
+            narrates: with.is_some(),
+            shards: shards(options, snapshot.as_ref())?,
+            resample_threshold: options.resample_threshold,
+            workers: options.workers.max(1),
+            settings,
+        };
+        if let Some(cluster) = cluster {
+            cluster.announce(&terms);
+        }
+        let opened = opening
+            .open(&terms, snapshot, with.map(|with| (with, heir)))
+            .await?;
         let planner = Planner::new(
-            lake.url(),
-            Arc::clone(&reader),
-            Arc::clone(&published),
-            settings.fingerprint(),
-            &options,
+            &lake,
+            Arc::clone(&opened.job.reader),
+            Arc::clone(&opened.published),
+            terms.settings.fingerprint(),
+            &opening.options,
         );
-        let kept = Arc::new(KeptVectors::new(
-            index.clone(),
-            settings.embedder.clone(),
-            settings.dimensions,
-            options.keep_vectors_after,
-        ));
-        let job = Arc::new(Job {
-            reader,
-            assembler: Arc::new(Assembler {
-                lake: lake.clone(),
-                published: Arc::clone(&published),
-                awaiting: Arc::clone(&awaiting),
-                settings: settings.fingerprint(),
-                narrates,
-                resample_threshold: if is_uniform {
-                    options.resample_threshold
-                } else {
-                    0.0
-                },
-            }),
-            describer: Arc::new(Describer {
-                counter: Arc::new(WindowCounter(Arc::clone(&embedder))),
-                words: settings.narrate,
-                narrations: narrations.clone(),
-                progress: Arc::clone(&progress),
-            }),
-            embedder: Arc::new(BlockEmbedder::new(
-                Arc::clone(&embedder),
-                options.embed_threads,
-                index.clone(),
-                published.snapshot.clone(),
-                awaiting,
-                Arc::clone(&kept),
-                Arc::clone(&progress),
-            )),
-            writer: Arc::new(SegmentWriter::new(
-                index.clone(),
-                settings.dimensions,
-                Arc::clone(&kept),
-                Arc::clone(&progress),
-            )),
-            kept,
-            committer: Committer::new(
-                index.clone(),
-                lake.url().to_owned(),
-                settings,
-                shards,
-                &published,
-                narrations.clone(),
-            ),
-            narrations,
-            asking,
-            lake: lake.url().to_owned(),
-            shards,
-            runtime: tokio::runtime::Handle::current(),
-            stop: options.stop.clone(),
-            fatal,
-        });
+        if let Some(cluster) = cluster {
+            cluster.agreed().await;
+        }
+        if let Some(mark) = &terms.mark {
+            opening.index.store.delete(mark).await?;
+        }
         Ok(Self {
-            lake,
-            index,
-            options,
-            progress,
-            published,
+            opening,
+            opened,
             planner,
-            job,
-            is_uniform,
+            cluster,
             notes,
             started,
-            counts,
         })
     }
 
     /// Lists the lake and indexes what changed.
     async fn carry_out(self) -> Result<Report, PipelineError> {
-        let stop = self.options.stop.clone();
-        let scope = &self.options.scope;
-        let listing = Listing::of(&self.lake, &self.index, scope, &self.progress);
+        let Opening {
+            lake,
+            index,
+            options,
+            progress,
+            ..
+        } = &self.opening;
+        let Opened { published, job, .. } = &self.opened;
+        let stop = options.stop.clone();
+        let listing = Listing::of(lake, index, &options.scope, progress);
         let listing = stop.run_until_cancelled(listing).await;
         let mut listing = listing.ok_or(PipelineError::Stopped)??;
-        let known = self.published.table_count();
+        let known = published.table_count();
         // An unmounted disk and a mistyped prefix look like a lake from which all is gone.
-        let is_suspicious = known > 0 || self.lake.local_root().is_none();
+        let is_suspicious = known > 0 || lake.local_root().is_none();
         let mut is_empty = listing.is_empty();
         if is_empty && listing.part.folders != Part::whole().folders {
-            is_empty = self.lake.list("").next().await.is_none();
+            is_empty = lake.list("").next().await.is_none();
         }
-        if is_empty && is_suspicious && !self.options.allow_empty {
+        if is_empty && is_suspicious && !options.allow_empty {
             return Err(PipelineError::EmptyLake {
-                lake: self.lake.url().to_owned(),
+                lake: lake.url().to_owned(),
                 tables: known,
             });
         }
@@ -282,10 +207,10 @@ impl Run {
         let plan = plan.ok_or(PipelineError::Stopped)?;
         self.check_scope(&plan)?;
         if plan.files_wanted > 0 || plan.awaiting > 0 {
-            self.index.check_writable()?;
+            index.check_writable()?;
         }
-        if self.published.snapshot.is_none() {
-            let probed = stop.run_until_cancelled(self.index.probe_creation()).await;
+        if published.snapshot.is_none() {
+            let probed = stop.run_until_cancelled(index.probe_creation()).await;
             probed.ok_or(PipelineError::Stopped)??;
         }
         // A name that no table can have is told like any other failure.
@@ -301,25 +226,23 @@ impl Run {
         let mut notes = self.notes.clone();
         notes.extend(listing_notes);
         notes.extend(orphans);
-        Progress::add(&self.progress.files_wanted, plan.files_wanted);
-        Progress::add(&self.progress.epochs_planned, plan.epochs.len());
+        Progress::add(&progress.files_wanted, plan.files_wanted);
+        Progress::add(&progress.epochs_planned, plan.epochs.len());
 
-        let job = Arc::clone(&self.job);
-        let workers = self.options.workers.max(1);
-        let in_flight = self.options.epochs_in_flight.max(1);
-        let progress = Arc::clone(&self.progress);
-        let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
-        let Driven { published, left } = tokio::task::spawn_blocking(move || {
-            run_epochs(&job, plan.epochs, workers, in_flight, &progress)
-        })
-        .await
-        .map_err(|_| PipelineError::Dataflow("the driver died".into()))??;
+        let mut given_up = GivenUp(Some(Arc::clone(&job.fatal)));
+        let in_flight = options.epochs_in_flight.max(1);
+        let driven = run_epochs(job, plan.epochs, self.cluster, in_flight, progress);
+        let Driven { published, left } = driven.await?;
         given_up.0 = None;
-        self.job.kept.finish().await?;
-        if let Some(narrations) = &self.job.narrations {
+        let followers = match self.cluster {
+            Some(cluster) => cluster.totals().await,
+            None => Totals::default(),
+        };
+        job.kept.finish().await?;
+        if let Some(narrations) = &job.narrations {
             narrations.finish().await?;
         }
-        let asking = self.job.asking.as_ref();
+        let asking = job.asking.as_ref();
         let stopped = left > 0
             || stop.is_cancelled()
                 && asking.is_some_and(|asking| {
@@ -327,7 +250,7 @@ impl Run {
                     asking.is_wanted() || outcome.unasked > 0 && !outcome.given_up
                 });
         if left == 0 {
-            self.job.committer.finish().await?;
+            job.committer.finish().await?;
         } else {
             notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
         }
@@ -337,7 +260,7 @@ impl Run {
         notes.extend(self.narration_notes(&published));
         let mut stopped = stopped;
         let mut compacted = None;
-        if !stopped && self.options.compact && self.has_published().await {
+        if !stopped && options.compact && self.has_published().await {
             match stop.run_until_cancelled(self.compact(&mut notes)).await {
                 Some(done) => compacted = done?,
                 None => {
@@ -347,6 +270,7 @@ impl Run {
             }
         }
         let mut report = self.report(listed, &part, published, failures, notes).await;
+        self.count(&mut report, &followers);
         if let Some(compacted) = compacted {
             report.snapshot = compacted.snapshot;
             report.compacted = Some(totals(&compacted));
@@ -357,24 +281,24 @@ impl Run {
 
     /// A part of a lake can only be kept up to date, and of tables that there are.
     fn check_scope(&self, plan: &Plan) -> Result<(), PipelineError> {
-        let scope = &self.options.scope;
+        let scope = &self.opening.options.scope;
         if !scope.is_partial() {
             return Ok(());
         }
-        if !self.is_uniform {
+        if !self.opened.is_uniform {
             return Err(PipelineError::Settings(format!(
                 "{} is not all indexed with these settings yet: run limn index first",
-                self.lake.url()
+                self.opening.lake.url()
             )));
         }
         if let Scope::Tables(names) = scope {
             let is_known = |name: &&String| {
-                plan.tables.contains(*name) || self.published.table(name).is_some()
+                plan.tables.contains(*name) || self.opened.published.table(name).is_some()
             };
             if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
                 return Err(PipelineError::Settings(format!(
                     "no table '{unknown}', neither in {} nor in the index: limn tables lists them",
-                    self.lake.url()
+                    self.opening.lake.url()
                 )));
             }
         }
@@ -383,15 +307,20 @@ impl Run {
 
     /// Whether the index has a snapshot that it did not have when the run began.
     async fn has_published(&self) -> bool {
-        let before = self.published.snapshot.as_ref();
+        let before = self.opened.published.snapshot.as_ref();
         let before = before.map_or(0, |snapshot| snapshot.number);
-        self.job.committer.snapshot_number().await > before
+        self.opened.job.committer.snapshot_number().await > before
     }
 
     /// Merges what has become small or is no longer live, so that nightly runs need nothing else. Another
     /// writer may be faster: what the run was for is published all the same.
     async fn compact(&self, notes: &mut Vec<String>) -> Result<Option<Compacted>, PipelineError> {
-        match self.index.compact(&Policy::default(), &|_| ()).await {
+        match self
+            .opening
+            .index
+            .compact(&Policy::default(), &|_| ())
+            .await
+        {
             Ok(compacted) => Ok(compacted),
             Err(PublishError::Lost { .. }) => {
                 notes.push("the index was not compacted, since other runs published again and again; the next run that publishes, or limn compact, does it".into());
@@ -403,11 +332,11 @@ impl Run {
 
     /// What is to be said of columns that were not narrated.
     fn narration_notes(&self, epochs: &[PublishedEpoch]) -> Vec<String> {
-        let Some(narrations) = &self.job.narrations else {
+        let Some(narrations) = &self.opened.job.narrations else {
             return Vec::new();
         };
         let model = &narrations.narrator().model;
-        if let Some(asking) = &self.job.asking {
+        if let Some(asking) = &self.opened.job.asking {
             return asking.outcome().notes(model);
         }
         // Tables of an earlier run that this one left alone, and those of this run.
@@ -416,12 +345,17 @@ impl Run {
             .flat_map(|epoch| &epoch.outcomes)
             .map(|(name, _)| name.as_str())
             .collect();
-        let left = self.published.awaiting();
+        let left = self.opened.published.awaiting();
         let left = left.filter(|name| !touched.contains(name)).count();
         let new: usize = epochs.iter().map(|epoch| epoch.awaiting.len()).sum();
         match left + new {
             0 => {
-                let named = self.options.narrator.as_ref().filter(|other| other.named);
+                let named = self
+                    .opening
+                    .options
+                    .narrator
+                    .as_ref()
+                    .filter(|other| other.named);
                 let note = named.map(|other| {
                     format!(
                         "the lake is narrated by {model}, and {} was not asked; --narrate llm tells it in that model's words instead",
@@ -430,7 +364,7 @@ impl Run {
                 });
                 note.into_iter().collect()
             }
-            tables => vec![match &self.options.narrator {
+            tables => vec![match &self.opening.options.narrator {
                 None => format!(
                     "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
                 ),
@@ -477,7 +411,8 @@ impl Run {
         };
         // What was unreadable before and has not changed is still worth telling.
         failures.extend(
-            self.published
+            self.opened
+                .published
                 .failures()
                 .filter(|failure| !outcomes.contains_key(&failure.table))
                 .filter(|failure| part.has_table(&failure.table) && part.has_path(&failure.object)),
@@ -490,52 +425,49 @@ impl Run {
             .collect::<HashSet<_>>()
             .len() as u64;
         tables.unchanged = self
+            .opened
             .published
             .table_count()
             .saturating_sub(tables.changed + tables.removed);
 
-        let lake = self.lake.counts().since(&self.counts.0);
-        let index = self.index.store.counts().since(&self.counts.1);
-        let embed = self.job.embedder.stats();
-        let asking = self.job.asking.as_ref();
+        let asking = self.opened.job.asking.as_ref();
         let narrated = asking.map(|asking| asking.outcome()).unwrap_or_default();
         Report {
-            snapshot: self.job.committer.snapshot_number().await,
+            snapshot: self.opened.job.committer.snapshot_number().await,
             tables,
             objects: ObjectCounts {
                 listed: listed as u64,
-                read: self.job.reader.files_read(),
-            },
-            requests: RequestTotals {
-                list: lake.list + index.list,
-                get: lake.get + index.get,
-                put: lake.put + index.put,
-                head: lake.head + index.head,
-            },
-            bytes: ByteTotals {
-                read: lake.bytes_read + index.bytes_read,
-                written: lake.bytes_written + index.bytes_written,
+                ..ObjectCounts::default()
             },
             model: ModelTotals {
-                embedded_blocks: self.progress.blocks_embedded_anew.load(Ordering::Relaxed),
-                embedded_tokens: embed.tokens,
                 narrated_columns: narrated.narrated,
                 failed_columns: narrated.lost(),
                 prompt_tokens: narrated.prompt_tokens,
                 generated_tokens: narrated.generated_tokens,
-            },
-            seconds: Seconds {
-                total: self.started.elapsed().as_secs_f64(),
-                read: self.progress.read_seconds(),
-                narrate: asking.map_or(0.0, |asking| asking.seconds()),
-                embed: embed.busy.as_secs_f64(),
-                embed_span: embed.span().as_secs_f64(),
-                write: self.progress.write_seconds(),
+                ..ModelTotals::default()
             },
             failures,
-            compacted: None,
-            stopped: false,
             notes,
+            ..Report::default()
         }
+    }
+
+    /// Puts what was read, computed and written into the report, by this process and the followers.
+    fn count(&self, report: &mut Report, followers: &Totals) {
+        let mut all = self.opening.totals(&self.opened.job);
+        all.add(followers);
+        report.objects.read = all.files_read;
+        (report.requests, report.bytes) = (all.requests, all.bytes);
+        report.model.embedded_blocks = all.embedded_blocks;
+        report.model.embedded_tokens = all.embedded_tokens;
+        let asking = self.opened.job.asking.as_ref();
+        report.seconds = Seconds {
+            total: self.started.elapsed().as_secs_f64(),
+            read: all.read,
+            narrate: asking.map_or(0.0, |asking| asking.seconds()),
+            embed: all.embed,
+            embed_span: all.embed_span,
+            write: all.write,
+        };
     }
 }

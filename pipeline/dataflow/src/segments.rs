@@ -46,6 +46,8 @@ pub struct ShardResult {
     pub catalog: Option<Wire<CatalogEntry>>,
     /// Tables whose catalog rows were written.
     pub written: Vec<String>,
+    /// Hashes of the segment's texts.
+    pub texts: Vec<u128>,
     /// Blocks that are no longer live, and whose they are.
     pub replaced: Vec<(String, Position)>,
     /// Tables by what happened to them: (name, what).
@@ -234,7 +236,8 @@ impl SegmentWriter {
                 }
             }
             result.segment = Some(Wire(self.index.put_segment(&built).await?));
-            self.kept.forget(texts);
+            self.kept.forget(texts.iter().copied());
+            result.texts = texts;
         }
         for table in &mut result.awaiting {
             let row = rows

@@ -21,7 +21,6 @@ use super::ContextId;
 use super::store::{Narration, NarrationStore};
 use crate::assemble::TableDraft;
 use crate::changes::Epoch;
-use crate::select::route;
 
 /// A table with what is known of its columns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,11 +50,12 @@ impl NarratedDraft {
         columns.any(|known| matches!(known, Known::Carried(_)))
     }
 
-    fn route(&self) -> u64 {
+    /// The worker that settles what it carries; one that carries nothing stays where it is.
+    fn route(&self, here: usize) -> u64 {
         if self.carries() {
             self.context as u64
         } else {
-            route(self.draft.group)
+            here as u64
         }
     }
 }
@@ -91,8 +91,9 @@ pub fn settle_aliases<'scope>(
     tables: Stream<'scope, Epoch, Vec<NarratedDraft>>,
     store: Option<Arc<NarrationStore>>,
 ) -> Stream<'scope, Epoch, Vec<NarratedDraft>> {
+    let here = tables.scope().worker().index();
     tables.unary_frontier::<CapacityContainerBuilder<Vec<NarratedDraft>>, _, _, _>(
-        Exchange::new(NarratedDraft::route),
+        Exchange::new(move |table: &NarratedDraft| table.route(here)),
         "settle aliases",
         move |_capability, _info| {
             let mut stash = Stash::new();

@@ -205,6 +205,7 @@ impl Asking {
 
     async fn ask(&self, ready: &mpsc::Sender<GroupId>) -> Result<(), PipelineError> {
         let wanted = std::mem::take(&mut *self.wanted());
+        self.store.refresh().await?;
         self.store.retain(&wanted.contexts().collect());
         let mut open = Open::of(wanted, &self.store, ready);
         let columns = open.columns();

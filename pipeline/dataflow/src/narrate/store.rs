@@ -32,7 +32,11 @@ pub struct NarrationStore {
     narrator: Narrator,
     /// Tells this run's files from those of others.
     run: String,
+    /// Whether other processes of the run have such a store too.
+    is_shared: bool,
     loaded: OnceCell<()>,
+    /// Files that are read.
+    read: tokio::sync::Mutex<HashSet<String>>,
     state: Mutex<State>,
     /// Held while a file is written: its path is this run's then.
     written: tokio::sync::Mutex<Vec<String>>,
@@ -45,13 +49,16 @@ struct State {
 }
 
 impl NarrationStore {
-    /// The narrations of `narrator` in `index`. `run` is the run's own random text.
-    pub fn new(index: IndexStore, narrator: Narrator, run: String) -> Self {
+    /// The narrations of `narrator` in `index`. `run` is the process's own random text for the run;
+    /// `is_shared` says whether there are other processes.
+    pub fn new(index: IndexStore, narrator: Narrator, run: String, is_shared: bool) -> Self {
         Self {
             index,
             narrator,
             run,
+            is_shared,
             loaded: OnceCell::new(),
+            read: tokio::sync::Mutex::default(),
             state: Mutex::default(),
             written: tokio::sync::Mutex::default(),
         }
@@ -94,8 +101,31 @@ impl NarrationStore {
             .collect()
     }
 
+    /// Before texts with narrations go to other processes of the run, one of which publishes them: writes
+    /// what is not written.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub async fn share(&self) -> Result<(), PipelineError> {
+        if self.is_shared {
+            self.flush().await?;
+        }
+        Ok(())
+    }
+
+    /// Reads what other processes of the run have written since the first look-up.
+    ///
+    /// # Errors
+    /// As [`look_up`](Self::look_up).
+    pub async fn refresh(&self) -> Result<(), PipelineError> {
+        if self.is_shared {
+            self.load().await?;
+        }
+        Ok(())
+    }
+
     async fn load(&self) -> Result<(), PipelineError> {
-        let mut read = HashSet::new();
+        let mut read = self.read.lock().await;
         for _ in 0..LISTINGS {
             let mut gone = false;
             for (path, _) in self.index.narration_files(&self.narrator).await? {

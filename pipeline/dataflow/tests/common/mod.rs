@@ -12,7 +12,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use futures::stream::BoxStream;
 use limn_models::{Embedder, HashedWords, ModelError, ModelId};
-use limn_pipeline::{PipelineError, Progress, Report, RunOptions, index_lake};
+use limn_pipeline::{
+    Cluster, ClusterOptions, PipelineError, Progress, Report, RunOptions, follow, index_lake,
+};
 use limn_segment::IndexStore;
 use limn_store::Store;
 use object_store::memory::InMemory;
@@ -121,6 +123,26 @@ impl<F: Fn(&[&str]) + Send + Sync> Embedder for Watched<F> {
     }
 }
 
+/// The places of so many processes on this machine; none if one is alone.
+fn places(processes: usize) -> Vec<ClusterOptions> {
+    if processes < 2 {
+        return Vec::new();
+    }
+    let free: Vec<_> = (0..processes)
+        .map(|_| std::net::TcpListener::bind("127.0.0.1:0").unwrap())
+        .collect();
+    let hosts: Vec<String> = free
+        .iter()
+        .map(|listener| listener.local_addr().unwrap().to_string())
+        .collect();
+    let place = |process| ClusterOptions {
+        hosts: hosts.clone(),
+        process,
+        silence: Duration::from_secs(30),
+    };
+    (0..processes).map(place).collect()
+}
+
 /// A lake, its index, and how they are run.
 pub struct Lab {
     client: Arc<Refusing>,
@@ -129,6 +151,9 @@ pub struct Lab {
     pub options: RunOptions,
     /// How long a run may take before it counts as hanging.
     pub patience: Duration,
+    /// Processes that share a run; here they are tasks that know of each other only through their
+    /// connections. `LIMN_LAB_PROCESSES` sets it for all tests that do not.
+    pub processes: usize,
 }
 
 /// What can be said of a table in one line: rows, and whether its newest version is unreadable.
@@ -161,6 +186,8 @@ impl Lab {
                 ..RunOptions::default()
             },
             patience: Duration::from_secs(60),
+            processes: std::env::var("LIMN_LAB_PROCESSES")
+                .map_or(1, |number| number.parse().unwrap()),
         }
     }
 
@@ -190,15 +217,42 @@ impl Lab {
     }
 
     pub async fn try_run(&self, embedder: Arc<dyn Embedder>) -> Result<Report, PipelineError> {
+        let options = self.options.clone();
+        let mut places = places(self.processes).into_iter();
+        let leader = places.next();
+        let followers: Vec<_> = places
+            .map(|place| {
+                let options = RunOptions {
+                    narrator: None,
+                    ..options.clone()
+                };
+                let (lake, index) = (self.lake.clone(), self.index.clone());
+                let (embedder, progress) = (Arc::clone(&embedder), Arc::default());
+                tokio::spawn(async move {
+                    let cluster = Cluster::join(&place, &options.stop).await.unwrap();
+                    follow(lake, index, embedder, options, cluster, progress).await
+                })
+            })
+            .collect();
+        let cluster = match leader {
+            Some(place) => Some(Cluster::join(&place, &options.stop).await.unwrap()),
+            None => None,
+        };
         let run = index_lake(
             self.lake.clone(),
             self.index.clone(),
             embedder,
-            self.options.clone(),
+            RunOptions { cluster, ..options },
             Arc::new(Progress::default()),
         );
         let ended = tokio::time::timeout(self.patience, run).await;
-        ended.expect("a run must end")
+        let ended = ended.expect("a run must end");
+        for follower in followers {
+            let followed = tokio::time::timeout(self.patience, follower).await;
+            let followed = followed.expect("a follower must end").unwrap();
+            assert_eq!(ended.is_ok(), followed.is_ok(), "{ended:?}, {followed:?}");
+        }
+        ended
     }
 
     pub async fn run(&self) -> Report {

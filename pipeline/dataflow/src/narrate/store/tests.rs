@@ -11,7 +11,7 @@ fn narrator() -> Narrator {
 }
 
 fn store(index: &IndexStore, run: &str) -> NarrationStore {
-    NarrationStore::new(index.clone(), narrator(), run.to_owned())
+    NarrationStore::new(index.clone(), narrator(), run.to_owned(), false)
 }
 
 fn record(context: ContextId, position: u32, text: Option<&str>) -> NarrationRecord {

@@ -1,0 +1,291 @@
+//! Connecting: every two processes get two connections, one for timely's data and one for what the
+//! processes tell each other.
+//!
+//! Each process listens at its own address and calls those before it. Both sides greet, so that a process
+//! of another cluster, version or place in the list is found here. There is no other authentication.
+
+use std::io;
+use std::net::{TcpListener, TcpStream, ToSocketAddrs};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use super::{ClusterOptions, frame};
+use crate::error::PipelineError;
+
+/// How long a refused call waits before it is tried again.
+const AGAIN: Duration = Duration::from_millis(50);
+/// How long a caller may take to greet.
+const GREETING: Duration = Duration::from_secs(5);
+
+/// The connections of a process, by peer; none to itself.
+#[derive(Debug, Default)]
+pub struct Connections {
+    /// For what processes tell each other.
+    pub control: Vec<Option<TcpStream>>,
+    /// For timely.
+    pub data: Vec<Option<TcpStream>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Kind {
+    Control,
+    Data,
+}
+
+/// What both ends of a connection say first.
+#[derive(Debug, Serialize, Deserialize)]
+struct Greeting {
+    limn: String,
+    processes: usize,
+    from: usize,
+    to: usize,
+    kind: Kind,
+}
+
+/// How a call ended that made no connection.
+enum Uncalled {
+    Later(io::Error),
+    Never(PipelineError),
+}
+
+impl From<io::Error> for Uncalled {
+    fn from(error: io::Error) -> Self {
+        Self::Later(error)
+    }
+}
+
+/// The connections to all other processes.
+///
+/// # Errors
+/// Not all came in time, one is of another kind, or the run was stopped.
+pub fn connect(
+    options: &ClusterOptions,
+    stop: &CancellationToken,
+) -> Result<Connections, PipelineError> {
+    let meeting = Meeting {
+        options,
+        stop,
+        until: Instant::now() + options.silence,
+        is_given_up: AtomicBool::new(false),
+    };
+    let (called, answered) = std::thread::scope(|threads| {
+        let answered = threads.spawn(|| meeting.listen().inspect_err(|_| meeting.give_up()));
+        let called = meeting.call_those_before();
+        let called = called.inspect_err(|_| meeting.give_up());
+        (called, answered.join())
+    });
+    let answered = answered.map_err(|_| PipelineError::Dataflow("the listener died".into()))?;
+    // An error that waiting does not mend is the one to tell.
+    let (mut called, answered) = match (called, answered) {
+        (Ok(called), Ok(answered)) => (called, answered),
+        (Err(error), _) | (_, Err(error)) => return Err(error),
+    };
+    let all = |of: fn(&Connections) -> &Vec<Option<TcpStream>>| {
+        let both = of(&called).iter().zip(of(&answered));
+        both.enumerate()
+            .filter(|(peer, (one, other))| {
+                *peer != options.process && one.is_none() && other.is_none()
+            })
+            .map(|(peer, _)| peer)
+            .collect::<Vec<usize>>()
+    };
+    let mut missing = all(|connections| &connections.control);
+    missing.extend(all(|connections| &connections.data));
+    missing.sort_unstable();
+    missing.dedup();
+    if stop.is_cancelled() {
+        return Err(PipelineError::Stopped);
+    }
+    if !missing.is_empty() {
+        let names = missing.iter().map(|peer| options.name(*peer));
+        return Err(PipelineError::Missing {
+            processes: names.collect::<Vec<_>>().join(", "),
+            limit: options.silence,
+        });
+    }
+    for (mine, theirs) in [
+        (&mut called.control, answered.control),
+        (&mut called.data, answered.data),
+    ] {
+        for (connection, other) in mine.iter_mut().zip(theirs) {
+            if let Some(other) = other {
+                *connection = Some(other);
+            }
+        }
+    }
+    Ok(called)
+}
+
+/// The begin of a cluster, from one process's side.
+struct Meeting<'a> {
+    options: &'a ClusterOptions,
+    stop: &'a CancellationToken,
+    until: Instant,
+    /// One side has an error that waiting does not mend.
+    is_given_up: AtomicBool,
+}
+
+impl Meeting<'_> {
+    fn is_over(&self) -> bool {
+        let is_given_up = self.is_given_up.load(Ordering::Acquire);
+        is_given_up || self.stop.is_cancelled() || Instant::now() >= self.until
+    }
+
+    fn give_up(&self) {
+        self.is_given_up.store(true, Ordering::Release);
+    }
+
+    fn none(&self) -> Connections {
+        let none = || self.options.hosts.iter().map(|_| None).collect();
+        Connections {
+            control: none(),
+            data: none(),
+        }
+    }
+
+    /// Calls the processes before this one until they answer.
+    fn call_those_before(&self) -> Result<Connections, PipelineError> {
+        let mut found = self.none();
+        for peer in 0..self.options.process {
+            for kind in [Kind::Control, Kind::Data] {
+                let connection = loop {
+                    match self.call(peer, kind) {
+                        Ok(connection) => break Some(connection),
+                        Err(Uncalled::Never(error)) => return Err(error),
+                        Err(Uncalled::Later(error)) => {
+                            tracing::debug!(peer, %error, "no answer yet");
+                            if self.is_over() {
+                                break None;
+                            }
+                            std::thread::sleep(AGAIN);
+                        }
+                    }
+                };
+                found.put(peer, kind, connection);
+            }
+        }
+        Ok(found)
+    }
+
+    fn call(&self, peer: usize, kind: Kind) -> Result<TcpStream, Uncalled> {
+        let mut last = io::Error::other("the name has no address");
+        for address in self.options.hosts[peer].to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, GREETING) {
+                Ok(connection) => {
+                    prepare(&connection)?;
+                    frame::write(&connection, &self.greeting(peer, kind))?;
+                    let answer: Greeting = frame::read(&connection)?;
+                    self.check(&answer, Some(peer)).map_err(Uncalled::Never)?;
+                    connection.set_read_timeout(None)?;
+                    return Ok(connection);
+                }
+                Err(error) => last = error,
+            }
+        }
+        Err(last.into())
+    }
+
+    /// Answers those after this one until all have called.
+    fn listen(&self) -> Result<Connections, PipelineError> {
+        let mut found = self.none();
+        let me = self.options.process;
+        let listener = loop {
+            match TcpListener::bind(self.options.hosts[me].as_str())
+                .and_then(|listener| listener.set_nonblocking(true).map(|()| listener))
+            {
+                Ok(listener) => break listener,
+                // The name may not be known yet, or the process before this one not be gone.
+                Err(error) if self.is_over() => {
+                    return Err(PipelineError::Settings(format!(
+                        "process {me} cannot listen at {}: {error}; --hosts names an address of this machine for each process",
+                        self.options.hosts[me]
+                    )));
+                }
+                Err(_) => std::thread::sleep(AGAIN),
+            }
+        };
+        let is_whole = |found: &Connections| {
+            let after = me + 1..;
+            found.control[after.clone()].iter().all(Option::is_some)
+                && found.data[after].iter().all(Option::is_some)
+        };
+        while !is_whole(&found) && !self.is_over() {
+            match listener.accept() {
+                Ok((connection, from)) => match self.answer(&connection) {
+                    Ok(greeting) => found.put(greeting.from, greeting.kind, Some(connection)),
+                    Err(Uncalled::Never(error)) => return Err(error),
+                    Err(Uncalled::Later(error)) => {
+                        tracing::debug!(%from, %error, "a call of nobody we know");
+                    }
+                },
+                Err(_) => std::thread::sleep(AGAIN),
+            }
+        }
+        Ok(found)
+    }
+
+    fn answer(&self, connection: &TcpStream) -> Result<Greeting, Uncalled> {
+        connection.set_nonblocking(false)?;
+        prepare(connection)?;
+        let greeting: Greeting = frame::read(connection)?;
+        // Whoever is wrong here is told by the same greeting.
+        frame::write(connection, &self.greeting(greeting.from, greeting.kind))?;
+        self.check(&greeting, None).map_err(Uncalled::Never)?;
+        connection.set_read_timeout(None)?;
+        Ok(greeting)
+    }
+
+    fn greeting(&self, to: usize, kind: Kind) -> Greeting {
+        Greeting {
+            limn: env!("CARGO_PKG_VERSION").to_owned(),
+            processes: self.options.hosts.len(),
+            from: self.options.process,
+            to,
+            kind,
+        }
+    }
+
+    /// Whether a greeting is that of a process of this cluster: of `called`, or of one after this.
+    fn check(&self, greeting: &Greeting, called: Option<usize>) -> Result<(), PipelineError> {
+        let (me, own) = (self.options.process, self.greeting(0, Kind::Control));
+        let from = greeting.from;
+        let problem = if greeting.limn != own.limn {
+            format!("is of limn {}, process {me} of {}", greeting.limn, own.limn)
+        } else if greeting.processes != own.processes {
+            format!(
+                "was told of {} processes, process {me} of {}",
+                greeting.processes, own.processes
+            )
+        } else if called.is_some_and(|called| called != from) || greeting.to != me {
+            let at = called.unwrap_or(me);
+            format!(
+                "is not where process {me} has it: {} is that of process {at} here",
+                self.options.hosts[at]
+            )
+        } else if called.is_none() && (from <= me || from >= own.processes) {
+            format!("called process {me}, which is to call it: two processes have one number")
+        } else {
+            return Ok(());
+        };
+        Err(PipelineError::Settings(format!(
+            "process {from} {problem}; start all processes with the same limn, --hosts and --processes"
+        )))
+    }
+}
+
+impl Connections {
+    fn put(&mut self, peer: usize, kind: Kind, connection: Option<TcpStream>) {
+        match kind {
+            Kind::Control => self.control[peer] = connection,
+            Kind::Data => self.data[peer] = connection,
+        }
+    }
+}
+
+fn prepare(connection: &TcpStream) -> io::Result<()> {
+    connection.set_nodelay(true)?;
+    connection.set_read_timeout(Some(GREETING))
+}

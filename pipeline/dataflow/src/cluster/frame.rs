@@ -1,0 +1,41 @@
+//! Frames: what two processes tell each other, as JSON with its length before it.
+
+use std::io::{self, Read, Write};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// The longest frame that is read: whoever sends more is no process of ours.
+const LONGEST: u32 = 16 << 20;
+
+/// Writes one frame.
+///
+/// # Errors
+/// The connection's.
+pub fn write<T: Serialize>(mut to: impl Write, message: &T) -> io::Result<()> {
+    let json = serde_json::to_vec(message)?;
+    let length = u32::try_from(json.len()).map_err(io::Error::other)?;
+    let mut frame = length.to_be_bytes().to_vec();
+    frame.extend(json);
+    to.write_all(&frame)?;
+    to.flush()
+}
+
+/// Reads one frame.
+///
+/// # Errors
+/// The connection's, and `InvalidData` for what is no frame of this type.
+pub fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let length = u32::from_be_bytes(length);
+    if length > LONGEST {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a frame of {length} bytes"),
+        ));
+    }
+    let mut json = vec![0; length as usize];
+    from.read_exact(&mut json)?;
+    Ok(serde_json::from_slice(&json)?)
+}

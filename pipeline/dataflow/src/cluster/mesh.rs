@@ -1,0 +1,270 @@
+//! The mesh: what the processes of a cluster tell each other beside the data, and how the loss of one is
+//! noticed.
+//!
+//! Every process sends every other a pulse. A connection that closes without a farewell, and one on which
+//! nothing comes for too long, is a lost process; that ends the run on all of them. Threads of their own
+//! do it, so a busy dataflow or runtime is no silence.
+
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_util::sync::CancellationToken;
+
+use super::terms::Terms;
+use super::totals::Totals;
+use super::{ClusterOptions, frame};
+use crate::error::{Fatal, PipelineError};
+
+/// How often a process tells that it is there, at least.
+const PULSE: Duration = Duration::from_secs(1);
+/// How long a broken data connection waits for the reason, which comes by another way.
+const GRACE: Duration = Duration::from_secs(2);
+/// How long a process that ends waits for the others to have heard why.
+const FAREWELL: Duration = Duration::from_millis(500);
+
+/// What a process tells another.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Message {
+    /// It is there.
+    Pulse,
+    /// The leader: what the run is.
+    Terms(Box<Terms>),
+    /// A follower: it is ready for a run on these terms.
+    Agreed,
+    /// A follower: its part is done, and this is what it did.
+    Totals(Totals),
+    /// A follower was asked to stop.
+    Stop,
+    /// It ends in good order.
+    Farewell {
+        /// Whether the run was stopped before its end.
+        stopped: bool,
+    },
+    /// It ends, because this process failed with this error or, without one, was lost.
+    Failed {
+        /// The process.
+        process: usize,
+        /// Its error.
+        error: Option<String>,
+        /// How its loss was noticed.
+        how: String,
+    },
+}
+
+/// The control connections of a process.
+#[derive(Debug)]
+pub struct Mesh {
+    options: ClusterOptions,
+    peers: Vec<Option<Peer>>,
+    fatal: Arc<Fatal>,
+    stop: CancellationToken,
+    /// This process is ending: who leaves now leaves nobody alone.
+    over: AtomicBool,
+    /// Threads that read.
+    readers: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Peer {
+    connection: TcpStream,
+    writing: Mutex<()>,
+    /// It has done its part or said farewell.
+    is_done: AtomicBool,
+}
+
+/// What peers have told, and which of them.
+pub type Inbox = UnboundedReceiver<(usize, Message)>;
+
+impl Mesh {
+    /// Starts listening to the peers and sending them pulses. Whatever ends the run is told to `fatal`; a
+    /// peer that asks to stop cancels `stop`.
+    ///
+    /// # Errors
+    /// A connection or thread cannot be set up.
+    pub fn start(
+        options: &ClusterOptions,
+        connections: Vec<Option<TcpStream>>,
+        fatal: Arc<Fatal>,
+        stop: CancellationToken,
+    ) -> io::Result<(Arc<Self>, Inbox)> {
+        let peers = connections.into_iter().map(|connection| {
+            connection.map(|connection| Peer {
+                connection,
+                writing: Mutex::default(),
+                is_done: AtomicBool::new(false),
+            })
+        });
+        let mesh = Arc::new(Self {
+            options: options.clone(),
+            peers: peers.collect(),
+            fatal,
+            stop,
+            over: AtomicBool::new(false),
+            readers: AtomicUsize::new(0),
+        });
+        let (send, inbox) = unbounded_channel();
+        for (process, peer) in mesh.others() {
+            let timeout = Some(options.silence);
+            peer.connection.set_read_timeout(timeout)?;
+            peer.connection.set_write_timeout(timeout)?;
+            let (mesh, send) = (Arc::clone(&mesh), send.clone());
+            mesh.readers.fetch_add(1, Ordering::AcqRel);
+            std::thread::Builder::new()
+                .name(format!("limn:hear-{process}"))
+                .spawn(move || {
+                    mesh.hear(process, &send);
+                    mesh.readers.fetch_sub(1, Ordering::AcqRel);
+                })?;
+        }
+        let pulse = Arc::clone(&mesh);
+        std::thread::Builder::new()
+            .name("limn:pulse".into())
+            .spawn(move || pulse.beat())?;
+        Ok((mesh, inbox))
+    }
+
+    fn others(&self) -> impl Iterator<Item = (usize, &Peer)> {
+        let peers = self.peers.iter().enumerate();
+        peers.filter_map(|(process, peer)| Some((process, peer.as_ref()?)))
+    }
+
+    /// Reads what a peer tells until it leaves.
+    fn hear(&self, process: usize, inbox: &UnboundedSender<(usize, Message)>) {
+        let Some(peer) = &self.peers[process] else {
+            return;
+        };
+        loop {
+            match frame::read(&peer.connection) {
+                Ok(Message::Pulse) => {}
+                Ok(Message::Stop) => self.stop.cancel(),
+                Ok(Message::Failed {
+                    process,
+                    error,
+                    how,
+                }) => self.fatal.set(self.failed(process, error, how)),
+                Ok(message) => {
+                    if matches!(message, Message::Farewell { .. } | Message::Totals(_)) {
+                        peer.is_done.store(true, Ordering::Release);
+                    }
+                    // Nobody listens any more when the run is over.
+                    let _ = inbox.send((process, message));
+                }
+                Err(error) => {
+                    let is_silent = matches!(
+                        error.kind(),
+                        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+                    );
+                    self.lose(
+                        process,
+                        if is_silent {
+                            let silence = self.options.silence;
+                            format!("nothing was heard of it for {silence:?}")
+                        } else {
+                            "its connection closed".to_owned()
+                        },
+                    );
+                    return;
+                }
+            }
+        }
+    }
+
+    fn beat(&self) {
+        let every = PULSE.min(self.options.silence / 4);
+        while !self.over.load(Ordering::Acquire) {
+            for (process, _) in self.others() {
+                self.tell(process, &Message::Pulse);
+            }
+            std::thread::sleep(every);
+        }
+    }
+
+    /// Tells a peer. That it did not arrive is noticed where the peer is listened to.
+    pub fn tell(&self, process: usize, message: &Message) {
+        if let Some(Some(peer)) = self.peers.get(process) {
+            let _one_at_a_time = peer.writing.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = frame::write(&peer.connection, message) {
+                tracing::debug!(process, %error, "a peer takes nothing");
+            }
+        }
+    }
+
+    /// Tells all peers.
+    pub fn tell_all(&self, message: &Message) {
+        for (process, _) in self.others() {
+            self.tell(process, message);
+        }
+    }
+
+    /// A data connection to this process broke. If that was not at the end, and nobody tells why, the
+    /// process is lost.
+    pub fn suspect(&self, process: usize) {
+        let until = Instant::now() + GRACE;
+        while Instant::now() < until && !self.fatal.is_set() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.lose(process, "its data connection closed".to_owned());
+    }
+
+    fn lose(&self, process: usize, how: String) {
+        let peer = self.peers[process].as_ref();
+        let is_done = peer.is_none_or(|peer| peer.is_done.load(Ordering::Acquire));
+        if !is_done && !self.over.load(Ordering::Acquire) {
+            self.fatal.set(self.failed(process, None, how));
+        }
+    }
+
+    fn failed(&self, process: usize, error: Option<String>, how: String) -> PipelineError {
+        let address = self.options.hosts.get(process).cloned().unwrap_or_default();
+        match error {
+            Some(error) => PipelineError::Peer {
+                process,
+                address,
+                error,
+            },
+            None => PipelineError::Lost {
+                process,
+                address,
+                how,
+            },
+        }
+    }
+
+    /// What the others are told of a run that ended so here: stopped or not, or with an error.
+    pub fn farewell(&self, ended: Result<bool, &PipelineError>) -> Message {
+        let (process, error, how) = match ended {
+            Ok(stopped) => return Message::Farewell { stopped },
+            Err(PipelineError::Lost { process, how, .. }) => (*process, None, how.clone()),
+            Err(PipelineError::Peer { process, error, .. }) => {
+                (*process, Some(error.clone()), String::new())
+            }
+            Err(error) => (self.options.process, Some(error.to_string()), String::new()),
+        };
+        Message::Failed {
+            process,
+            error,
+            how,
+        }
+    }
+
+    /// Tells all peers how the run ended, and waits a moment for them to have heard it.
+    pub fn end(&self, farewell: &Message) {
+        if self.over.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        self.tell_all(farewell);
+        for (_, peer) in self.others() {
+            // Who is gone already needs no end.
+            let _ = peer.connection.shutdown(Shutdown::Write);
+        }
+        let until = Instant::now() + FAREWELL;
+        while self.readers.load(Ordering::Acquire) > 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Several processes, one dataflow.
+//!
+//! Process 0 leads: it lists, plans, drives, publishes, asks the language model and makes the report. The
+//! others follow ([`follow`]): their workers take their share of the reads, tables, texts, vectors and
+//! segments, which the dataflow spreads over all workers by stable hashes.
+//!
+//! Every two processes have two connections ([`connect`]): one carries timely's data ([`link`]), the other
+//! what the processes tell each other ([`mesh`]). The leader sends its [terms](terms), which a follower
+//! checks against what it was told itself; at the end a follower sends its [totals](totals), and the leader
+//! says farewell. Timely does not survive a lost process, so its loss ends the run on all of them: what was
+//! published stays, and the same command on all processes goes on from there.
+//!
+//! There is no authentication between processes: they belong on a private network.
+
+pub mod connect;
+pub mod follow;
+mod frame;
+pub mod link;
+pub mod mesh;
+pub mod terms;
+pub mod totals;
+
+use std::any::Any;
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use timely::communication::allocator::ProcessBuilder;
+use timely::communication::allocator::zero_copy::initialize::initialize_networking_from_sockets;
+use timely::communication::{AllocatorBuilder, Hooks};
+use tokio_util::sync::CancellationToken;
+
+use self::connect::connect;
+use self::link::Link;
+use self::mesh::{Inbox, Mesh, Message};
+use self::terms::Terms;
+use self::totals::Totals;
+use crate::error::{Fatal, PipelineError};
+
+/// Which process of which cluster this is.
+#[derive(Clone, Debug)]
+pub struct ClusterOptions {
+    /// The addresses of all processes, `host:port`, in their order.
+    pub hosts: Vec<String>,
+    /// The number of this one; 0 leads.
+    pub process: usize,
+    /// How long a process may take to come, or be silent, before it is taken for lost.
+    pub silence: Duration,
+}
+
+impl ClusterOptions {
+    /// A process as a person is told of it.
+    fn name(&self, process: usize) -> String {
+        match self.hosts.get(process) {
+            Some(address) => format!("process {process} at {address}"),
+            None => format!("process {process}"),
+        }
+    }
+}
+
+/// This process's place among the others, from their meeting to the end of the run.
+#[derive(Debug)]
+pub struct Cluster {
+    options: ClusterOptions,
+    mesh: Arc<Mesh>,
+    inbox: tokio::sync::Mutex<Inbox>,
+    /// Timely's connections, until its workers start.
+    data: Mutex<Vec<Option<TcpStream>>>,
+    fatal: Arc<Fatal>,
+}
+
+/// What timely's workers are made with, and what they hold until they have ended.
+pub type Allocators = (Vec<AllocatorBuilder>, Box<dyn Any + Send>);
+
+impl Cluster {
+    /// Meets the other processes. From here on they hear of each other, so models may take their time to
+    /// come. Where another process is asked to stop, the leader's `stop` is cancelled.
+    ///
+    /// # Errors
+    /// Not all processes came in time, or they do not belong together.
+    pub async fn join(
+        options: &ClusterOptions,
+        stop: &CancellationToken,
+    ) -> Result<Arc<Self>, PipelineError> {
+        let meeting = tokio::task::spawn_blocking({
+            let (options, stop) = (options.clone(), stop.clone());
+            move || connect(&options, &stop)
+        });
+        let connections = meeting
+            .await
+            .map_err(|_| PipelineError::Dataflow("the processes could not meet".into()))??;
+        let (fatal, stop) = (Arc::new(Fatal::default()), stop.clone());
+        let started = Mesh::start(options, connections.control, Arc::clone(&fatal), stop);
+        let (mesh, inbox) = started
+            .map_err(|error| PipelineError::Dataflow(format!("no thread to listen: {error}")))?;
+        Ok(Arc::new(Self {
+            options: options.clone(),
+            mesh,
+            inbox: tokio::sync::Mutex::new(inbox),
+            data: Mutex::new(connections.data),
+            fatal,
+        }))
+    }
+
+    /// Whether this process leads.
+    pub fn leads(&self) -> bool {
+        self.options.process == 0
+    }
+
+    /// What ends the run of this process.
+    pub(crate) fn fatal(&self) -> &Arc<Fatal> {
+        &self.fatal
+    }
+
+    fn followers(&self) -> usize {
+        self.options.hosts.len() - 1
+    }
+
+    /// Does this process's part, which ends early when another process ends or is lost; then tells the
+    /// others how it ended. `stopped` says of a good end whether the run was stopped.
+    ///
+    /// # Errors
+    /// The part's own, or that of the process that ended the run.
+    pub async fn run<T>(
+        &self,
+        part: impl Future<Output = Result<T, PipelineError>>,
+        stopped: impl Fn(&T) -> bool,
+    ) -> Result<T, PipelineError> {
+        let ended = tokio::select! {
+            biased;
+            ended = part => ended,
+            () = self.fatal.raised() => Err(self.fatal.take().unwrap_or_else(given_up)),
+        };
+        let farewell = self.mesh.farewell(ended.as_ref().map(stopped));
+        let mesh = Arc::clone(&self.mesh);
+        let told = tokio::task::spawn_blocking(move || mesh.end(&farewell));
+        if told.await.is_err() {
+            tracing::debug!("the others were not told of the end");
+        }
+        ended
+    }
+
+    /// The leader: tells the followers what the run is.
+    pub fn announce(&self, terms: &Terms) {
+        self.mesh.tell_all(&Message::Terms(Box::new(terms.clone())));
+    }
+
+    /// The leader: waits until all followers are ready.
+    pub async fn agreed(&self) {
+        let mut inbox = self.inbox.lock().await;
+        let mut agreed = 0;
+        while agreed < self.followers() {
+            match inbox.recv().await {
+                Some((_, Message::Agreed)) => agreed += 1,
+                Some(_) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+
+    /// The leader: waits for what all followers did, once the dataflow is complete.
+    pub async fn totals(&self) -> Totals {
+        let mut inbox = self.inbox.lock().await;
+        let mut all = Totals::default();
+        let mut told = 0;
+        while told < self.followers() {
+            match inbox.recv().await {
+                Some((_, Message::Totals(totals))) => {
+                    all.add(&totals);
+                    told += 1;
+                }
+                Some(_) => {}
+                None => std::future::pending().await,
+            }
+        }
+        all
+    }
+
+    /// The network of timely's workers, so many in each process. Its connections are given once.
+    ///
+    /// # Errors
+    /// The threads of the network cannot be started.
+    pub fn allocators(&self, workers: usize) -> Result<Allocators, PipelineError> {
+        let hooks = Hooks::default();
+        let inside =
+            ProcessBuilder::new_typed_vector(workers, hooks.refill.clone(), hooks.spill.clone());
+        let data = {
+            let mut data = self.data.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::take(&mut *data)
+        };
+        let links = data.into_iter().enumerate().map(|(peer, stream)| {
+            stream.map(|stream| Link::new(stream, peer, Arc::clone(&self.mesh)))
+        });
+        let links = links.collect();
+        let network =
+            initialize_networking_from_sockets(inside, links, self.options.process, workers, hooks);
+        let (builders, guard) = network.map_err(|error| {
+            PipelineError::Dataflow(format!("no threads for the network: {error}"))
+        })?;
+        let builders = builders.into_iter().map(AllocatorBuilder::Tcp);
+        Ok((builders.collect(), Box::new(guard)))
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        // Without effect after a run.
+        let error = "it could not begin, and says itself why".to_owned();
+        let error = PipelineError::Dataflow(error);
+        self.mesh.end(&self.mesh.farewell(Err(&error)));
+    }
+}
+
+/// For an error that somebody else has taken.
+fn given_up() -> PipelineError {
+    PipelineError::Dataflow("the run was given up".into())
+}

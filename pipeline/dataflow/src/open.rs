@@ -1,0 +1,258 @@
+//! Opening: what a process makes of a run's terms before its dataflow starts.
+//!
+//! The leader decides the terms (`crate::run`); a follower is told them (`crate::cluster`). From there on
+//! both open the same: what the catalog has of the lake, and the stages' shared parts.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use limn_lake::ReadOptions;
+use limn_models::{Embedder, LanguageModel};
+use limn_segment::{IndexStore, Snapshot, nonce};
+use limn_store::{RequestCounts, Store, StoreErrorKind};
+use limn_summary::TokenCounter;
+
+use crate::assemble::Assembler;
+use crate::cluster::terms::Terms;
+use crate::cluster::totals::Totals;
+use crate::describe::Describer;
+use crate::embed::BlockEmbedder;
+use crate::error::{Fatal, PipelineError};
+use crate::job::Job;
+use crate::kept::KeptVectors;
+use crate::narrate::asking::Asking;
+use crate::narrate::awaiting::Awaiting;
+use crate::narrate::store::NarrationStore;
+use crate::options::{IndexSettings, NarrateWith, RunOptions};
+use crate::progress::Progress;
+use crate::publish::Committer;
+use crate::published::Published;
+use crate::read::Reader;
+use crate::report::{ByteTotals, RequestTotals};
+use crate::segments::SegmentWriter;
+
+/// A lake, its index, and what a process was told.
+pub struct Opening {
+    /// The lake.
+    pub lake: Store,
+    /// The index.
+    pub index: IndexStore,
+    /// The embedder.
+    pub embedder: Arc<dyn Embedder>,
+    /// How the run is carried out.
+    pub options: RunOptions,
+    /// Counters for people.
+    pub progress: Arc<Progress>,
+    /// The first error that ends the run.
+    pub fatal: Arc<Fatal>,
+    /// Requests that the stores had seen before.
+    counts: (RequestCounts, RequestCounts),
+}
+
+/// A run that is ready to begin.
+pub struct Opened {
+    /// What is published of the lake.
+    pub published: Arc<Published>,
+    /// What the stages share.
+    pub job: Arc<Job>,
+    /// Whether all of the lake's tables in the index were made with this run's settings.
+    pub is_uniform: bool,
+}
+
+/// The language model that is asked, and it itself where it is open already.
+pub type Narrating = (NarrateWith, Option<Arc<dyn LanguageModel>>);
+
+struct WindowCounter(Arc<dyn Embedder>);
+
+impl TokenCounter for WindowCounter {
+    fn count(&self, text: &str) -> usize {
+        self.0.count_tokens(text)
+    }
+
+    fn window(&self) -> usize {
+        self.0.window()
+    }
+}
+
+impl Opening {
+    /// A run over `lake`; what the stores do from here on is counted.
+    pub fn new(
+        lake: Store,
+        index: IndexStore,
+        embedder: Arc<dyn Embedder>,
+        options: RunOptions,
+        progress: Arc<Progress>,
+        fatal: Arc<Fatal>,
+    ) -> Self {
+        let counts = (lake.counts(), index.store.counts());
+        Self {
+            lake,
+            index,
+            embedder,
+            options,
+            progress,
+            fatal,
+            counts,
+        }
+    }
+
+    /// Checks that this process was told the same as the one whose terms these are.
+    ///
+    /// # Errors
+    /// What differs.
+    pub async fn check(&self, terms: &Terms) -> Result<(), PipelineError> {
+        let (lake, index) = (&self.lake, &self.index);
+        terms.check(lake, index, self.embedder.as_ref(), &self.options)?;
+        if let Some(mark) = &terms.mark
+            && let Err(error) = index.store.head(mark).await
+        {
+            if error.kind() != StoreErrorKind::NotFound {
+                return Err(error.into());
+            }
+            return Err(PipelineError::Settings(format!(
+                "the index at {} is not the one that process 0 writes: for several machines it has to be on a shared disk or in an object store",
+                terms.index
+            )));
+        }
+        Ok(())
+    }
+
+    /// Reads what `snapshot` has of the lake, and makes what the stages share. The model of `with` is asked
+    /// by this process.
+    ///
+    /// # Errors
+    /// The index cannot be read, or does not fit the terms.
+    pub async fn open(
+        &self,
+        terms: &Terms,
+        snapshot: Option<Snapshot>,
+        with: Option<Narrating>,
+    ) -> Result<Opened, PipelineError> {
+        let (lake, index, options) = (&self.lake, &self.index, &self.options);
+        let (progress, settings) = (&self.progress, terms.settings.clone());
+        let published = Published::load(index, snapshot, lake.url(), &settings, terms.narrates);
+        let published = Arc::new(published.await?);
+        let is_uniform = published.snapshot.as_ref().is_some_and(|snapshot| {
+            IndexSettings::of_lake(snapshot, lake.url()).as_ref() == Some(&settings)
+        });
+        let awaiting = Arc::new(Awaiting::default());
+        let is_shared = options.cluster.is_some();
+        let narrations = settings.narrator.clone().map(|narrator| {
+            let store = NarrationStore::new(index.clone(), narrator, nonce(), is_shared);
+            Arc::new(store)
+        });
+        let asking = narrations.as_ref().zip(with);
+        let asking = asking.map(|(narrations, (with, open))| {
+            Arc::new(Asking::new(
+                with,
+                Arc::clone(narrations),
+                Arc::clone(&awaiting),
+                Arc::clone(progress),
+                Arc::clone(&self.fatal),
+                options.stop.clone(),
+                open,
+            ))
+        });
+        let reader = Arc::new(Reader::new(
+            lake.clone(),
+            Arc::clone(&published),
+            ReadOptions {
+                sample_rows: options.sample_rows,
+                scan_budget: options.scan_budget,
+                seed: options.seed,
+            },
+            options.read_memory,
+            Arc::clone(progress),
+        ));
+        let kept = Arc::new(KeptVectors::new(
+            index.clone(),
+            settings.embedder.clone(),
+            settings.dimensions,
+            options.keep_vectors_after,
+        ));
+        let job = Arc::new(Job {
+            reader,
+            assembler: Arc::new(Assembler {
+                lake: lake.clone(),
+                published: Arc::clone(&published),
+                awaiting: Arc::clone(&awaiting),
+                settings: settings.fingerprint(),
+                narrates: terms.narrates,
+                resample_threshold: if is_uniform {
+                    options.resample_threshold
+                } else {
+                    0.0
+                },
+            }),
+            describer: Arc::new(Describer {
+                counter: Arc::new(WindowCounter(Arc::clone(&self.embedder))),
+                words: settings.narrate,
+                narrations: narrations.clone(),
+                progress: Arc::clone(progress),
+            }),
+            embedder: Arc::new(BlockEmbedder::new(
+                Arc::clone(&self.embedder),
+                options.embed_threads,
+                index.clone(),
+                published.snapshot.clone(),
+                awaiting,
+                Arc::clone(&kept),
+                Arc::clone(progress),
+            )),
+            writer: Arc::new(SegmentWriter::new(
+                index.clone(),
+                settings.dimensions,
+                Arc::clone(&kept),
+                Arc::clone(progress),
+            )),
+            kept,
+            committer: Committer::new(
+                index.clone(),
+                lake.url().to_owned(),
+                settings,
+                terms.shards,
+                &published,
+                narrations.clone(),
+            ),
+            narrations,
+            asking,
+            lake: lake.url().to_owned(),
+            shards: terms.shards,
+            workers: terms.workers,
+            runtime: tokio::runtime::Handle::current(),
+            stop: options.stop.clone(),
+            fatal: Arc::clone(&self.fatal),
+        });
+        Ok(Opened {
+            published,
+            job,
+            is_uniform,
+        })
+    }
+
+    /// What this process has done so far.
+    pub fn totals(&self, job: &Job) -> Totals {
+        let lake = self.lake.counts().since(&self.counts.0);
+        let index = self.index.store.counts().since(&self.counts.1);
+        let embed = job.embedder.stats();
+        Totals {
+            files_read: job.reader.files_read(),
+            requests: RequestTotals {
+                list: lake.list + index.list,
+                get: lake.get + index.get,
+                put: lake.put + index.put,
+                head: lake.head + index.head,
+            },
+            bytes: ByteTotals {
+                read: lake.bytes_read + index.bytes_read,
+                written: lake.bytes_written + index.bytes_written,
+            },
+            embedded_blocks: self.progress.blocks_embedded_anew.load(Ordering::Relaxed),
+            embedded_tokens: embed.tokens,
+            read: self.progress.read_seconds(),
+            embed: embed.busy.as_secs_f64(),
+            embed_span: embed.span().as_secs_f64(),
+            write: self.progress.write_seconds(),
+        }
+    }
+}
