@@ -5,6 +5,7 @@
 //! prints, at its exit code and at what it leaves behind.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+pub mod answers;
 pub mod faulty;
 pub mod ground;
 pub mod kill;
@@ -70,6 +71,11 @@ impl Run {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+
+    /// That the run ended so.
+    pub fn code_is(&self, code: i32) {
+        assert_eq!(self.code, code, "{self:?}");
     }
 
     /// Standard output as JSON of a run that must have succeeded.

@@ -47,7 +47,14 @@ model has said is kept, and the same command goes on.
 Examples:
   limn index ./lake --index lake.limn
   limn index s3://bucket/lake --index s3://bucket/index --contexts contexts.jsonl --json
-  limn index ./lake --index lake.limn --narrate llm")]
+  limn index ./lake --index lake.limn --narrate llm
+
+Several processes can share the work of one run (docs/cli.md). Process 0 leads and reports; the same
+command runs on every machine, with its own --process. There is no authentication between processes:
+run them on a private network only.
+  limn index ./lake --index lake.limn --processes 4
+  limn index s3://bucket/lake --index s3://bucket/index --hosts hosts.txt --process 1
+  limn index s3://bucket/lake --index s3://bucket/index --hosts 'limn-{}.limn:7101' --processes 8")]
     Index(IndexArgs),
     /// Bring some tables of an indexed lake up to date, and look at nothing else.
     #[command(after_help = "\
@@ -153,6 +160,28 @@ pub struct IndexArgs {
     pub lake: String,
     #[command(flatten)]
     pub run: RunArgs,
+    #[command(flatten, next_help_heading = "Several processes")]
+    pub cluster: ClusterArgs,
+}
+
+/// Which process of which cluster this is.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ClusterArgs {
+    /// Where the processes are: a file with one HOST:PORT a line, in the order of their numbers, or a
+    /// pattern such as limn-{}.limn:7101, where {} stands for the number. They trust each other and
+    /// whoever reaches these ports: a private network only.
+    #[arg(long, value_name = "FILE|PATTERN", env = "LIMN_HOSTS")]
+    pub hosts: Option<String>,
+    /// How many processes there are. Without --hosts so many are started here and watched: if one is
+    /// lost, all are started again, three times at most.
+    #[arg(long, value_name = "N", env = "LIMN_PROCESSES", value_parser = positive)]
+    pub processes: Option<usize>,
+    /// The number of this process, from 0; 0 leads [default: JOB_COMPLETION_INDEX]
+    #[arg(long, value_name = "I", env = "LIMN_PROCESS")]
+    pub process: Option<usize>,
+    /// How long a process may take to come at the start, or be silent later, before it is taken for lost.
+    #[arg(long, value_name = "TIME", default_value = "60s", env = "LIMN_SILENCE", value_parser = silence)]
+    pub silence: Duration,
 }
 
 #[derive(Debug, clap::Args)]
@@ -427,6 +456,14 @@ fn positive(text: &str) -> Result<usize, String> {
         Ok(value) if (1..=1000).contains(&value) => Ok(value),
         _ => Err(format!("'{text}' is not a number from 1 to 1000")),
     }
+}
+
+fn silence(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    if time < Duration::from_secs(1) {
+        return Err("a process is not silent for being quiet for less than a second".to_owned());
+    }
+    Ok(time)
 }
 
 fn old_enough(text: &str) -> Result<Duration, String> {

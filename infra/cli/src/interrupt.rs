@@ -8,7 +8,7 @@ use limn_pipeline::CancellationToken;
 pub const INTERRUPTED: u8 = 130;
 
 /// What a person is told at the first interrupt.
-const STOPPING: &str = "stopping: tables under way are finished and published, answers that have come are kept; interrupt again to end at once";
+pub const STOPPING: &str = "stopping: tables under way are finished and published, answers that have come are kept; interrupt again to end at once";
 
 /// Cancels `stop` at the first interrupt (or request to terminate), and ends the process at the second.
 /// `say` tells a person.
@@ -27,15 +27,17 @@ pub fn stop_when_interrupted(stop: CancellationToken, say: impl Fn(&str) + Send 
     });
 }
 
+/// Interrupts of a terminal, and requests to terminate.
 #[cfg(unix)]
-struct Interrupts {
+pub struct Interrupts {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
 impl Interrupts {
-    fn new() -> io::Result<Self> {
+    /// Interrupts from now on.
+    pub fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
@@ -43,7 +45,8 @@ impl Interrupts {
         })
     }
 
-    async fn next(&mut self) {
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
@@ -51,16 +54,19 @@ impl Interrupts {
     }
 }
 
+/// Interrupts of a terminal.
 #[cfg(not(unix))]
-struct Interrupts;
+pub struct Interrupts;
 
 #[cfg(not(unix))]
 impl Interrupts {
-    fn new() -> io::Result<Self> {
+    /// Interrupts from now on.
+    pub fn new() -> io::Result<Self> {
         Ok(Self)
     }
 
-    async fn next(&mut self) {
+    /// Waits for the next one.
+    pub async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

@@ -26,6 +26,8 @@ enum Outcome {
     SomeFailed,
     /// What is done is kept, and the same command goes on.
     Stopped,
+    /// A process of this command has told the rest and ended with this code.
+    Told(u8),
 }
 
 fn main() -> ExitCode {
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::SomeFailed) => ExitCode::from(1),
         Ok(Outcome::Stopped) => ExitCode::from(interrupt::INTERRUPTED),
+        Ok(Outcome::Told(code)) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => fail(&error, args.verbose),
     }
@@ -90,6 +93,7 @@ fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
         Some(
             PipelineError::Publish(PublishError::Lost { .. }) | PipelineError::Overtaken { .. },
         ) => 3,
+        Some(PipelineError::Lost { .. }) if commands::processes::is_watched() => commands::processes::LOST,
         Some(PipelineError::Stopped) => interrupt::INTERRUPTED,
         _ => 2,
     })

@@ -7,12 +7,17 @@ use anyhow::{Context, bail};
 use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
 use limn_models::{Embedder, ModelError, ModelKind, ModelStore};
-use limn_pipeline::{Narrate, NarrateWith, Progress, Report, RunOptions, Scope, index_lake};
+use limn_pipeline::{
+    CancellationToken, Cluster, Narrate, NarrateWith, Progress, Report, RunOptions, Scope, follow,
+    index_lake,
+};
 use limn_segment::IndexStore;
 use limn_store::Store;
 
 use crate::Outcome;
 use crate::args::{IndexArgs, ModelOptions, NarrateArg, RunArgs, UpdateArgs};
+use crate::commands::cluster::Part;
+use crate::commands::processes::{self, stop_when_unwatched};
 use crate::commands::{embedder, language_model, print_json};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::{IndexBars, say};
@@ -22,14 +27,60 @@ use crate::text::{count, one_line, plural, seconds};
 const FAILURES_SHOWN: usize = 20;
 
 pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
-    run_over(&args.lake, &args.run, Scope::Lake).await
+    let place = match Part::of(&args.cluster)? {
+        Part::Watch(number) => return processes::run(number, &args.run).await,
+        Part::Member(place) => place,
+        Part::Alone => return run_over(&args.lake, &args.run, RunOptions::default()).await,
+    };
+    let stop = CancellationToken::new();
+    let cluster = Cluster::join(&place, &stop).await?;
+    if !cluster.leads() {
+        return follow_over(&args.lake, &args.run, cluster, stop).await;
+    }
+    let defaults = RunOptions {
+        cluster: Some(cluster),
+        stop,
+        ..RunOptions::default()
+    };
+    run_over(&args.lake, &args.run, defaults).await
+}
+
+/// The part of a process that another one leads. It reports nothing and needs no language model.
+async fn follow_over(
+    location: &str,
+    args: &RunArgs,
+    cluster: Arc<Cluster>,
+    stop: CancellationToken,
+) -> anyhow::Result<Outcome> {
+    let lake = Store::open(location)?;
+    let index = IndexStore::open(&args.index.index)?;
+    let defaults = RunOptions {
+        stop,
+        ..RunOptions::default()
+    };
+    let options = options(args, defaults)?;
+    let devices = language_model::devices(args.model.device).await?;
+    let embedder = embedder(&args.embedder, devices).await?;
+    stop_when_interrupted(options.stop.clone(), say);
+    stop_when_unwatched(options.stop.clone());
+    let progress = Arc::new(Progress::default());
+    let followed = follow(lake, index, embedder, options, cluster, progress).await?;
+    Ok(if followed.stopped {
+        Outcome::Stopped
+    } else {
+        Outcome::Done
+    })
 }
 
 /// `limn update`: the same for some tables.
 pub async fn update(args: UpdateArgs) -> anyhow::Result<Outcome> {
     let tables = args.tables.iter().map(|table| table.trim_matches('/'));
     let scope = Scope::Tables(tables.map(str::to_owned).collect());
-    run_over(&args.lake, &args.run, scope).await
+    let defaults = RunOptions {
+        scope,
+        ..RunOptions::default()
+    };
+    run_over(&args.lake, &args.run, defaults).await
 }
 
 /// What a run needs, opened.
@@ -44,12 +95,16 @@ pub struct Opened {
     pub options: RunOptions,
 }
 
-/// Opens what a run over the lake at `location` needs.
-pub async fn open(location: &str, args: &RunArgs) -> anyhow::Result<Opened> {
+/// Opens what a run over the lake at `location` needs. What the arguments leave open is as in `defaults`.
+pub async fn open(
+    location: &str,
+    args: &RunArgs,
+    defaults: RunOptions,
+) -> anyhow::Result<Opened> {
     let lake = Store::open(location)?;
     let index = IndexStore::open(&args.index.index)?;
     index.prepare().await?;
-    let mut options = options(args)?;
+    let mut options = options(args, defaults)?;
     options.narrator = narrator(args).await?;
     let devices = language_model::devices(args.model.device).await?;
     let embedder = embedder(&args.embedder, devices).await?;
@@ -61,18 +116,18 @@ pub async fn open(location: &str, args: &RunArgs) -> anyhow::Result<Opened> {
     })
 }
 
-async fn run_over(location: &str, args: &RunArgs, scope: Scope) -> anyhow::Result<Outcome> {
+async fn run_over(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Outcome> {
     let Opened {
         lake,
         index,
         embedder,
-        mut options,
-    } = open(location, args).await?;
-    options.scope = scope;
+        options,
+    } = open(location, args, defaults).await?;
     let progress = Arc::new(Progress::default());
     let model = options.narrator.as_ref().map(|with| with.model.to_string());
     let bars = IndexBars::start(Arc::clone(&progress), model);
     stop_when_interrupted(options.stop.clone(), bars.say());
+    stop_when_unwatched(options.stop.clone());
     let result = index_lake(lake, index, embedder, options, progress).await;
     bars.finish();
     let report = result?;
@@ -91,12 +146,12 @@ async fn run_over(location: &str, args: &RunArgs, scope: Scope) -> anyhow::Resul
     })
 }
 
-fn options(args: &RunArgs) -> anyhow::Result<RunOptions> {
+/// What the arguments say, over `defaults`.
+fn options(args: &RunArgs, defaults: RunOptions) -> anyhow::Result<RunOptions> {
     let mut contexts = Contexts::new();
     for path in &args.contexts {
         read_contexts(path, &mut contexts)?;
     }
-    let defaults = RunOptions::default();
     Ok(RunOptions {
         workers: args.workers.unwrap_or(defaults.workers),
         embed_threads: args.embed_threads.unwrap_or(defaults.embed_threads),

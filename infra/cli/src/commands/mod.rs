@@ -1,5 +1,6 @@
 //! One file per command: parse, call the libraries, print.
 
+mod cluster;
 pub mod compact;
 pub mod diff;
 pub mod embedder_bench;
@@ -11,6 +12,7 @@ pub mod judge;
 pub mod language_model;
 pub mod models;
 pub mod models_bench;
+pub mod processes;
 pub mod search;
 pub mod show;
 pub mod snapshots;

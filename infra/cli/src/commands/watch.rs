@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use limn_pipeline::{PipelineError, Progress, Report, Scope, index_lake};
+use limn_pipeline::{PipelineError, Progress, Report, RunOptions, Scope, index_lake};
 use limn_segment::PublishError;
 use limn_triggers::{
     Burst, Bursts, Coalesce, LakeRoot, ListenOptions, QueueOptions, Token, Triggers,
@@ -30,7 +30,7 @@ const FIRST_WAIT: Duration = Duration::from_secs(2);
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
-    let opened = index::open(&args.lake, &args.run).await?;
+    let opened = index::open(&args.lake, &args.run, RunOptions::default()).await?;
     let stop = opened.options.stop.clone();
     stop_when_interrupted(stop.clone(), say);
     let mut bursts = sources(&args, &opened).await?;
