@@ -58,7 +58,7 @@ impl Ground {
 
     /// Many small tables: with an epoch for every few of them a run takes seconds.
     fn with_many_tables(self) -> Self {
-        for table in 0..300 {
+        for table in 0..120 {
             let rows: String = (0..20)
                 .map(|row| format!("{row},place {},{}\n", row * table, row * 7 + table))
                 .collect();
@@ -249,7 +249,7 @@ fn a_lost_process_ends_all_and_what_was_published_stays() {
     for lost in [0, 1] {
         let mut ground = Ground::new().with_many_tables();
         let at = ground.index("lake.limn");
-        ground.start_cluster(&at, 3, &["--workers", "1", "--epoch-objects", "4"]);
+        ground.start_cluster(&at, 3, &["--workers", "1", "--epoch-objects", "2"]);
         wait_for_snapshots(&at, 3);
         signal("-KILL", ground.pid(lost));
         for process in (0..3).filter(|process| *process != lost) {
@@ -273,7 +273,7 @@ fn processes_that_are_watched_are_started_again() {
     for lost in [0, 1] {
         let mut ground = Ground::new().with_many_tables();
         let at = ground.index("lake.limn");
-        let more = ["--processes", "2", "--workers", "1", "--epoch-objects", "4"];
+        let more = ["--processes", "2", "--workers", "1", "--epoch-objects", "2"];
         let watching = ground.start(&at, &more);
         wait_for_snapshots(&at, 3);
         signal("-KILL", children(ground.pid(watching))[lost]);
@@ -293,7 +293,7 @@ fn processes_that_are_watched_are_started_again() {
 fn a_silent_process_is_lost() {
     let mut ground = Ground::new().with_many_tables();
     let at = ground.index("lake.limn");
-    let more = ["--workers", "1", "--epoch-objects", "4", "--silence", "3s"];
+    let more = ["--workers", "1", "--epoch-objects", "2", "--silence", "3s"];
     ground.start_cluster(&at, 3, &more);
     wait_for_snapshots(&at, 3);
     let silent = ground.pid(2);
@@ -413,7 +413,7 @@ fn an_interrupt_of_any_process_stops_all_in_good_order() {
     for watched in [false, true] {
         let mut ground = Ground::new().with_many_tables();
         let at = ground.index("lake.limn");
-        let more = ["--workers", "1", "--epoch-objects", "4"];
+        let more = ["--workers", "1", "--epoch-objects", "2"];
         if watched {
             let mut arguments = vec!["--processes", "2"];
             arguments.extend(more);

@@ -93,7 +93,9 @@ fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
         Some(
             PipelineError::Publish(PublishError::Lost { .. }) | PipelineError::Overtaken { .. },
         ) => 3,
-        Some(PipelineError::Lost { .. }) if commands::processes::is_watched() => commands::processes::LOST,
+        Some(PipelineError::Lost { .. }) if commands::processes::is_watched() => {
+            commands::processes::LOST
+        }
         Some(PipelineError::Stopped) => interrupt::INTERRUPTED,
         _ => 2,
     })

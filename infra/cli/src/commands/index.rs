@@ -96,11 +96,7 @@ pub struct Opened {
 }
 
 /// Opens what a run over the lake at `location` needs. What the arguments leave open is as in `defaults`.
-pub async fn open(
-    location: &str,
-    args: &RunArgs,
-    defaults: RunOptions,
-) -> anyhow::Result<Opened> {
+pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Opened> {
     let lake = Store::open(location)?;
     let index = IndexStore::open(&args.index.index)?;
     index.prepare().await?;

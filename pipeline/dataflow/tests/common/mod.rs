@@ -229,13 +229,13 @@ impl Lab {
                 let (lake, index) = (self.lake.clone(), self.index.clone());
                 let (embedder, progress) = (Arc::clone(&embedder), Arc::default());
                 tokio::spawn(async move {
-                    let cluster = Cluster::join(&place, &options.stop).await.unwrap();
+                    let cluster = Cluster::join(&place, &options.stop).await?;
                     follow(lake, index, embedder, options, cluster, progress).await
                 })
             })
             .collect();
         let cluster = match leader {
-            Some(place) => Some(Cluster::join(&place, &options.stop).await.unwrap()),
+            Some(place) => Some(Cluster::join(&place, &options.stop).await?),
             None => None,
         };
         let run = index_lake(
