@@ -17,6 +17,8 @@ use crate::error::PipelineError;
 
 /// How long a refused call waits before it is tried again.
 const AGAIN: Duration = Duration::from_millis(50);
+/// How often is looked for a call.
+const LOOK: Duration = Duration::from_millis(10);
 /// How long a caller may take to greet.
 const GREETING: Duration = Duration::from_secs(5);
 
@@ -221,7 +223,7 @@ impl Meeting<'_> {
                         tracing::debug!(%from, %error, "a call of nobody we know");
                     }
                 },
-                Err(_) => std::thread::sleep(AGAIN),
+                Err(_) => std::thread::sleep(LOOK),
             }
         }
         Ok(found)

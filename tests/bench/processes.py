@@ -1,0 +1,76 @@
+"""One process against two: a generated lake with the default embedder, one worker and one embedding thread in each.
+
+    python3 tests/bench/processes.py target/release/limn RESULT.json [TABLES]
+
+Tells wall seconds and CPU seconds (of all processes of a run) of alternating runs into new indexes.
+"""
+
+import json
+import os
+import pathlib
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+
+ROUNDS = 3
+
+
+def lake(root, tables):
+    numbers = random.Random(7)
+    words = "river station level order buyer city harbour depth flow permit vessel tariff owner grade sample".split()
+    for table in range(tables):
+        columns = numbers.sample(words, 6)
+        rows = [",".join(f"{numbers.choice(words)} {numbers.randrange(10_000)}" for _ in columns) for _ in range(50)]
+        path = root / f"area{table % 20}" / f"{columns[0]}_{table}" / "data.csv"
+        path.parent.mkdir(parents=True)
+        path.write_text("\n".join([",".join(columns), *rows]) + "\n")
+
+
+def run(limn, root, index, processes):
+    before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+    command = [limn, "index", root, "--index", index, "--workers", "1", "--embed-threads", "1", "--json"]
+    if processes > 1:
+        command += ["--processes", str(processes)]
+    environment = {**os.environ, "LIMN_NARRATE": "names"}
+    told = subprocess.run(command, check=True, env=environment, stdout=subprocess.PIPE)
+    wall, after = time.monotonic() - started, resource.getrusage(resource.RUSAGE_CHILDREN)
+    report = json.loads(told.stdout)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {
+        "processes": processes,
+        "wall_seconds": round(wall, 2),
+        "cpu_seconds": round(cpu, 2),
+        "load": round(os.getloadavg()[0], 1),
+        "embedded_blocks": report["model"]["embedded_blocks"],
+        "embedded_tokens": report["model"]["embedded_tokens"],
+        "objects_read": report["objects"]["read"],
+        "requests": sum(report["requests"].values()),
+    }
+
+
+def main():
+    limn, result, tables = sys.argv[1], sys.argv[2], int(sys.argv[3]) if len(sys.argv) > 3 else 1000
+    runs = []
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        lake(scratch / "lake", tables)
+        for number in range(ROUNDS):
+            for processes in (1, 2):
+                runs.append(run(limn, scratch / "lake", scratch / f"{number}-{processes}.limn", processes))
+                print(runs[-1])
+    best = {n: min(it["wall_seconds"] for it in runs if it["processes"] == n) for n in (1, 2)}
+    told = {
+        "what": "limn index of a generated lake, one worker and one embedding thread in each process",
+        "date": time.strftime("%Y-%m-%d"),
+        "cores": os.cpu_count(),
+        "tables": tables,
+        "best_wall_ratio": round(best[1] / best[2], 2),
+        "runs": runs,
+    }
+    pathlib.Path(result).write_text(json.dumps(told, indent=1) + "\n")
+
+
+main()
