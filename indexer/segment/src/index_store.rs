@@ -4,18 +4,17 @@
 //! content hashes; then the snapshot is created with a conditional PUT. Whatever a killed writer
 //! leaves behind is named by no snapshot and harms nobody.
 
-use std::collections::BTreeMap;
-
 use bytes::Bytes;
-use futures::{StreamExt, TryStreamExt, stream};
+use futures::StreamExt;
 use limn_store::{PutOutcome, Store, StoreError, StoreErrorKind};
 
 use crate::builder::BuiltSegment;
 use crate::catalog::{TableRecord, read_catalog, read_catalog_columns, segment_of, write_catalog};
 use crate::deletes::Deletes;
 use crate::error::{PublishError, SegmentError};
+use crate::held::HeldRows;
 use crate::snapshot::{CatalogEntry, DeletesEntry, SegmentEntry, Snapshot, SnapshotInfo};
-use crate::table::{Shard, TableKey};
+use crate::table::Shard;
 
 /// Catalog files read at a time.
 pub(crate) const READS_IN_FLIGHT: usize = 8;
@@ -407,20 +406,9 @@ impl IndexStore {
         snapshot: &Snapshot,
         lake: Option<&str>,
     ) -> Result<Vec<TableRecord>, SegmentError> {
-        let mut tables: BTreeMap<TableKey, TableRecord> = BTreeMap::new();
-        let mut files = stream::iter(snapshot.catalog.clone())
-            .map(|entry| async move { self.catalog(&entry).await })
-            .buffered(READS_IN_FLIGHT);
-        while let Some(rows) = files.try_next().await? {
-            for row in rows {
-                let key = row.key();
-                let holds = row.holds_after(tables.get(&key));
-                if lake.is_none_or(|lake| lake == row.lake) && holds {
-                    tables.insert(key, row);
-                }
-            }
-        }
-        Ok(tables.into_values().collect())
+        let mut held = HeldRows::of(lake);
+        held.advance(self, snapshot).await?;
+        Ok(held.into_rows())
     }
 
     /// Reads an object that is named by the xxh3-128 of its content, and checks it.

@@ -1,17 +1,14 @@
 //! Vectors: every block that is searched by meaning gets one, and no text gets one twice.
 //!
-//! The vectors of the previous snapshot are found by text hash, so a table that changed in one block
-//! embeds one block. They are looked up only when something is to be embedded: an unchanged lake
-//! reads no segment. What is left goes to the embedding service, which batches over all workers.
+//! The vectors that are published are found by text hash, so a table that changed in one block
+//! embeds one block. What is left goes to the embedding service, which batches over all workers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use half::f16;
 use limn_models::{Embedder, EmbeddingService};
-use limn_segment::{
-    Block, BlockKind, Field, IndexStore, SegmentReader, Snapshot, TableRecord, text_hash,
-};
+use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, TableRecord, text_hash};
 use limn_summary::TextBlock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
@@ -22,6 +19,7 @@ use crate::error::PipelineError;
 use crate::kept::KeptVectors;
 use crate::narrate::awaiting::{Awaiting, AwaitingTable};
 use crate::progress::Progress;
+use crate::published_vectors::PublishedVectors;
 use crate::report::Failure;
 use crate::wire::Wire;
 
@@ -42,19 +40,11 @@ pub struct EmbeddedTable {
     pub awaits: Option<AwaitingTable>,
 }
 
-/// The vectors of a published snapshot by text hash.
-#[derive(Default)]
-struct PublishedVectors {
-    segments: Vec<Arc<SegmentReader>>,
-    by_text: HashMap<u128, (u32, u32)>,
-}
-
 /// Gives blocks their vectors; shared by the workers of a process.
 pub struct BlockEmbedder {
     service: EmbeddingService,
     index: IndexStore,
-    snapshot: Option<Snapshot>,
-    published: OnceCell<PublishedVectors>,
+    published: Arc<PublishedVectors>,
     /// What this run has published and describes again.
     awaiting: Arc<Awaiting>,
     /// What is embedded and not published yet.
@@ -65,12 +55,12 @@ pub struct BlockEmbedder {
 }
 
 impl BlockEmbedder {
-    /// `snapshot` is the one whose vectors may be reused: made with the same embedder.
+    /// An embedder of blocks that runs `embedder` on so many threads; `published` are its own vectors.
     pub fn new(
         embedder: Arc<dyn Embedder>,
         threads: usize,
         index: IndexStore,
-        snapshot: Option<Snapshot>,
+        published: Arc<PublishedVectors>,
         awaiting: Arc<Awaiting>,
         kept: Arc<KeptVectors>,
         progress: Arc<Progress>,
@@ -78,8 +68,7 @@ impl BlockEmbedder {
         Self {
             service: EmbeddingService::start(embedder, threads),
             index,
-            snapshot,
-            published: OnceCell::new(),
+            published,
             awaiting,
             kept,
             reopened: Mutex::default(),
@@ -190,33 +179,10 @@ impl BlockEmbedder {
     /// The vector of a text that is published, or that a killed run was about to publish.
     async fn known_vector(&self, text: &str) -> Result<Option<Vec<f16>>, PipelineError> {
         let hash = text_hash(text);
-        if let Some(snapshot) = &self.snapshot {
-            let published = self
-                .published
-                .get_or_try_init(|| self.open_published(snapshot))
-                .await?;
-            if let Some((segment, block)) = published.by_text.get(&hash) {
-                return Ok(published.segments[*segment as usize].vector(*block)?);
-            }
+        match self.published.find(hash).await? {
+            Some(vector) => Ok(Some(vector)),
+            None => self.kept.find(hash).await,
         }
-        self.kept.find(hash).await
-    }
-
-    async fn open_published(&self, snapshot: &Snapshot) -> Result<PublishedVectors, PipelineError> {
-        let mut published = PublishedVectors::default();
-        for entry in &snapshot.segments {
-            let reader = SegmentReader::open(&self.index.store, entry).await?;
-            let segment = published.segments.len() as u32;
-            for block in 0..reader.block_count() {
-                if reader.block(block).kind != BlockKind::Cells {
-                    published
-                        .by_text
-                        .insert(reader.text_hash(block)?, (segment, block));
-                }
-            }
-            published.segments.push(reader);
-        }
-        Ok(published)
     }
 }
 

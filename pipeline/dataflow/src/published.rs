@@ -1,13 +1,17 @@
-//! What is published: the previous snapshot's catalog, as the dataflow needs it.
+//! What is published: the newest snapshot's catalog, as the dataflow needs it.
 //!
-//! The catalog is read once at the start of a run. Per group it gives the members that the tables
-//! were made from (the `published` side of [`crate::changes`]), the summaries of files that need no
-//! second read, and where the tables' blocks are, so that the next snapshot can delete them.
+//! Per group it gives the members that the tables were made from (the `published` side of
+//! [`crate::changes`]), the summaries of files that need no second read, and where the tables' blocks
+//! are, so that the next snapshot can delete them. A session keeps it, and reads what is new before each
+//! listing.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use limn_lake::{Contexts, FileSummary, Fingerprint, ObjectRecord, TableName};
-use limn_segment::{ContextRecord, FileRecord, IndexStore, Snapshot, TableRecord};
+use limn_segment::{
+    ContextRecord, FileRecord, HeldRows, IndexStore, Snapshot, TableKey, TableRecord,
+};
 
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
@@ -17,14 +21,21 @@ use crate::report::Failure;
 
 pub use limn_segment::REGISTERED;
 
-/// The catalog of one lake in the newest snapshot.
+/// The catalog of one lake in the newest snapshot that was looked at.
 #[derive(Debug, Default)]
 pub struct Published {
+    state: RwLock<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
     /// The snapshot, if the index has one.
-    pub snapshot: Option<Snapshot>,
-    groups: HashMap<GroupId, Vec<TableRecord>>,
+    snapshot: Option<Snapshot>,
+    held: HeldRows,
+    /// The tables that there are, in the order of their names.
+    groups: HashMap<GroupId, Vec<Arc<TableRecord>>>,
     /// Tables by the hash of their name.
-    by_name: HashMap<u128, (GroupId, u32)>,
+    by_name: HashMap<u128, Arc<TableRecord>>,
     /// Files in this very version.
     by_content: HashMap<Fingerprint, Place>,
     /// Files that have a summary, of whatever version, by the hash of their path.
@@ -39,8 +50,8 @@ pub struct Published {
     narrates: bool,
 }
 
-/// Where the catalog has a file or context: group, table of the group, place in the table.
-type Place = (GroupId, u32, u32);
+/// Where the catalog has a file or context: the table, and the place in the table.
+type Place = (Arc<TableRecord>, u32);
 
 /// Whether a table's row has blocks to be found by, even if its newest version cannot be read.
 pub fn is_searchable(record: &TableRecord) -> bool {
@@ -51,161 +62,147 @@ fn hash_of(path: &str) -> u128 {
     xxhash_rust::xxh3::xxh3_128(path.as_bytes())
 }
 
+fn group_of(record: &TableRecord) -> Option<GroupId> {
+    GroupId::from_str_radix(&record.group, 16).ok()
+}
+
 impl Published {
-    /// Reads the catalog rows that `snapshot`, the newest, has of the lake at `lake_url`. `narrates`
-    /// says whether the run has a language model.
+    fn state(&self) -> RwLockReadGuard<'_, State> {
+        self.state.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, State> {
+        self.state.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Goes on to `snapshot`, the newest, of whose catalog it reads what it does not know of the lake at
+    /// `lake_url`. `narrates` says whether there is a language model now.
     ///
     /// # Errors
-    /// The index is unreadable, or was made with another embedder or number of shards.
-    pub async fn load(
+    /// The index is unreadable, or was made with another embedder or number of shards. Nothing is
+    /// published then, until it is told again.
+    pub async fn advance(
+        &self,
         index: &IndexStore,
         snapshot: Option<Snapshot>,
         lake_url: &str,
         settings: &IndexSettings,
         narrates: bool,
-    ) -> Result<Self, PipelineError> {
+    ) -> Result<(), PipelineError> {
+        let mut state = std::mem::take(&mut *self.change());
         let Some(snapshot) = snapshot else {
-            return Ok(Self::default());
+            return Ok(());
         };
         settings.check_against(&snapshot)?;
-        let mut published = Self {
-            reuse: IndexSettings::of_lake(&snapshot, lake_url)
-                .filter(|old| old.summaries_match(settings))
-                .map(|old| old.fingerprint()),
-            narrates,
-            ..Self::default()
-        };
-        for record in index.tables_with_removed(&snapshot, Some(lake_url)).await? {
-            published.take_in_registered(&record);
-            if record.removed {
-                continue;
-            }
-            if let Ok(group) = GroupId::from_str_radix(&record.group, 16) {
-                published.groups.entry(group).or_default().push(record);
-            }
+        state.reuse = IndexSettings::of_lake(&snapshot, lake_url)
+            .filter(|old| old.summaries_match(settings))
+            .map(|old| old.fingerprint());
+        state.narrates = narrates;
+        if state.snapshot.is_none() {
+            state.held = HeldRows::of(Some(lake_url));
         }
-        for (group, tables) in &published.groups {
-            for (at, table) in tables.iter().enumerate() {
-                let place = (*group, at as u32);
-                published.by_name.insert(hash_of(&table.name), place);
-                for (file, known) in table.files.iter().enumerate() {
-                    let place = (*group, at as u32, file as u32);
-                    published.by_content.insert(content_of(known), place);
-                    if known.summary.is_some() {
-                        published.by_path.insert(hash_of(&known.path), place);
-                    }
-                }
-                for (context, known) in table.contexts.iter().enumerate() {
-                    if known.source != REGISTERED {
-                        let place = (*group, at as u32, context as u32);
-                        published.contexts.insert(hash_of(&known.source), place);
-                        if !known.text.is_empty() {
-                            published.texts.insert(hash_of(&known.source), place);
-                        }
-                    }
-                }
-            }
-        }
-        published.snapshot = Some(snapshot);
-        Ok(published)
+        let changed = state.held.advance(index, &snapshot).await?;
+        state.take_in(changed);
+        state.snapshot = Some(snapshot);
+        *self.change() = state;
+        Ok(())
     }
 
-    /// A context may be in the rows of several tables, those that its name meant one after the other.
-    fn take_in_registered(&mut self, record: &TableRecord) {
-        let contexts = record.contexts.iter();
-        for context in contexts.filter(|context| context.source == REGISTERED) {
-            let name = context.registered_for.as_ref().unwrap_or(&record.name);
-            if let Ok(name) = TableName::parse(name) {
-                let texts = self.registered.entry(name).or_default();
-                if !texts.contains(&context.text) {
-                    texts.push(context.text.clone());
-                }
-            }
-        }
+    /// The snapshot, if the index has one.
+    pub fn snapshot(&self) -> Option<Snapshot> {
+        self.state().snapshot.clone()
     }
 
     /// Contexts registered by earlier runs, of tables present or gone.
-    pub fn registered(&self) -> &Contexts {
-        &self.registered
+    pub fn registered(&self) -> Contexts {
+        self.state().registered.clone()
     }
 
     /// The groups that have something published.
-    pub fn groups(&self) -> impl Iterator<Item = GroupId> + '_ {
-        self.groups.keys().copied()
+    pub fn groups(&self) -> Vec<GroupId> {
+        self.state().groups.keys().copied().collect()
+    }
+
+    /// Whether nothing of the lake is published.
+    pub fn is_empty(&self) -> bool {
+        self.state().groups.is_empty()
     }
 
     /// The tables that a group has in the index.
-    pub fn tables(&self, group: GroupId) -> &[TableRecord] {
-        self.groups.get(&group).map_or(&[], Vec::as_slice)
+    pub fn tables(&self, group: GroupId) -> Vec<Arc<TableRecord>> {
+        self.state().groups.get(&group).cloned().unwrap_or_default()
     }
 
     /// A table by its name, whatever group it is in.
-    pub fn table(&self, name: &str) -> Option<&TableRecord> {
-        let (group, table) = self.by_name.get(&hash_of(name))?;
-        self.tables(*group).get(*table as usize)
+    pub fn table(&self, name: &str) -> Option<Arc<TableRecord>> {
+        self.state().by_name.get(&hash_of(name)).cloned()
     }
 
     /// Whether a table of the group awaits a narration that this run can give.
     pub fn awaits_narration(&self, group: GroupId) -> bool {
-        self.narrates
-            && self
-                .tables(group)
-                .iter()
-                .any(|table| table.awaits_narration)
+        let state = self.state();
+        let mut tables = state.groups.get(&group).into_iter().flatten();
+        state.narrates && tables.any(|table| table.awaits_narration)
     }
 
     /// The names of tables that await a narration, whoever can give it.
-    pub fn awaiting(&self) -> impl Iterator<Item = &str> {
-        let tables = self.groups.values().flatten();
+    pub fn awaiting(&self) -> Vec<String> {
+        let state = self.state();
+        let tables = state.groups.values().flatten();
         tables
             .filter(|table| table.awaits_narration)
-            .map(|table| table.name.as_str())
+            .map(|table| table.name.clone())
+            .collect()
     }
 
     /// Tables in the index that can be found.
     pub fn table_count(&self) -> u64 {
-        let tables = self.groups.values().flatten();
+        let state = self.state();
+        let tables = state.groups.values().flatten();
         tables.filter(|record| is_searchable(record)).count() as u64
     }
 
     /// The members that a group's published tables were made from, sorted.
     pub fn members(&self, group: GroupId) -> Vec<MemberId> {
-        let mut members: Vec<MemberId> = self.tables(group).iter().flat_map(members_of).collect();
+        let tables = self.tables(group);
+        let mut members: Vec<MemberId> =
+            tables.iter().flat_map(|table| members_of(table)).collect();
         members.sort_unstable();
         members.dedup();
         members
     }
 
     /// What could not be read in the versions that are published, by table.
-    pub fn failures(&self) -> impl Iterator<Item = Failure> + '_ {
-        self.groups.values().flatten().flat_map(|table| {
+    pub fn failures(&self) -> Vec<Failure> {
+        let state = self.state();
+        let mut failures = Vec::new();
+        for table in state.groups.values().flatten() {
             let files = table.files.iter().map(|file| (&file.path, &file.error));
             let contexts = table
                 .contexts
                 .iter()
                 .map(|text| (&text.source, &text.error));
-            files.chain(contexts).filter_map(|(object, error)| {
+            failures.extend(files.chain(contexts).filter_map(|(object, error)| {
                 error.as_ref().map(|error| Failure {
                     table: table.name.clone(),
                     object: object.clone(),
                     error: error.clone(),
                 })
-            })
-        })
-    }
-
-    fn record(&self, place: &Place) -> Option<&FileRecord> {
-        let (group, table, file) = place;
-        let table = self.tables(*group).get(*table as usize)?;
-        table.files.get(*file as usize)
+            }));
+        }
+        failures
     }
 
     /// What came of reading this very version of a file before, whatever group it was in then: its
     /// summary, or why it could not be read. A summary that this limn cannot read any more is as
     /// good as none: the file is read.
     pub fn file(&self, content: Fingerprint) -> Option<Result<FileSummary, String>> {
-        self.reuse?;
-        let known = self.record(self.by_content.get(&content)?)?;
+        let (table, file) = {
+            let state = self.state();
+            state.reuse?;
+            state.by_content.get(&content)?.clone()
+        };
+        let known = table.files.get(file as usize)?;
         match &known.error {
             Some(error) => Some(Err(error.clone())),
             None => FileSummary::from_json(known.summary.as_deref()?)
@@ -215,28 +212,138 @@ impl Published {
     }
 
     /// The text of a context beside the data that was read in this very version before.
-    pub fn context(&self, path: &str, version: Fingerprint) -> Option<&str> {
-        let member = Fingerprint(with_settings(version, self.reuse?)).to_string();
-        let known = self.context_record(self.contexts.get(&hash_of(path))?)?;
-        (known.error.is_none() && known.fingerprint == member).then_some(known.text.as_str())
+    pub fn context(&self, path: &str, version: Fingerprint) -> Option<String> {
+        let state = self.state();
+        let member = Fingerprint(with_settings(version, state.reuse?)).to_string();
+        let known = context_at(state.contexts.get(&hash_of(path))?)?;
+        let is_current = known.error.is_none() && known.fingerprint == member;
+        is_current.then(|| known.text.clone())
     }
 
     /// The last text that a context beside the data had when it could be read, whatever table it was of.
-    pub fn last_text(&self, path: &str) -> Option<&str> {
-        let known = self.context_record(self.texts.get(&hash_of(path))?)?;
-        Some(&known.text)
-    }
-
-    fn context_record(&self, place: &Place) -> Option<&ContextRecord> {
-        let (group, table, context) = place;
-        let table = self.tables(*group).get(*table as usize)?;
-        table.contexts.get(*context as usize)
+    pub fn last_text(&self, path: &str) -> Option<String> {
+        let state = self.state();
+        let known = context_at(state.texts.get(&hash_of(path))?)?;
+        Some(known.text.clone())
     }
 
     /// The summary of the last version of a file that could be read.
     pub fn last_good(&self, path: &str) -> Option<FileSummary> {
-        let known = self.record(self.by_path.get(&hash_of(path))?)?;
+        let (table, file) = self.state().by_path.get(&hash_of(path))?.clone();
+        let known = table.files.get(file as usize)?;
         FileSummary::from_json(known.summary.as_deref()?).ok()
+    }
+}
+
+fn context_at((table, context): &Place) -> Option<&ContextRecord> {
+    table.contexts.get(*context as usize)
+}
+
+/// Removes what points into this very row.
+fn unpoint<K: Eq + std::hash::Hash>(map: &mut HashMap<K, Place>, key: &K, row: &Arc<TableRecord>) {
+    if map.get(key).is_some_and(|(known, _)| Arc::ptr_eq(known, row)) {
+        map.remove(key);
+    }
+}
+
+impl State {
+    /// Takes in the rows of these tables, as they are held now.
+    fn take_in(&mut self, changed: Vec<TableKey>) {
+        let mut touched: HashSet<GroupId> = HashSet::new();
+        let (mut contexts_differ, mut registered_differ) = (false, false);
+        let mut look_at = |row: &TableRecord| {
+            for context in &row.contexts {
+                match context.source == REGISTERED {
+                    true => registered_differ = true,
+                    false => contexts_differ = true,
+                }
+            }
+        };
+        let mut new = Vec::with_capacity(changed.len());
+        for key in changed {
+            let held = self.held.get(&key).cloned();
+            if let Some(row) = &held {
+                look_at(row);
+            }
+            if let Some(old) = self.by_name.remove(&hash_of(&key.name)) {
+                look_at(&old);
+                for file in &old.files {
+                    unpoint(&mut self.by_content, &content_of(file), &old);
+                    unpoint(&mut self.by_path, &hash_of(&file.path), &old);
+                }
+                if let Some(group) = group_of(&old)
+                    && let Some(tables) = self.groups.get_mut(&group)
+                {
+                    tables.retain(|table| !Arc::ptr_eq(table, &old));
+                    touched.insert(group);
+                }
+            }
+            new.extend(held.filter(|row| !row.removed));
+        }
+        for row in new {
+            let Some(group) = group_of(&row) else {
+                continue;
+            };
+            self.by_name.insert(hash_of(&row.name), Arc::clone(&row));
+            for (at, file) in (0u32..).zip(&row.files) {
+                let place = || (Arc::clone(&row), at);
+                self.by_content.insert(content_of(file), place());
+                if file.summary.is_some() {
+                    self.by_path.insert(hash_of(&file.path), place());
+                }
+            }
+            self.groups.entry(group).or_default().push(row);
+            touched.insert(group);
+        }
+        for group in touched {
+            if let Some(tables) = self.groups.get_mut(&group) {
+                if tables.is_empty() {
+                    self.groups.remove(&group);
+                } else {
+                    tables.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+                }
+            }
+        }
+        // One text may be of several tables: these are few, and told apart by no row.
+        if contexts_differ {
+            self.point_at_contexts();
+        }
+        if registered_differ {
+            self.take_in_registered();
+        }
+    }
+
+    fn point_at_contexts(&mut self) {
+        self.contexts.clear();
+        self.texts.clear();
+        for table in self.groups.values().flatten() {
+            for (at, known) in (0u32..).zip(&table.contexts) {
+                if known.source != REGISTERED {
+                    let place = || (Arc::clone(table), at);
+                    self.contexts.insert(hash_of(&known.source), place());
+                    if !known.text.is_empty() {
+                        self.texts.insert(hash_of(&known.source), place());
+                    }
+                }
+            }
+        }
+    }
+
+    /// A context may be in the rows of several tables, those that its name meant one after the other.
+    fn take_in_registered(&mut self) {
+        self.registered.clear();
+        for record in self.held.iter() {
+            let contexts = record.contexts.iter();
+            for context in contexts.filter(|context| context.source == REGISTERED) {
+                let name = context.registered_for.as_ref().unwrap_or(&record.name);
+                if let Ok(name) = TableName::parse(name) {
+                    let texts = self.registered.entry(name).or_default();
+                    if !texts.contains(&context.text) {
+                        texts.push(context.text.clone());
+                    }
+                }
+            }
+        }
     }
 }
 

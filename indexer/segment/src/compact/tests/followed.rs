@@ -1,0 +1,105 @@
+//! Rows that are followed from snapshot to snapshot, over epochs and compactions.
+
+use super::*;
+
+/// Random changes to a few tables.
+fn changes(seed: u64, step: u64) -> Vec<Change> {
+    let pick = |i: u64| noise(seed * 1000 + step, i);
+    let changes: BTreeMap<usize, Change> = (0..1 + pick(0) % 4)
+        .map(|i| {
+            let what = match pick(i * 3 + 2) % 6 {
+                0 | 1 => What::Remove,
+                2 => What::RemoveRegistered,
+                3 => What::Unreadable,
+                _ => What::Describe,
+            };
+            let change = Change {
+                name: pick(i * 3 + 1) as usize % 10,
+                version: 1 + pick(i) % 5,
+                group: pick(i * 3 + 3) % 2,
+                what,
+            };
+            (change.name, change)
+        })
+        .collect();
+    changes.into_values().collect()
+}
+
+#[test]
+fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
+    let (mut compactions, mut moved_on) = (0, 0);
+    for seed in 0..12 {
+        run(async {
+            let index = memory();
+            index
+                .publish(&Snapshot::first("m", DIMENSIONS, 2))
+                .await
+                .unwrap();
+            // One sees every snapshot, one some of them, one a lake only.
+            let mut followers = [
+                HeldRows::of(None),
+                HeldRows::of(None),
+                HeldRows::of(Some("s3://lake-1")),
+            ];
+            for step in 0..24 {
+                let newest = index.require_newest().await.unwrap();
+                if noise(seed, step) % 4 == 0 {
+                    let compacted = index.compact(&eager(), &quiet).await.unwrap();
+                    compactions += usize::from(compacted.is_some());
+                } else {
+                    let next = epoch(&index, &newest, &changes(seed, step)).await;
+                    index.publish(&next).await.unwrap();
+                }
+                let newest = index.require_newest().await.unwrap();
+                for (which, (held, lake)) in followers
+                    .iter_mut()
+                    .zip([None, None, Some("s3://lake-1")])
+                    .enumerate()
+                {
+                    if which == 1 && noise(seed + 100, step) % 3 > 0 {
+                        continue;
+                    }
+                    let before: BTreeMap<TableKey, TableRecord> = held
+                        .iter()
+                        .map(|row| (row.key(), (**row).clone()))
+                        .collect();
+                    let changed = held.advance(&index, &newest).await.unwrap();
+                    let now: Vec<TableRecord> = held.iter().map(|row| (**row).clone()).collect();
+                    let expected = index.tables_with_removed(&newest, lake).await.unwrap();
+                    assert_eq!(now, expected, "seed {seed}, step {step}");
+                    for row in &now {
+                        assert!(
+                            changed.contains(&row.key()) || before.get(&row.key()) == Some(row)
+                        );
+                    }
+                    moved_on += 1;
+                }
+            }
+        });
+    }
+    assert!(
+        compactions > 10 && moved_on > 300,
+        "{compactions}, {moved_on}"
+    );
+}
+
+#[test]
+fn only_files_that_are_new_are_read() {
+    run(async {
+        let index = memory();
+        index
+            .publish(&Snapshot::first("m", DIMENSIONS, 1))
+            .await
+            .unwrap();
+        let mut held = HeldRows::of(None);
+        for step in 0..10 {
+            let newest = index.require_newest().await.unwrap();
+            let next = epoch(&index, &newest, &changes(1, step)).await;
+            index.publish(&next).await.unwrap();
+            let before = index.store.counts();
+            held.advance(&index, &next).await.unwrap();
+            held.advance(&index, &next).await.unwrap();
+            assert_eq!(index.store.counts().since(&before).get, 1);
+        }
+    });
+}

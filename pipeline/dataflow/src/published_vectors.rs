@@ -1,0 +1,111 @@
+//! The vectors that are published, by text hash: no text that has one is embedded again.
+//!
+//! Segments are opened when the first vector is looked for, so an unchanged lake reads none. A session
+//! keeps them, and opens what is new.
+
+use std::collections::{HashMap, HashSet};
+
+use half::f16;
+use limn_segment::{BlockKind, IndexStore, SegmentReader, Snapshot};
+use std::sync::Arc;
+use tokio::sync::RwLock;
+
+use crate::error::PipelineError;
+
+/// The vectors of the newest snapshot that was looked at.
+#[derive(Debug)]
+pub struct PublishedVectors {
+    index: IndexStore,
+    state: RwLock<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    snapshot: Option<Snapshot>,
+    /// Whether all segments of the snapshot are open, and no other.
+    is_open: bool,
+    /// By their number here.
+    segments: HashMap<u32, Arc<SegmentReader>>,
+    numbers: HashMap<String, u32>,
+    next: u32,
+    /// Segment and block.
+    by_text: HashMap<u128, (u32, u32)>,
+}
+
+impl PublishedVectors {
+    /// No vectors yet.
+    pub fn new(index: IndexStore) -> Self {
+        Self {
+            index,
+            state: RwLock::default(),
+        }
+    }
+
+    /// From now on the vectors of `snapshot` are found: made with the embedder that looks for them.
+    pub async fn advance(&self, snapshot: Option<Snapshot>) {
+        let mut state = self.state.write().await;
+        state.is_open = false;
+        state.snapshot = snapshot;
+    }
+
+    /// The vector of a text.
+    ///
+    /// # Errors
+    /// A published segment cannot be read.
+    pub async fn find(&self, text_hash: u128) -> Result<Option<Vec<f16>>, PipelineError> {
+        {
+            let state = self.state.read().await;
+            if state.is_open {
+                return state.find(text_hash);
+            }
+        }
+        let mut state = self.state.write().await;
+        if !state.is_open {
+            state.open(&self.index).await?;
+        }
+        state.find(text_hash)
+    }
+}
+
+impl State {
+    fn find(&self, text_hash: u128) -> Result<Option<Vec<f16>>, PipelineError> {
+        let place = self.by_text.get(&text_hash);
+        let found = place.and_then(|(segment, block)| Some((self.segments.get(segment)?, *block)));
+        match found {
+            Some((segment, block)) => Ok(segment.vector(block)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Closes the segments that the snapshot does not name, and opens those that are not open.
+    async fn open(&mut self, index: &IndexStore) -> Result<(), PipelineError> {
+        let entries = self.snapshot.iter().flat_map(|it| it.segments.clone());
+        let entries: Vec<_> = entries.collect();
+        let named: HashSet<&str> = entries.iter().map(|entry| entry.path.as_str()).collect();
+        let open = self.numbers.len();
+        self.numbers.retain(|path, _| named.contains(path.as_str()));
+        if self.numbers.len() < open {
+            let live: HashSet<u32> = self.numbers.values().copied().collect();
+            self.segments.retain(|number, _| live.contains(number));
+            self.by_text.retain(|_, (number, _)| live.contains(number));
+        }
+        for entry in &entries {
+            if self.numbers.contains_key(&entry.path) {
+                continue;
+            }
+            let reader = SegmentReader::open(&index.store, entry).await?;
+            let number = self.next;
+            for block in 0..reader.block_count() {
+                if reader.block(block).kind != BlockKind::Cells {
+                    self.by_text
+                        .insert(reader.text_hash(block)?, (number, block));
+                }
+            }
+            self.segments.insert(number, reader);
+            self.numbers.insert(entry.path.clone(), number);
+            self.next += 1;
+        }
+        self.is_open = true;
+        Ok(())
+    }
+}
