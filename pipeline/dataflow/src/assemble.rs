@@ -20,6 +20,7 @@ use timely::dataflow::operators::generic::Operator;
 
 use crate::changes::{Epoch, GroupId, MemberId};
 use crate::documents::{catalog_row, now_ms};
+use crate::job::Job;
 use crate::narrate::awaiting::Awaiting;
 use crate::parts::{GroupRead, Parts};
 use crate::plan::{GroupPlan, members};
@@ -155,7 +156,7 @@ pub struct Assembler {
 pub fn assemble_tables<'scope>(
     work: Stream<'scope, Epoch, Vec<Work>>,
     reads: Stream<'scope, Epoch, Vec<ReadDone>>,
-    assembler: Arc<Assembler>,
+    job: Arc<Job>,
 ) -> Stream<'scope, Epoch, Vec<TableDraft>> {
     work.binary::<_, CapacityContainerBuilder<Vec<TableDraft>>, _, _, _, _>(
         reads,
@@ -178,9 +179,9 @@ pub fn assemble_tables<'scope>(
                         match item {
                             Work::Remove(group) => output
                                 .session(&capability)
-                                .give_iterator(assembler.remove(group).into_iter()),
+                                .give_iterator(job.stages().assembler.remove(group).into_iter()),
                             Work::Narrate { group, published } => {
-                                let tables = assembler.narrate(group, &published);
+                                let tables = job.stages().assembler.narrate(group, &published);
                                 output
                                     .session(&capability)
                                     .give_iterator(tables.into_iter());
@@ -222,9 +223,9 @@ pub fn assemble_tables<'scope>(
                             },
                         )) = pending.remove(&key)
                     {
-                        output
-                            .session(&capability)
-                            .give_iterator(assembler.describe(&plan, parts).into_iter());
+                        output.session(&capability).give_iterator(
+                            job.stages().assembler.describe(&plan, parts).into_iter(),
+                        );
                     }
                 }
             }
@@ -235,11 +236,9 @@ pub fn assemble_tables<'scope>(
 impl Assembler {
     /// The tables of a group that is gone.
     fn remove(&self, group: GroupId) -> Vec<TableDraft> {
-        self.published
-            .tables(group)
-            .iter()
-            .map(|record| self.tombstone(group, record))
-            .collect()
+        let tables = self.published.tables(group);
+        let gone = tables.iter().map(|record| self.tombstone(group, record));
+        gone.collect()
     }
 
     /// The tables of a group that await a narration, from their published rows alone.
@@ -248,13 +247,13 @@ impl Assembler {
         if let Some(awaiting) = self.awaiting.take(group) {
             let unchanged = awaiting.unchanged.iter();
             let unchanged = unchanged.filter_map(|name| self.published.table(name));
-            drafts.extend(unchanged.filter_map(|row| again(group, row.clone())));
+            drafts.extend(unchanged.filter_map(|row| again(group, TableRecord::clone(&row))));
             let rows = awaiting.rows.into_iter();
             drafts.extend(rows.filter_map(|row| again(group, row)));
         } else {
             let rows = published.iter().flat_map(|id| self.published.tables(*id));
             let rows = rows.filter(|row| row.awaits_narration);
-            drafts.extend(rows.filter_map(|row| again(group, row.clone())));
+            drafts.extend(rows.filter_map(|row| again(group, TableRecord::clone(&row))));
         }
         drafts
     }
@@ -287,12 +286,13 @@ impl Assembler {
 
     /// The tables of a group whose parts are all there.
     fn describe(&self, plan: &GroupPlan, parts: Parts) -> Vec<TableDraft> {
-        let mut old: BTreeMap<&str, &TableRecord> = plan
-            .takes_over
-            .iter()
-            .chain([&plan.id])
+        let groups = plan.takes_over.iter().chain([&plan.id]);
+        let published: Vec<Arc<TableRecord>> = groups
             .flat_map(|group| self.published.tables(*group))
-            .map(|record| (record.name.as_str(), record))
+            .collect();
+        let mut old: BTreeMap<&str, &TableRecord> = published
+            .iter()
+            .map(|record| (record.name.as_str(), record.as_ref()))
             .collect();
         let read = GroupRead::of(&plan.group, parts, &self.published);
         let summaries = read.summaries(&plan.group);
@@ -326,7 +326,8 @@ impl Assembler {
         let mut summary = merge_files(&read.summaries(group));
         if summary.is_none() {
             // The files have other names than those that could be read last.
-            let last = self.last_good_files(group.name.as_str());
+            let last = self.published.table(group.name.as_str());
+            let last = last_good_files(last.as_deref());
             let parts: Vec<(&str, &FileSummary)> = last
                 .iter()
                 .map(|(record, summary)| (record.path.as_str(), summary))
@@ -380,18 +381,17 @@ impl Assembler {
             ..draft(Some(row))
         })
     }
+}
 
-    /// The files of a table's last good version, whatever group it was in.
-    fn last_good_files(&self, name: &str) -> Vec<(&FileRecord, FileSummary)> {
-        let files = self.published.table(name).into_iter();
-        files
-            .flat_map(|table| &table.files)
-            .filter_map(|file| {
-                let summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
-                Some((file, summary))
-            })
-            .collect()
-    }
+/// The files of a table's last good version.
+fn last_good_files(table: Option<&TableRecord>) -> Vec<(&FileRecord, FileSummary)> {
+    let files = table.into_iter().flat_map(|table| &table.files);
+    files
+        .filter_map(|file| {
+            let summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
+            Some((file, summary))
+        })
+        .collect()
 }
 
 /// A published table as a draft: the same table, which may be told in other words now. A row without

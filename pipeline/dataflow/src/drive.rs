@@ -3,7 +3,8 @@
 //! The first worker drives; in a cluster that is one of the leader's. It feeds an epoch when fewer than `epochs_in_flight` are under way,
 //! which bounds what is in memory at once: first the epochs of the lake's plan; when those are
 //! published, the model is asked for what tables await, and groups whose narrations have come are fed
-//! as further epochs, in batches.
+//! as further epochs, in batches. That is a round. The dataflow lives on after it: a session feeds the
+//! next listing into the same one.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,10 +18,10 @@ use timely::worker::Worker;
 use timely::{CommunicationConfig, WorkerConfig};
 use tokio::sync::oneshot;
 
-use crate::changes::{Epoch, GroupId};
+use crate::changes::{Epoch, GroupId, MemberUpdate};
 use crate::cluster::{Allocators, Cluster};
 use crate::error::{Fatal, PipelineError};
-use crate::job::{Inputs, Job, build};
+use crate::job::{Inputs, Job, Stages, build};
 use crate::plan::EpochPlan;
 use crate::progress::Progress;
 use crate::publish::PublishedEpoch;
@@ -39,32 +40,111 @@ pub struct Driven {
     pub left: usize,
 }
 
-/// What the driver is given.
-struct Lead {
+/// Epochs to drive, and whom to tell what came of them.
+struct ToDrive {
     epochs: VecDeque<EpochPlan>,
-    epochs_in_flight: u64,
     progress: Arc<Progress>,
+    done: oneshot::Sender<Driven>,
 }
 
-/// Runs epochs through one dataflow, to the end of the last one, or of those under way when the run is
-/// stopped. In a cluster the dataflow is that of all processes, and this one leads.
-///
-/// # Errors
-/// The first error of any stage. The dataflow is then dropped on all workers; what was published
-/// stays.
-pub async fn run_epochs(
-    job: &Arc<Job>,
-    epochs: VecDeque<EpochPlan>,
-    cluster: Option<&Cluster>,
+/// What the driver is given: rounds, as long as there are any to come.
+struct Lead {
+    rounds: mpsc::Receiver<ToDrive>,
     epochs_in_flight: u64,
-    progress: &Arc<Progress>,
-) -> Result<Driven, PipelineError> {
-    let lead = Lead {
-        epochs,
-        epochs_in_flight,
-        progress: Arc::clone(progress),
-    };
-    run_workers(job, cluster, Some(lead)).await
+}
+
+/// The dataflow of a process that leads, alive until it is [ended](Self::end) or dropped.
+pub struct Dataflow {
+    job: Arc<Job>,
+    rounds: mpsc::Sender<ToDrive>,
+    ended: oneshot::Receiver<Result<(), PipelineError>>,
+}
+
+/// Ends the job when a round is dropped before its end: the dataflow's threads would go on.
+struct GivenUp(Option<Arc<Fatal>>);
+
+impl Drop for GivenUp {
+    fn drop(&mut self) {
+        if let Some(fatal) = self.0.take() {
+            fatal.set(PipelineError::Dataflow("the run was given up".into()));
+        }
+    }
+}
+
+impl Dataflow {
+    /// Starts this process's workers. In a cluster the dataflow is that of all processes, and this one leads.
+    ///
+    /// # Errors
+    /// Threads cannot be started.
+    pub fn start(
+        job: Arc<Job>,
+        cluster: Option<&Cluster>,
+        epochs_in_flight: u64,
+    ) -> Result<Self, PipelineError> {
+        let (send, rounds) = mpsc::channel();
+        let lead = Lead {
+            rounds,
+            epochs_in_flight,
+        };
+        let ended = start_workers(&job, cluster, Some(lead))?;
+        Ok(Self {
+            job,
+            rounds: send,
+            ended,
+        })
+    }
+
+    /// What the dataflow was made for.
+    pub fn job(&self) -> &Arc<Job> {
+        &self.job
+    }
+
+    /// Runs epochs through the dataflow, to the end of the last one, or of those under way when the run
+    /// is stopped.
+    ///
+    /// # Errors
+    /// The first error of any stage. The dataflow is then dropped on all workers; what was published
+    /// stays.
+    pub async fn round(
+        &mut self,
+        epochs: VecDeque<EpochPlan>,
+        progress: &Arc<Progress>,
+    ) -> Result<Driven, PipelineError> {
+        let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
+        let (done, driven) = oneshot::channel();
+        let round = ToDrive {
+            epochs,
+            progress: Arc::clone(progress),
+            done,
+        };
+        let driven = match self.rounds.send(round) {
+            Ok(()) => driven.await.ok(),
+            Err(_) => None,
+        };
+        given_up.0 = None;
+        match driven {
+            Some(driven) if !self.job.fatal.is_set() => Ok(driven),
+            // The driver has ended, or is about to.
+            _ => Err(match wait_for_end(&self.job, &mut self.ended).await {
+                Err(error) => error,
+                Ok(()) => PipelineError::Dataflow("the driver ended before the round".into()),
+            }),
+        }
+    }
+
+    /// Ends the dataflow, on all processes.
+    ///
+    /// # Errors
+    /// As [`round`](Self::round).
+    pub async fn end(self) -> Result<(), PipelineError> {
+        let Self {
+            job,
+            rounds,
+            mut ended,
+        } = self;
+        drop(rounds);
+        wait_for_end(&job, &mut ended).await
+    }
 }
 
 /// Takes this process's share of the epochs that another process drives, to the end of the last one.
@@ -72,34 +152,43 @@ pub async fn run_epochs(
 /// # Errors
 /// The first error of any stage in this process.
 pub async fn serve_epochs(job: &Arc<Job>, cluster: &Cluster) -> Result<(), PipelineError> {
-    run_workers(job, Some(cluster), None).await.map(|_| ())
+    let mut ended = start_workers(job, Some(cluster), None)?;
+    wait_for_end(job, &mut ended).await
 }
 
-/// Runs this process's workers until the dataflow is complete.
-async fn run_workers(
+/// Waits until this process's workers have ended.
+async fn wait_for_end(
+    job: &Job,
+    ended: &mut oneshot::Receiver<Result<(), PipelineError>>,
+) -> Result<(), PipelineError> {
+    let died = |_| PipelineError::Dataflow("the driver died".into());
+    ended.await.map_err(died)??;
+    match job.fatal.take() {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Starts this process's workers, which run until the dataflow is complete.
+fn start_workers(
     job: &Arc<Job>,
     cluster: Option<&Cluster>,
     lead: Option<Lead>,
-) -> Result<Driven, PipelineError> {
+) -> Result<oneshot::Receiver<Result<(), PipelineError>>, PipelineError> {
     let allocators = match (cluster, job.workers) {
         (Some(cluster), workers) => cluster.allocators(workers)?,
         (None, 1) => try_build(CommunicationConfig::Thread)?,
         (None, workers) => try_build(CommunicationConfig::Process(workers))?,
     };
     // A thread that nobody waits for: where a process of the cluster is lost, it may never end.
-    let (send, ran) = oneshot::channel();
-    let started = std::thread::Builder::new().name("limn:drive".into());
-    let thread = started.spawn({
+    let (send, ended) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("limn:drive".into());
+    let thread = thread.spawn({
         let job = Arc::clone(job);
         move || send.send(work(job, allocators, lead))
     });
-    let died = |_| PipelineError::Dataflow("the driver died".into());
     thread.map_err(|error| PipelineError::Dataflow(format!("no thread to drive: {error}")))?;
-    let driven = ran.await.map_err(died)??;
-    match job.fatal.take() {
-        Some(error) => Err(error),
-        None => Ok(driven),
-    }
+    Ok(ended)
 }
 
 fn try_build(config: CommunicationConfig) -> Result<Allocators, PipelineError> {
@@ -111,7 +200,7 @@ fn work(
     job: Arc<Job>,
     (builders, held): Allocators,
     lead: Option<Lead>,
-) -> Result<Driven, PipelineError> {
+) -> Result<(), PipelineError> {
     let lead = Mutex::new(lead);
     let guards = execute_from(builders, held, WorkerConfig::default(), move |worker| {
         let ran = catch_unwind(AssertUnwindSafe(|| run_worker(worker, &job, &lead)));
@@ -124,51 +213,41 @@ fn work(
                 tracing::error!("a dead worker cannot be taken down; the process ends");
                 std::process::abort();
             }
-            Driven::default()
-        })
+        });
     })
     .map_err(PipelineError::Dataflow)?;
-    let mut driven = Driven::default();
     for result in guards.join() {
-        let Driven { published, left } = result.map_err(PipelineError::Dataflow)?;
-        driven.published.extend(published);
-        driven.left += left;
+        result.map_err(PipelineError::Dataflow)?;
     }
-    Ok(driven)
+    Ok(())
 }
 
 /// One worker's part of [`work`]; the first of all workers drives.
-fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) -> Driven {
+fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
     let (send, receive) = mpsc::channel();
     let inputs = build(worker, job, send);
     let lead = (worker.index() == 0).then(|| {
         let mut lead = lead.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         lead.take()
     });
-    let driven = match lead.flatten() {
-        None => {
-            drop(inputs);
-            Driven::default()
-        }
+    match lead.flatten() {
+        None => drop(inputs),
         Some(lead) => {
             let driver = Driver {
                 inputs,
                 job: Arc::clone(job),
-                epochs: lead.epochs,
                 epochs_in_flight: lead.epochs_in_flight,
                 next: 0,
-                narrating: None,
-                driven: Driven::default(),
+                unsettled: Vec::new(),
             };
-            driver.drive(worker, &receive, &lead.progress)
+            driver.drive(worker, &lead.rounds, &receive);
         }
-    };
+    }
     // The dataflow is complete when its inputs are gone and all workers have done their part.
     while worker.has_dataflows() && !job.fatal.is_set() {
         worker.step_or_park(Some(PARK));
     }
     drop_dataflows(worker, &job.fatal);
-    driven
 }
 
 /// After an error the epochs under way will never end: the dataflow is dropped instead.
@@ -184,15 +263,25 @@ fn drop_dataflows(worker: &mut Worker, fatal: &Fatal) {
 struct Driver {
     inputs: Inputs,
     job: Arc<Job>,
-    epochs: VecDeque<EpochPlan>,
     epochs_in_flight: u64,
     next: Epoch,
+    /// The differences between the lake and what was published that the last round was fed: published
+    /// by now, which the dataflow has not been told.
+    unsettled: Vec<MemberUpdate>,
+}
+
+/// A round that is driven.
+struct Driving {
+    stages: Arc<Stages>,
+    epochs: VecDeque<EpochPlan>,
+    /// Its first epoch.
+    first: Epoch,
     /// Set when the lake's own epochs are published.
     narrating: Option<Narrating>,
     driven: Driven,
 }
 
-/// The second part of a run: the model is asked, and what it has answered is fed.
+/// The second part of a round: the model is asked, and what it has answered is fed.
 struct Narrating {
     /// Groups all of whose narrations have come.
     answered: Option<mpsc::Receiver<GroupId>>,
@@ -203,72 +292,93 @@ struct Narrating {
 }
 
 impl Driver {
+    /// Drives rounds until no more can come.
     fn drive(
         mut self,
         worker: &mut Worker,
-        receive: &mpsc::Receiver<PublishedEpoch>,
+        rounds: &mpsc::Receiver<ToDrive>,
+        published: &mpsc::Receiver<PublishedEpoch>,
+    ) {
+        while !self.job.fatal.is_set() {
+            match rounds.try_recv() {
+                Ok(round) => {
+                    self.settle();
+                    let driven = self.carry_out(worker, round.epochs, published, &round.progress);
+                    // Nobody waits for a round that was given up.
+                    let _ = round.done.send(driven);
+                }
+                Err(TryRecvError::Empty) => {
+                    worker.step_or_park(Some(PARK));
+                }
+                Err(TryRecvError::Disconnected) => break,
+            }
+        }
+    }
+
+    /// What is published has caught up with the lake: no group differs any more.
+    fn settle(&mut self) {
+        if self.unsettled.is_empty() {
+            return;
+        }
+        for (member, diff) in self.unsettled.drain(..) {
+            self.inputs.published.update(member, diff);
+        }
+        self.next += 1;
+        self.inputs.advance_to(self.next);
+    }
+
+    fn carry_out(
+        &mut self,
+        worker: &mut Worker,
+        epochs: VecDeque<EpochPlan>,
+        published: &mpsc::Receiver<PublishedEpoch>,
         progress: &Progress,
     ) -> Driven {
-        let job = Arc::clone(&self.job);
+        let mut round = Driving {
+            stages: self.job.stages(),
+            epochs,
+            first: self.next,
+            narrating: None,
+            driven: Driven::default(),
+        };
         loop {
-            if job.stop.is_cancelled() {
-                self.driven.left += self.epochs.len();
-                self.epochs.clear();
+            if self.job.stop.is_cancelled() {
+                round.driven.left += round.epochs.len();
+                round.epochs.clear();
             }
-            while !self.epochs.is_empty() && self.under_way() < self.epochs_in_flight {
-                if let Some(epoch) = self.epochs.pop_front() {
+            while !round.epochs.is_empty() && self.under_way() < self.epochs_in_flight {
+                if let Some(epoch) = round.epochs.pop_front() {
                     self.feed(epoch);
                 }
             }
-            let lake_is_published = self.epochs.is_empty() && self.under_way() == 0;
+            let lake_is_published = round.epochs.is_empty() && self.under_way() == 0;
             // Whatever is published was told before the frontier passed it.
-            self.take_in(receive);
-            if lake_is_published && self.narrating.is_none() {
-                self.narrating = Some(self.start_narrating());
+            round.take_in(published);
+            if lake_is_published && round.narrating.is_none() {
+                round.narrating = Some(self.start_narrating(&round.stages));
             }
-            self.feed_narrated(progress);
-            progress
-                .epochs_done
-                .store(self.next - self.under_way(), Ordering::Relaxed);
-            if job.fatal.is_set() || (self.narrating_is_over() && self.under_way() == 0) {
+            self.feed_narrated(&mut round, progress);
+            let done = self.next.saturating_sub(round.first + self.under_way());
+            progress.epochs_done.store(done, Ordering::Relaxed);
+            if self.job.fatal.is_set() || (round.narrating_is_over() && self.under_way() == 0) {
                 break;
             }
             worker.step_or_park(Some(PARK));
         }
-        self.take_in(receive);
-        self.driven
-    }
-
-    /// Keeps what was published; tables of the lake's epochs that await a narration are wanted.
-    fn take_in(&mut self, receive: &mpsc::Receiver<PublishedEpoch>) {
-        for mut epoch in receive.try_iter() {
-            match (&self.job.asking, &self.narrating) {
-                (Some(asking), None) => {
-                    for table in epoch.awaiting.drain(..) {
-                        asking.want(table);
-                    }
-                }
-                // Nobody is asked for them any more in this run: they are only counted.
-                _ => {
-                    for table in &mut epoch.awaiting {
-                        (table.row, table.segment) = (None, None);
-                    }
-                }
-            }
-            self.driven.published.push(epoch);
-        }
+        round.take_in(published);
+        round.driven
     }
 
     /// The lake is published: the snapshot may say so, and the model is asked for what is wanted.
-    fn start_narrating(&self) -> Narrating {
-        let asking = self.job.asking.as_ref();
+    fn start_narrating(&self, stages: &Stages) -> Narrating {
+        let asking = stages.asking.as_ref();
         let asking = asking.filter(|asking| {
             asking.is_wanted() && !self.job.fatal.is_set() && !self.job.stop.is_cancelled()
         });
         Narrating {
             answered: asking.map(|asking| {
                 let (committer, fatal) =
-                    (Arc::clone(&self.job.committer), Arc::clone(&self.job.fatal));
+                    (Arc::clone(&stages.committer), Arc::clone(&self.job.fatal));
                 self.job.runtime.spawn(async move {
                     if let Err(error) = committer.finish().await {
                         fatal.set(error);
@@ -282,16 +392,10 @@ impl Driver {
         }
     }
 
-    fn narrating_is_over(&self) -> bool {
-        self.narrating
-            .as_ref()
-            .is_some_and(|narrating| narrating.answered.is_none() && narrating.ready.is_empty())
-    }
-
     /// Feeds the groups whose narrations have come, when there are enough or it has been long enough.
-    fn feed_narrated(&mut self, progress: &Progress) {
+    fn feed_narrated(&mut self, round: &mut Driving, progress: &Progress) {
         let under_way = self.under_way();
-        let (Some(narrating), Some(asking)) = (&mut self.narrating, &self.job.asking) else {
+        let (Some(narrating), Some(asking)) = (&mut round.narrating, &round.stages.asking) else {
             return;
         };
         while let Some(answered) = &narrating.answered {
@@ -342,7 +446,36 @@ impl Driver {
         for plan in epoch.groups {
             self.inputs.plans.send(Wire(plan));
         }
+        self.unsettled.extend(epoch.differences);
         self.next += 1;
         self.inputs.advance_to(self.next);
+    }
+}
+
+impl Driving {
+    /// Keeps what was published; tables of the lake's epochs that await a narration are wanted.
+    fn take_in(&mut self, published: &mpsc::Receiver<PublishedEpoch>) {
+        for mut epoch in published.try_iter() {
+            match (&self.stages.asking, &self.narrating) {
+                (Some(asking), None) => {
+                    for table in epoch.awaiting.drain(..) {
+                        asking.want(table);
+                    }
+                }
+                // Nobody is asked for them any more in this run: they are only counted.
+                _ => {
+                    for table in &mut epoch.awaiting {
+                        (table.row, table.segment) = (None, None);
+                    }
+                }
+            }
+            self.driven.published.push(epoch);
+        }
+    }
+
+    fn narrating_is_over(&self) -> bool {
+        self.narrating
+            .as_ref()
+            .is_some_and(|narrating| narrating.answered.is_none() && narrating.ready.is_empty())
     }
 }

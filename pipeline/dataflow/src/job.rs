@@ -1,12 +1,12 @@
 //! The nightly job, from top to bottom as the data flows.
 //!
-//! [`build`] is the dataflow: each line a stage, each stage's inside in its own file. [`Job`] holds
+//! [`build`] is the dataflow: each line a stage, each stage's inside in its own file. [`Stages`] holds
 //! what the stages share in one process: the reader, the assembler, the describer, the embedder, the
 //! segment writer and the committer. `crate::drive` feeds it epochs: first those of the lake; then, as
-//! a language model gets on, those of tables that are published and await its words.
+//! a language model gets on, those of tables that are published and await its words. The dataflow of
+//! a session lives on: each listing is a round, with stages of its own.
 
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 use differential_dataflow::input::InputSession;
 use limn_lake::{ContextSource, ContextText};
@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 use crate::assemble::{Assembler, assemble_tables, parts_of};
 use crate::async_operator::async_flat_map;
 use crate::changes::{Epoch, GroupId, MemberId, changed_groups};
+use crate::cluster::terms::Terms;
 use crate::describe::Describer;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
@@ -36,8 +37,26 @@ use crate::segments::{SegmentWriter, ShardResult, batch_by_shard};
 use crate::select::{Work, route, select_work};
 use crate::wire::Wire;
 
-/// What the stages of a process share.
+/// What a process's dataflow has from its beginning to its end.
 pub struct Job {
+    /// The lake's URL.
+    pub lake: String,
+    /// Number of shards.
+    pub shards: u32,
+    /// Workers of this process; all processes have as many.
+    pub workers: usize,
+    /// Where tasks run.
+    pub runtime: Handle,
+    /// Cancelled, no epoch of the lake is begun any more, and no model is asked.
+    pub stop: CancellationToken,
+    /// The first error that ends the run.
+    pub fatal: Arc<Fatal>,
+    /// What the stages have in the round that is under way, or was last.
+    stages: RwLock<Arc<Stages>>,
+}
+
+/// What the stages of a process share in one round: a listing, and all that comes of it.
+pub struct Stages {
     /// Reads files within a memory budget.
     pub reader: Arc<Reader>,
     /// Makes tables of groups.
@@ -56,18 +75,36 @@ pub struct Job {
     pub writer: Arc<SegmentWriter>,
     /// Publishes epochs.
     pub committer: Arc<Committer>,
-    /// The lake's URL.
-    pub lake: String,
-    /// Number of shards.
-    pub shards: u32,
-    /// Workers of this process; all processes have as many.
-    pub workers: usize,
-    /// Where tasks run.
-    pub runtime: Handle,
-    /// Cancelled, no epoch of the lake is begun any more, and no model is asked.
-    pub stop: CancellationToken,
-    /// The first error that ends the run.
-    pub fatal: Arc<Fatal>,
+}
+
+impl Job {
+    /// A dataflow's job on the terms of a run, to begin with these stages.
+    pub fn new(
+        terms: &Terms,
+        stages: Arc<Stages>,
+        stop: CancellationToken,
+        fatal: Arc<Fatal>,
+    ) -> Self {
+        Self {
+            lake: terms.lake.clone(),
+            shards: terms.shards,
+            workers: terms.workers,
+            runtime: Handle::current(),
+            stop,
+            fatal,
+            stages: RwLock::new(stages),
+        }
+    }
+
+    /// What the stages have in this round.
+    pub fn stages(&self) -> Arc<Stages> {
+        Arc::clone(&self.stages.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Begins a round: nothing of an earlier one is under way.
+    pub fn begin(&self, stages: Arc<Stages>) {
+        *self.stages.write().unwrap_or_else(PoisonError::into_inner) = stages;
+    }
 }
 
 /// The inputs of the dataflow on one worker, and how far it has come.
@@ -127,66 +164,66 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             "read files",
             job,
             {
-                let reader = Arc::clone(&job.reader);
+                let job = Arc::clone(job);
                 move |task| {
-                    let reader = Arc::clone(&reader);
-                    async move { reader.read(task).await }
+                    let stages = job.stages();
+                    async move { stages.reader.read(task).await }
                 }
             },
         );
-        let tables = assemble_tables(work, reads, Arc::clone(&job.assembler));
+        let tables = assemble_tables(work, reads, Arc::clone(job));
 
         // Tables are put into words: those that a model has found for their columns, as far as it has.
         let narrated = run_tasks(tables, Pipeline, "look up narrations", job, {
-            let describer = Arc::clone(&job.describer);
+            let job = Arc::clone(job);
             move |table| {
-                let describer = Arc::clone(&describer);
-                async move { describer.look_up(table).await }
+                let stages = job.stages();
+                async move { stages.describer.look_up(table).await }
             }
         });
-        let narrated = settle_aliases(narrated, job.narrations.clone());
+        let narrated = settle_aliases(narrated, Arc::clone(job));
         let described = run_tasks(narrated, Pipeline, "describe tables", job, {
-            let describer = Arc::clone(&job.describer);
+            let job = Arc::clone(job);
             move |table| {
-                let describer = Arc::clone(&describer);
-                async move { describer.describe(table).await }
+                let stages = job.stages();
+                async move { stages.describer.describe(table).await }
             }
         });
 
         // Texts become vectors, in batches over all workers.
         let embedded = run_tasks(described, Pipeline, "embed blocks", job, {
-            let embedder = Arc::clone(&job.embedder);
+            let job = Arc::clone(job);
             move |table| {
-                let embedder = Arc::clone(&embedder);
-                async move { embedder.embed(table).await }
+                let stages = job.stages();
+                async move { stages.embedder.embed(table).await }
             }
         });
 
         // A complete epoch becomes a bundle per shard…
         let batches = batch_by_shard(embedded, job.lake.clone(), job.shards);
         let shards = run_tasks(batches, Pipeline, "write segments", job, {
-            let writer = Arc::clone(&job.writer);
+            let job = Arc::clone(job);
             move |(epoch, batch)| {
-                let writer = Arc::clone(&writer);
-                async move { writer.write(epoch, batch).await }
+                let stages = job.stages();
+                async move { stages.writer.write(epoch, batch).await }
             }
         });
 
         // (Vectors that are in a segment need not be kept any more by the process that embedded them.)
         if worker_count > job.workers {
-            let kept = Arc::clone(&job.kept);
+            let job = Arc::clone(job);
             let texts = shards.clone().flat_map(|shard: ShardResult| shard.texts);
             texts
                 .broadcast()
-                .inspect(move |text| kept.forget([*text]))
+                .inspect(move |text| job.stages().kept.forget([*text]))
                 .probe_with(&done);
         }
 
         // …and the bundles become the next snapshot.
         let epochs = gather_epoch(shards);
         run_tasks(epochs, Pipeline, "publish", job, {
-            let committer = Arc::clone(&job.committer);
-            move |results| Arc::clone(&committer).commit(results)
+            let job = Arc::clone(job);
+            move |results| Arc::clone(&job.stages().committer).commit(results)
         })
         .inspect(move |epoch| {
             // Nobody listens only when the run is being given up.

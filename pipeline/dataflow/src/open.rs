@@ -1,6 +1,6 @@
-//! Opening: what a process makes of a run's terms before its dataflow starts.
+//! Opening: what a process makes of a round's terms before its epochs are fed.
 //!
-//! The leader decides the terms (`crate::run`); a follower is told them (`crate::cluster`). From there on
+//! The leader decides the terms (`crate::round`); a follower is told them (`crate::cluster`). From there on
 //! both open the same: what the catalog has of the lake, and the stages' shared parts.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::cluster::totals::Totals;
 use crate::describe::Describer;
 use crate::embed::BlockEmbedder;
 use crate::error::{Fatal, PipelineError};
-use crate::job::Job;
+use crate::job::{Job, Stages};
 use crate::kept::KeptVectors;
 use crate::narrate::asking::Asking;
 use crate::narrate::awaiting::Awaiting;
@@ -27,9 +27,29 @@ use crate::options::{IndexSettings, NarrateWith, RunOptions};
 use crate::progress::Progress;
 use crate::publish::Committer;
 use crate::published::Published;
+use crate::published_vectors::PublishedVectors;
 use crate::read::Reader;
 use crate::report::{ByteTotals, RequestTotals};
 use crate::segments::SegmentWriter;
+
+/// What a process knows of an index, round after round.
+#[derive(Clone)]
+pub struct Known {
+    /// The catalog of the lake.
+    pub published: Arc<Published>,
+    /// The vectors of texts.
+    pub vectors: Arc<PublishedVectors>,
+}
+
+impl Known {
+    /// Nothing yet.
+    pub fn nothing(index: &IndexStore) -> Self {
+        Self {
+            published: Arc::default(),
+            vectors: Arc::new(PublishedVectors::new(index.clone())),
+        }
+    }
+}
 
 /// A lake, its index, and what a process was told.
 pub struct Opening {
@@ -45,16 +65,16 @@ pub struct Opening {
     pub progress: Arc<Progress>,
     /// The first error that ends the run.
     pub fatal: Arc<Fatal>,
+    /// What is known of the index.
+    pub known: Known,
     /// Requests that the stores had seen before.
     counts: (RequestCounts, RequestCounts),
 }
 
-/// A run that is ready to begin.
+/// A round that is ready to begin.
 pub struct Opened {
-    /// What is published of the lake.
-    pub published: Arc<Published>,
     /// What the stages share.
-    pub job: Arc<Job>,
+    pub stages: Arc<Stages>,
     /// Whether all of the lake's tables in the index were made with this run's settings.
     pub is_uniform: bool,
 }
@@ -83,6 +103,7 @@ impl Opening {
         options: RunOptions,
         progress: Arc<Progress>,
         fatal: Arc<Fatal>,
+        known: Known,
     ) -> Self {
         let counts = (lake.counts(), index.store.counts());
         Self {
@@ -92,6 +113,7 @@ impl Opening {
             options,
             progress,
             fatal,
+            known,
             counts,
         }
     }
@@ -117,7 +139,7 @@ impl Opening {
         Ok(())
     }
 
-    /// Reads what `snapshot` has of the lake, and makes what the stages share. The model of `with` is asked
+    /// Reads what `snapshot` has of the lake and is not known, and makes what the stages share. The model of `with` is asked
     /// by this process.
     ///
     /// # Errors
@@ -130,11 +152,13 @@ impl Opening {
     ) -> Result<Opened, PipelineError> {
         let (lake, index, options) = (&self.lake, &self.index, &self.options);
         let (progress, settings) = (&self.progress, terms.settings.clone());
-        let published = Published::load(index, snapshot, lake.url(), &settings, terms.narrates);
-        let published = Arc::new(published.await?);
-        let is_uniform = published.snapshot.as_ref().is_some_and(|snapshot| {
+        let Known { published, vectors } = &self.known;
+        let is_uniform = snapshot.as_ref().is_some_and(|snapshot| {
             IndexSettings::of_lake(snapshot, lake.url()).as_ref() == Some(&settings)
         });
+        vectors.advance(snapshot.clone()).await;
+        let advanced = published.advance(index, snapshot, lake.url(), &settings, terms.narrates);
+        advanced.await?;
         let awaiting = Arc::new(Awaiting::default());
         let is_shared = options.cluster.is_some();
         let narrations = settings.narrator.clone().map(|narrator| {
@@ -155,7 +179,7 @@ impl Opening {
         });
         let reader = Arc::new(Reader::new(
             lake.clone(),
-            Arc::clone(&published),
+            Arc::clone(published),
             ReadOptions {
                 sample_rows: options.sample_rows,
                 scan_budget: options.scan_budget,
@@ -170,11 +194,11 @@ impl Opening {
             settings.dimensions,
             options.keep_vectors_after,
         ));
-        let job = Arc::new(Job {
+        let stages = Arc::new(Stages {
             reader,
             assembler: Arc::new(Assembler {
                 lake: lake.clone(),
-                published: Arc::clone(&published),
+                published: Arc::clone(published),
                 awaiting: Arc::clone(&awaiting),
                 settings: settings.fingerprint(),
                 narrates: terms.narrates,
@@ -194,7 +218,7 @@ impl Opening {
                 Arc::clone(&self.embedder),
                 options.embed_threads,
                 index.clone(),
-                published.snapshot.clone(),
+                Arc::clone(vectors),
                 awaiting,
                 Arc::clone(&kept),
                 Arc::clone(progress),
@@ -211,32 +235,28 @@ impl Opening {
                 lake.url().to_owned(),
                 settings,
                 terms.shards,
-                &published,
+                published,
                 narrations.clone(),
             ),
             narrations,
             asking,
-            lake: lake.url().to_owned(),
-            shards: terms.shards,
-            workers: terms.workers,
-            runtime: tokio::runtime::Handle::current(),
-            stop: options.stop.clone(),
-            fatal: Arc::clone(&self.fatal),
         });
-        Ok(Opened {
-            published,
-            job,
-            is_uniform,
-        })
+        Ok(Opened { stages, is_uniform })
     }
 
-    /// What this process has done so far.
-    pub fn totals(&self, job: &Job) -> Totals {
+    /// What the dataflow has from its beginning to its end.
+    pub fn job(&self, terms: &Terms, stages: Arc<Stages>) -> Arc<Job> {
+        let (stop, fatal) = (self.options.stop.clone(), Arc::clone(&self.fatal));
+        Arc::new(Job::new(terms, stages, stop, fatal))
+    }
+
+    /// What this process has done in this round so far.
+    pub fn totals(&self, stages: &Stages) -> Totals {
         let lake = self.lake.counts().since(&self.counts.0);
         let index = self.index.store.counts().since(&self.counts.1);
-        let embed = job.embedder.stats();
+        let embed = stages.embedder.stats();
         Totals {
-            files_read: job.reader.files_read(),
+            files_read: stages.reader.files_read(),
             requests: RequestTotals {
                 list: lake.list + index.list,
                 get: lake.get + index.get,

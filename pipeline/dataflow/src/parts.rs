@@ -176,7 +176,7 @@ fn context_record(
         }
         ContextText::Sidecar { object } => (object.path.clone(), None),
     };
-    let last = || published.last_text(&source).unwrap_or_default().to_owned();
+    let last = || published.last_text(&source).unwrap_or_default();
     let settled = read.as_ref().err().is_none_or(|unread| unread.settled);
     ContextRecord {
         text: read.as_ref().map_or_else(|_| last(), Clone::clone),

@@ -16,7 +16,7 @@ use limn_lake::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate};
+use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, side};
 use crate::listing::Listing;
 use crate::options::RunOptions;
 use crate::published::Published;
@@ -65,6 +65,9 @@ pub struct EpochPlan {
     pub lake: Vec<MemberUpdate>,
     /// Updates of the `published` collection.
     pub published: Vec<MemberUpdate>,
+    /// What the one has more than the other, of groups that differ: what publishing the epoch adds to the
+    /// `published` collection.
+    pub differences: Vec<MemberUpdate>,
 }
 
 /// A listing turned into epochs.
@@ -104,7 +107,7 @@ impl Planner {
         settings: MemberId,
         options: &RunOptions,
     ) -> Self {
-        let mut contexts = published.registered().clone();
+        let mut contexts = published.registered();
         for (table, texts) in &options.contexts {
             let registered = contexts.entry(table.clone()).or_default();
             for text in texts {
@@ -157,7 +160,7 @@ impl Planner {
         }
 
         let held = self.held(&listing.unlisted);
-        let mut gone: HashSet<GroupId> = self.published.groups().collect();
+        let mut gone: HashSet<GroupId> = self.published.groups().into_iter().collect();
         gone.retain(|group| {
             let tables = self.published.tables(*group);
             !held.groups.contains(group)
@@ -183,8 +186,8 @@ impl Planner {
                         .iter()
                         .any(|file| part.has_table(file.table_name.as_str()))
                     || published.any(|group| {
-                        let mut tables = self.published.tables(*group).iter();
-                        tables.any(|table| part.has_table(&table.name))
+                        let tables = self.published.tables(*group);
+                        tables.iter().any(|table| part.has_table(&table.name))
                     })
             };
             if !is_meant() {
@@ -256,12 +259,18 @@ impl Planner {
             (false, true) => Fed::Awaits,
             (false, false) => Fed::Same,
         };
-        let update = |member: MemberId| ((id, member), 1);
+        let (from_lake, from_published) = (epoch.lake.len(), epoch.published.len());
         if awaits {
-            epoch.published.push(update(AWAITS_NARRATION));
+            epoch.published.push(((id, AWAITS_NARRATION), 1));
         }
-        epoch.published.extend(published.into_iter().map(update));
-        epoch.lake.extend(members.into_iter().map(update));
+        epoch.published.extend(side(id, published, 1));
+        epoch.lake.extend(side(id, members, 1));
+        if !matches!(fed, Fed::Same) {
+            epoch.differences.extend(&epoch.lake[from_lake..]);
+            let published = epoch.published[from_published..].iter();
+            let less = published.map(|(member, diff)| (*member, -diff));
+            epoch.differences.extend(less);
+        }
         fed
     }
 

@@ -125,11 +125,11 @@ impl Committer {
         published: &Published,
         narrations: Option<Arc<NarrationStore>>,
     ) -> Arc<Self> {
-        let snapshot = published.snapshot.clone();
+        let snapshot = published.snapshot();
         let before = snapshot
             .as_ref()
             .and_then(|snapshot| IndexSettings::of_lake(snapshot, &lake));
-        let uniform = published.groups().next().is_none() || before.as_ref() == Some(&settings);
+        let uniform = published.is_empty() || before.as_ref() == Some(&settings);
         let state = Mutex::new(CommitState {
             snapshot,
             ..CommitState::default()

@@ -241,7 +241,10 @@ fn context_at((table, context): &Place) -> Option<&ContextRecord> {
 
 /// Removes what points into this very row.
 fn unpoint<K: Eq + std::hash::Hash>(map: &mut HashMap<K, Place>, key: &K, row: &Arc<TableRecord>) {
-    if map.get(key).is_some_and(|(known, _)| Arc::ptr_eq(known, row)) {
+    if map
+        .get(key)
+        .is_some_and(|(known, _)| Arc::ptr_eq(known, row))
+    {
         map.remove(key);
     }
 }

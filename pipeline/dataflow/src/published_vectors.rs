@@ -4,10 +4,10 @@
 //! keeps them, and opens what is new.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use half::f16;
 use limn_segment::{BlockKind, IndexStore, SegmentReader, Snapshot};
-use std::sync::Arc;
 use tokio::sync::RwLock;
 
 use crate::error::PipelineError;

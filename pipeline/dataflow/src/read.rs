@@ -171,7 +171,7 @@ impl Reader {
             ReadSource::Data(file) => self.file(file).await?,
             ReadSource::Sidecar(object, version) => {
                 match self.published.context(&object.path, *version) {
-                    Some(known) => Ok(ReadResult::Text(known.to_owned())),
+                    Some(known) => Ok(ReadResult::Text(known)),
                     None => {
                         let _permits = self.reserve(object.size).await?;
                         read_sidecar(&self.store, object)

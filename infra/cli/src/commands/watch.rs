@@ -1,7 +1,7 @@
 //! `limn watch`: keep an index up to date while its lake changes.
 //!
-//! Triggers say where something may have changed, and a run looks there. A burst is done when its run
-//! has published; if the run could not, its hints come again with the next burst.
+//! Triggers say where something may have changed, and a round of the session looks there. A burst is done
+//! when its round has published; if the round could not, its hints come again with the next burst.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use limn_pipeline::{PipelineError, Progress, Report, RunOptions, Scope, index_lake};
+use limn_pipeline::{PipelineError, Report, RunOptions, Scope, Session};
 use limn_segment::PublishError;
 use limn_triggers::{
     Burst, Bursts, Coalesce, LakeRoot, ListenOptions, QueueOptions, Token, Triggers,
@@ -34,9 +34,10 @@ pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
     let stop = opened.options.stop.clone();
     stop_when_interrupted(stop.clone(), say);
     let mut bursts = sources(&args, &opened).await?;
+    let mut session = Session::new(opened.lake, opened.index, opened.embedder, opened.options);
     let mut wait = FIRST_WAIT;
     while let Some(Some(burst)) = stop.run_until_cancelled(bursts.next()).await {
-        match look(&opened, &burst).await {
+        match session.look(scope(&burst), Arc::default()).await {
             Ok(report) if report.stopped => return Ok(Outcome::Stopped),
             Ok(report) => {
                 tell(&report, &burst, args.run.output.json)?;
@@ -105,22 +106,13 @@ async fn sources(args: &WatchArgs, opened: &Opened) -> anyhow::Result<Bursts> {
     Ok(triggers.bursts())
 }
 
-/// One run over what a burst tells of.
-async fn look(opened: &Opened, burst: &Burst) -> Result<Report, PipelineError> {
-    let mut options = opened.options.clone();
-    options.scope = if burst.everything {
+/// What a burst tells of.
+fn scope(burst: &Burst) -> Scope {
+    if burst.everything {
         Scope::Lake
     } else {
         Scope::Objects(burst.objects.clone())
-    };
-    index_lake(
-        opened.lake.clone(),
-        opened.index.clone(),
-        Arc::clone(&opened.embedder),
-        options,
-        Arc::new(Progress::default()),
-    )
-    .await
+    }
 }
 
 /// Whether the same run may succeed later: the lake or the network is away, or another run was faster.

@@ -13,7 +13,7 @@ use super::mesh::Message;
 use super::terms::Terms;
 use crate::drive::serve_epochs;
 use crate::error::PipelineError;
-use crate::open::Opening;
+use crate::open::{Known, Opening};
 use crate::options::RunOptions;
 use crate::progress::Progress;
 
@@ -38,7 +38,8 @@ pub async fn follow(
 ) -> Result<Followed, PipelineError> {
     let fatal = Arc::clone(cluster.fatal());
     options.cluster = Some(Arc::clone(&cluster));
-    let opening = Opening::new(lake, index, embedder, options, progress, fatal);
+    let known = Known::nothing(&index);
+    let opening = Opening::new(lake, index, embedder, options, progress, fatal, known);
     let part = async {
         tokio::select! {
             followed = cluster.follow(&opening) => followed,
@@ -58,12 +59,13 @@ impl Cluster {
         };
         let opened = opening.open(&terms, snapshot, None).await?;
         self.tell_leader(&Message::Agreed);
-        serve_epochs(&opened.job, self).await?;
-        opened.job.kept.finish().await?;
-        if let Some(narrations) = &opened.job.narrations {
+        let stages = opened.stages;
+        serve_epochs(&opening.job(&terms, Arc::clone(&stages)), self).await?;
+        stages.kept.finish().await?;
+        if let Some(narrations) = &stages.narrations {
             narrations.finish().await?;
         }
-        let totals = opening.totals(&opened.job);
+        let totals = opening.totals(&stages);
         self.tell_leader(&Message::Totals(totals));
         Ok(self.farewell().await)
     }

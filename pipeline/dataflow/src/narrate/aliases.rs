@@ -21,6 +21,7 @@ use super::ContextId;
 use super::store::{Narration, NarrationStore};
 use crate::assemble::TableDraft;
 use crate::changes::Epoch;
+use crate::job::Job;
 
 /// A table with what is known of its columns.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -89,7 +90,7 @@ type Stash = BTreeMap<Epoch, (Capability<Epoch>, Vec<NarratedDraft>)>;
 /// the others wait for their epoch to be complete, since another table may carry another text.
 pub fn settle_aliases<'scope>(
     tables: Stream<'scope, Epoch, Vec<NarratedDraft>>,
-    store: Option<Arc<NarrationStore>>,
+    job: Arc<Job>,
 ) -> Stream<'scope, Epoch, Vec<NarratedDraft>> {
     let here = tables.scope().worker().index();
     tables.unary_frontier::<CapacityContainerBuilder<Vec<NarratedDraft>>, _, _, _>(
@@ -119,7 +120,7 @@ pub fn settle_aliases<'scope>(
                         break;
                     }
                     let (capability, mut tables) = entry.remove();
-                    if let Some(store) = &store {
+                    if let Some(store) = &job.stages().narrations {
                         settle(&mut tables, store);
                     }
                     output

@@ -1,81 +1,39 @@
-//! A run: list the lake, plan it, carry the plan out, and report.
+//! A round: list the lake, plan it, carry the plan out, and report. `limn index` is one round;
+//! `limn watch` a session of many.
 
-use std::collections::{HashMap, HashSet};
+mod account;
+
 use std::sync::Arc;
 use std::time::Instant;
 
 use futures::StreamExt;
-use limn_models::Embedder;
-use limn_segment::{Compacted, IndexStore, Policy, PublishError, nonce};
-use limn_store::Store;
+use limn_segment::{Compacted, Policy, PublishError, nonce};
 
 use crate::cluster::Cluster;
 use crate::cluster::terms::Terms;
 use crate::cluster::totals::Totals;
-use crate::drive::{Driven, run_epochs};
-use crate::error::{Fatal, PipelineError};
+use crate::drive::{Dataflow, Driven};
+use crate::error::PipelineError;
 use crate::listing::Listing;
 use crate::narrate::heir::try_out_heir;
 use crate::open::{Opened, Opening};
-use crate::options::{IndexSettings, Narrate, RunOptions, shards};
+use crate::options::{IndexSettings, Narrate, shards};
 use crate::plan::{Plan, Planner};
 use crate::progress::Progress;
-use crate::publish::PublishedEpoch;
-use crate::report::{
-    CompactedTotals, Failure, ModelTotals, ObjectCounts, Report, Seconds, TableCounts,
-};
+use crate::report::{CompactedTotals, Failure, Report};
 use crate::scope::{Part, Scope};
-use crate::segments::Outcome;
 
-/// Indexes one lake once: lists it, describes what changed, publishes, and reports. In a cluster this is
-/// the leader's part.
-///
-/// # Errors
-/// The lake cannot be listed, the index cannot be read or written, the embedder fails, or another
-/// writer published first; a process of the cluster is lost. Tables that cannot be read are no errors but
-/// [`Report::failures`].
-pub async fn index_lake(
-    lake: Store,
-    index: IndexStore,
-    embedder: Arc<dyn Embedder>,
-    options: RunOptions,
-    progress: Arc<Progress>,
-) -> Result<Report, PipelineError> {
-    let cluster = options.cluster.clone();
-    let fatal = match &cluster {
-        Some(cluster) => Arc::clone(cluster.fatal()),
-        None => Arc::default(),
-    };
-    let opening = Opening::new(lake, index, embedder, options, progress, fatal);
-    let others = cluster.as_deref();
-    let part = async { Run::open(opening, others).await?.carry_out().await };
-    match others {
-        Some(cluster) => cluster.run(part, |report| report.stopped).await,
-        None => part.await,
-    }
-}
-
-/// A lake and its index, with everything a run shares.
-struct Run<'a> {
+/// A lake and its index, with everything a round shares.
+pub struct Round {
     opening: Opening,
     opened: Opened,
+    terms: Terms,
     planner: Planner,
     /// The other processes, if there are any.
-    cluster: Option<&'a Cluster>,
+    cluster: Option<Arc<Cluster>>,
     /// Remarks from the opening.
     notes: Vec<String>,
     started: Instant,
-}
-
-/// Ends the job when the run is dropped before its end: the dataflow's threads would go on.
-struct GivenUp(Option<Arc<Fatal>>);
-
-impl Drop for GivenUp {
-    fn drop(&mut self) {
-        if let Some(fatal) = self.0.take() {
-            fatal.set(PipelineError::Dataflow("the run was given up".into()));
-        }
-    }
 }
 
 fn totals(compacted: &Compacted) -> CompactedTotals {
@@ -87,14 +45,15 @@ fn totals(compacted: &Compacted) -> CompactedTotals {
     }
 }
 
-impl<'a> Run<'a> {
-    /// Decides the run's terms, agrees on them with the other processes, and reads what the index has of
-    /// this lake.
-    async fn open(
-        mut opening: Opening,
-        cluster: Option<&'a Cluster>,
-    ) -> Result<Self, PipelineError> {
+impl Round {
+    /// Decides the round's terms, agrees on them with the other processes, and reads what the index has
+    /// of this lake.
+    ///
+    /// # Errors
+    /// Those of [`index_lake`](crate::index_lake).
+    pub async fn open(mut opening: Opening) -> Result<Self, PipelineError> {
         let started = Instant::now();
+        let cluster = opening.options.cluster.clone();
         let lake = opening.lake.url().to_owned();
         let snapshot = opening.index.prepare().await?;
         let options = &mut opening.options;
@@ -140,7 +99,7 @@ impl<'a> Run<'a> {
             workers: options.workers.max(1),
             settings,
         };
-        if let Some(cluster) = cluster {
+        if let Some(cluster) = &cluster {
             cluster.announce(&terms);
         }
         let opened = opening
@@ -148,12 +107,12 @@ impl<'a> Run<'a> {
             .await?;
         let planner = Planner::new(
             &lake,
-            Arc::clone(&opened.job.reader),
-            Arc::clone(&opened.published),
+            Arc::clone(&opened.stages.reader),
+            Arc::clone(&opening.known.published),
             terms.settings.fingerprint(),
             &opening.options,
         );
-        if let Some(cluster) = cluster {
+        if let Some(cluster) = &cluster {
             cluster.agreed().await;
         }
         if let Some(mark) = &terms.mark {
@@ -162,6 +121,7 @@ impl<'a> Run<'a> {
         Ok(Self {
             opening,
             opened,
+            terms,
             planner,
             cluster,
             notes,
@@ -169,8 +129,12 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Lists the lake and indexes what changed.
-    async fn carry_out(self) -> Result<Report, PipelineError> {
+    /// Lists the lake and indexes what changed. The dataflow is `kept` for the next round; that of an
+    /// earlier one is used again.
+    ///
+    /// # Errors
+    /// Those of [`index_lake`](crate::index_lake).
+    pub async fn carry_out(self, kept: &mut Option<Dataflow>) -> Result<Report, PipelineError> {
         let Opening {
             lake,
             index,
@@ -178,7 +142,7 @@ impl<'a> Run<'a> {
             progress,
             ..
         } = &self.opening;
-        let Opened { published, job, .. } = &self.opened;
+        let (published, stages) = (&self.opening.known.published, &self.opened.stages);
         let stop = options.stop.clone();
         let listing = Listing::of(lake, index, &options.scope, progress);
         let listing = stop.run_until_cancelled(listing).await;
@@ -209,7 +173,7 @@ impl<'a> Run<'a> {
         if plan.files_wanted > 0 || plan.awaiting > 0 {
             index.check_writable()?;
         }
-        if published.snapshot.is_none() {
+        if published.snapshot().is_none() {
             let probed = stop.run_until_cancelled(index.probe_creation()).await;
             probed.ok_or(PipelineError::Stopped)??;
         }
@@ -229,20 +193,22 @@ impl<'a> Run<'a> {
         Progress::add(&progress.files_wanted, plan.files_wanted);
         Progress::add(&progress.epochs_planned, plan.epochs.len());
 
-        let mut given_up = GivenUp(Some(Arc::clone(&job.fatal)));
-        let in_flight = options.epochs_in_flight.max(1);
-        let driven = run_epochs(job, plan.epochs, self.cluster, in_flight, progress);
-        let Driven { published, left } = driven.await?;
-        given_up.0 = None;
-        let followers = match self.cluster {
-            Some(cluster) => cluster.totals().await,
+        let dataflow = self.dataflow(kept)?;
+        let Driven { published, left } = dataflow.round(plan.epochs, progress).await?;
+        let followers = match &self.cluster {
+            Some(cluster) => {
+                if let Some(dataflow) = kept.take() {
+                    dataflow.end().await?;
+                }
+                cluster.totals().await
+            }
             None => Totals::default(),
         };
-        job.kept.finish().await?;
-        if let Some(narrations) = &job.narrations {
+        stages.kept.finish().await?;
+        if let Some(narrations) = &stages.narrations {
             narrations.finish().await?;
         }
-        let asking = job.asking.as_ref();
+        let asking = stages.asking.as_ref();
         let stopped = left > 0
             || stop.is_cancelled()
                 && asking.is_some_and(|asking| {
@@ -250,7 +216,7 @@ impl<'a> Run<'a> {
                     asking.is_wanted() || outcome.unasked > 0 && !outcome.given_up
                 });
         if left == 0 {
-            job.committer.finish().await?;
+            stages.committer.finish().await?;
         } else {
             notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
         }
@@ -279,6 +245,30 @@ impl<'a> Run<'a> {
         Ok(report)
     }
 
+    /// The dataflow for this round: that of the last round, where there was one and it fits.
+    fn dataflow<'a>(
+        &self,
+        kept: &'a mut Option<Dataflow>,
+    ) -> Result<&'a mut Dataflow, PipelineError> {
+        let stages = Arc::clone(&self.opened.stages);
+        let fits = |dataflow: &Dataflow| {
+            let job = dataflow.job();
+            (job.shards, job.workers) == (self.terms.shards, self.terms.workers)
+        };
+        match kept.take().filter(fits) {
+            Some(dataflow) => {
+                dataflow.job().begin(stages);
+                Ok(kept.insert(dataflow))
+            }
+            None => {
+                let job = self.opening.job(&self.terms, stages);
+                let in_flight = self.opening.options.epochs_in_flight.max(1);
+                let dataflow = Dataflow::start(job, self.cluster.as_deref(), in_flight)?;
+                Ok(kept.insert(dataflow))
+            }
+        }
+    }
+
     /// A part of a lake can only be kept up to date, and of tables that there are.
     fn check_scope(&self, plan: &Plan) -> Result<(), PipelineError> {
         let scope = &self.opening.options.scope;
@@ -293,7 +283,7 @@ impl<'a> Run<'a> {
         }
         if let Scope::Tables(names) = scope {
             let is_known = |name: &&String| {
-                plan.tables.contains(*name) || self.opened.published.table(name).is_some()
+                plan.tables.contains(*name) || self.opening.known.published.table(name).is_some()
             };
             if let Some(unknown) = names.iter().find(|name| !is_known(name)) {
                 return Err(PipelineError::Settings(format!(
@@ -307,9 +297,9 @@ impl<'a> Run<'a> {
 
     /// Whether the index has a snapshot that it did not have when the run began.
     async fn has_published(&self) -> bool {
-        let before = self.opened.published.snapshot.as_ref();
+        let before = self.opening.known.published.snapshot();
         let before = before.map_or(0, |snapshot| snapshot.number);
-        self.opened.job.committer.snapshot_number().await > before
+        self.opened.stages.committer.snapshot_number().await > before
     }
 
     /// Merges what has become small or is no longer live, so that nightly runs need nothing else. Another
@@ -328,146 +318,5 @@ impl<'a> Run<'a> {
             }
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// What is to be said of columns that were not narrated.
-    fn narration_notes(&self, epochs: &[PublishedEpoch]) -> Vec<String> {
-        let Some(narrations) = &self.opened.job.narrations else {
-            return Vec::new();
-        };
-        let model = &narrations.narrator().model;
-        if let Some(asking) = &self.opened.job.asking {
-            return asking.outcome().notes(model);
-        }
-        // Tables of an earlier run that this one left alone, and those of this run.
-        let touched: HashSet<&str> = epochs
-            .iter()
-            .flat_map(|epoch| &epoch.outcomes)
-            .map(|(name, _)| name.as_str())
-            .collect();
-        let left = self.opened.published.awaiting();
-        let left = left.filter(|name| !touched.contains(name)).count();
-        let new: usize = epochs.iter().map(|epoch| epoch.awaiting.len()).sum();
-        match left + new {
-            0 => {
-                let named = self
-                    .opening
-                    .options
-                    .narrator
-                    .as_ref()
-                    .filter(|other| other.named);
-                let note = named.map(|other| {
-                    format!(
-                        "the lake is narrated by {model}, and {} was not asked; --narrate llm tells it in that model's words instead",
-                        other.model
-                    )
-                });
-                note.into_iter().collect()
-            }
-            tables => vec![match &self.opening.options.narrator {
-                None => format!(
-                    "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
-                ),
-                Some(other) => format!(
-                    "tables that await a narration by {model}: {tables}; they are searchable by names; --narrate llm tells the lake in the words of {} instead",
-                    other.model
-                ),
-            }],
-        }
-    }
-
-    async fn report(
-        &self,
-        listed: usize,
-        part: &Part,
-        epochs: Vec<PublishedEpoch>,
-        mut failures: Vec<Failure>,
-        notes: Vec<String>,
-    ) -> Report {
-        let mut outcomes: HashMap<String, Outcome> = HashMap::new();
-        for epoch in epochs {
-            for (name, outcome) in epoch.outcomes {
-                let known = outcomes.entry(name).or_insert(outcome);
-                // Gone from one group of files and there in another: the table has changed.
-                *known = match (*known, outcome) {
-                    (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => {
-                        Outcome::Changed
-                    }
-                    // Added by its names, then told in a model's words.
-                    (Outcome::Added, Outcome::Changed) => Outcome::Added,
-                    (Outcome::Removed | Outcome::Forgotten, other)
-                    | (other, Outcome::Removed | Outcome::Forgotten) => other,
-                    (_, latest) => latest,
-                };
-            }
-            failures.extend(epoch.failures);
-        }
-        let count = |wanted| outcomes.values().filter(|o| **o == wanted).count() as u64;
-        let mut tables = TableCounts {
-            added: count(Outcome::Added),
-            changed: count(Outcome::Changed),
-            removed: count(Outcome::Removed),
-            ..TableCounts::default()
-        };
-        // What was unreadable before and has not changed is still worth telling.
-        failures.extend(
-            self.opened
-                .published
-                .failures()
-                .filter(|failure| !outcomes.contains_key(&failure.table))
-                .filter(|failure| part.has_table(&failure.table) && part.has_path(&failure.object)),
-        );
-        failures.sort();
-        failures.dedup();
-        tables.failed = failures
-            .iter()
-            .map(|failure| failure.table.as_str())
-            .collect::<HashSet<_>>()
-            .len() as u64;
-        tables.unchanged = self
-            .opened
-            .published
-            .table_count()
-            .saturating_sub(tables.changed + tables.removed);
-
-        let asking = self.opened.job.asking.as_ref();
-        let narrated = asking.map(|asking| asking.outcome()).unwrap_or_default();
-        Report {
-            snapshot: self.opened.job.committer.snapshot_number().await,
-            tables,
-            objects: ObjectCounts {
-                listed: listed as u64,
-                ..ObjectCounts::default()
-            },
-            model: ModelTotals {
-                narrated_columns: narrated.narrated,
-                failed_columns: narrated.lost(),
-                prompt_tokens: narrated.prompt_tokens,
-                generated_tokens: narrated.generated_tokens,
-                ..ModelTotals::default()
-            },
-            failures,
-            notes,
-            ..Report::default()
-        }
-    }
-
-    /// Puts what was read, computed and written into the report, by this process and the followers.
-    fn count(&self, report: &mut Report, followers: &Totals) {
-        let mut all = self.opening.totals(&self.opened.job);
-        all.add(followers);
-        report.objects.read = all.files_read;
-        (report.requests, report.bytes) = (all.requests, all.bytes);
-        report.model.embedded_blocks = all.embedded_blocks;
-        report.model.embedded_tokens = all.embedded_tokens;
-        let asking = self.opened.job.asking.as_ref();
-        report.seconds = Seconds {
-            total: self.started.elapsed().as_secs_f64(),
-            read: all.read,
-            narrate: asking.map_or(0.0, |asking| asking.seconds()),
-            embed: all.embed,
-            embed_span: all.embed_span,
-            write: all.write,
-        };
     }
 }

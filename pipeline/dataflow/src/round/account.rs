@@ -1,0 +1,158 @@
+//! The account of a round: its report and what people are told.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Round;
+use crate::cluster::totals::Totals;
+use crate::publish::PublishedEpoch;
+use crate::report::{Failure, ModelTotals, ObjectCounts, Report, Seconds, TableCounts};
+use crate::scope::Part;
+use crate::segments::Outcome;
+
+impl Round {
+    /// What is to be said of columns that were not narrated.
+    pub(super) fn narration_notes(&self, epochs: &[PublishedEpoch]) -> Vec<String> {
+        let Some(narrations) = &self.opened.stages.narrations else {
+            return Vec::new();
+        };
+        let model = &narrations.narrator().model;
+        if let Some(asking) = &self.opened.stages.asking {
+            return asking.outcome().notes(model);
+        }
+        // Tables of an earlier run that this one left alone, and those of this run.
+        let touched: HashSet<&str> = epochs
+            .iter()
+            .flat_map(|epoch| &epoch.outcomes)
+            .map(|(name, _)| name.as_str())
+            .collect();
+        let left = self.opening.known.published.awaiting();
+        let left = left.iter();
+        let left = left.filter(|name| !touched.contains(name.as_str())).count();
+        let new: usize = epochs.iter().map(|epoch| epoch.awaiting.len()).sum();
+        match left + new {
+            0 => {
+                let named = self
+                    .opening
+                    .options
+                    .narrator
+                    .as_ref()
+                    .filter(|other| other.named);
+                let note = named.map(|other| {
+                    format!(
+                        "the lake is narrated by {model}, and {} was not asked; --narrate llm tells it in that model's words instead",
+                        other.model
+                    )
+                });
+                note.into_iter().collect()
+            }
+            tables => vec![match &self.opening.options.narrator {
+                None => format!(
+                    "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
+                ),
+                Some(other) => format!(
+                    "tables that await a narration by {model}: {tables}; they are searchable by names; --narrate llm tells the lake in the words of {} instead",
+                    other.model
+                ),
+            }],
+        }
+    }
+
+    /// What became of the tables, so far as epochs tell it.
+    pub(super) async fn report(
+        &self,
+        listed: usize,
+        part: &Part,
+        epochs: Vec<PublishedEpoch>,
+        mut failures: Vec<Failure>,
+        notes: Vec<String>,
+    ) -> Report {
+        let mut outcomes: HashMap<String, Outcome> = HashMap::new();
+        for epoch in epochs {
+            for (name, outcome) in epoch.outcomes {
+                let known = outcomes.entry(name).or_insert(outcome);
+                // Gone from one group of files and there in another: the table has changed.
+                *known = match (*known, outcome) {
+                    (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => {
+                        Outcome::Changed
+                    }
+                    // Added by its names, then told in a model's words.
+                    (Outcome::Added, Outcome::Changed) => Outcome::Added,
+                    (Outcome::Removed | Outcome::Forgotten, other)
+                    | (other, Outcome::Removed | Outcome::Forgotten) => other,
+                    (_, latest) => latest,
+                };
+            }
+            failures.extend(epoch.failures);
+        }
+        let count = |wanted| outcomes.values().filter(|o| **o == wanted).count() as u64;
+        let mut tables = TableCounts {
+            added: count(Outcome::Added),
+            changed: count(Outcome::Changed),
+            removed: count(Outcome::Removed),
+            ..TableCounts::default()
+        };
+        // What was unreadable before and has not changed is still worth telling.
+        failures.extend(
+            self.opening
+                .known
+                .published
+                .failures()
+                .into_iter()
+                .filter(|failure| !outcomes.contains_key(&failure.table))
+                .filter(|failure| part.has_table(&failure.table) && part.has_path(&failure.object)),
+        );
+        failures.sort();
+        failures.dedup();
+        tables.failed = failures
+            .iter()
+            .map(|failure| failure.table.as_str())
+            .collect::<HashSet<_>>()
+            .len() as u64;
+        tables.unchanged = self
+            .opening
+            .known
+            .published
+            .table_count()
+            .saturating_sub(tables.changed + tables.removed);
+
+        let asking = self.opened.stages.asking.as_ref();
+        let narrated = asking.map(|asking| asking.outcome()).unwrap_or_default();
+        Report {
+            snapshot: self.opened.stages.committer.snapshot_number().await,
+            tables,
+            objects: ObjectCounts {
+                listed: listed as u64,
+                ..ObjectCounts::default()
+            },
+            model: ModelTotals {
+                narrated_columns: narrated.narrated,
+                failed_columns: narrated.lost(),
+                prompt_tokens: narrated.prompt_tokens,
+                generated_tokens: narrated.generated_tokens,
+                ..ModelTotals::default()
+            },
+            failures,
+            notes,
+            ..Report::default()
+        }
+    }
+
+    /// Puts what was read, computed and written into the report, by this process and the followers.
+    pub(super) fn count(&self, report: &mut Report, followers: &Totals) {
+        let mut all = self.opening.totals(&self.opened.stages);
+        all.add(followers);
+        report.objects.read = all.files_read;
+        (report.requests, report.bytes) = (all.requests, all.bytes);
+        report.model.embedded_blocks = all.embedded_blocks;
+        report.model.embedded_tokens = all.embedded_tokens;
+        let asking = self.opened.stages.asking.as_ref();
+        report.seconds = Seconds {
+            total: self.started.elapsed().as_secs_f64(),
+            read: all.read,
+            narrate: asking.map_or(0.0, |asking| asking.seconds()),
+            embed: all.embed,
+            embed_span: all.embed_span,
+            write: all.write,
+        };
+    }
+}

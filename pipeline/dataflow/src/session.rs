@@ -1,0 +1,152 @@
+//! A session: rounds over one lake, each over a listing of it or of a part, through one dataflow.
+//!
+//! What is known of the index is kept from round to round, and before each only what is new of it is
+//! read. So a round costs what it looks at and what has changed there, whatever the size of the lake.
+//! A round that fails ends the dataflow; the next one begins anew, from the last snapshot.
+
+use std::sync::Arc;
+
+use limn_models::Embedder;
+use limn_segment::IndexStore;
+use limn_store::Store;
+
+use crate::drive::Dataflow;
+use crate::error::{Fatal, PipelineError};
+use crate::open::{Known, Opening};
+use crate::options::RunOptions;
+use crate::progress::Progress;
+use crate::report::Report;
+use crate::round::Round;
+use crate::scope::Scope;
+
+/// Indexes one lake once: lists it, describes what changed, publishes, and reports. In a cluster this is
+/// the leader's part.
+///
+/// # Errors
+/// The lake cannot be listed, the index cannot be read or written, the embedder fails, or another
+/// writer published first; a process of the cluster is lost. Tables that cannot be read are no errors but
+/// [`Report::failures`].
+pub async fn index_lake(
+    lake: Store,
+    index: IndexStore,
+    embedder: Arc<dyn Embedder>,
+    options: RunOptions,
+    progress: Arc<Progress>,
+) -> Result<Report, PipelineError> {
+    let (cluster, scope) = (options.cluster.clone(), options.scope.clone());
+    let mut session = Session::new(lake, index, embedder, options);
+    let part = async {
+        let report = session.look(scope, progress).await?;
+        session.end().await?;
+        Ok(report)
+    };
+    match cluster {
+        Some(cluster) => cluster.run(part, |report: &Report| report.stopped).await,
+        None => part.await,
+    }
+}
+
+/// A lake that is looked at again and again.
+///
+/// ```
+/// # tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(async {
+/// use std::sync::Arc;
+/// use limn_models::HashedWords;
+/// use limn_pipeline::{RunOptions, Scope, Session};
+/// use limn_segment::IndexStore;
+/// use limn_store::Store;
+///
+/// let (lake, index) = (Store::in_memory(), IndexStore::new(Store::in_memory()));
+/// lake.put("rivers.csv", "river,length\nRhine,1233\n".into()).await?;
+/// let options = RunOptions::default();
+/// let mut session = Session::new(lake.clone(), index, Arc::new(HashedWords), options);
+/// assert_eq!(session.look(Scope::Lake, Arc::default()).await?.tables.added, 1);
+///
+/// lake.put("lakes.csv", "lake,depth\nBaikal,1642\n".into()).await?;
+/// let told = Scope::Objects(["lakes.csv".to_owned()].into());
+/// assert_eq!(session.look(told, Arc::default()).await?.tables.added, 1);
+/// session.end().await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
+/// ```
+pub struct Session {
+    lake: Store,
+    index: IndexStore,
+    embedder: Arc<dyn Embedder>,
+    options: RunOptions,
+    /// What the last round has left; nothing after one that failed.
+    left: Option<Left>,
+}
+
+/// What one round leaves to the next.
+struct Left {
+    known: Known,
+    dataflow: Option<Dataflow>,
+}
+
+impl Session {
+    /// A session over `lake` and its index. The scope of `options` is told round by round instead.
+    pub fn new(
+        lake: Store,
+        index: IndexStore,
+        embedder: Arc<dyn Embedder>,
+        options: RunOptions,
+    ) -> Self {
+        Self {
+            lake,
+            index,
+            embedder,
+            options,
+            left: None,
+        }
+    }
+
+    /// One round: lists what `scope` reaches, describes what changed, publishes, and reports.
+    ///
+    /// # Errors
+    /// Those of [`index_lake`]. The session can go on after each.
+    pub async fn look(
+        &mut self,
+        scope: Scope,
+        progress: Arc<Progress>,
+    ) -> Result<Report, PipelineError> {
+        let Left {
+            known,
+            mut dataflow,
+        } = self.left.take().unwrap_or_else(|| Left {
+            known: Known::nothing(&self.index),
+            dataflow: None,
+        });
+        let fatal = match (&dataflow, &self.options.cluster) {
+            (Some(dataflow), _) => Arc::clone(&dataflow.job().fatal),
+            (None, Some(cluster)) => Arc::clone(cluster.fatal()),
+            (None, None) => Arc::new(Fatal::default()),
+        };
+        let opening = Opening::new(
+            self.lake.clone(),
+            self.index.clone(),
+            Arc::clone(&self.embedder),
+            RunOptions {
+                scope,
+                ..self.options.clone()
+            },
+            progress,
+            fatal,
+            known.clone(),
+        );
+        let round = Round::open(opening).await?;
+        let report = round.carry_out(&mut dataflow).await?;
+        self.left = Some(Left { known, dataflow });
+        Ok(report)
+    }
+
+    /// Ends the dataflow. (Dropped, a session ends it by and by.)
+    ///
+    /// # Errors
+    /// A stage failed after the last round.
+    pub async fn end(self) -> Result<(), PipelineError> {
+        match self.left.and_then(|left| left.dataflow) {
+            Some(dataflow) => dataflow.end().await,
+            None => Ok(()),
+        }
+    }
+}
