@@ -49,6 +49,12 @@ pub fn side(
     members.map(move |member| ((group, member), diff))
 }
 
+/// The update by which a side that has a group is told of, where none of its members is known: tables
+/// are published none of whose parts could be read in its newest version.
+pub fn memberless(group: GroupId) -> MemberUpdate {
+    ((group, PRESENT), 1)
+}
+
 /// How a group of the lake differs from what is published.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Change {
@@ -95,7 +101,7 @@ fn change(differences: &[(&MemberId, isize)]) -> Option<Change> {
             }
         }
     }
-    if told.is_empty() {
+    if told.is_empty() && presence == 0 {
         return awaits.then_some(Change::Awaiting);
     }
     let state = xxhash_rust::xxh3::xxh3_128(&told);

@@ -16,7 +16,9 @@ use limn_lake::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, side};
+use crate::changes::{
+    AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side,
+};
 use crate::listing::Listing;
 use crate::options::RunOptions;
 use crate::published::Published;
@@ -254,7 +256,9 @@ impl Planner {
         published.dedup();
         let groups = || takes_over.iter().chain([&id]);
         let awaits = groups().any(|group| self.published.awaits_narration(*group));
-        let fed = match (published != members, awaits) {
+        let is_published = groups().any(|group| !self.published.tables(*group).is_empty());
+        let differs = published != members || is_published == members.is_empty();
+        let fed = match (differs, awaits) {
             (true, _) => Fed::Differs,
             (false, true) => Fed::Awaits,
             (false, false) => Fed::Same,
@@ -262,6 +266,9 @@ impl Planner {
         let (from_lake, from_published) = (epoch.lake.len(), epoch.published.len());
         if awaits {
             epoch.published.push(((id, AWAITS_NARRATION), 1));
+        }
+        if is_published && published.is_empty() {
+            epoch.published.push(memberless(id));
         }
         epoch.published.extend(side(id, published, 1));
         epoch.lake.extend(side(id, members, 1));

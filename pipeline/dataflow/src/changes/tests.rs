@@ -161,6 +161,17 @@ fn additions_and_removals_are_told_apart() {
     assert_eq!(changes.len(), 2);
 }
 
+/// Tables of which no part could be read in its newest version.
+#[test]
+fn a_group_that_is_published_without_members_is_known_to_be_there() {
+    let published = || vec![memberless(1), memberless(2)];
+    let emitted = run(vec![(side(1, [10], 1).collect(), published())]);
+    let changes: Vec<_> = emitted.iter().map(|e| (e.0, e.1)).collect();
+    assert!(matches!(changes[0], (1, Change::Changed { .. })));
+    assert_eq!(changes[1], (2, Change::Removed));
+    assert_eq!(changes.len(), 2);
+}
+
 /// What happens to a group in an epoch.
 #[derive(Clone, Debug)]
 enum Edit {

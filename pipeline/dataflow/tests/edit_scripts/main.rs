@@ -1,8 +1,8 @@
 //! Incremental equals from scratch (design, invariant 1), over random edit scripts.
 //!
 //! A script of edits is carried out over a lake in a temporary folder. After each one the kept index
-//! takes the change in, with other numbers of workers and epochs every time (invariant 2), and the
-//! lake is built anew into an empty index. Both must hold the same rows, texts and vectors, report the
+//! takes the change in, by a run with other numbers of workers and epochs every time (invariant 2) or by a
+//! session that lasts beside them, and the lake is built anew into an empty index. Both must hold the same rows, texts and vectors, report the
 //! same failures, and answer fifty questions with the same scores to the bit. What cannot be read takes
 //! part with its last good version (decision 6), so the build anew is one of the lake in which that
 //! version has not gone.
@@ -33,7 +33,7 @@ use edits::{Edit, edit};
 use lake::{Lake, Shape};
 use limn_lake::{Contexts, TableName};
 use limn_models::HashedWords;
-use limn_pipeline::{Narrate, Report};
+use limn_pipeline::{Narrate, Report, RunOptions, Scope, Session};
 use limn_segment::{IndexStore, Retention};
 use limn_store::Store;
 use proptest::collection::vec;
@@ -50,14 +50,18 @@ struct Step {
     edit: Edit,
     workers: usize,
     epoch_objects: usize,
+    /// Whether the session takes it in, where it can.
+    in_session: bool,
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    let step = (edit(), 1..5usize, prop_oneof![1..6usize, Just(10_000)]);
-    step.prop_map(|(edit, workers, epoch_objects)| Step {
+    let epochs = prop_oneof![1..6usize, Just(10_000)];
+    let step = (edit(), 1..5usize, epochs, any::<bool>());
+    step.prop_map(|(edit, workers, epoch_objects, in_session)| Step {
         edit,
         workers,
         epoch_objects,
+        in_session,
     })
 }
 
@@ -82,6 +86,7 @@ fn plain(edit: Edit) -> Step {
         edit,
         workers: 2,
         epoch_objects: 10_000,
+        in_session: false,
     }
 }
 
@@ -177,6 +182,8 @@ fn carry_out(script: &[Step], teller: Option<Arc<Teller>>) -> Result<Seen, Faile
 struct Twin {
     lake: Lake,
     kept: Lab,
+    /// A session that lasts as long as the script, beside the runs.
+    session: Session,
     /// All contexts ever registered.
     registered: Contexts,
     anew: Contents,
@@ -187,6 +194,7 @@ struct Twin {
 #[derive(Debug, Default)]
 struct Seen {
     most_tables: usize,
+    in_session: usize,
     with_failures: usize,
     with_last_good: usize,
     with_gone_last_good: usize,
@@ -202,9 +210,19 @@ impl Twin {
             Some(teller) => narrated_by(&mut kept, teller),
             None => kept.options.narrate = Narrate::Names,
         }
+        let session = Session::new(
+            kept.lake.clone(),
+            kept.index.clone(),
+            Arc::new(HashedWords),
+            RunOptions {
+                epoch_objects: 3,
+                ..kept.options.clone()
+            },
+        );
         Self {
             lake,
             kept,
+            session,
             registered: Contexts::new(),
             anew: Contents::default(),
             seen: Seen::default(),
@@ -229,7 +247,10 @@ impl Twin {
         self.kept.options.epoch_objects = step.epoch_objects;
 
         self.tend(&step.edit).await?;
-        let report = self.kept.run().await;
+        // A session registers no context.
+        let in_session = step.in_session && self.kept.options.contexts.is_empty();
+        let report = self.take_in(in_session).await?;
+        self.seen.in_session += usize::from(in_session);
         let grown = contents(&self.kept.index).await;
         let (report_anew, index, anew) = self.build_anew(number).await;
         let stand_ins = self.lake.stand_ins();
@@ -243,7 +264,7 @@ impl Twin {
                 return Err(format!("an answer:\n  grown: {grown}\n  anew:  {anew}"));
             }
         }
-        self.check_idle(report.snapshot).await?;
+        self.check_idle(!in_session, report.snapshot).await?;
         let seen = &mut self.seen;
         seen.most_tables = seen.most_tables.max(anew.rows.len());
         seen.with_failures += usize::from(!report.failures.is_empty());
@@ -252,6 +273,18 @@ impl Twin {
         seen.with_notes += usize::from(!report.notes.is_empty());
         self.anew = anew;
         Ok(())
+    }
+
+    /// Takes the lake in as it is.
+    async fn take_in(&mut self, in_session: bool) -> Result<Report, String> {
+        let report = if in_session {
+            let round = self.session.look(Scope::Lake, Arc::default());
+            let round = tokio::time::timeout(self.kept.patience, round).await;
+            round.expect("a round must end")
+        } else {
+            self.kept.try_run(Arc::new(HashedWords)).await
+        };
+        report.map_err(|error| error.to_string())
     }
 
     /// What is done to the kept index itself between two runs. It changes nothing of what is in it.
@@ -385,15 +418,10 @@ impl Twin {
         Ok(())
     }
 
-    /// A second run has nothing to do.
-    async fn check_idle(&mut self, snapshot: u64) -> Result<(), String> {
+    /// A second run has nothing to do, and the session has nothing to do after a run.
+    async fn check_idle(&mut self, in_session: bool, snapshot: u64) -> Result<(), String> {
         self.kept.options.contexts = Contexts::new();
-        let embedder = Arc::new(HashedWords);
-        let again = self
-            .kept
-            .try_run(embedder)
-            .await
-            .map_err(|error| error.to_string())?;
+        let again = self.take_in(in_session).await?;
         let did = (again.snapshot, again.objects.read, again.requests.put);
         if did != (snapshot, 0, 0) {
             return Err(format!("a second run is not idle: {again:?}"));

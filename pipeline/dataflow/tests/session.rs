@@ -1,0 +1,168 @@
+//! Sessions: rounds through one dataflow, beside runs of others.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use common::{Lab, Watched, seen};
+use limn_models::{Embedder, HashedWords};
+use limn_pipeline::{PipelineError, Report, Scope, Session};
+
+fn session(lab: &Lab, embedder: Arc<dyn Embedder>) -> Session {
+    let options = lab.options.clone();
+    Session::new(lab.lake.clone(), lab.index.clone(), embedder, options)
+}
+
+fn table(words: usize) -> String {
+    format!("lake,depth\nBlue {words},3\nRed {words},4\n")
+}
+
+async fn look(session: &mut Session, paths: &[&str]) -> Result<Report, PipelineError> {
+    let scope = if paths.is_empty() {
+        Scope::Lake
+    } else {
+        Scope::Objects(paths.iter().map(|path| (*path).to_owned()).collect())
+    };
+    session.look(scope, Arc::default()).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_round_reads_of_the_index_what_is_new_in_it() {
+    let mut lab = Lab::new();
+    lab.options.compact = false;
+    lab.options.epoch_objects = 1;
+    for number in 0..60 {
+        lab.put(&format!("t{number}/data.csv"), &table(number))
+            .await;
+    }
+    let mut session = session(&lab, Arc::new(HashedWords));
+    assert_eq!(look(&mut session, &[]).await.unwrap().tables.added, 60);
+    // What the first round has published is read once…
+    lab.put("t7/data.csv", &table(1007)).await;
+    look(&mut session, &["t7/data.csv"]).await.unwrap();
+    for number in 8..12 {
+        // …and from then on only what the round before has.
+        let path = format!("t{number}/data.csv");
+        lab.put(&path, &table(1000 + number)).await;
+        let before = lab.index.store.counts();
+        let report = look(&mut session, &[&path]).await.unwrap();
+        let counts = lab.index.store.counts().since(&before);
+        assert_eq!((report.tables.changed, report.objects.read), (1, 1));
+        assert!(counts.get <= 8, "{counts:?}");
+    }
+    // A run that begins anew reads all of it.
+    let before = lab.index.store.counts();
+    lab.put("t20/data.csv", &table(1020)).await;
+    lab.options.scope = Scope::Objects(["t20/data.csv".to_owned()].into());
+    lab.run().await;
+    let counts = lab.index.store.counts().since(&before);
+    assert!(counts.get > 100, "{counts:?}");
+    // The session finds what the run has done, and has nothing to do.
+    lab.options.scope = Scope::Lake;
+    let report = look(&mut session, &[]).await.unwrap();
+    assert_eq!((report.objects.read, report.requests.put), (0, 0));
+    assert_eq!(report.tables.unchanged, 60);
+    session.end().await.unwrap();
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_goes_on_after_a_round_that_failed() {
+    let lab = Lab::new();
+    let breaks = Arc::new(AtomicBool::new(false));
+    let seen_breaks = Arc::clone(&breaks);
+    let embedder = Watched(move |_: &[&str]| {
+        assert!(!seen_breaks.load(Ordering::SeqCst), "injected");
+    });
+    let mut session = session(&lab, Arc::new(embedder));
+    lab.put("a.csv", &table(1)).await;
+    look(&mut session, &[]).await.unwrap();
+    lab.put("b.csv", &table(2)).await;
+    breaks.store(true, Ordering::SeqCst);
+    look(&mut session, &[]).await.unwrap_err();
+    look(&mut session, &["b.csv"]).await.unwrap_err();
+    lab.expect([("a", seen(2))]).await;
+    breaks.store(false, Ordering::SeqCst);
+    let report = look(&mut session, &["b.csv"]).await.unwrap();
+    assert_eq!(report.tables.added, 1);
+    lab.expect([("a", seen(2)), ("b", seen(2))]).await;
+    session.end().await.unwrap();
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_round_that_is_dropped_ends_its_dataflow_and_the_next_one_begins_anew() {
+    let lab = Lab::new();
+    let mut session = session(&lab, Arc::new(HashedWords));
+    lab.put("a.csv", &table(1)).await;
+    look(&mut session, &[]).await.unwrap();
+    for number in 0..20 {
+        lab.put("a.csv", &table(10 + number)).await;
+        let wait = std::time::Duration::from_micros(300 * number as u64);
+        let _ = tokio::time::timeout(wait, look(&mut session, &[])).await;
+    }
+    lab.put("a.csv", &table(3)).await;
+    look(&mut session, &[]).await.unwrap();
+    lab.expect([("a", seen(2))]).await;
+    session.end().await.unwrap();
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_could_not_be_read_is_tried_again_in_each_round() {
+    let lab = Lab::new();
+    let mut session = session(&lab, Arc::new(HashedWords));
+    lab.put("a.csv", &table(1)).await;
+    lab.put("b.csv", &table(2)).await;
+    lab.refuse("a.csv", true);
+    for _ in 0..3 {
+        let report = look(&mut session, &[]).await.unwrap();
+        assert_eq!((report.failures.len(), report.objects.read > 0), (1, true));
+    }
+    lab.refuse("a.csv", false);
+    let report = look(&mut session, &[]).await.unwrap();
+    assert_eq!((report.tables.added, report.failures.len()), (1, 0));
+    let broken = |rows| common::Seen {
+        broken: true,
+        ..seen(rows)
+    };
+    lab.put("a.csv", &table(9)).await;
+    lab.refuse("a.csv", true);
+    look(&mut session, &[]).await.unwrap();
+    lab.expect([("a", broken(2)), ("b", seen(2))]).await;
+    // It is gone before it could be read again.
+    lab.remove("a.csv").await;
+    let report = look(&mut session, &[]).await.unwrap();
+    assert_eq!(report.tables.removed, 1);
+    lab.expect([("b", seen(2))]).await;
+    session.end().await.unwrap();
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_is_made_anew_meanwhile_is_read_anew() {
+    let mut lab = Lab::new();
+    let mut session = session(&lab, Arc::new(HashedWords));
+    lab.put("a.csv", &table(1)).await;
+    look(&mut session, &[]).await.unwrap();
+    // Others add, change and remove, and compact.
+    for number in 0..6 {
+        lab.put(&format!("b{number}.csv"), &table(number)).await;
+        lab.put("a.csv", &table(20 + number)).await;
+        lab.options.workers = 1 + number % 3;
+        lab.run().await;
+        if number % 2 == 1 {
+            lab.index
+                .compact(&limn_segment::Policy::full(), &|_| ())
+                .await
+                .unwrap();
+        }
+        lab.remove(&format!("b{}.csv", number / 2)).await;
+        let report = look(&mut session, &[]).await.unwrap();
+        assert_eq!(report.tables.added + report.tables.changed, 0, "{report:?}");
+    }
+    session.end().await.unwrap();
+    lab.run_is_idle().await;
+}
