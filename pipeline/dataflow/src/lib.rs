@@ -1,7 +1,8 @@
 //! The timely dataflow: a lake's changes in, published segments out.
 //!
-//! A run lists a lake, lays its objects out into groups, and feeds them, epoch by epoch, into one
-//! timely dataflow ([`job`] reads from top to bottom like the picture):
+//! A round lists a lake, lays its objects out into groups, and feeds them, epoch by epoch, into one
+//! timely dataflow ([`job`] reads from top to bottom like the picture). A run is a [`session`] of one
+//! round:
 //!
 //! ```text
 //! listing ─ layout ─► (group, member) ─┬─► what changed ─► work ─► reads ─► tables ─► words ─► vectors ─► segments ─► publish
