@@ -16,9 +16,7 @@ use limn_lake::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{
-    AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side,
-};
+use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
 use crate::listing::Listing;
 use crate::options::RunOptions;
 use crate::published::Published;

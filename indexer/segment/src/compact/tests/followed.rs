@@ -43,7 +43,7 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
             ];
             for step in 0..24 {
                 let newest = index.require_newest().await.unwrap();
-                if noise(seed, step) % 4 == 0 {
+                if noise(seed, step).is_multiple_of(4) {
                     let compacted = index.compact(&eager(), &quiet).await.unwrap();
                     compactions += usize::from(compacted.is_some());
                 } else {
@@ -56,7 +56,7 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
                     .zip([None, None, Some("s3://lake-1")])
                     .enumerate()
                 {
-                    if which == 1 && noise(seed + 100, step) % 3 > 0 {
+                    if which == 1 && !noise(seed + 100, step).is_multiple_of(3) {
                         continue;
                     }
                     let before: BTreeMap<TableKey, TableRecord> = held
