@@ -16,7 +16,7 @@ use limn_lake::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate};
+use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, side};
 use crate::listing::Listing;
 use crate::options::RunOptions;
 use crate::published::Published;
@@ -199,7 +199,13 @@ impl Planner {
             for group in takes_over.iter().chain([&id]) {
                 gone.remove(group);
             }
-            let size: u64 = group.files.iter().map(|file| file.object.size).sum();
+            let sides = self.sides(id, &takes_over, members(&group, self.settings));
+            let differ = sides.differ();
+            // Only the files of a group that differs are read.
+            let size: u64 = match differ {
+                Differ::Members => group.files.iter().map(|file| file.object.size).sum(),
+                Differ::Awaits | Differ::Not => 0,
+            };
             if objects > 0
                 && (objects + group.files.len() > self.epoch_objects
                     || bytes + size > self.epoch_bytes)
@@ -209,12 +215,12 @@ impl Planner {
             }
             objects += group.files.len();
             bytes += size;
-            let members = members(&group, self.settings);
-            match self.feed(&mut epoch, id, &takes_over, members) {
-                Fed::Differs => plan.files_wanted += group.files.len(),
-                Fed::Awaits => plan.awaiting += 1,
-                Fed::Same => {}
+            match differ {
+                Differ::Members => plan.files_wanted += group.files.len(),
+                Differ::Awaits => plan.awaiting += 1,
+                Differ::Not => {}
             }
+            sides.feed(&mut epoch, id);
             let files = (0u32..).zip(&group.files);
             let probed = files.filter(|(_, file)| self.reader.is_probed(file));
             epoch.groups.push(GroupPlan {
@@ -227,42 +233,29 @@ impl Planner {
         let mut gone: Vec<GroupId> = gone.into_iter().collect();
         gone.sort_unstable();
         for id in gone {
-            self.feed(&mut epoch, id, &[], Vec::new());
+            self.sides(id, &[], Vec::new()).feed(&mut epoch, id);
         }
         plan.epochs.push_back(epoch);
         plan
     }
 
-    /// Puts a group's members and what is published of it into an epoch; says how they differ.
-    fn feed(
-        &self,
-        epoch: &mut EpochPlan,
-        id: GroupId,
-        takes_over: &[GroupId],
-        mut members: Vec<MemberId>,
-    ) -> Fed {
-        members.sort_unstable();
-        members.dedup();
+    /// A group's members and what is published of it.
+    fn sides(&self, id: GroupId, takes_over: &[GroupId], mut lake: Vec<MemberId>) -> Sides {
+        lake.sort_unstable();
+        lake.dedup();
         let mut published = self.published.members(id);
         for group in takes_over {
             published.extend(self.published.members(*group));
         }
         published.sort_unstable();
         published.dedup();
-        let groups = || takes_over.iter().chain([&id]);
-        let awaits = groups().any(|group| self.published.awaits_narration(*group));
-        let fed = match (published != members, awaits) {
-            (true, _) => Fed::Differs,
-            (false, true) => Fed::Awaits,
-            (false, false) => Fed::Same,
-        };
-        let update = |member: MemberId| ((id, member), 1);
-        if awaits {
-            epoch.published.push(update(AWAITS_NARRATION));
+        let mut groups = takes_over.iter().chain([&id]);
+        let awaits = groups.any(|group| self.published.awaits_narration(*group));
+        Sides {
+            lake,
+            published,
+            awaits,
         }
-        epoch.published.extend(published.into_iter().map(update));
-        epoch.lake.extend(members.into_iter().map(update));
-        fed
     }
 
     /// A group as it is, or a family that is certainly not one table as a group a file; and the
@@ -369,11 +362,39 @@ impl Planner {
     }
 }
 
-/// How a group differs from what is published of it.
-enum Fed {
-    Differs,
+/// A group's members in the lake and those that are published, each sorted, once.
+struct Sides {
+    lake: Vec<MemberId>,
+    published: Vec<MemberId>,
+    /// A published table of the group awaits a narration that the run can give.
+    awaits: bool,
+}
+
+/// How the sides of a group differ.
+#[derive(Clone, Copy)]
+enum Differ {
+    Members,
     Awaits,
-    Same,
+    Not,
+}
+
+impl Sides {
+    fn differ(&self) -> Differ {
+        match (self.published != self.lake, self.awaits) {
+            (true, _) => Differ::Members,
+            (false, true) => Differ::Awaits,
+            (false, false) => Differ::Not,
+        }
+    }
+
+    /// Puts them into an epoch.
+    fn feed(self, epoch: &mut EpochPlan, id: GroupId) {
+        if self.awaits {
+            epoch.published.push(((id, AWAITS_NARRATION), 1));
+        }
+        epoch.published.extend(side(id, self.published, 1));
+        epoch.lake.extend(side(id, self.lake, 1));
+    }
 }
 
 /// Published groups that a run leaves alone, with the paths and names of their tables.
