@@ -202,7 +202,13 @@ impl Planner {
             for group in takes_over.iter().chain([&id]) {
                 gone.remove(group);
             }
-            let size: u64 = group.files.iter().map(|file| file.object.size).sum();
+            let sides = self.sides(id, &takes_over, members(&group, self.settings));
+            let differ = sides.differ();
+            // Only the files of a group that differs are read.
+            let size: u64 = match differ {
+                Differ::Members => group.files.iter().map(|file| file.object.size).sum(),
+                Differ::Awaits | Differ::Not => 0,
+            };
             if objects > 0
                 && (objects + group.files.len() > self.epoch_objects
                     || bytes + size > self.epoch_bytes)
@@ -212,12 +218,12 @@ impl Planner {
             }
             objects += group.files.len();
             bytes += size;
-            let members = members(&group, self.settings);
-            match self.feed(&mut epoch, id, &takes_over, members) {
-                Fed::Differs => plan.files_wanted += group.files.len(),
-                Fed::Awaits => plan.awaiting += 1,
-                Fed::Same => {}
+            match differ {
+                Differ::Members => plan.files_wanted += group.files.len(),
+                Differ::Awaits => plan.awaiting += 1,
+                Differ::Not => {}
             }
+            sides.feed(&mut epoch, id);
             let files = (0u32..).zip(&group.files);
             let probed = files.filter(|(_, file)| self.reader.is_probed(file));
             epoch.groups.push(GroupPlan {
@@ -230,22 +236,16 @@ impl Planner {
         let mut gone: Vec<GroupId> = gone.into_iter().collect();
         gone.sort_unstable();
         for id in gone {
-            self.feed(&mut epoch, id, &[], Vec::new());
+            self.sides(id, &[], Vec::new()).feed(&mut epoch, id);
         }
         plan.epochs.push_back(epoch);
         plan
     }
 
-    /// Puts a group's members and what is published of it into an epoch; says how they differ.
-    fn feed(
-        &self,
-        epoch: &mut EpochPlan,
-        id: GroupId,
-        takes_over: &[GroupId],
-        mut members: Vec<MemberId>,
-    ) -> Fed {
-        members.sort_unstable();
-        members.dedup();
+    /// A group's members and what is published of it.
+    fn sides(&self, id: GroupId, takes_over: &[GroupId], mut lake: Vec<MemberId>) -> Sides {
+        lake.sort_unstable();
+        lake.dedup();
         let mut published = self.published.members(id);
         for group in takes_over {
             published.extend(self.published.members(*group));
@@ -253,30 +253,12 @@ impl Planner {
         published.sort_unstable();
         published.dedup();
         let groups = || takes_over.iter().chain([&id]);
-        let awaits = groups().any(|group| self.published.awaits_narration(*group));
-        let is_published = groups().any(|group| !self.published.tables(*group).is_empty());
-        let differs = published != members || is_published == members.is_empty();
-        let fed = match (differs, awaits) {
-            (true, _) => Fed::Differs,
-            (false, true) => Fed::Awaits,
-            (false, false) => Fed::Same,
-        };
-        let (from_lake, from_published) = (epoch.lake.len(), epoch.published.len());
-        if awaits {
-            epoch.published.push(((id, AWAITS_NARRATION), 1));
+        Sides {
+            lake,
+            published,
+            is_published: groups().any(|group| !self.published.tables(*group).is_empty()),
+            awaits: groups().any(|group| self.published.awaits_narration(*group)),
         }
-        if is_published && published.is_empty() {
-            epoch.published.push(memberless(id));
-        }
-        epoch.published.extend(side(id, published, 1));
-        epoch.lake.extend(side(id, members, 1));
-        if !matches!(fed, Fed::Same) {
-            epoch.differences.extend(&epoch.lake[from_lake..]);
-            let published = epoch.published[from_published..].iter();
-            let less = published.map(|(member, diff)| (*member, -diff));
-            epoch.differences.extend(less);
-        }
-        fed
     }
 
     /// A group as it is, or a family that is certainly not one table as a group a file; and the
@@ -383,11 +365,53 @@ impl Planner {
     }
 }
 
-/// How a group differs from what is published of it.
-enum Fed {
-    Differs,
+/// A group's members in the lake and those that are published, each sorted, once.
+struct Sides {
+    lake: Vec<MemberId>,
+    published: Vec<MemberId>,
+    /// The group has published tables, whether a member of them is known or not.
+    is_published: bool,
+    /// One of them awaits a narration that the run can give.
+    awaits: bool,
+}
+
+/// How the sides of a group differ.
+#[derive(Clone, Copy)]
+enum Differ {
+    Members,
     Awaits,
-    Same,
+    Not,
+}
+
+impl Sides {
+    fn differ(&self) -> Differ {
+        let is_gone_or_new = self.is_published == self.lake.is_empty();
+        match (self.published != self.lake || is_gone_or_new, self.awaits) {
+            (true, _) => Differ::Members,
+            (false, true) => Differ::Awaits,
+            (false, false) => Differ::Not,
+        }
+    }
+
+    /// Puts them into an epoch.
+    fn feed(self, epoch: &mut EpochPlan, id: GroupId) {
+        let differ = self.differ();
+        let (from_lake, from_published) = (epoch.lake.len(), epoch.published.len());
+        if self.awaits {
+            epoch.published.push(((id, AWAITS_NARRATION), 1));
+        }
+        if self.is_published && self.published.is_empty() {
+            epoch.published.push(memberless(id));
+        }
+        epoch.published.extend(side(id, self.published, 1));
+        epoch.lake.extend(side(id, self.lake, 1));
+        if !matches!(differ, Differ::Not) {
+            epoch.differences.extend(&epoch.lake[from_lake..]);
+            let published = epoch.published[from_published..].iter();
+            let less = published.map(|(member, diff)| (*member, -diff));
+            epoch.differences.extend(less);
+        }
+    }
 }
 
 /// Published groups that a run leaves alone, with the paths and names of their tables.

@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use common::narrated::records;
 use common::{Lab, Watched, seen};
 use limn_lake::{Contexts, TableName};
-use limn_models::Embedder;
-use limn_pipeline::Narrate;
+use limn_models::{Embedder, HashedWords};
+use limn_pipeline::{Narrate, Progress, index_lake};
 
 /// Fails after so many texts.
 fn limited(texts: usize) -> Arc<dyn Embedder> {
@@ -176,5 +176,30 @@ async fn a_context_stays_registered_for_the_name_it_was_given_for() {
             assert_eq!(texts, ["Heights of peaks."], "{becomes}, round {round}");
             lab.run_is_idle().await;
         }
+    }
+}
+
+/// Only what is read counts for the bytes of an epoch: a lake of large files that stay is one epoch.
+#[tokio::test(flavor = "multi_thread")]
+async fn unchanged_tables_cut_no_epochs_by_their_bytes() {
+    let mut lab = Lab::new();
+    lab.options.epoch_bytes = 1;
+    for table in 0..8 {
+        let text = format!("name,height\npeak {table},{}\n", 1000 + table);
+        lab.put(&format!("area{table}/peaks.csv"), &text).await;
+    }
+    for epochs in [8, 1] {
+        let progress = Arc::new(Progress::default());
+        let (lake, index) = (lab.lake.clone(), lab.index.clone());
+        let options = lab.options.clone();
+        let run = index_lake(
+            lake,
+            index,
+            Arc::new(HashedWords),
+            options,
+            progress.clone(),
+        );
+        run.await.unwrap();
+        assert_eq!(progress.epochs_planned.load(Ordering::Relaxed), epochs);
     }
 }

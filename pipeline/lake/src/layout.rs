@@ -74,15 +74,18 @@ pub struct DataFile {
     pub object: ObjectRecord,
     /// How to read it.
     pub format: Format,
-    /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
-    /// drawn by it, so it changes with nothing else.
-    pub sample_path: String,
     /// The table's name if the file is a table of its own (the path, in a
     /// [`GroupKind::Directory`], where it never is).
     pub table_name: TableName,
 }
 
 impl DataFile {
+    /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
+    /// drawn by it, so it changes with nothing else.
+    pub fn sample_path(&self) -> &str {
+        place::sample_path(&self.object.path)
+    }
+
     /// What a file's summary depends on besides the reading options: the version and the
     /// `sample_path` (which follows from the path).
     pub fn content_fingerprint(&self) -> Fingerprint {
@@ -285,7 +288,6 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
 
 fn data_file(object: ObjectRecord, format: Format, table_name: TableName) -> DataFile {
     DataFile {
-        sample_path: place::sample_path(&object.path).to_owned(),
         object,
         format,
         table_name,

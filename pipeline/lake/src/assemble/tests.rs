@@ -67,7 +67,7 @@ fn group(paths: &[&str]) -> Group {
 
 fn summaries(group: &Group, contents: &[(&[&str], Rows<'_>)]) -> Vec<Option<FileSummary>> {
     let read = group.files.iter().zip(contents);
-    read.map(|(file, (header, rows))| Some(summary(&file.sample_path, header, &owned(rows))))
+    read.map(|(file, (header, rows))| Some(summary(file.sample_path(), header, &owned(rows))))
         .collect()
 }
 
@@ -400,7 +400,7 @@ proptest! {
         let read: Vec<Option<FileSummary>> = group.files.iter().map(|file| {
             let (header, rows) = files[by_path(file)].as_ref()?;
             let header: Vec<&str> = header.iter().map(String::as_str).collect();
-            Some(summary(&file.sample_path, &header, rows))
+            Some(summary(file.sample_path(), &header, rows))
         }).collect();
         let found = tables(&group, &read);
 

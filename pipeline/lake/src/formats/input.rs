@@ -108,7 +108,7 @@ pub(crate) async fn fetch(
         return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
     }
     let path = file.object.path.as_str();
-    let ranges = ranges(size, options, &file.sample_path);
+    let ranges = ranges(size, options, file.sample_path());
     let pieces = stream::iter(ranges)
         .map(|range| async move {
             let bytes = store.get_range(path, range.clone()).await?;

@@ -21,7 +21,7 @@ pub(super) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let input = input::fetch(store, file, options).await?;
-    let sample_path = file.sample_path.clone();
+    let sample_path = file.sample_path().to_owned();
     let options = options.clone();
     parse(move || read(input, &sample_path, &options)).await
 }

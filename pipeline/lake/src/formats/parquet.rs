@@ -41,7 +41,7 @@ pub(super) async fn summarise(
         Handle::current(),
         options.scan_budget,
     );
-    let sample_path = file.sample_path.clone();
+    let sample_path = file.sample_path().to_owned();
     let options = options.clone();
     parse(move || read(object, &sample_path, &options)).await
 }

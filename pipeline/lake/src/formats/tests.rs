@@ -28,7 +28,6 @@ fn data_file(path: &str, size: usize) -> DataFile {
             modified_ms: 0,
         },
         format: Format::of_path(path).unwrap(),
-        sample_path: String::new(),
         table_name: TableName::of_path(path),
     }
 }

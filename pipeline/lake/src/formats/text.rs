@@ -33,7 +33,7 @@ pub(super) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let input = input::fetch(store, file, options).await?;
-    let (path, sample_path) = (file.object.path.clone(), file.sample_path.clone());
+    let (path, sample_path) = (file.object.path.clone(), file.sample_path().to_owned());
     let options = options.clone();
     parse(move || read(input, &path, &sample_path, &options)).await
 }

@@ -1,0 +1,470 @@
+//! Measures change detection over a synthetic listing, made on the fly: `tests/bench/detect.py` runs it.
+//!
+//! `detect WHAT OBJECTS [WORKERS]`, where WHAT is
+//!
+//! - `differences`: the dataflow that `limn index` runs, which keeps what differs;
+//! - `members`: one that keeps all members of both sides, as limn did first;
+//! - `members-alone`: no dataflow, only what makes the members that the other two are fed;
+//! - `layout`, `plan`: what comes before the dataflow: a listing laid out into groups, and planned.
+//!
+//! Of a thousand objects one was changed, added or removed since it was published. Epochs are cut and
+//! fed as a run does it. What comes out is checked: just the groups that were edited. One line of JSON
+//! is told; where a machine is shared, its CPU seconds tell more than its wall seconds.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
+
+use differential_dataflow::VecCollection;
+use differential_dataflow::input::InputSession;
+use limn_lake::{
+    Contexts, DataFile, Format, Group, GroupKey, GroupKind, ObjectRecord, ReadOptions, TableName,
+    layout,
+};
+use limn_pipeline::changes::{Change, Epoch, GroupId, MemberId, changed_groups, side};
+use limn_pipeline::listing::Listing;
+use limn_pipeline::plan::{Planner, members};
+use limn_pipeline::published::Published;
+use limn_pipeline::read::Reader;
+use limn_pipeline::scope::Part;
+use limn_pipeline::{Progress, RunOptions};
+use limn_store::Store;
+use timely::Config;
+use timely::dataflow::ProbeHandle;
+use timely::worker::Worker;
+use xxhash_rust::xxh3::xxh3_128;
+
+const AREAS: [&str; 8] = [
+    "sales",
+    "finance",
+    "logistics",
+    "support",
+    "energy",
+    "clinic",
+    "fleet",
+    "web",
+];
+const THINGS: [&str; 8] = [
+    "orders",
+    "invoices",
+    "visits",
+    "sessions",
+    "shipments",
+    "payments",
+    "readings",
+    "events",
+];
+/// One object of so many is edited.
+const EDITED: u64 = 1000;
+/// What stands for the settings of a run.
+const SETTINGS: MemberId = 0x5e77_1465;
+
+/// A number that looks drawn by chance, of two others.
+fn drawn(a: u64, b: u64) -> u64 {
+    // SplitMix64.
+    let mut x = (a << 32 ^ b).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// What happened to an object since it was published.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Edit {
+    None,
+    Changed,
+    Added,
+    Removed,
+}
+
+/// A table of the synthetic lake: its number, and how many files it has ever had.
+#[derive(Clone, Copy)]
+struct Table {
+    number: u64,
+    files: u64,
+}
+
+/// Tables of 1 to 50 files, of so many files together.
+fn tables(objects: u64) -> impl Iterator<Item = Table> {
+    let mut left = objects;
+    (0..).map_while(move |number| {
+        let files = (1 + drawn(number, 0) % 50).min(left);
+        left -= files;
+        (files > 0).then_some(Table { number, files })
+    })
+}
+
+impl Table {
+    fn directory(&self) -> String {
+        let area = AREAS[(self.number % 8) as usize];
+        let thing = THINGS[(drawn(self.number, 1) % 8) as usize];
+        format!("warehouse/{area}/{thing}_{}", self.number)
+    }
+
+    fn edit(&self, file: u64) -> Edit {
+        match drawn(self.number, 100 + file) % (3 * EDITED) {
+            0 => Edit::Changed,
+            1 => Edit::Added,
+            2 => Edit::Removed,
+            _ => Edit::None,
+        }
+    }
+
+    fn is_edited(&self) -> bool {
+        (0..self.files).any(|file| self.edit(file) != Edit::None)
+    }
+
+    /// An object as S3 lists it: of a partitioned table, or one that is a table of its own.
+    fn object(&self, directory: &str, file: u64, version: u64) -> ObjectRecord {
+        let chance = drawn(self.number, 10_000 + 2 * file + version);
+        let path = if self.files == 1 {
+            format!("{directory}.parquet")
+        } else {
+            let (month, day) = (1 + file / 28 % 12, 1 + file % 28);
+            format!(
+                "{directory}/dt=2026-{month:02}-{day:02}/part-{file:05}-{chance:016x}.snappy.parquet"
+            )
+        };
+        // A changed object keeps its path.
+        let path = match version {
+            0 => path,
+            _ => self.object(directory, file, 0).path,
+        };
+        ObjectRecord {
+            path,
+            etag: Some(format!(
+                "\"{:032x}\"",
+                u128::from(chance) * 0x9e37_79b9_7f4a_7c15
+            )),
+            version: None,
+            size: 1000 + chance % (1 << 27),
+            modified_ms: 1_790_000_000_000 + (chance >> 20) as i64 % 10_000_000_000,
+        }
+    }
+
+    /// The objects of one side.
+    fn objects(&self, directory: &str, in_lake: bool) -> Vec<ObjectRecord> {
+        let files = (0..self.files).filter_map(|file| match (self.edit(file), in_lake) {
+            (Edit::Added, false) | (Edit::Removed, true) => None,
+            (Edit::Changed, true) => Some(self.object(directory, file, 1)),
+            _ => Some(self.object(directory, file, 0)),
+        });
+        files.collect()
+    }
+
+    /// A side as the group that `layout` makes of it.
+    fn group(&self, in_lake: bool) -> Group {
+        let directory = self.directory();
+        let objects = self.objects(&directory, in_lake);
+        let name = TableName::parse(&directory).unwrap();
+        let files = objects.into_iter().map(|object| DataFile {
+            table_name: if self.files == 1 {
+                name.clone()
+            } else {
+                TableName::parse(&object.path).unwrap()
+            },
+            object,
+            format: Format::Parquet,
+        });
+        Group {
+            key: GroupKey(xxh3_128(directory.as_bytes())),
+            files: files.collect(),
+            kind: GroupKind::Directory,
+            path: directory,
+            name,
+            contexts: Vec::new(),
+        }
+    }
+}
+
+/// The members of both sides of a table, as a plan has them.
+fn sides(table: Table) -> (GroupId, Vec<MemberId>, Vec<MemberId>) {
+    let of = |group: &Group| {
+        let mut members = members(group, SETTINGS);
+        members.sort_unstable();
+        members.dedup();
+        members
+    };
+    let lake = table.group(true);
+    let in_lake = of(&lake);
+    let published = match table.is_edited() {
+        true => of(&table.group(false)),
+        false => in_lake.clone(),
+    };
+    (lake.key.0, in_lake, published)
+}
+
+/// How the two sides of a table differ.
+fn kind(in_lake: &[MemberId], published: &[MemberId]) -> Option<&'static str> {
+    match (in_lake.is_empty(), published.is_empty()) {
+        _ if in_lake == published => None,
+        (true, _) => Some("removed"),
+        (_, true) => Some("added"),
+        _ => Some("changed"),
+    }
+}
+
+type Members<'scope> = VecCollection<'scope, Epoch, (GroupId, MemberId), isize>;
+
+/// Change detection as it was first: all members of both sides are kept.
+fn all_members_kept<'scope>(
+    lake: Members<'scope>,
+    published: Members<'scope>,
+) -> VecCollection<'scope, Epoch, (GroupId, Change), isize> {
+    let lake = lake.map(|(group, member)| (group, (member, true)));
+    let published = published.map(|(group, member)| (group, (member, false)));
+    lake.concat(published)
+        .reduce_named("what changed", |_group, members, changes| {
+            let of = |wanted: bool| {
+                let members = members.iter().filter(move |((_, side), _)| *side == wanted);
+                members.map(|((member, _), _)| *member).collect::<Vec<_>>()
+            };
+            let (in_lake, published) = (of(true), of(false));
+            let bytes: Vec<u8> = in_lake.iter().flat_map(|m| m.to_le_bytes()).collect();
+            let state = xxh3_128(&bytes);
+            let change = match kind(&in_lake, &published) {
+                None => return,
+                Some("removed") => Change::Removed,
+                Some("added") => Change::Added { state },
+                Some(_) => Change::Changed { state },
+            };
+            changes.push((change, 1));
+        })
+}
+
+/// What a worker has done.
+#[derive(Default)]
+struct Told {
+    groups: u64,
+    seconds: f64,
+    making: Duration,
+    expected: BTreeMap<GroupId, &'static str>,
+}
+
+/// Feeds a lake of so many objects through a dataflow, from the first worker.
+fn detect(
+    worker: &mut Worker,
+    objects: u64,
+    all: bool,
+    send: mpsc::Sender<(GroupId, Change)>,
+) -> Told {
+    let options = RunOptions::default();
+    let (mut lake, mut published) = (InputSession::new(), InputSession::new());
+    let done = ProbeHandle::new();
+    worker.dataflow::<Epoch, _, _>(|scope| {
+        let (lake, published) = (lake.to_collection(scope), published.to_collection(scope));
+        let changes = match all {
+            true => all_members_kept(lake, published),
+            false => changed_groups(lake, published),
+        };
+        let changes = changes.inspect(move |((group, change), _, diff)| {
+            assert_eq!(*diff, 1);
+            send.send((*group, *change)).unwrap();
+        });
+        changes.probe_with(&done);
+    });
+    let mut told = Told::default();
+    if worker.index() > 0 {
+        drop((lake, published));
+        while worker.has_dataflows() {
+            worker.step_or_park(None);
+        }
+        return told;
+    }
+    let started = Instant::now();
+    let mut epoch: Epoch = 0;
+    let mut fed = 0;
+    for table in tables(objects) {
+        let making = Instant::now();
+        let (group, in_lake, in_published) = sides(table);
+        told.making += making.elapsed();
+        told.groups += 1;
+        if let Some(kind) = kind(&in_lake, &in_published) {
+            told.expected.insert(group, kind);
+        }
+        if fed > 0 && fed + in_lake.len() > options.epoch_objects {
+            epoch += 1;
+            fed = 0;
+            lake.advance_to(epoch);
+            published.advance_to(epoch);
+            lake.flush();
+            published.flush();
+            while done.less_than(&(epoch.saturating_sub(options.epochs_in_flight) + 1))
+                && epoch >= options.epochs_in_flight
+            {
+                worker.step_or_park(None);
+            }
+        }
+        fed += in_lake.len();
+        for (update, diff) in side(group, in_published, 1) {
+            published.update(update, diff);
+        }
+        for (update, diff) in side(group, in_lake, 1) {
+            lake.update(update, diff);
+        }
+    }
+    lake.advance_to(epoch + 1);
+    published.advance_to(epoch + 1);
+    drop((lake, published));
+    while worker.has_dataflows() {
+        worker.step_or_park(None);
+    }
+    told.seconds = started.elapsed().as_secs_f64();
+    told
+}
+
+/// Runs a dataflow, checks what comes out, and tells how many groups of each kind there were.
+fn dataflow(objects: u64, workers: usize, all: bool) -> (Told, BTreeMap<&'static str, u64>) {
+    let (send, receive) = mpsc::channel();
+    let config = match workers {
+        1 => Config::thread(),
+        workers => Config::process(workers),
+    };
+    let guards = timely::execute(config, move |worker| {
+        detect(worker, objects, all, send.clone())
+    });
+    let mut told = Told::default();
+    for one in guards.unwrap().join() {
+        let one = one.unwrap();
+        if one.groups > 0 {
+            told = one;
+        }
+    }
+    let found: Vec<(GroupId, Change)> = receive.iter().collect();
+    let mut kinds = BTreeMap::new();
+    for (group, change) in &found {
+        let kind = match change {
+            Change::Added { .. } => "added",
+            Change::Changed { .. } => "changed",
+            Change::Removed => "removed",
+            Change::Awaiting => "awaiting",
+        };
+        assert_eq!(told.expected.get(group), Some(&kind));
+        *kinds.entry(kind).or_default() += 1;
+    }
+    assert_eq!(
+        found.len(),
+        told.expected.len(),
+        "a change is lost or told twice"
+    );
+    (told, kinds)
+}
+
+/// A listing of the lake as it is.
+fn listing(objects: u64) -> Vec<ObjectRecord> {
+    let tables = tables(objects);
+    let mut listed = Vec::new();
+    for table in tables {
+        listed.extend(table.objects(&table.directory(), true));
+    }
+    listed
+}
+
+/// What the planner does of a listing before an index exists.
+fn plan(objects: Vec<ObjectRecord>) -> (u64, usize) {
+    let store = Store::in_memory();
+    let published = Arc::new(Published::default());
+    let reader = Reader::new(
+        store,
+        Arc::clone(&published),
+        ReadOptions::default(),
+        1 << 28,
+        Arc::new(Progress::default()),
+    );
+    let planner = Planner::new(
+        "lake",
+        Arc::new(reader),
+        published,
+        SETTINGS,
+        &RunOptions::default(),
+    );
+    let listing = Listing {
+        part: Part::whole(),
+        objects,
+        ..Listing::default()
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let plan = black_box(runtime.block_on(planner.plan(listing)));
+    let groups = plan.epochs.iter().map(|epoch| epoch.groups.len() as u64);
+    (groups.sum(), plan.epochs.len())
+}
+
+fn peak_rss_bytes() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .unwrap();
+    let kib: u64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kib * 1024
+}
+
+/// CPU seconds of the process so far, all threads together.
+fn cpu_seconds() -> f64 {
+    const TICKS_A_SECOND: f64 = 100.0;
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields = stat.rsplit(')').next().unwrap().split_whitespace();
+    let ticks: u64 = fields
+        .skip(11)
+        .take(2)
+        .map(|ticks| ticks.parse::<u64>().unwrap())
+        .sum();
+    ticks as f64 / TICKS_A_SECOND
+}
+
+fn main() {
+    let mut arguments = std::env::args().skip(1);
+    let what = arguments.next().expect("what to measure");
+    let objects: u64 = arguments.next().expect("how many objects").parse().unwrap();
+    let workers: usize = arguments
+        .next()
+        .map_or(2, |workers| workers.parse().unwrap());
+    let mut told = serde_json::json!({ "what": what, "objects": objects });
+    let (started, mut before) = (Instant::now(), 0.0);
+    let seconds = match what.as_str() {
+        "differences" | "members" => {
+            let (run, kinds) = dataflow(objects, workers, what == "members");
+            told["workers"] = workers.into();
+            told["groups"] = run.groups.into();
+            told["changes"] = serde_json::json!(kinds);
+            told["making_seconds"] = run.making.as_secs_f64().into();
+            run.seconds
+        }
+        "members-alone" => {
+            let made: usize = tables(objects)
+                .map(|table| black_box(sides(table)).1.len())
+                .sum();
+            told["members"] = made.into();
+            started.elapsed().as_secs_f64()
+        }
+        "layout" | "plan" => {
+            let listed = listing(objects);
+            told["listing_peak_rss_bytes"] = peak_rss_bytes().into();
+            before = cpu_seconds();
+            let started = Instant::now();
+            let groups = if what == "plan" {
+                let (groups, epochs) = plan(listed);
+                told["epochs"] = epochs.into();
+                groups
+            } else {
+                black_box(layout(listed, &Contexts::new(), "lake"))
+                    .groups
+                    .len() as u64
+            };
+            told["groups"] = groups.into();
+            started.elapsed().as_secs_f64()
+        }
+        other => panic!("{other} is nothing to measure"),
+    };
+    let cpu = cpu_seconds() - before;
+    told["seconds"] = seconds.into();
+    told["cpu_seconds"] = cpu.into();
+    told["cpu_nanoseconds_per_object"] = (cpu * 1e9 / objects as f64).into();
+    told["objects_per_second"] = (objects as f64 / seconds).into();
+    told["peak_rss_bytes"] = peak_rss_bytes().into();
+    println!("{told}");
+}
