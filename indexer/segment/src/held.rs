@@ -88,7 +88,7 @@ impl HeldRows {
     }
 
     /// Goes on to `snapshot`: reads the files that it names and the one before did not. Gives the tables
-    /// whose rows are others now, or are of other files.
+    /// whose rows are others now, or are of other files, with the rows that held before.
     ///
     /// # Errors
     /// Those of [`IndexStore::catalog`]; the rows are as they were then.
@@ -96,7 +96,7 @@ impl HeldRows {
         &mut self,
         index: &IndexStore,
         snapshot: &Snapshot,
-    ) -> Result<Vec<TableKey>, SegmentError> {
+    ) -> Result<Vec<(TableKey, Option<Arc<TableRecord>>)>, SegmentError> {
         let log = self.log(snapshot);
         let places: HashMap<u32, usize> =
             (0..).zip(&log).map(|(place, it)| (it.1, place)).collect();
@@ -155,11 +155,11 @@ impl HeldRows {
         let mut changed = Vec::with_capacity(folding.len());
         for (key, mut table) in folding {
             table.pass(usize::MAX);
-            match table.now {
+            let before = match table.now {
                 Some(held) => self.rows.insert(key.clone(), held),
                 None => self.rows.remove(&key),
             };
-            changed.push(key);
+            changed.push((key, before.map(|held| held.row)));
         }
         Ok(changed)
     }

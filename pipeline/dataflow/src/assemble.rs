@@ -177,14 +177,16 @@ pub fn assemble_tables<'scope>(
                     let epoch = *capability.time();
                     for item in containers.flat_map(|container| container.drain(..)) {
                         match item {
-                            Work::Remove(group) => output
-                                .session(&capability)
-                                .give_iterator(job.stages().assembler.remove(group).into_iter()),
+                            Work::Remove(group) => {
+                                let tables = assembler(&job).map(|it| it.remove(group));
+                                let tables = tables.into_iter().flatten();
+                                output.session(&capability).give_iterator(tables);
+                            }
                             Work::Narrate { group, published } => {
-                                let tables = job.stages().assembler.narrate(group, &published);
-                                output
-                                    .session(&capability)
-                                    .give_iterator(tables.into_iter());
+                                let tables =
+                                    assembler(&job).map(|it| it.narrate(group, &published));
+                                let tables = tables.into_iter().flatten();
+                                output.session(&capability).give_iterator(tables);
                             }
                             Work::Describe(plan) => {
                                 let key = (epoch, plan.0.id);
@@ -223,14 +225,18 @@ pub fn assemble_tables<'scope>(
                             },
                         )) = pending.remove(&key)
                     {
-                        output.session(&capability).give_iterator(
-                            job.stages().assembler.describe(&plan, parts).into_iter(),
-                        );
+                        let tables = assembler(&job).map(|it| it.describe(&plan, parts));
+                        let tables = tables.into_iter().flatten();
+                        output.session(&capability).give_iterator(tables);
                     }
                 }
             }
         },
     )
+}
+
+fn assembler(job: &Job) -> Option<Arc<Assembler>> {
+    Some(Arc::clone(&job.stages_or_end()?.assembler))
 }
 
 impl Assembler {

@@ -30,6 +30,8 @@ use crate::wire::Wire;
 
 /// How long a parked worker sleeps at most before it looks at the job's state again.
 const PARK: Duration = Duration::from_millis(20);
+/// Differences that are remembered to be settled. Where more were fed, a new dataflow costs less.
+const SETTLED_MOST: usize = 1 << 20;
 
 /// What came of the epochs.
 #[derive(Debug, Default)]
@@ -38,6 +40,8 @@ pub struct Driven {
     pub published: Vec<PublishedEpoch>,
     /// How many of the lake's were never begun, because the run was stopped.
     pub left: usize,
+    /// So much differed that another dataflow is made for the next round.
+    pub is_spent: bool,
 }
 
 /// Epochs to drive, and whom to tell what came of them.
@@ -57,6 +61,7 @@ struct Lead {
 pub struct Dataflow {
     job: Arc<Job>,
     rounds: mpsc::Sender<ToDrive>,
+    is_spent: bool,
     ended: oneshot::Receiver<Result<(), PipelineError>>,
 }
 
@@ -90,6 +95,7 @@ impl Dataflow {
         Ok(Self {
             job,
             rounds: send,
+            is_spent: false,
             ended,
         })
     }
@@ -99,7 +105,12 @@ impl Dataflow {
         &self.job
     }
 
-    /// Runs epochs through the dataflow, to the end of the last one, or of those under way when the run
+    /// Whether the dataflow serves another round.
+    pub fn serves_on(&self) -> bool {
+        !self.is_spent
+    }
+
+    /// Runs epochs through these stages, to the end of the last one, or of those under way when the run
     /// is stopped.
     ///
     /// # Errors
@@ -107,11 +118,13 @@ impl Dataflow {
     /// stays.
     pub async fn round(
         &mut self,
+        stages: Arc<Stages>,
         epochs: VecDeque<EpochPlan>,
         progress: &Arc<Progress>,
     ) -> Result<Driven, PipelineError> {
         let mut given_up = GivenUp(Some(Arc::clone(&self.job.fatal)));
         let (done, driven) = oneshot::channel();
+        self.job.begin(stages);
         let round = ToDrive {
             epochs,
             progress: Arc::clone(progress),
@@ -123,7 +136,11 @@ impl Dataflow {
         };
         given_up.0 = None;
         match driven {
-            Some(driven) if !self.job.fatal.is_set() => Ok(driven),
+            Some(driven) if !self.job.fatal.is_set() => {
+                self.job.end_round();
+                self.is_spent = driven.is_spent;
+                Ok(driven)
+            }
             // The driver has ended, or is about to.
             _ => Err(match wait_for_end(&self.job, &mut self.ended).await {
                 Err(error) => error,
@@ -141,6 +158,7 @@ impl Dataflow {
             job,
             rounds,
             mut ended,
+            ..
         } = self;
         drop(rounds);
         wait_for_end(&job, &mut ended).await
@@ -238,7 +256,7 @@ fn run_worker(worker: &mut Worker, job: &Arc<Job>, lead: &Mutex<Option<Lead>>) {
                 job: Arc::clone(job),
                 epochs_in_flight: lead.epochs_in_flight,
                 next: 0,
-                unsettled: Vec::new(),
+                unsettled: Some(Vec::new()),
             };
             driver.drive(worker, &lead.rounds, &receive);
         }
@@ -266,8 +284,8 @@ struct Driver {
     epochs_in_flight: u64,
     next: Epoch,
     /// The differences between the lake and what was published that the last round was fed: published
-    /// by now, which the dataflow has not been told.
-    unsettled: Vec<MemberUpdate>,
+    /// by now, which the dataflow has not been told. None if there are too many.
+    unsettled: Option<Vec<MemberUpdate>>,
 }
 
 /// A round that is driven.
@@ -317,10 +335,11 @@ impl Driver {
 
     /// What is published has caught up with the lake: no group differs any more.
     fn settle(&mut self) {
-        if self.unsettled.is_empty() {
+        let unsettled = self.unsettled.get_or_insert_default();
+        if unsettled.is_empty() {
             return;
         }
-        for (member, diff) in self.unsettled.drain(..) {
+        for (member, diff) in unsettled.drain(..) {
             self.inputs.published.update(member, diff);
         }
         self.next += 1;
@@ -334,8 +353,11 @@ impl Driver {
         published: &mpsc::Receiver<PublishedEpoch>,
         progress: &Progress,
     ) -> Driven {
+        let Some(stages) = self.job.stages_or_end() else {
+            return Driven::default();
+        };
         let mut round = Driving {
-            stages: self.job.stages(),
+            stages,
             epochs,
             first: self.next,
             narrating: None,
@@ -366,6 +388,7 @@ impl Driver {
             worker.step_or_park(Some(PARK));
         }
         round.take_in(published);
+        round.driven.is_spent = self.unsettled.is_none();
         round.driven
     }
 
@@ -446,7 +469,12 @@ impl Driver {
         for plan in epoch.groups {
             self.inputs.plans.send(Wire(plan));
         }
-        self.unsettled.extend(epoch.differences);
+        if let Some(unsettled) = &mut self.unsettled {
+            unsettled.extend(epoch.differences);
+            if unsettled.len() > SETTLED_MOST {
+                self.unsettled = None;
+            }
+        }
         self.next += 1;
         self.inputs.advance_to(self.next);
     }

@@ -51,8 +51,8 @@ pub struct Job {
     pub stop: CancellationToken,
     /// The first error that ends the run.
     pub fatal: Arc<Fatal>,
-    /// What the stages have in the round that is under way, or was last.
-    stages: RwLock<Arc<Stages>>,
+    /// What the stages have in the round that is under way, if one is.
+    stages: RwLock<Option<Arc<Stages>>>,
 }
 
 /// What the stages of a process share in one round: a listing, and all that comes of it.
@@ -78,13 +78,8 @@ pub struct Stages {
 }
 
 impl Job {
-    /// A dataflow's job on the terms of a run, to begin with these stages.
-    pub fn new(
-        terms: &Terms,
-        stages: Arc<Stages>,
-        stop: CancellationToken,
-        fatal: Arc<Fatal>,
-    ) -> Self {
+    /// A dataflow's job on the terms of a run.
+    pub fn new(terms: &Terms, stop: CancellationToken, fatal: Arc<Fatal>) -> Self {
         Self {
             lake: terms.lake.clone(),
             shards: terms.shards,
@@ -92,18 +87,33 @@ impl Job {
             runtime: Handle::current(),
             stop,
             fatal,
-            stages: RwLock::new(stages),
+            stages: RwLock::new(None),
         }
     }
 
     /// What the stages have in this round.
-    pub fn stages(&self) -> Arc<Stages> {
-        Arc::clone(&self.stages.read().unwrap_or_else(PoisonError::into_inner))
+    ///
+    /// # Errors
+    /// No round is under way: a defect.
+    pub fn stages(&self) -> Result<Arc<Stages>, PipelineError> {
+        let stages = self.stages.read().unwrap_or_else(PoisonError::into_inner);
+        let between = || PipelineError::Dataflow("there is work between two rounds".into());
+        stages.clone().ok_or_else(between)
+    }
+
+    /// As [`stages`](Self::stages), for operators: an error ends the job.
+    pub fn stages_or_end(&self) -> Option<Arc<Stages>> {
+        self.stages().map_err(|error| self.fatal.set(error)).ok()
     }
 
     /// Begins a round: nothing of an earlier one is under way.
     pub fn begin(&self, stages: Arc<Stages>) {
-        *self.stages.write().unwrap_or_else(PoisonError::into_inner) = stages;
+        *self.stages.write().unwrap_or_else(PoisonError::into_inner) = Some(stages);
+    }
+
+    /// Ends the round: what only it needed, a language model for example, goes with it.
+    pub fn end_round(&self) {
+        *self.stages.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
@@ -167,7 +177,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
                 let job = Arc::clone(job);
                 move |task| {
                     let stages = job.stages();
-                    async move { stages.reader.read(task).await }
+                    async move { stages?.reader.read(task).await }
                 }
             },
         );
@@ -178,7 +188,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             let job = Arc::clone(job);
             move |table| {
                 let stages = job.stages();
-                async move { stages.describer.look_up(table).await }
+                async move { stages?.describer.look_up(table).await }
             }
         });
         let narrated = settle_aliases(narrated, Arc::clone(job));
@@ -186,7 +196,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             let job = Arc::clone(job);
             move |table| {
                 let stages = job.stages();
-                async move { stages.describer.describe(table).await }
+                async move { stages?.describer.describe(table).await }
             }
         });
 
@@ -195,7 +205,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             let job = Arc::clone(job);
             move |table| {
                 let stages = job.stages();
-                async move { stages.embedder.embed(table).await }
+                async move { stages?.embedder.embed(table).await }
             }
         });
 
@@ -205,7 +215,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             let job = Arc::clone(job);
             move |(epoch, batch)| {
                 let stages = job.stages();
-                async move { stages.writer.write(epoch, batch).await }
+                async move { stages?.writer.write(epoch, batch).await }
             }
         });
 
@@ -215,7 +225,11 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
             let texts = shards.clone().flat_map(|shard: ShardResult| shard.texts);
             texts
                 .broadcast()
-                .inspect(move |text| job.stages().kept.forget([*text]))
+                .inspect(move |text| {
+                    if let Some(stages) = job.stages_or_end() {
+                        stages.kept.forget([*text]);
+                    }
+                })
                 .probe_with(&done);
         }
 
@@ -223,7 +237,13 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         let epochs = gather_epoch(shards);
         run_tasks(epochs, Pipeline, "publish", job, {
             let job = Arc::clone(job);
-            move |results| Arc::clone(&job.stages().committer).commit(results)
+            move |results| {
+                // In the order of the epochs, which tasks do not keep.
+                let commit = job
+                    .stages()
+                    .map(|stages| Arc::clone(&stages.committer).commit(results));
+                async move { commit?.await }
+            }
         })
         .inspect(move |epoch| {
             // Nobody listens only when the run is being given up.

@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering;
 
 use limn_lake::ReadOptions;
 use limn_models::{Embedder, LanguageModel};
-use limn_segment::{IndexStore, Snapshot, nonce};
+use limn_segment::{IndexStore, Narrator, Snapshot, nonce};
 use limn_store::{RequestCounts, Store, StoreErrorKind};
 use limn_summary::TokenCounter;
+use tokio::sync::Mutex;
 
 use crate::assemble::Assembler;
 use crate::cluster::terms::Terms;
@@ -39,6 +40,8 @@ pub struct Known {
     pub published: Arc<Published>,
     /// The vectors of texts.
     pub vectors: Arc<PublishedVectors>,
+    /// What the narrator of the last round has said of columns.
+    narrations: Arc<Mutex<Option<Arc<NarrationStore>>>>,
 }
 
 impl Known {
@@ -47,6 +50,7 @@ impl Known {
         Self {
             published: Arc::default(),
             vectors: Arc::new(PublishedVectors::new(index.clone())),
+            narrations: Arc::default(),
         }
     }
 }
@@ -152,7 +156,14 @@ impl Opening {
     ) -> Result<Opened, PipelineError> {
         let (lake, index, options) = (&self.lake, &self.index, &self.options);
         let (progress, settings) = (&self.progress, terms.settings.clone());
-        let Known { published, vectors } = &self.known;
+        let Known {
+            published, vectors, ..
+        } = &self.known;
+        let number = |snapshot: Option<&Snapshot>| snapshot.map(|it| it.number);
+        if number(snapshot.as_ref()) < number(published.snapshot().as_ref()) {
+            // Another index is where that one was: what was said is not in it.
+            *self.known.narrations.lock().await = None;
+        }
         let is_uniform = snapshot.as_ref().is_some_and(|snapshot| {
             IndexSettings::of_lake(snapshot, lake.url()).as_ref() == Some(&settings)
         });
@@ -160,11 +171,10 @@ impl Opening {
         let advanced = published.advance(index, snapshot, lake.url(), &settings, terms.narrates);
         advanced.await?;
         let awaiting = Arc::new(Awaiting::default());
-        let is_shared = options.cluster.is_some();
-        let narrations = settings.narrator.clone().map(|narrator| {
-            let store = NarrationStore::new(index.clone(), narrator, nonce(), is_shared);
-            Arc::new(store)
-        });
+        let narrations = match settings.narrator.clone() {
+            Some(narrator) => Some(self.narrations(narrator).await),
+            None => None,
+        };
         let asking = narrations.as_ref().zip(with);
         let asking = asking.map(|(narrations, (with, open))| {
             Arc::new(Asking::new(
@@ -244,10 +254,25 @@ impl Opening {
         Ok(Opened { stages, is_uniform })
     }
 
+    /// The narrations of `narrator`: those that are known already, if they are its.
+    async fn narrations(&self, narrator: Narrator) -> Arc<NarrationStore> {
+        let mut known = self.known.narrations.lock().await;
+        let store = match known.take().filter(|store| *store.narrator() == narrator) {
+            Some(store) => store,
+            None => {
+                let is_shared = self.options.cluster.is_some();
+                let store = NarrationStore::new(self.index.clone(), narrator, nonce(), is_shared);
+                Arc::new(store)
+            }
+        };
+        store.begin().await;
+        Arc::clone(known.insert(store))
+    }
+
     /// What the dataflow has from its beginning to its end.
-    pub fn job(&self, terms: &Terms, stages: Arc<Stages>) -> Arc<Job> {
+    pub fn job(&self, terms: &Terms) -> Arc<Job> {
         let (stop, fatal) = (self.options.stop.clone(), Arc::clone(&self.fatal));
-        Arc::new(Job::new(terms, stages, stop, fatal))
+        Arc::new(Job::new(terms, stop, fatal))
     }
 
     /// What this process has done in this round so far.

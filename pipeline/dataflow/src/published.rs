@@ -40,6 +40,8 @@ struct State {
     by_content: HashMap<Fingerprint, Place>,
     /// Files that have a summary, of whatever version, by the hash of their path.
     by_path: HashMap<u128, Place>,
+    /// Whether a file may be in two rows.
+    is_doubled: bool,
     /// Contexts beside the data, by the hash of their path.
     contexts: HashMap<u128, Place>,
     /// Those that have a text, of whatever version, by the hash of their path.
@@ -250,8 +252,8 @@ fn unpoint<K: Eq + std::hash::Hash>(map: &mut HashMap<K, Place>, key: &K, row: &
 }
 
 impl State {
-    /// Takes in the rows of these tables, as they are held now.
-    fn take_in(&mut self, changed: Vec<TableKey>) {
+    /// Takes in the rows of these tables, as they are held now; with them are the rows of before.
+    fn take_in(&mut self, changed: Vec<(TableKey, Option<Arc<TableRecord>>)>) {
         let mut touched: HashSet<GroupId> = HashSet::new();
         let (mut contexts_differ, mut registered_differ) = (false, false);
         let mut look_at = |row: &TableRecord| {
@@ -263,13 +265,12 @@ impl State {
             }
         };
         let mut new = Vec::with_capacity(changed.len());
-        for key in changed {
+        for (key, before) in changed {
             let held = self.held.get(&key).cloned();
-            if let Some(row) = &held {
+            for row in before.iter().chain(&held) {
                 look_at(row);
             }
             if let Some(old) = self.by_name.remove(&hash_of(&key.name)) {
-                look_at(&old);
                 for file in &old.files {
                     unpoint(&mut self.by_content, &content_of(file), &old);
                     unpoint(&mut self.by_path, &hash_of(&file.path), &old);
@@ -288,13 +289,7 @@ impl State {
                 continue;
             };
             self.by_name.insert(hash_of(&row.name), Arc::clone(&row));
-            for (at, file) in (0u32..).zip(&row.files) {
-                let place = || (Arc::clone(&row), at);
-                self.by_content.insert(content_of(file), place());
-                if file.summary.is_some() {
-                    self.by_path.insert(hash_of(&file.path), place());
-                }
-            }
+            self.is_doubled |= self.point_at_files(&row);
             self.groups.entry(group).or_default().push(row);
             touched.insert(group);
         }
@@ -307,6 +302,14 @@ impl State {
                 }
             }
         }
+        // The other row of a file has to be found when the one that was found is gone. This is rare.
+        if self.is_doubled {
+            self.by_content.clear();
+            self.by_path.clear();
+            let tables: Vec<Arc<TableRecord>> = self.by_name.values().cloned().collect();
+            let doubled = tables.iter().map(|table| self.point_at_files(table));
+            self.is_doubled = doubled.fold(false, |doubled, it| doubled | it);
+        }
         // One text may be of several tables: these are few, and told apart by no row.
         if contexts_differ {
             self.point_at_contexts();
@@ -314,6 +317,24 @@ impl State {
         if registered_differ {
             self.take_in_registered();
         }
+    }
+
+    /// Whether another row has one of the same files.
+    fn point_at_files(&mut self, row: &Arc<TableRecord>) -> bool {
+        let mut is_doubled = false;
+        for (at, file) in (0u32..).zip(&row.files) {
+            let place = || (Arc::clone(row), at);
+            let known = [
+                self.by_content.insert(content_of(file), place()),
+                match file.summary {
+                    Some(_) => self.by_path.insert(hash_of(&file.path), place()),
+                    None => None,
+                },
+            ];
+            let mut known = known.iter().flatten();
+            is_doubled |= known.any(|(known, _)| !Arc::ptr_eq(known, row));
+        }
+        is_doubled
     }
 
     fn point_at_contexts(&mut self) {

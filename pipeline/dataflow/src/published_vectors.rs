@@ -3,11 +3,12 @@
 //! Segments are opened when the first vector is looked for, so an unchanged lake reads none. A session
 //! keeps them, and opens what is new.
 
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use half::f16;
-use limn_segment::{BlockKind, IndexStore, SegmentReader, Snapshot};
+use limn_segment::{BlockKind, IndexStore, SegmentError, SegmentReader, Snapshot};
 use tokio::sync::RwLock;
 
 use crate::error::PipelineError;
@@ -28,9 +29,13 @@ struct State {
     segments: HashMap<u32, Arc<SegmentReader>>,
     numbers: HashMap<String, u32>,
     next: u32,
-    /// Segment and block.
-    by_text: HashMap<u128, (u32, u32)>,
+    by_text: HashMap<u128, Place>,
+    /// Where else a text is, of those that are in several segments.
+    elsewhere: HashMap<u128, Vec<Place>>,
 }
+
+/// Segment and block.
+type Place = (u32, u32);
 
 impl PublishedVectors {
     /// No vectors yet.
@@ -77,6 +82,19 @@ impl State {
         }
     }
 
+    fn point(&mut self, text: u128, place: Place) {
+        match self.by_text.entry(text) {
+            Entry::Vacant(free) => {
+                free.insert(place);
+            }
+            Entry::Occupied(known) => {
+                if known.get().0 != place.0 {
+                    self.elsewhere.entry(text).or_default().push(place);
+                }
+            }
+        }
+    }
+
     /// Closes the segments that the snapshot does not name, and opens those that are not open.
     async fn open(&mut self, index: &IndexStore) -> Result<(), PipelineError> {
         let entries = self.snapshot.iter().flat_map(|it| it.segments.clone());
@@ -87,23 +105,38 @@ impl State {
         if self.numbers.len() < open {
             let live: HashSet<u32> = self.numbers.values().copied().collect();
             self.segments.retain(|number, _| live.contains(number));
-            self.by_text.retain(|_, (number, _)| live.contains(number));
+            self.elsewhere.retain(|_, places| {
+                places.retain(|(number, _)| live.contains(number));
+                !places.is_empty()
+            });
+            let elsewhere = &mut self.elsewhere;
+            self.by_text.retain(|text, place| {
+                if !live.contains(&place.0) {
+                    match elsewhere.get_mut(text).and_then(Vec::pop) {
+                        Some(other) => *place = other,
+                        None => return false,
+                    }
+                }
+                true
+            });
         }
         for entry in &entries {
             if self.numbers.contains_key(&entry.path) {
                 continue;
             }
             let reader = SegmentReader::open(&index.store, entry).await?;
+            let blocks = (0..reader.block_count())
+                .filter(|block| reader.block(*block).kind != BlockKind::Cells);
+            let texts: Vec<(u128, u32)> = blocks
+                .map(|block| Ok((reader.text_hash(block)?, block)))
+                .collect::<Result<_, SegmentError>>()?;
             let number = self.next;
-            for block in 0..reader.block_count() {
-                if reader.block(block).kind != BlockKind::Cells {
-                    self.by_text
-                        .insert(reader.text_hash(block)?, (number, block));
-                }
+            self.next += 1;
+            for (text, block) in texts {
+                self.point(text, (number, block));
             }
             self.segments.insert(number, reader);
             self.numbers.insert(entry.path.clone(), number);
-            self.next += 1;
         }
         self.is_open = true;
         Ok(())

@@ -194,7 +194,11 @@ impl Round {
         Progress::add(&progress.epochs_planned, plan.epochs.len());
 
         let dataflow = self.dataflow(kept)?;
-        let Driven { published, left } = dataflow.round(plan.epochs, progress).await?;
+        let Driven {
+            published, left, ..
+        } = dataflow
+            .round(Arc::clone(stages), plan.epochs, progress)
+            .await?;
         let followers = match &self.cluster {
             Some(cluster) => {
                 if let Some(dataflow) = kept.take() {
@@ -250,18 +254,15 @@ impl Round {
         &self,
         kept: &'a mut Option<Dataflow>,
     ) -> Result<&'a mut Dataflow, PipelineError> {
-        let stages = Arc::clone(&self.opened.stages);
         let fits = |dataflow: &Dataflow| {
             let job = dataflow.job();
-            (job.shards, job.workers) == (self.terms.shards, self.terms.workers)
+            let is_alike = (job.shards, job.workers) == (self.terms.shards, self.terms.workers);
+            dataflow.serves_on() && is_alike
         };
         match kept.take().filter(fits) {
-            Some(dataflow) => {
-                dataflow.job().begin(stages);
-                Ok(kept.insert(dataflow))
-            }
+            Some(dataflow) => Ok(kept.insert(dataflow)),
             None => {
-                let job = self.opening.job(&self.terms, stages);
+                let job = self.opening.job(&self.terms);
                 let in_flight = self.opening.options.epochs_in_flight.max(1);
                 let dataflow = Dataflow::start(job, self.cluster.as_deref(), in_flight)?;
                 Ok(kept.insert(dataflow))

@@ -2,7 +2,7 @@
 //!
 //! What is known of the index is kept from round to round, and before each only what is new of it is
 //! read. So a round costs what it looks at and what has changed there, whatever the size of the lake.
-//! A round that fails ends the dataflow; the next one begins anew, from the last snapshot.
+//! A round that fails ends the dataflow; the next one makes another, from the last snapshot.
 
 use std::sync::Arc;
 
@@ -73,14 +73,10 @@ pub struct Session {
     index: IndexStore,
     embedder: Arc<dyn Embedder>,
     options: RunOptions,
-    /// What the last round has left; nothing after one that failed.
-    left: Option<Left>,
-}
-
-/// What one round leaves to the next.
-struct Left {
     known: Known,
+    /// That of the last round, unless it failed.
     dataflow: Option<Dataflow>,
+    has_looked: bool,
 }
 
 impl Session {
@@ -92,30 +88,31 @@ impl Session {
         options: RunOptions,
     ) -> Self {
         Self {
+            known: Known::nothing(&index),
             lake,
             index,
             embedder,
             options,
-            left: None,
+            dataflow: None,
+            has_looked: false,
         }
     }
 
     /// One round: lists what `scope` reaches, describes what changed, publishes, and reports.
     ///
     /// # Errors
-    /// Those of [`index_lake`]. The session can go on after each.
+    /// Those of [`index_lake`]; a second round in a cluster. The session can go on after each.
     pub async fn look(
         &mut self,
         scope: Scope,
         progress: Arc<Progress>,
     ) -> Result<Report, PipelineError> {
-        let Left {
-            known,
-            mut dataflow,
-        } = self.left.take().unwrap_or_else(|| Left {
-            known: Known::nothing(&self.index),
-            dataflow: None,
-        });
+        if std::mem::replace(&mut self.has_looked, true) && self.options.cluster.is_some() {
+            return Err(PipelineError::Settings(
+                "in a cluster a session has one round".into(),
+            ));
+        }
+        let mut dataflow = self.dataflow.take();
         let fatal = match (&dataflow, &self.options.cluster) {
             (Some(dataflow), _) => Arc::clone(&dataflow.job().fatal),
             (None, Some(cluster)) => Arc::clone(cluster.fatal()),
@@ -131,11 +128,11 @@ impl Session {
             },
             progress,
             fatal,
-            known.clone(),
+            self.known.clone(),
         );
         let round = Round::open(opening).await?;
         let report = round.carry_out(&mut dataflow).await?;
-        self.left = Some(Left { known, dataflow });
+        self.dataflow = dataflow;
         Ok(report)
     }
 
@@ -144,7 +141,7 @@ impl Session {
     /// # Errors
     /// A stage failed after the last round.
     pub async fn end(self) -> Result<(), PipelineError> {
-        match self.left.and_then(|left| left.dataflow) {
+        match self.dataflow {
             Some(dataflow) => dataflow.end().await,
             None => Ok(()),
         }

@@ -1,13 +1,19 @@
-//! Narrations of a run that several processes share: asked by the leader, kept by whoever has them.
+//! Processes that meet among strangers, and narrations of a run that several share: asked by the leader,
+//! kept by whoever has them.
 //!
 //! The other tests of this folder run with several processes too, with `LIMN_LAB_PROCESSES=2`.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
+
 use common::Lab;
 use common::narrated::{everything, narrated, narrated_by, narrations, shop};
 use common::teller::{Teller, told};
+use limn_pipeline::{CancellationToken, Cluster, ClusterOptions, PipelineError};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_model_is_asked_the_same_by_one_process_and_by_three() {
@@ -60,4 +66,76 @@ async fn changed_schemas_keep_their_words_wherever_they_are_settled() {
     put("c,new,a,beta", &["new"]).await;
     put("beta,c", &[]).await;
     put("a,b,c", &[]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_who_call_keep_nobody_from_meeting() {
+    let places = common::places(3);
+    let stop = CancellationToken::new();
+    let join = |place: &ClusterOptions| {
+        let (place, stop) = (place.clone(), stop.clone());
+        tokio::spawn(async move { Cluster::join(&place, &stop).await })
+    };
+    let first = join(&places[0]);
+    let address = places[0].hosts[0].clone();
+    let strangers = tokio::task::spawn_blocking(move || {
+        let mut strangers = Vec::new();
+        while strangers.len() < 150 {
+            match TcpStream::connect(&address) {
+                Ok(stranger) => strangers.push(stranger),
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+        for (number, mut stranger) in strangers.iter().enumerate() {
+            // Nothing, too much, too slowly, or what is no greeting.
+            let _ = match number % 4 {
+                0 => Ok(()),
+                1 => stranger.write_all(&[0, 255, 255, 255]),
+                2 => stranger.write_all(&[0, 0, 1, 0, b'{']),
+                _ => stranger.write_all(b"GET / HTTP/1.1\r\n\r\n"),
+            };
+        }
+        strangers
+    });
+    let strangers = strangers.await.unwrap();
+    let others: Vec<_> = places[1..].iter().map(join).collect();
+    let mut met = Vec::new();
+    for process in [first].into_iter().chain(others) {
+        let joined = tokio::time::timeout(Duration::from_secs(25), process).await;
+        met.push(joined.expect("they meet in time").unwrap().unwrap());
+    }
+    assert_eq!(strangers.len(), 150);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_of_one_number_are_told() {
+    let places = common::places(3);
+    let stop = CancellationToken::new();
+    let join = |place: &ClusterOptions| {
+        let (place, stop) = (place.clone(), stop.clone());
+        tokio::spawn(async move { Cluster::join(&place, &stop).await })
+    };
+    let first = join(&places[0]);
+    // Both call process 0 and then listen at one address; process 2, which would end their waiting, is
+    // not there.
+    let twins = [join(&places[1]), join(&places[1])];
+    let told = first.await.unwrap().unwrap_err().to_string();
+    assert!(told.contains("two processes have the number 1"), "{told}");
+    stop.cancel();
+    for twin in twins {
+        twin.await.unwrap().unwrap_err();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn waiting_for_processes_is_stopped_at_once() {
+    let places = common::places(2);
+    let stop = CancellationToken::new();
+    let joining = Cluster::join(&places[1], &stop);
+    let stopping = async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        stop.cancel();
+    };
+    let (joined, ()) = tokio::join!(joining, stopping);
+    assert!(matches!(joined, Err(PipelineError::Stopped)));
 }

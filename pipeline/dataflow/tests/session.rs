@@ -6,9 +6,13 @@ mod common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use common::narrated::{everything, narrated, narrated_by};
+use common::teller::Teller;
 use common::{Lab, Watched, seen};
+use futures::TryStreamExt;
+use limn_lake::TableName;
 use limn_models::{Embedder, HashedWords};
-use limn_pipeline::{PipelineError, Report, Scope, Session};
+use limn_pipeline::{PipelineError, Report, RunOptions, Scope, Session};
 
 fn session(lab: &Lab, embedder: Arc<dyn Embedder>) -> Session {
     let options = lab.options.clone();
@@ -142,7 +146,7 @@ async fn what_could_not_be_read_is_tried_again_in_each_round() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_index_that_is_made_anew_meanwhile_is_read_anew() {
+async fn a_session_finds_what_others_have_published_and_compacted() {
     let mut lab = Lab::new();
     let mut session = session(&lab, Arc::new(HashedWords));
     lab.put("a.csv", &table(1)).await;
@@ -165,4 +169,143 @@ async fn an_index_that_is_made_anew_meanwhile_is_read_anew() {
     }
     session.end().await.unwrap();
     lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_index_that_is_made_anew_meanwhile_is_read_anew() {
+    let mut lab = Lab::new();
+    lab.options.epoch_objects = 1;
+    for number in 0..5 {
+        lab.put(&format!("t{number}/data.csv"), &table(number))
+            .await;
+    }
+    let name = TableName::parse("t0/data").unwrap();
+    lab.options.contexts = [(name, vec!["of the north".to_owned()])].into();
+    lab.run().await;
+    lab.options.contexts.clear();
+    lab.remove("t0/data.csv").await;
+    let mut session = session(&lab, Arc::new(HashedWords));
+    look(&mut session, &[]).await.unwrap();
+    // Its table comes again, in an index that was never told of it.
+    lab.put("t0/data.csv", &table(0)).await;
+    lab.put("t9/data.csv", &table(9)).await;
+    let store = &lab.index.store;
+    let objects: Vec<_> = store.list("").try_collect().await.unwrap();
+    for object in objects {
+        store.delete(&object.path).await.unwrap();
+    }
+    lab.options.shards = Some(3);
+    lab.run().await;
+    let expected = everything(&lab).await;
+    lab.put("t3/data.csv", &table(33)).await;
+    look(&mut session, &[]).await.unwrap();
+    lab.put("t3/data.csv", &table(3)).await;
+    let report = look(&mut session, &[]).await.unwrap();
+    assert_eq!((report.tables.changed, report.tables.unchanged), (1, 5));
+    assert_eq!(everything(&lab).await, expected);
+    session.end().await.unwrap();
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_keeps_its_vector_as_long_as_a_segment_has_it() {
+    let mut lab = Lab::new();
+    (lab.options.compact, lab.options.shards) = (false, Some(1));
+    let mut session = session(&lab, Arc::new(HashedWords));
+    // One segment has both tables, with the words of the first one's columns; another one, its new rows
+    // with the same words of its columns.
+    lab.put("a/lakes.csv", &table(1)).await;
+    lab.put("b/rivers.csv", "river\nRhine\n").await;
+    look(&mut session, &[]).await.unwrap();
+    lab.put("a/lakes.csv", &table(2)).await;
+    look(&mut session, &[]).await.unwrap();
+    lab.put("c/towns.csv", "town\nBonn\n").await;
+    look(&mut session, &[]).await.unwrap();
+    // The second segment leaves with its table, which then comes again as it was at first.
+    lab.remove("a/lakes.csv").await;
+    look(&mut session, &[]).await.unwrap();
+    lab.put("a/lakes.csv", &table(1)).await;
+    let report = look(&mut session, &[]).await.unwrap();
+    assert_eq!((report.tables.added, report.model.embedded_blocks), (1, 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_round_over_a_lake_that_is_away_costs_no_reading_of_the_index() {
+    let mut lab = Lab::new();
+    (lab.options.compact, lab.options.allow_empty) = (false, false);
+    lab.options.epoch_objects = 1;
+    for number in 0..30 {
+        lab.put(&format!("t{number}/data.csv"), &table(number))
+            .await;
+    }
+    let mut session = session(&lab, Arc::new(HashedWords));
+    look(&mut session, &[]).await.unwrap();
+    look(&mut session, &[]).await.unwrap();
+    for number in 0..30 {
+        lab.remove(&format!("t{number}/data.csv")).await;
+    }
+    let before = lab.index.store.counts();
+    for _ in 0..3 {
+        let away = look(&mut session, &[]).await.unwrap_err();
+        assert!(matches!(away, PipelineError::EmptyLake { .. }), "{away}");
+    }
+    let counts = lab.index.store.counts().since(&before);
+    assert!(counts.get <= 3, "{counts:?}");
+    lab.put("t7/data.csv", &table(7)).await;
+    let report = look(&mut session, &[]).await.unwrap();
+    assert_eq!(report.tables.removed, 29);
+}
+
+/// Narrations are read once, and the model is let go of between two rounds.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_round_of_a_narrated_lake_reads_new_narrations_only() {
+    let mut lab = Lab::new();
+    let teller = Teller::new().shared();
+    narrated_by(&mut lab, &teller);
+    let session_of = |lab: &Lab| {
+        Session::new(
+            lab.lake.clone(),
+            lab.index.clone(),
+            Arc::new(HashedWords),
+            RunOptions {
+                compact: false,
+                ..lab.options.clone()
+            },
+        )
+    };
+    let mut session = session_of(&lab);
+    let mut other = session_of(&lab);
+    let header = |number: usize| format!("lake,depth of {number}\nBlue,3\n");
+    for number in 0..12 {
+        // Two writers take turns, and each leaves its file of narrations.
+        let path = format!("t{number}/data.csv");
+        lab.put(&path, &header(number)).await;
+        let session = if number % 2 == 0 {
+            &mut session
+        } else {
+            &mut other
+        };
+        assert_eq!(narrated(&look(session, &[]).await.unwrap()), 2);
+        assert_eq!(Arc::strong_count(&teller), 2, "the model is let go of");
+    }
+    look(&mut session, &[]).await.unwrap();
+    look(&mut other, &[]).await.unwrap();
+    teller.take_asked();
+    for number in 0..4 {
+        let text = format!("{}Red,{number}\n", header(number));
+        lab.put(&format!("t{number}/data.csv"), &text).await;
+        look(&mut session, &[]).await.unwrap();
+    }
+    let reads = async |session: &mut Session, number: usize| {
+        let text = format!("{}Grey,{number}\n", header(number));
+        lab.put(&format!("t{number}/data.csv"), &text).await;
+        let before = lab.index.store.counts();
+        let report = look(session, &[]).await.unwrap();
+        assert_eq!(narrated(&report), 0, "{report:?}");
+        lab.index.store.counts().since(&before).get
+    };
+    let kept = reads(&mut session, 5).await;
+    let anew = reads(&mut session_of(&lab), 6).await;
+    assert!(kept <= 8 && anew > kept + 12, "{kept}, {anew}");
+    assert!(teller.take_asked().is_empty());
 }

@@ -8,8 +8,8 @@ use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
 use limn_models::{Embedder, ModelError, ModelKind, ModelStore};
 use limn_pipeline::{
-    CancellationToken, Cluster, Narrate, NarrateWith, Progress, Report, RunOptions, Scope, follow,
-    index_lake,
+    CancellationToken, Cluster, Narrate, NarrateWith, PipelineError, Progress, Report, RunOptions,
+    Scope, follow, index_lake,
 };
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -33,6 +33,8 @@ pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
         Part::Alone => return run_over(&args.lake, &args.run, RunOptions::default()).await,
     };
     let stop = CancellationToken::new();
+    stop_when_interrupted(stop.clone(), say);
+    stop_when_unwatched(stop.clone());
     let cluster = Cluster::join(&place, &stop).await?;
     if !cluster.leads() {
         return follow_over(&args.lake, &args.run, cluster, stop).await;
@@ -59,10 +61,12 @@ async fn follow_over(
         ..RunOptions::default()
     };
     let options = options(args, defaults)?;
-    let devices = language_model::devices(args.model.device).await?;
-    let embedder = embedder(&args.embedder, devices).await?;
-    stop_when_interrupted(options.stop.clone(), say);
-    stop_when_unwatched(options.stop.clone());
+    let opening = async {
+        let devices = language_model::devices(args.model.device).await?;
+        embedder(&args.embedder, devices).await
+    };
+    let embedder = options.stop.run_until_cancelled(opening).await;
+    let embedder = embedder.ok_or(PipelineError::Stopped)??;
     let progress = Arc::new(Progress::default());
     let followed = follow(lake, index, embedder, options, cluster, progress).await?;
     Ok(if followed.stopped {
@@ -113,17 +117,20 @@ pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyho
 }
 
 async fn run_over(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Outcome> {
+    let stop = defaults.stop.clone();
+    let opened = stop.run_until_cancelled(open(location, args, defaults));
     let Opened {
         lake,
         index,
         embedder,
         options,
-    } = open(location, args, defaults).await?;
+    } = opened.await.ok_or(PipelineError::Stopped)??;
     let progress = Arc::new(Progress::default());
     let model = options.narrator.as_ref().map(|with| with.model.to_string());
     let bars = IndexBars::start(Arc::clone(&progress), model);
-    stop_when_interrupted(options.stop.clone(), bars.say());
-    stop_when_unwatched(options.stop.clone());
+    if options.cluster.is_none() {
+        stop_when_interrupted(options.stop.clone(), bars.say());
+    }
     let result = index_lake(lake, index, embedder, options, progress).await;
     bars.finish();
     let report = result?;

@@ -2,11 +2,15 @@
 //! processes tell each other.
 //!
 //! Each process listens at its own address and calls those before it. Both sides greet, so that a process
-//! of another cluster, version or place in the list is found here. There is no other authentication.
+//! of another cluster, version or place in the list is found here, and the caller confirms, so that a call
+//! that was given up is not taken for a connection. There is no other authentication; but a stranger who calls
+//! costs a few seconds of one thread, of which there are few, and nobody waits for him.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
@@ -19,8 +23,12 @@ use crate::error::PipelineError;
 const AGAIN: Duration = Duration::from_millis(50);
 /// How often is looked for a call.
 const LOOK: Duration = Duration::from_millis(10);
-/// How long a caller may take to greet.
+/// How long a caller may take to greet, and who is called to answer.
 const GREETING: Duration = Duration::from_secs(5);
+/// The longest greeting.
+const LONGEST_GREETING: u32 = 1 << 10;
+/// Calls that are answered at once.
+const CALLS: usize = 64;
 
 /// The connections of a process, by peer; none to itself.
 #[derive(Debug, Default)]
@@ -43,6 +51,8 @@ struct Greeting {
     limn: String,
     processes: usize,
     from: usize,
+    /// Another one at each start of the process.
+    start: String,
     to: usize,
     kind: Kind,
 }
@@ -67,8 +77,13 @@ pub fn connect(
     options: &ClusterOptions,
     stop: &CancellationToken,
 ) -> Result<Connections, PipelineError> {
+    let party = Party {
+        options: options.clone(),
+        start: limn_segment::nonce(),
+    };
     let meeting = Meeting {
         options,
+        party,
         stop,
         until: Instant::now() + options.silence,
         is_given_up: AtomicBool::new(false),
@@ -80,6 +95,9 @@ pub fn connect(
         (called, answered.join())
     });
     let answered = answered.map_err(|_| PipelineError::Dataflow("the listener died".into()))?;
+    if stop.is_cancelled() {
+        return Err(PipelineError::Stopped);
+    }
     // An error that waiting does not mend is the one to tell.
     let (mut called, answered) = match (called, answered) {
         (Ok(called), Ok(answered)) => (called, answered),
@@ -98,9 +116,6 @@ pub fn connect(
     missing.extend(all(|connections| &connections.data));
     missing.sort_unstable();
     missing.dedup();
-    if stop.is_cancelled() {
-        return Err(PipelineError::Stopped);
-    }
     if !missing.is_empty() {
         let names = missing.iter().map(|peer| options.name(*peer));
         return Err(PipelineError::Missing {
@@ -124,6 +139,7 @@ pub fn connect(
 /// The begin of a cluster, from one process's side.
 struct Meeting<'a> {
     options: &'a ClusterOptions,
+    party: Party,
     stop: &'a CancellationToken,
     until: Instant,
     /// One side has an error that waiting does not mend.
@@ -177,11 +193,14 @@ impl Meeting<'_> {
         for address in self.options.hosts[peer].to_socket_addrs()? {
             match TcpStream::connect_timeout(&address, GREETING) {
                 Ok(connection) => {
+                    let until = Instant::now() + GREETING;
                     prepare(&connection)?;
-                    frame::write(&connection, &self.greeting(peer, kind))?;
-                    let answer: Greeting = frame::read(&connection)?;
-                    self.check(&answer, Some(peer)).map_err(Uncalled::Never)?;
-                    connection.set_read_timeout(None)?;
+                    frame::write(&connection, &self.party.greeting(peer, kind))?;
+                    let answer: Greeting = frame::read_until(&connection, LONGEST_GREETING, until)?;
+                    let checked = self.party.check(&answer, Some(peer));
+                    checked.map_err(Uncalled::Never)?;
+                    frame::write(&connection, &Confirmed)?;
+                    settle(&connection)?;
                     return Ok(connection);
                 }
                 Err(error) => last = error,
@@ -214,29 +233,94 @@ impl Meeting<'_> {
             found.control[after.clone()].iter().all(Option::is_some)
                 && found.data[after].iter().all(Option::is_some)
         };
+        let mut starts: HashMap<usize, String> = HashMap::new();
+        let (send, answered) = mpsc::channel();
+        let under_way = Arc::new(());
         while !is_whole(&found) && !self.is_over() {
             match listener.accept() {
-                Ok((connection, from)) => match self.answer(&connection) {
-                    Ok(greeting) => found.put(greeting.from, greeting.kind, Some(connection)),
+                // Each on a thread of its own: a stranger who says nothing keeps nobody waiting.
+                Ok((connection, from)) if Arc::strong_count(&under_way) <= CALLS => {
+                    let (party, send) = (self.party.clone(), send.clone());
+                    let one = Arc::clone(&under_way);
+                    let answering = std::thread::Builder::new().name("limn:answer".into());
+                    let answering = answering.spawn(move || {
+                        let answer = party.answer(&connection);
+                        // Nobody listens any more when all have called.
+                        let _ = send.send((connection, from, answer));
+                        drop(one);
+                    });
+                    if let Err(error) = answering {
+                        tracing::debug!(%from, %error, "no thread for a call");
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => std::thread::sleep(LOOK),
+            }
+            for (connection, from, answer) in answered.try_iter() {
+                match answer {
+                    Ok(greeting) => self.take(&mut found, &mut starts, greeting, connection)?,
                     Err(Uncalled::Never(error)) => return Err(error),
                     Err(Uncalled::Later(error)) => {
                         tracing::debug!(%from, %error, "a call of nobody we know");
                     }
-                },
-                Err(_) => std::thread::sleep(LOOK),
+                }
             }
         }
         Ok(found)
     }
 
+    /// Takes a connection in. A process that was started again takes the place of the one before, if that is
+    /// gone.
+    fn take(
+        &self,
+        found: &mut Connections,
+        starts: &mut HashMap<usize, String>,
+        greeting: Greeting,
+        connection: TcpStream,
+    ) -> Result<(), PipelineError> {
+        let peer = greeting.from;
+        if starts
+            .get(&peer)
+            .is_some_and(|start| *start != greeting.start)
+        {
+            let before = [&mut found.control[peer], &mut found.data[peer]];
+            for earlier in before {
+                if earlier.take().is_some_and(|earlier| is_open(&earlier)) {
+                    return Err(PipelineError::Settings(format!(
+                        "two processes have the number {peer}: each needs its own"
+                    )));
+                }
+            }
+        }
+        starts.insert(peer, greeting.start);
+        found.put(peer, greeting.kind, Some(connection));
+        Ok(())
+    }
+}
+
+/// Who this process is, to others.
+#[derive(Clone, Debug)]
+struct Party {
+    options: ClusterOptions,
+    /// Another one at each start.
+    start: String,
+}
+
+/// What a caller says when it has taken the answer.
+#[derive(Debug, Serialize, Deserialize)]
+struct Confirmed;
+
+impl Party {
     fn answer(&self, connection: &TcpStream) -> Result<Greeting, Uncalled> {
+        let until = Instant::now() + GREETING;
         connection.set_nonblocking(false)?;
         prepare(connection)?;
-        let greeting: Greeting = frame::read(connection)?;
+        let greeting: Greeting = frame::read_until(connection, LONGEST_GREETING, until)?;
         // Whoever is wrong here is told by the same greeting.
         frame::write(connection, &self.greeting(greeting.from, greeting.kind))?;
         self.check(&greeting, None).map_err(Uncalled::Never)?;
-        connection.set_read_timeout(None)?;
+        let Confirmed = frame::read_until(connection, LONGEST_GREETING, until)?;
+        settle(connection)?;
         Ok(greeting)
     }
 
@@ -245,6 +329,7 @@ impl Meeting<'_> {
             limn: env!("CARGO_PKG_VERSION").to_owned(),
             processes: self.options.hosts.len(),
             from: self.options.process,
+            start: self.start.clone(),
             to,
             kind,
         }
@@ -289,5 +374,22 @@ impl Connections {
 
 fn prepare(connection: &TcpStream) -> io::Result<()> {
     connection.set_nodelay(true)?;
-    connection.set_read_timeout(Some(GREETING))
+    connection.set_write_timeout(Some(GREETING))
+}
+
+/// A connection that is one for the run: without the limits of the greeting.
+fn settle(connection: &TcpStream) -> io::Result<()> {
+    connection.set_read_timeout(None)?;
+    connection.set_write_timeout(None)
+}
+
+/// Whether the other side has not closed it.
+fn is_open(connection: &TcpStream) -> bool {
+    let looked = connection
+        .set_nonblocking(true)
+        .and_then(|()| connection.peek(&mut [0]));
+    match looked {
+        Ok(said) => said > 0,
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+    }
 }

@@ -60,13 +60,16 @@ impl Cluster {
         let opened = opening.open(&terms, snapshot, None).await?;
         self.tell_leader(&Message::Agreed);
         let stages = opened.stages;
-        serve_epochs(&opening.job(&terms, Arc::clone(&stages)), self).await?;
+        let job = opening.job(&terms);
+        job.begin(Arc::clone(&stages));
+        serve_epochs(&job, self).await?;
         stages.kept.finish().await?;
         if let Some(narrations) = &stages.narrations {
             narrations.finish().await?;
         }
         let totals = opening.totals(&stages);
-        self.tell_leader(&Message::Totals(totals));
+        // Nobody takes it for lost any more.
+        self.mesh.tell_all(&Message::Totals(totals));
         Ok(self.farewell().await)
     }
 

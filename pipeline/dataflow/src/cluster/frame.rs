@@ -1,6 +1,8 @@
 //! Frames: what two processes tell each other, as JSON with its length before it.
 
 use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,11 +27,28 @@ pub fn write<T: Serialize>(mut to: impl Write, message: &T) -> io::Result<()> {
 ///
 /// # Errors
 /// The connection's, and `InvalidData` for what is no frame of this type.
-pub fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
+pub fn read<T: DeserializeOwned>(from: impl Read) -> io::Result<T> {
+    read_up_to(from, LONGEST)
+}
+
+/// Reads one frame of at most `longest` bytes that comes until a moment, however slowly. Changes the
+/// connection's read timeout.
+///
+/// # Errors
+/// As [`read`]; `TimedOut`.
+pub fn read_until<T: DeserializeOwned>(
+    from: &TcpStream,
+    longest: u32,
+    until: Instant,
+) -> io::Result<T> {
+    read_up_to(Until { from, until }, longest)
+}
+
+fn read_up_to<T: DeserializeOwned>(mut from: impl Read, longest: u32) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let length = u32::from_be_bytes(length);
-    if length > LONGEST {
+    if length > longest {
         return Err(io::Error::new(
             io::ErrorKind::InvalidData,
             format!("a frame of {length} bytes"),
@@ -38,4 +57,20 @@ pub fn read<T: DeserializeOwned>(mut from: impl Read) -> io::Result<T> {
     let mut json = vec![0; length as usize];
     from.read_exact(&mut json)?;
     Ok(serde_json::from_slice(&json)?)
+}
+
+struct Until<'a> {
+    from: &'a TcpStream,
+    until: Instant,
+}
+
+impl Read for Until<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.from.set_read_timeout(Some(left))?;
+        self.from.read(buffer)
+    }
 }

@@ -120,7 +120,9 @@ pub fn settle_aliases<'scope>(
                         break;
                     }
                     let (capability, mut tables) = entry.remove();
-                    if let Some(store) = &job.stages().narrations {
+                    if let Some(stages) = job.stages_or_end()
+                        && let Some(store) = &stages.narrations
+                    {
                         settle(&mut tables, store);
                     }
                     output

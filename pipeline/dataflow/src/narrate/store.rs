@@ -1,16 +1,17 @@
 //! The narrations that there are: what models have said, in the index, so that they are asked once.
 //!
-//! Nothing is read before the first table is put into words, so an unchanged lake reads nothing. New
+//! Nothing is read before the first table is put into words, so an unchanged lake reads nothing. A session
+//! keeps what it has read, and reads files that are new. New
 //! narrations are written in small files as they come, and always before an epoch is published whose
 //! texts hold them: a published text is a stored one. At its end a run merges its files into one,
 //! which is written before they are deleted; so another run at the same time, of this lake or
 //! another, finds every narration in one place at least.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use limn_segment::{IndexStore, NarrationRecord, Narrator};
-use tokio::sync::OnceCell;
 
 use super::ContextId;
 use crate::error::PipelineError;
@@ -30,11 +31,12 @@ pub type Narration = Option<String>;
 pub struct NarrationStore {
     index: IndexStore,
     narrator: Narrator,
-    /// Tells this run's files from those of others.
+    /// Tells this session's files from those of others.
     run: String,
     /// Whether other processes of the run have such a store too.
     is_shared: bool,
-    loaded: OnceCell<()>,
+    /// Whether this round has looked for files.
+    is_loaded: AtomicBool,
     /// Files that are read.
     read: tokio::sync::Mutex<HashSet<String>>,
     state: Mutex<State>,
@@ -46,6 +48,8 @@ pub struct NarrationStore {
 struct State {
     known: HashMap<ContextId, HashMap<u32, Narration>>,
     unwritten: Vec<NarrationRecord>,
+    /// Whether narrations were let go of.
+    is_thinned: bool,
 }
 
 impl NarrationStore {
@@ -57,7 +61,7 @@ impl NarrationStore {
             narrator,
             run,
             is_shared,
-            loaded: OnceCell::new(),
+            is_loaded: AtomicBool::new(false),
             read: tokio::sync::Mutex::default(),
             state: Mutex::default(),
             written: tokio::sync::Mutex::default(),
@@ -73,6 +77,19 @@ impl NarrationStore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Begins a round: what others have written since the last one is read when it is looked for.
+    pub async fn begin(&self) {
+        let (mut read, mut written) = (self.read.lock().await, self.written.lock().await);
+        self.is_loaded.store(false, Ordering::Release);
+        // What one round has merged stays as it is.
+        written.clear();
+        let mut state = self.state();
+        if std::mem::take(&mut state.is_thinned) {
+            read.clear();
+            state.known.clear();
+        }
+    }
+
     /// What is known of a context's columns, in order; `None` for those never narrated. Reads the
     /// index at the first call.
     ///
@@ -83,7 +100,12 @@ impl NarrationStore {
         context: ContextId,
         columns: usize,
     ) -> Result<Vec<Option<Narration>>, PipelineError> {
-        self.loaded.get_or_try_init(|| self.load()).await?;
+        if !self.is_loaded.load(Ordering::Acquire) {
+            let mut read = self.read.lock().await;
+            if !self.is_loaded.load(Ordering::Acquire) {
+                self.load(&mut read).await?;
+            }
+        }
         Ok(self.known(context, columns))
     }
 
@@ -119,13 +141,12 @@ impl NarrationStore {
     /// As [`look_up`](Self::look_up).
     pub async fn refresh(&self) -> Result<(), PipelineError> {
         if self.is_shared {
-            self.load().await?;
+            self.load(&mut *self.read.lock().await).await?;
         }
         Ok(())
     }
 
-    async fn load(&self) -> Result<(), PipelineError> {
-        let mut read = self.read.lock().await;
+    async fn load(&self, read: &mut HashSet<String>) -> Result<(), PipelineError> {
         for _ in 0..LISTINGS {
             let mut gone = false;
             for (path, _) in self.index.narration_files(&self.narrator).await? {
@@ -146,6 +167,7 @@ impl NarrationStore {
             }
         }
         tracing::debug!(files = read.len(), "narrations read");
+        self.is_loaded.store(true, Ordering::Release);
         Ok(())
     }
 
@@ -181,6 +203,7 @@ impl NarrationStore {
     /// Lets go of all narrations but those of these contexts; no other may be looked up any more.
     pub fn retain(&self, contexts: &HashSet<ContextId>) {
         let mut state = self.state();
+        state.is_thinned = true;
         state.known.retain(|context, _| contexts.contains(context));
         state.known.shrink_to_fit();
     }

@@ -124,7 +124,7 @@ impl<F: Fn(&[&str]) + Send + Sync> Embedder for Watched<F> {
 }
 
 /// The places of so many processes on this machine; none if one is alone.
-fn places(processes: usize) -> Vec<ClusterOptions> {
+pub fn places(processes: usize) -> Vec<ClusterOptions> {
     if processes < 2 {
         return Vec::new();
     }
