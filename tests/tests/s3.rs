@@ -2,6 +2,7 @@
 //! scores as on local disk, and one clear line for what can be wrong with access.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use futures::TryStreamExt;
 use limn_tests::s3::S3Server;
 use limn_tests::{Run, lake, limn_command, repository, run, text};
 use serde_json::Value;
@@ -58,6 +59,38 @@ fn answers(run: impl Fn(&[&str]) -> Run, index: &str) -> Vec<Value> {
         answer
     })
     .collect()
+}
+
+#[test]
+fn a_large_lake_is_listed_by_its_folders_and_nothing_is_missed() {
+    let scratch = TempDir::new().unwrap();
+    let lake = scratch.path().join("data");
+    // Names of which servers with an order of folders have another order than that of keys.
+    let folders = ["area", "area-b", "area.c/d e", "area/ü"];
+    for object in 0..6000 {
+        let folder = folders[object % folders.len()];
+        lake::write(&lake, &format!("{folder}/{object}.csv"), "a\n1\n");
+    }
+    lake::write(&lake, "area.csv", "a\n1\n");
+    let server = S3Server::start();
+    server.copy_in(&lake, "/buckets/lake");
+    let variables = server.environment().into_iter();
+    let variables = variables.map(|(name, value)| (name.to_owned(), value));
+    let store = limn_store::Store::open_with("s3://lake/data", variables).unwrap();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let mut listings = Vec::new();
+        for listing in [store.list(""), store.list_unordered("")] {
+            let before = store.counts().list;
+            let mut paths: Vec<String> = listing.map_ok(|it| it.path).try_collect().await.unwrap();
+            paths.sort_unstable();
+            listings.push((paths, store.counts().list - before));
+        }
+        assert_eq!(listings[0].0.len(), 6001);
+        assert_eq!(listings[0].0, listings[1].0);
+        // The root is looked into, and its folders are listed on their own.
+        assert!(listings[1].1 > listings[0].1, "{}", listings[1].1);
+    });
 }
 
 #[test]

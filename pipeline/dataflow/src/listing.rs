@@ -96,7 +96,7 @@ impl Listing {
         folder: &str,
         progress: &Progress,
     ) -> Result<(), PipelineError> {
-        let mut objects = lake.list(folder);
+        let mut objects = lake.list_unordered(folder);
         while let Some(object) = objects.next().await {
             match object {
                 Ok(object) => {

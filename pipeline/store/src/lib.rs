@@ -20,7 +20,8 @@
 //! **Guarantees.** Every request is counted ([`Store::counts`]). [`Store::put_if_absent`] has at
 //! most one winner among concurrent writers (a hard link locally, `If-None-Match: *` on S3). A write
 //! is seen whole or not at all. [`Store::list`] yields objects in the order of their full keys (on S3
-//! itself, local disks and in memory; some compatible servers order by folder), as a stream of bounded memory (local: one folder's names at a time). What cannot
+//! itself, local disks and in memory; some compatible servers order by folder), as a stream of bounded memory (local: one folder's names at a time);
+//! [`Store::list_unordered`] yields the same ones in any order, and asks for large folders at once. What cannot
 //! be read or has a name that no path can be (an S3 key `a//b`) is an item of kind
 //! [`StoreErrorKind::Entry`] and the listing goes on; any other error ends it. A local listing stays
 //! within its root: a symbolic link that leaves it is such an item. A dead endpoint fails within about fifteen seconds, and a request
@@ -37,6 +38,7 @@
 mod counting;
 mod error;
 mod failpoint;
+mod fan_out;
 mod leftovers;
 mod location;
 mod odd_keys;
@@ -432,13 +434,50 @@ impl Store {
         self.client
             .list(below.as_ref())
             .map(move |item| match item {
-                Ok(meta) => match odd_keys::original(meta.location.as_ref()) {
-                    None => Ok(store.info(meta, "")),
-                    Some(key) => Err(store.odd_key(&key)),
-                },
+                Ok(meta) => store.listed(meta),
                 Err(error) => Err(store.explain(&prefix, &error)),
             })
             .boxed()
+    }
+
+    /// As [`Store::list`], in any order: large folders of a remote store are listed by their
+    /// sub-folders, several at once, where that takes few requests more.
+    pub fn list_unordered(
+        &self,
+        prefix: &str,
+    ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
+        if self.local_root.is_some() {
+            return self.list(prefix);
+        }
+        let folder = prefix.trim_matches('/');
+        fan_out::list(self.clone(), folder, fan_out::Limits::default())
+    }
+
+    fn listed(&self, meta: ObjectMeta) -> Result<ObjectInfo, StoreError> {
+        match odd_keys::original(meta.location.as_ref()) {
+            None => Ok(self.info(meta, "")),
+            Some(key) => Err(self.odd_key(&key)),
+        }
+    }
+
+    /// What lies directly in a folder of a remote store, and the folders in it; none where that cannot
+    /// be told: the store refuses, or a folder has a name that no path can have.
+    async fn entries(
+        &self,
+        folder: &str,
+    ) -> Option<(Vec<Result<ObjectInfo, StoreError>>, Vec<String>)> {
+        let key = self.key(folder);
+        let below = (!key.as_ref().is_empty()).then_some(&key);
+        let found = self.client.list_with_delimiter(below).await.ok()?;
+        let folders = found.common_prefixes.iter().map(|key| {
+            let path = self.relative(key)?;
+            // The client takes keys that begin with '/' for ones in the folder itself.
+            let is_below = path.len() > folder.len() && path.starts_with(folder);
+            is_below.then_some(path)
+        });
+        let folders = folders.collect::<Option<_>>()?;
+        let objects = found.objects.into_iter().map(|meta| self.listed(meta));
+        Some((objects.collect(), folders))
     }
 
     /// The objects directly in a folder, those in folders below it left out. Not for local stores,

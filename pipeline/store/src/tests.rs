@@ -394,6 +394,31 @@ fn an_odd_key_on_s3_costs_itself_only() {
 }
 
 #[test]
+fn folders_with_odd_names_on_s3_are_not_listed_on_their_own() {
+    runtime().block_on(async {
+        let answer = |folder: &str| {
+            format!(
+                "<?xml version=\"1.0\"?><ListBucketResult><Name>lake</Name>\
+                 <Contents><Key>raw/a&#x1;.csv</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
+                 <ETag>\"x\"</ETag><Size>3</Size></Contents>\
+                 <CommonPrefixes><Prefix>raw/a.csv/</Prefix></CommonPrefixes>\
+                 <CommonPrefixes><Prefix>{folder}</Prefix></CommonPrefixes>\
+                 <IsTruncated>false</IsTruncated></ListBucketResult>"
+            )
+        };
+        for odd in ["raw//", "/", "raw/../", "raw/a&#x1;/"] {
+            let store = s3_that_lists(answer(odd));
+            assert!(store.entries("").await.is_none(), "{odd}");
+        }
+        let store = s3_that_lists(answer("raw/ü b/"));
+        let (objects, folders) = store.entries("").await.unwrap();
+        assert_eq!(folders, ["a.csv", "ü b"]);
+        let kinds: Vec<_> = objects.iter().flat_map(|it| it.as_ref().err()).map(StoreError::kind).collect();
+        assert_eq!(kinds, [StoreErrorKind::Entry]);
+    });
+}
+
+#[test]
 fn a_key_says_nothing_about_the_failure() {
     let store = Store::open_with("s3://lake/x", []).unwrap();
     for path in [
