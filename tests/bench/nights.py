@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Nightly runs for as long as asked: how large the index stays, and how fast.
 
-  tests/bench/nights.py --limn …/limn [--nights 300] [--tables 2000] [--change 0.01] --out results/nights.json
+  tests/bench/nights.py --limn …/limn [--nights 300] [--tables 2000] [--change 0.01] [--compare 30]
+                        [--embedder hashed-words] --out results/nights.json
 
 Makes a lake of CSV tables in a temporary folder. Every night a share of the tables changes (rows are
 added, a table is written anew, one is renamed, one comes, one goes), then `limn index` and
-`limn gc --older-than 12h --keep 2` run as a scheduler would have them run. At the end the index is
-compared with one built anew: bytes that the newest snapshot names, files, answers and their latency.
+`limn gc --older-than 12h --keep 2` run as a scheduler would have them run. Every --compare nights, and in the
+end, the index is compared with one built anew: bytes that the newest snapshot names, files, answers, and the
+latency of a question that one thread asks (in turns of one run, median of the medians).
 """
 import argparse
 import datetime
@@ -15,6 +17,7 @@ import os
 import pathlib
 import platform
 import random
+import shutil
 import statistics
 import subprocess
 import tempfile
@@ -41,6 +44,7 @@ def main():
     parser.add_argument("--change", type=float, default=0.01)
     parser.add_argument("--embedder", default="hashed-words")
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--compare", type=int, default=30)
     parser.add_argument("--out")
     arguments = parser.parse_args()
     rng = random.Random(1)
@@ -79,7 +83,40 @@ def main():
             write(paths[-1], rng.randrange(5, 40))
         build(index)
 
-        seconds, segments, catalogs, sizes = [], [], [], []
+        def compare():
+            """The index beside one built anew of the same lake."""
+            shutil.rmtree(fresh, ignore_errors=True)
+            build(fresh)
+            limn("verify", "--index", index)
+            names = [entry["table"] for entry in limn("tables", "--index", index, "--json")]
+            asked = random.Random(2)
+            questions = scratch / "questions.jsonl"
+            with questions.open("w") as file:
+                for _ in range(arguments.questions):
+                    text = " ".join(asked.sample(WORDS, 4))
+                    file.write(json.dumps({"question": text, "tables": [asked.choice(names)]}) + "\n")
+            ask = lambda at, *more: limn("eval", "--index", at, "--questions", questions, "-k", "10", "--threads", "1", *more)
+
+            def answers(at):
+                save = scratch / "ranked.jsonl"
+                ask(at, "--save", save)
+                return save.read_text()
+
+            same = answers(index) == answers(fresh)
+            latency = {"nightly": [], "fresh": []}
+            for _ in range(7):
+                for name, at in (("nightly", index), ("fresh", fresh)):
+                    latency[name].append(ask(at, "--json")["latency_ms"]["p50"])
+            nightly, anew = (statistics.median(latency[name]) for name in ("nightly", "fresh"))
+            (size, here, catalog), (fresh_size, fresh_here, fresh_catalog) = named(index), named(fresh)
+            return {
+                "segments_per_shard": [here, fresh_here], "catalog_files_per_shard": [catalog, fresh_catalog],
+                "bytes_named": [size, fresh_size], "bytes_ratio": round(size / fresh_size, 3),
+                "latency_p50_ms": [round(nightly, 3), round(anew, 3)], "latency_ratio": round(nightly / anew, 3),
+                "same_answers": same,
+            }
+
+        seconds, segments, catalogs, compared = [], [], [], []
         number = arguments.tables
         for night in range(arguments.nights):
             for at in rng.sample(range(len(paths)), max(1, int(len(paths) * arguments.change))):
@@ -104,48 +141,26 @@ def main():
                 os.utime(path, (time.time() - 86400,) * 2)
             limn("gc", "--index", index, "--older-than", "12h", "--keep", "2")
             seconds.append(time.monotonic() - start)
-            size, s, c = named(index)
-            sizes.append(size)
+            _, s, c = named(index)
             segments.append(s)
             catalogs.append(c)
-        build(fresh)
-        limn("verify", "--index", index)
-
-        questions = scratch / "questions.jsonl"
-        names = [entry["table"] if isinstance(entry, dict) and "table" in entry else entry["name"]
-                 for entry in limn("tables", "--index", index, "--json")]
-        with questions.open("w") as file:
-            for _ in range(arguments.questions):
-                text = " ".join(rng.sample(WORDS, 4))
-                file.write(json.dumps({"question": text, "tables": [rng.choice(names)]}) + "\n")
-
-        def kept(at):
-            save = scratch / "ranked.jsonl"
-            limn("eval", "--index", at, "--questions", questions, "-k", "10", "--save", save)
-            return save.read_text()
-
-        same = kept(index) == kept(fresh)
-        latency = {"nightly": [], "fresh": []}
-        for _ in range(7):
-            for name, at in (("nightly", index), ("fresh", fresh)):
-                latency[name].append(limn("eval", "--index", at, "--questions", questions, "-k", "10", "--json")["latency_ms"]["p50"])
-        fresh_bytes, fresh_segments, fresh_catalogs = named(fresh)
-        on_disk = sum(path.stat().st_size for path in index.rglob("*") if path.is_file())
-        last = sizes[-1]
+            if (night + 1) % arguments.compare == 0 or night + 1 == arguments.nights:
+                compared.append({"night": night + 1, **compare()})
+        worst = lambda name: max(entry[name] for entry in compared)
         result = {
             "date": datetime.date.today().isoformat(),
             "machine": f"{os.cpu_count()} cores, {platform.machine()}, shared",
             "nights": arguments.nights, "tables": arguments.tables, "change": arguments.change,
             "embedder": arguments.embedder,
-            "segments_per_shard": {"most": max(segments), "last": segments[-1], "fresh": fresh_segments},
-            "catalog_files_per_shard": {"most": max(catalogs), "last": catalogs[-1], "fresh": fresh_catalogs},
-            "bytes_named": {"last": last, "fresh": fresh_bytes, "ratio": round(last / fresh_bytes, 3),
-                            "worst_ratio_to_fresh": round(max(sizes) / fresh_bytes, 3)},
-            "bytes_on_disk": on_disk,
-            "latency_p50_ms": {name: round(statistics.median(values), 3) for name, values in latency.items()},
-            "latency_ratio": round(statistics.median(latency["nightly"]) / statistics.median(latency["fresh"]), 3),
-            "same_answers_as_fresh": same,
+            "segments_per_shard": {"most": max(segments), "mean": round(statistics.mean(segments), 2)},
+            "catalog_files_per_shard": {"most": max(catalogs), "mean": round(statistics.mean(catalogs), 2)},
+            "bytes_ratio": {"worst": worst("bytes_ratio"), "last": compared[-1]["bytes_ratio"]},
+            "latency_ratio": {"worst": worst("latency_ratio"),
+                              "median": round(statistics.median(entry["latency_ratio"] for entry in compared), 3)},
+            "same_answers_as_fresh": all(entry["same_answers"] for entry in compared),
+            "bytes_on_disk": sum(path.stat().st_size for path in index.rglob("*") if path.is_file()),
             "seconds_a_night": {"median": round(statistics.median(seconds), 2), "most": round(max(seconds), 2)},
+            "nightly_and_fresh": compared,
         }
         print(json.dumps(result, indent=2))
         if arguments.out:

@@ -1,14 +1,15 @@
 //! An S3 server that has bad days: a proxy before a real one that refuses, breaks off, delays and slows
-//! down a share of the requests, as a seed has it.
+//! down a share of the requests, as a seed has it. It can be far away, or careless: then it keeps the condition of
+//! a creation as some servers do, which look first and write then.
 //!
 //! A request is passed on as it came, its `Host` with it, which its signature covers. Each has a connection
 //! of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -53,6 +54,12 @@ struct Shared {
     seed: u64,
     /// Faults in a thousand requests.
     rate: AtomicU64,
+    /// Milliseconds that every answer takes.
+    latency: AtomicU64,
+    /// Whether two creators of one object may both be told that they made it.
+    careless: AtomicBool,
+    /// When a careless server had created an object, by request line.
+    created: Mutex<HashMap<Vec<u8>, Instant>>,
     requests: AtomicU64,
     /// Faults of requests to come whose first line has these texts.
     planned: Mutex<Vec<(&'static str, &'static str, Fault)>>,
@@ -78,6 +85,9 @@ impl FaultyServer {
             server: server.trim_start_matches("http://").to_owned(),
             seed,
             rate: AtomicU64::new(0),
+            latency: AtomicU64::new(0),
+            careless: AtomicBool::new(false),
+            created: Mutex::default(),
             requests: AtomicU64::new(0),
             planned: Mutex::default(),
             done: Mutex::default(),
@@ -102,6 +112,17 @@ impl FaultyServer {
     /// From now on, so many of a thousand requests fail.
     pub fn set_rate(&self, rate: u64) {
         self.shared.rate.store(rate, Ordering::Relaxed);
+    }
+
+    /// From now on, every answer takes so long.
+    pub fn set_latency(&self, latency: Duration) {
+        let latency = latency.as_millis() as u64;
+        self.shared.latency.store(latency, Ordering::Relaxed);
+    }
+
+    /// From now on, creators of one object that come at the same time are all told that they made it.
+    pub fn be_careless(&self) {
+        self.shared.careless.store(true, Ordering::Relaxed);
     }
 
     /// The next request of this method whose target has this text fails so.
@@ -129,6 +150,18 @@ impl FaultyServer {
 }
 
 impl Shared {
+    /// Whether a server that looks first and writes then would have taken this creation, which was refused.
+    fn overwrites(&self, line: &[u8], answer: &[u8], looked: Instant) -> bool {
+        let mut created = self.created.lock().expect("no panic");
+        if answer.starts_with(b"HTTP/1.1 412") {
+            return created.get(line).is_none_or(|created| looked < *created);
+        }
+        if line.starts_with(b"PUT") {
+            created.entry(line.to_vec()).or_insert_with(Instant::now);
+        }
+        false
+    }
+
     fn fault(&self, first_line: &str) -> (Option<Fault>, u64) {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let drawn = random(self.seed ^ number.wrapping_mul(0x9e37));
@@ -175,10 +208,18 @@ async fn serve(shared: &Shared, mut client: TcpStream) -> io::Result<()> {
         Some(Fault::Closed) => return Ok(()),
         _ => {}
     }
+    sleep(Duration::from_millis(
+        shared.latency.load(Ordering::Relaxed),
+    ))
+    .await;
+    let looked = Instant::now();
     let mut server = TcpStream::connect(&shared.server).await?;
     server.write_all(&request).await?;
     let mut answer = Vec::new();
     server.read_to_end(&mut answer).await?;
+    if shared.careless.load(Ordering::Relaxed) && shared.overwrites(line, &answer, looked) {
+        answer = b"HTTP/1.1 200 OK\r\nETag: \"overwritten\"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_vec();
+    }
     let body = head_end(&answer).unwrap_or(answer.len());
     match fault {
         Some(Fault::RefusedAfter) => client.write_all(refusal).await,

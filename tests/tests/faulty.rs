@@ -166,6 +166,24 @@ fn a_commit_with_an_unclear_answer_is_known_again() {
 }
 
 #[test]
+fn a_server_that_lets_two_creators_win_is_refused_at_the_first_run() {
+    let killing = Killing::prepare(Ground::s3());
+    let bad = bad(&killing, 1);
+    bad.faulty.be_careless();
+    let arguments = killing.arguments(INDEX, "careless");
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    for latency in [Duration::ZERO, Duration::from_millis(50)] {
+        bad.faulty.set_latency(latency);
+        let run = bad.run(&arguments);
+        assert_eq!(run.code, 2, "{run:?}");
+        assert!(
+            run.stderr.contains("let several writers create one object"),
+            "{run:?}"
+        );
+    }
+}
+
+#[test]
 fn a_server_that_says_nothing_is_given_up_soon() {
     let killing = Killing::prepare(Ground::s3());
     let bad = bad(&killing, 1);

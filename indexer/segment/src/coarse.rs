@@ -115,12 +115,13 @@ impl Coarse {
         coarse
     }
 
-    /// Rows in rising order, among them the best `n` of those that `live` admits. `None` where the
-    /// query is no finite vector: then nothing is known about any row.
+    /// Rows in rising order, among them the best `n` of those that `live` admits and that score `least` or
+    /// more. `None` where the query is no finite vector: then nothing is known about any row.
     pub(crate) fn candidates(
         &self,
         query: &[f32],
         n: usize,
+        least: f32,
         live: impl Fn(usize) -> bool,
     ) -> Option<Vec<usize>> {
         let mut padded = query.to_vec();
@@ -145,7 +146,8 @@ impl Coarse {
             .collect();
 
         let mut best: Vec<f32> = Vec::with_capacity(2 * n.min(scores.len()));
-        let mut floor = f32::NEG_INFINITY;
+        // What scores `least` has no lower coarse score than this.
+        let mut floor = least - 2.0 * bound;
         for (row, score) in scores.iter().enumerate() {
             if *score > floor && live(row) {
                 best.push(*score);
@@ -157,7 +159,7 @@ impl Coarse {
         if best.len() >= n {
             floor = cut(&mut best, n);
         }
-        let enough = floor - 2.0 * bound;
+        let enough = (floor - 2.0 * bound).max(least - 2.0 * bound);
         let near = scores.iter().enumerate();
         Some(
             near.filter(|(row, score)| **score >= enough && live(*row))
@@ -261,6 +263,9 @@ mod tests {
     use super::*;
     use crate::kernel::Query;
 
+    /// Nothing is known of what others score.
+    const NONE: f32 = f32::NEG_INFINITY;
+
     fn bytes(rows: &[Vec<f32>]) -> Vec<u8> {
         rows.iter()
             .flatten()
@@ -290,6 +295,7 @@ mod tests {
             (rows, query) in prop_oneof![Just(1usize), Just(7), Just(64), Just(70), Just(384)]
                 .prop_flat_map(|d| (vectors(d), prop::collection::vec(-1.0f32..1.0, d))),
             n in 1usize..8,
+            known in 0usize..20,
         ) {
             let matrix = bytes(&rows);
             let mut exact = vec![0.0; rows.len()];
@@ -297,11 +303,15 @@ mod tests {
             let live = |row: usize| row % 5 != 3;
             let mut order: Vec<usize> = (0..rows.len()).filter(|row| live(*row)).collect();
             order.sort_by(|a, b| exact[*b].total_cmp(&exact[*a]).then(a.cmp(b)));
-            let found = Coarse::new(&matrix, query.len()).candidates(&query, n, live).unwrap();
-            prop_assert!(found.iter().all(|row| live(*row)));
-            prop_assert!(found.is_sorted());
-            for row in order.iter().take(n) {
-                prop_assert!(found.contains(row), "row {row} scores {}", exact[*row]);
+            let coarse = Coarse::new(&matrix, query.len());
+            let known = order.get(known).map_or(NONE, |row| exact[*row]);
+            for least in [NONE, known] {
+                let found = coarse.candidates(&query, n, least, live).unwrap();
+                prop_assert!(found.iter().all(|row| live(*row)));
+                prop_assert!(found.is_sorted());
+                for row in order.iter().take(n).filter(|row| exact[**row] >= least) {
+                    prop_assert!(found.contains(row), "row {row} scores {}", exact[*row]);
+                }
             }
         }
 
@@ -349,7 +359,7 @@ mod tests {
             .collect();
         let query: Vec<f32> = (0..dimensions).map(|i| noise(usize::MAX - i)).collect();
         let coarse = Coarse::new(&bytes(&matrix), dimensions);
-        let found = coarse.candidates(&query, n, |_| true).unwrap();
+        let found = coarse.candidates(&query, n, NONE, |_| true).unwrap();
         assert!((n..4 * n).contains(&found.len()), "{}", found.len());
     }
 
@@ -357,8 +367,8 @@ mod tests {
     fn a_query_that_is_no_number_is_left_to_the_exact_scan() {
         let coarse = Coarse::new(&bytes(&[vec![1.0, 2.0]]), 2);
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            assert!(coarse.candidates(&[bad, 1.0], 1, |_| true).is_none());
-            assert!(coarse.candidates(&[bad, 0.0], 1, |_| true).is_none());
+            assert!(coarse.candidates(&[bad, 1.0], 1, NONE, |_| true).is_none());
+            assert!(coarse.candidates(&[bad, 0.0], 1, NONE, |_| true).is_none());
         }
     }
 }

@@ -67,6 +67,28 @@ impl Deletes {
     }
 }
 
+/// Deleted blocks of one segment as a bit each: a search that looks at all vectors asks for nearly every
+/// block, and a look into the compressed bitmap takes as long as the vector's score.
+pub(crate) struct DeadBlocks(Vec<u64>);
+
+impl DeadBlocks {
+    pub(crate) fn of(deletes: &Deletes) -> DeadBlocks {
+        let words = deletes.0.max().map_or(0, |last| last as usize / 64 + 1);
+        let mut bits = vec![0u64; words];
+        for block in &deletes.0 {
+            if let Some(word) = bits.get_mut(block as usize / 64) {
+                *word |= 1 << (block % 64);
+            }
+        }
+        DeadBlocks(bits)
+    }
+
+    pub(crate) fn contains(&self, block: u32) -> bool {
+        let word = self.0.get(block as usize / 64);
+        word.is_some_and(|word| word >> (block % 64) & 1 == 1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -87,6 +109,15 @@ mod tests {
     }
 
     proptest::proptest! {
+        #[test]
+        fn bits_are_the_bitmap(blocks in proptest::collection::btree_set(0u32..500, 0..40)) {
+            let bitmap = Deletes(blocks.iter().copied().collect());
+            let bits = DeadBlocks::of(&bitmap);
+            for block in 0..600 {
+                proptest::prop_assert_eq!(bits.contains(block), bitmap.contains(block));
+            }
+        }
+
         #[test]
         fn hostile_bytes_are_errors_not_panics(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
             let _ = Deletes::from_bytes("d", &bytes, 1000);

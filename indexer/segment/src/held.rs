@@ -17,8 +17,9 @@ use crate::index_store::{IndexStore, READS_IN_FLIGHT};
 use crate::snapshot::{CatalogEntry, Snapshot};
 use crate::table::TableKey;
 
-/// A file of the log. Files of the same content have the same path and are counted.
-type FileId = (String, u32);
+/// A file of the log: its path, and which it is of how many of this path. Files of the same content have the
+/// same one; where their number changes nobody can tell which is gone, and all are read again.
+type FileId = (String, u32, u32);
 
 /// A row, and the file that it was read from.
 #[derive(Clone, Debug)]
@@ -166,12 +167,15 @@ impl HeldRows {
 
     /// The files of a snapshot's catalog in order, with the numbers that they have or get here.
     fn log<'a>(&self, snapshot: &'a Snapshot) -> Vec<(FileId, u32, &'a CatalogEntry)> {
-        let mut times: HashMap<&str, u32> = HashMap::new();
+        let mut times: HashMap<&str, (u32, u32)> = HashMap::new();
+        for entry in &snapshot.catalog {
+            times.entry(entry.path.as_str()).or_default().1 += 1;
+        }
         let mut next = self.next_file;
         let mut log = Vec::with_capacity(snapshot.catalog.len());
         for entry in &snapshot.catalog {
-            let time = times.entry(entry.path.as_str()).or_default();
-            let id = (entry.path.clone(), *time);
+            let (time, of) = times.entry(entry.path.as_str()).or_default();
+            let id = (entry.path.clone(), *time, *of);
             *time += 1;
             let file = self.files.get(&id).copied().unwrap_or_else(|| {
                 next += 1;

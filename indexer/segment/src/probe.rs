@@ -4,10 +4,18 @@
 //! it. A single writer cannot see that: its second attempt is refused either way. So a few creators
 //! race for one name, several times over. The probe is probabilistic: a store that fails seldom may
 //! pass it.
+//!
+//! A race is decided when one creator is told that it won and others that they lost. Creators whose requests fail
+//! count for nothing, and those that are late are waited for only as long again as the others took, so
+//! that a store that fails some requests is not probed for minutes.
+
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::future::join_all;
-use limn_store::{PutOutcome, StoreError};
+use futures::stream::{self, FuturesUnordered, StreamExt};
+use limn_store::{PutOutcome, StoreError, StoreErrorKind};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::error::SegmentError;
 use crate::index_store::IndexStore;
@@ -17,8 +25,29 @@ use crate::snapshot::nonce;
 pub(crate) const FOLDER: &str = "cache/probe";
 /// Creators that race for one name.
 const CREATORS: usize = 8;
-/// Names that they race for, one after the other.
+/// Names that they race for…
 const ROUNDS: usize = 6;
+/// …so many at the same time. With all at once every race would be one of connections that are being opened,
+/// which takes them apart; so the second half has open ones.
+const ROUNDS_AT_ONCE: usize = 3;
+/// Answers after which late creators are waited for only so long…
+const ENOUGH: usize = CREATORS / 2;
+/// …at least, where the winner is known…
+const LEAST_WAIT: Duration = Duration::from_millis(100);
+/// …and where it is not.
+const LONG_WAIT: Duration = Duration::from_secs(5);
+/// The races take no longer, and removing their objects neither.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// How a race ended.
+#[derive(Debug)]
+enum Race {
+    /// One has won, others have lost.
+    Decided,
+    /// It is not known who has won, or nobody is known to have lost; with an error of the store, if
+    /// there was any.
+    Undecided(Option<StoreError>),
+}
 
 impl IndexStore {
     /// Lets creators race for names below `cache/probe/`, which are deleted again. Meant for the
@@ -29,52 +58,102 @@ impl IndexStore {
     /// object is not the winner's. Store errors, where they leave no race decided.
     pub async fn probe_creation(&self) -> Result<(), SegmentError> {
         let run = nonce();
-        let mut undecided = None;
-        let mut decided = 0;
-        for round in 0..ROUNDS {
-            let path = format!("{FOLDER}/{run}-{round}");
-            let raced = self.race(&path).await;
-            if let Err(error) = self.store.delete(&path).await {
-                tracing::warn!(%error, "a probe's object stays");
+        let paths = (0..ROUNDS).map(|round| format!("{FOLDER}/{run}-{round}"));
+        let paths: Vec<String> = paths.collect();
+        let raced = self.race_for_all(&paths).await;
+        let deletes = join_all(paths.iter().map(|path| self.store.delete(path)));
+        match timeout(LIMIT, deletes).await {
+            Ok(deleted) => {
+                for error in deleted.into_iter().filter_map(Result::err) {
+                    tracing::warn!(%error, "a probe's object stays until limn gc");
+                }
             }
-            match raced? {
-                None => decided += 1,
-                Some(error) => undecided = Some(error),
+            Err(_) => tracing::warn!("a probe's objects stay until limn gc"),
+        }
+        raced
+    }
+
+    async fn race_for_all(&self, paths: &[String]) -> Result<(), SegmentError> {
+        let races: Vec<_> = paths.iter().map(|path| self.race(path)).collect();
+        let mut races = stream::iter(races).buffer_unordered(ROUNDS_AT_ONCE);
+        let until = Instant::now() + LIMIT;
+        let (mut decided, mut failed) = (0, None);
+        loop {
+            match timeout_at(until, races.next()).await {
+                Ok(Some(Ok(Race::Decided))) => decided += 1,
+                Ok(Some(Ok(Race::Undecided(error)))) => failed = error.or(failed),
+                Ok(Some(Err(error))) => return Err(error),
+                Ok(None) => break,
+                Err(_) => {
+                    let slow = || {
+                        StoreError::new(
+                            StoreErrorKind::Unreachable,
+                            self.store.url(),
+                            format!("small objects could not be created in {LIMIT:?}"),
+                            "check the network and the store, and run again",
+                        )
+                    };
+                    failed = failed.or_else(|| Some(slow()));
+                    break;
+                }
             }
         }
-        match undecided {
+        match failed {
             Some(error) if decided == 0 => Err(error.into()),
             _ => Ok(()),
         }
     }
 
-    /// One race; an error that passes if nobody is known to have won it.
-    async fn race(&self, path: &str) -> Result<Option<StoreError>, SegmentError> {
+    async fn race(&self, path: &str) -> Result<Race, SegmentError> {
+        let two_winners = || SegmentError::TwoWinners {
+            location: self.store.url().to_owned(),
+        };
         let creators = (0..CREATORS).map(|creator| async move {
             let content = Bytes::from(format!("creator {creator}"));
             let put = self.store.put_if_absent(path, content.clone()).await;
             (put, content)
         });
-        let (mut winners, mut failed) = (Vec::new(), None);
-        for (outcome, content) in join_all(creators).await {
+        let mut creators: FuturesUnordered<_> = creators.collect();
+        let started = Instant::now();
+        let mut until: Option<Instant> = None;
+        let mut answers = 0;
+        let (mut winner, mut losers, mut failed) = (None, 0, None);
+        loop {
+            let next = match until {
+                None => creators.next().await,
+                // Late ones go on, or not, for themselves.
+                Some(until) => timeout_at(until, creators.next()).await.unwrap_or(None),
+            };
+            let Some((outcome, content)) = next else {
+                break;
+            };
             match outcome {
-                Ok(PutOutcome::Created) => winners.push(content),
-                Ok(PutOutcome::Exists) => {}
+                Ok(PutOutcome::Created) if winner.is_some() => return Err(two_winners()),
+                Ok(PutOutcome::Created) => winner = Some(content),
+                Ok(PutOutcome::Exists) => losers += 1,
                 // Whether it won is not known.
                 Err(error) if error.is_retryable() => failed = Some(error),
                 Err(error) => return Err(error.into()),
             }
+            answers += 1;
+            let wait = match &winner {
+                Some(_) if losers + 1 >= ENOUGH => LEAST_WAIT,
+                _ if answers >= ENOUGH => LONG_WAIT,
+                _ => continue,
+            };
+            let end = Instant::now() + started.elapsed().max(wait);
+            until = Some(until.map_or(end, |until| until.min(end)));
         }
         // None: an answer was lost, or the store's client tried again and met its own object.
-        let Some(winner) = winners.first() else {
-            return Ok(failed);
+        let (Some(winner), true) = (winner, losers > 0) else {
+            return Ok(Race::Undecided(failed));
         };
-        if winners.len() > 1 || self.store.get(path).await? != *winner {
-            return Err(SegmentError::TwoWinners {
-                location: self.store.url().to_owned(),
-            });
+        match self.store.get(path).await {
+            Ok(content) if content == winner => Ok(Race::Decided),
+            Ok(_) => Err(two_winners()),
+            Err(error) if error.is_retryable() => Ok(Race::Undecided(Some(error))),
+            Err(error) => Err(error.into()),
         }
-        Ok(None)
     }
 }
 
@@ -83,6 +162,7 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use std::fmt;
     use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use async_trait::async_trait;
     use futures::stream::BoxStream;
@@ -97,32 +177,58 @@ mod tests {
 
     use super::*;
 
-    /// Keeps the condition of a creation as many servers do: it looks first, and writes then.
+    /// A store in memory of some manners.
     #[derive(Debug, Default)]
-    struct LooksThenWrites(InMemory);
+    struct Mannered {
+        store: InMemory,
+        /// Keeps the condition of a creation as many servers do: it looks first, and writes then.
+        looks_then_writes: bool,
+        /// Time that an answer takes.
+        latency: Duration,
+        /// Requests of a thousand whose answer never comes.
+        silent: u64,
+        requests: AtomicU64,
+    }
 
-    impl fmt::Display for LooksThenWrites {
+    impl Mannered {
+        async fn answer(&self) {
+            let number = self.requests.fetch_add(1, Ordering::Relaxed);
+            if crate::tests::noise(number, 1) % 1000 < self.silent {
+                std::future::pending::<()>().await;
+            }
+            tokio::time::sleep(self.latency).await;
+        }
+    }
+
+    impl fmt::Display for Mannered {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            self.0.fmt(f)
+            self.store.fmt(f)
         }
     }
 
     #[async_trait]
-    impl ObjectStore for LooksThenWrites {
+    impl ObjectStore for Mannered {
         async fn put_opts(
             &self,
             at: &Path,
             load: PutPayload,
             opts: PutOptions,
         ) -> Result<PutResult> {
-            if opts.mode == PutMode::Create && self.0.head(at).await.is_ok() {
+            if !self.looks_then_writes {
+                let put = self.store.put_opts(at, load, opts).await;
+                self.answer().await;
+                return put;
+            }
+            if opts.mode == PutMode::Create && self.store.head(at).await.is_ok() {
                 return Err(Error::AlreadyExists {
                     path: at.to_string(),
                     source: "it is there".into(),
                 });
             }
             tokio::task::yield_now().await;
-            self.0.put(at, load).await
+            let put = self.store.put(at, load).await;
+            self.answer().await;
+            put
         }
 
         async fn put_multipart_opts(
@@ -130,36 +236,40 @@ mod tests {
             at: &Path,
             opts: PutMultipartOptions,
         ) -> Result<Box<dyn MultipartUpload>> {
-            self.0.put_multipart_opts(at, opts).await
+            self.store.put_multipart_opts(at, opts).await
         }
 
         async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
-            self.0.get_opts(at, options).await
+            self.answer().await;
+            self.store.get_opts(at, options).await
         }
 
         fn delete_stream(
             &self,
             paths: BoxStream<'static, Result<Path>>,
         ) -> BoxStream<'static, Result<Path>> {
-            self.0.delete_stream(paths)
+            self.store.delete_stream(paths)
         }
 
         fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
-            self.0.list(prefix)
+            self.store.list(prefix)
         }
 
         async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
-            self.0.list_with_delimiter(prefix).await
+            self.store.list_with_delimiter(prefix).await
         }
 
         async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
-            self.0.copy_opts(from, to, options).await
+            self.store.copy_opts(from, to, options).await
         }
     }
 
     #[tokio::test]
     async fn a_store_that_lets_two_win_is_refused_though_a_single_writer_sees_nothing() {
-        let store = Store::over(Arc::new(LooksThenWrites::default()));
+        let store = Store::over(Arc::new(Mannered {
+            looks_then_writes: true,
+            ..Mannered::default()
+        }));
         let put = |text: &str| store.put_if_absent("one", text.to_owned().into());
         assert_eq!(put("a").await.unwrap(), PutOutcome::Created);
         assert_eq!(put("b").await.unwrap(), PutOutcome::Exists);
@@ -179,5 +289,56 @@ mod tests {
             let left = futures::StreamExt::next(&mut listing).await;
             assert!(!matches!(left, Some(Ok(_))), "{left:?}");
         }
+    }
+
+    async fn probed(manners: Mannered) -> (Result<(), SegmentError>, Duration) {
+        let index = IndexStore::new(Store::over(Arc::new(manners)));
+        let started = Instant::now();
+        let probed = index.probe_creation().await;
+        (probed, started.elapsed())
+    }
+
+    /// Creators whose answers never come are not waited for, and hide nothing.
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_is_silent_now_and_then_is_probed_in_good_time() {
+        for silent in [0, 100, 300] {
+            let latency = Duration::from_millis(50);
+            let (probed, took) = probed(Mannered {
+                latency,
+                silent,
+                ..Mannered::default()
+            })
+            .await;
+            probed.unwrap();
+            assert!(silent > 0 || took < latency * 5, "{took:?}");
+            assert!(took <= 2 * LIMIT, "{took:?}");
+            let (refused, _) = self::probed(Mannered {
+                latency,
+                silent,
+                looks_then_writes: true,
+                ..Mannered::default()
+            })
+            .await;
+            assert!(
+                matches!(refused, Err(SegmentError::TwoWinners { .. })),
+                "{refused:?}"
+            );
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_store_that_decides_no_race_is_given_up_with_one_clear_line() {
+        let (probed, took) = probed(Mannered {
+            silent: 1000,
+            ..Mannered::default()
+        })
+        .await;
+        let error = probed.unwrap_err();
+        assert!(error.is_retryable(), "{error}");
+        assert!(
+            error.to_string().contains("could not be created in 20s"),
+            "{error}"
+        );
+        assert!(took <= 2 * LIMIT, "{took:?}");
     }
 }

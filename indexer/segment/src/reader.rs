@@ -379,7 +379,22 @@ impl SegmentReader {
         n: usize,
         deletes: &Deletes,
     ) -> Result<Vec<(u32, f32)>, SegmentError> {
-        self.vectors.nearest(query, n, deletes)
+        self.nearest_above(query, n, f32::NEG_INFINITY, deletes)
+    }
+
+    /// As [`SegmentReader::nearest`], for who has `n` blocks that score `least` or more already: blocks below it
+    /// may be left out.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::nearest`].
+    pub fn nearest_above(
+        &self,
+        query: &[f32],
+        n: usize,
+        least: f32,
+        deletes: &Deletes,
+    ) -> Result<Vec<(u32, f32)>, SegmentError> {
+        self.vectors.nearest(query, n, least, deletes)
     }
 
     /// The score that [`SegmentReader::nearest`] gives a block; `None` if it has no vector.

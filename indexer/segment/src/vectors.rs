@@ -15,7 +15,7 @@ use half::f16;
 use tantivy::directory::OwnedBytes;
 
 use crate::coarse::Coarse;
-use crate::deletes::Deletes;
+use crate::deletes::{DeadBlocks, Deletes};
 use crate::directory::SectionFile;
 use crate::error::SegmentError;
 use crate::graph::{self, Graph, MATRIX_HEADER};
@@ -166,11 +166,12 @@ impl VectorReader {
         Ok(self.row(block)?.map(|row| Query::new(query).score(&row)))
     }
 
-    /// The best `n` live blocks, best first, ties by block.
+    /// The best `n` live blocks, best first, ties by block; those below `least` may be left out.
     pub(crate) fn nearest(
         &self,
         query: &[f32],
         n: usize,
+        least: f32,
         deletes: &Deletes,
     ) -> Result<Vec<(u32, f32)>, SegmentError> {
         self.check_query(query)?;
@@ -192,9 +193,11 @@ impl VectorReader {
         {
             return Ok(found);
         }
-        let live = |block| !deletes.contains(block);
+        let dead = DeadBlocks::of(deletes);
+        let live = |block| !dead.contains(block);
         let mut best = Best::new(n);
-        if let Some(rows) = self.coarse_rows(matrix, query, n, deletes) {
+        best.floor = least;
+        if let Some(rows) = self.coarse_rows(matrix, query, n, least, &dead) {
             for at in rows {
                 let score = exact.score(&matrix[at * row..(at + 1) * row]);
                 best.offer(score, self.blocks[at], live);
@@ -218,7 +221,8 @@ impl VectorReader {
         matrix: &[u8],
         query: &[f32],
         n: usize,
-        deletes: &Deletes,
+        least: f32,
+        dead: &DeadBlocks,
     ) -> Option<Vec<usize>> {
         if self.blocks.len() / COARSE_FROM < n || !self.asked.swap(true, Relaxed) {
             return None;
@@ -226,7 +230,7 @@ impl VectorReader {
         let matrix = &matrix[..self.blocks.len() * self.dimensions * 2];
         self.coarse
             .get_or_init(|| Coarse::new(matrix, self.dimensions))
-            .candidates(query, n, |row| !deletes.contains(self.blocks[row]))
+            .candidates(query, n, least, |row| !dead.contains(self.blocks[row]))
     }
 
     /// `None` if the graph finds too few: then the exact scan answers.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::StreamExt;
-use limn_segment::{Compacted, Policy, PublishError, nonce};
+use limn_segment::{Compacted, Policy, PublishError, SegmentError, nonce};
 
 use crate::cluster::Cluster;
 use crate::cluster::terms::Terms;
@@ -303,21 +303,24 @@ impl Round {
         self.opened.stages.committer.snapshot_number().await > before
     }
 
-    /// Merges what has become small or is no longer live, so that nightly runs need nothing else. Another
-    /// writer may be faster: what the run was for is published all the same.
+    /// Merges what has become small or is no longer live, so that nightly runs need nothing else. Other
+    /// writers, the store or damage may hinder it: what the run was for is published all the same.
     async fn compact(&self, notes: &mut Vec<String>) -> Result<Option<Compacted>, PipelineError> {
-        match self
-            .opening
-            .index
-            .compact(&Policy::default(), &|_| ())
-            .await
-        {
-            Ok(compacted) => Ok(compacted),
-            Err(PublishError::Lost { .. }) => {
-                notes.push("the index was not compacted, since other runs published again and again; the next run that publishes, or limn compact, does it".into());
-                Ok(None)
-            }
-            Err(error) => Err(error.into()),
-        }
+        let index = &self.opening.index;
+        let error = match index.compact(&Policy::default(), &|_| ()).await {
+            Ok(compacted) => return Ok(compacted),
+            Err(error) => error,
+        };
+        notes.push(match error {
+            PublishError::Lost { .. } => "the index was not compacted, since other runs published again and again; the next run that publishes, or limn compact, does it".into(),
+            PublishError::Segment(error) if error.is_damage() => format!(
+                "what this run found is published, and the index was not compacted: {error}; limn verify tells what else is damaged"
+            ),
+            PublishError::Segment(error @ (SegmentError::Store(_) | SegmentError::Io { .. })) => format!(
+                "what this run found is published, and the index was not compacted: {error}; the next run that publishes, or limn compact, does it"
+            ),
+            error @ PublishError::Segment(_) => return Err(error.into()),
+        });
+        Ok(None)
     }
 }

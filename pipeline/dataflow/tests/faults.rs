@@ -1,5 +1,5 @@
 //! A stage that fails or panics ends the run with an error, on any number of workers, and leaves the
-//! index as it was.
+//! index as it was; what comes after all is published costs itself only.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use limn_models::{Embedder, HashedWords, ModelError, ModelId};
 use limn_pipeline::{PipelineError, Progress, Report, RunOptions, index_lake};
-use limn_segment::{IndexStore, Snapshot};
+use limn_segment::{Deletes, IndexStore, Policy, Snapshot};
 use limn_store::Store;
 
 /// What an embedder does wrong.
@@ -118,4 +118,68 @@ async fn after_an_epoch_that_is_not_published_none_is() {
     let newest = lab.index.require_newest().await.unwrap();
     let verified = lab.index.verify(&newest, &|_| {}).await.unwrap();
     assert_eq!((verified.tables, verified.problems), (20, Vec::new()));
+}
+
+/// What a run was for is published, whatever hinders its compaction.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_compaction_that_fails_is_a_note_that_says_what_to_do() {
+    let client = Arc::new(common::Refusing::default());
+    let mut lab = common::Lab::new();
+    lab.index = IndexStore::new(Store::over(client.clone()));
+    lab.options.shards = Some(1);
+    let run = async |table: usize| {
+        let csv = format!("name,height\npeak {table},1000\n");
+        lab.put(&format!("area{table}/peaks.csv"), &csv).await;
+        let report = lab.run().await;
+        assert_eq!((report.tables.added, report.failures.len()), (1, 0));
+        (report, lab.index.require_newest().await.unwrap())
+    };
+    let mut table = 0;
+    let newest = loop {
+        let (report, newest) = run(table).await;
+        assert_eq!(report.notes, Vec::<String>::new());
+        table += 1;
+        if newest.segments.len() == 4 {
+            break newest;
+        }
+    };
+
+    client.refuse_write(&Snapshot::path(newest.number + 2));
+    let (report, newest) = run(4).await;
+    let [note] = &report.notes[..] else {
+        panic!("{report:?}");
+    };
+    assert!(
+        note.contains("injected") && note.contains("limn compact"),
+        "{note}"
+    );
+    assert!(report.compacted.is_none() && report.snapshot == newest.number);
+
+    // A table that the catalog has is deleted from its segment.
+    let mut damaged = newest.next();
+    let mut deletes = Deletes::none();
+    deletes.delete_table(0, damaged.segments[0].blocks);
+    damaged.segments[0].deletes = lab.index.put_deletes(&deletes).await.unwrap();
+    lab.index.publish(&damaged).await.unwrap();
+    let (report, newest) = run(5).await;
+    let [note] = &report.notes[..] else {
+        panic!("{report:?}");
+    };
+    assert!(
+        note.contains("is damaged") && note.contains("limn verify"),
+        "{note}"
+    );
+    let compacted = lab.index.compact(&Policy::default(), &|_| ()).await;
+    assert!(compacted.is_err(), "{compacted:?}");
+
+    let mut whole = newest.next();
+    whole.segments[0].deletes = None;
+    lab.index.publish(&whole).await.unwrap();
+    let (report, newest) = run(6).await;
+    assert!(
+        report.notes.is_empty() && report.compacted.is_some(),
+        "{report:?}"
+    );
+    let verified = lab.index.verify(&newest, &|_| {}).await.unwrap();
+    assert_eq!((verified.tables, verified.problems), (7, Vec::new()));
 }

@@ -1,8 +1,10 @@
 //! What happens to the files of a local lake, as the system tells it.
 //!
 //! The system's events are hints as others are: it may drop some (then it says so), and it tells nothing of
-//! what other machines do to a shared disk, nor of what lies behind symbolic links.
+//! what other machines do to a shared disk, nor of what lies behind symbolic links. A folder below that
+//! cannot be watched, say for want of access, costs itself only.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,9 +19,6 @@ use crate::root::is_path;
 /// The system's "too many open files", which is also its answer to too many watchers.
 const TOO_MANY_FILES: i32 = 24;
 
-/// So often the folders of a lake are gone through while some of them go away.
-const TRIES: u32 = 10;
-
 /// A folder that is watched until this is dropped.
 pub(crate) struct FolderWatch {
     _watcher: RecommendedWatcher,
@@ -31,12 +30,13 @@ struct Place {
     except: Vec<PathBuf>,
 }
 
-/// Watches a folder and all below it, but for the folders of `except`.
+/// Watches a folder and all below it, but for the folders of `except`, and tells what below it cannot be
+/// watched.
 pub(crate) fn watch(
     collector: Arc<Collector>,
     root: &Path,
     except: &[PathBuf],
-) -> Result<FolderWatch, TriggerError> {
+) -> Result<(FolderWatch, Vec<TriggerError>), TriggerError> {
     // Events carry the names that links resolve to.
     let resolved = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let place = Place {
@@ -57,16 +57,70 @@ pub(crate) fn watch(
     };
     let config = Config::default().with_follow_symlinks(false);
     let mut watcher = RecommendedWatcher::new(handler, config).map_err(failed)?;
-    let mut tries = 0;
-    while let Err(error) = watcher.watch(&watched, RecursiveMode::Recursive) {
-        tries += 1;
-        // A folder below went away while they were gone through.
-        let passing = matches!(error.kind, ErrorKind::PathNotFound) && watched.is_dir();
-        if !passing || tries == TRIES {
-            return Err(failed(error));
+    let add = &mut |folder: &Path| watcher.watch(folder, RecursiveMode::Recursive);
+    let unwatched = watch_all(&watched, add).map_err(failed)?;
+    let unwatched = unwatched.iter();
+    let unwatched = unwatched.map(|(folder, error)| explain(&folder.display().to_string(), error));
+    let unwatched = unwatched.collect();
+    Ok((FolderWatch { _watcher: watcher }, unwatched))
+}
+
+/// Watches a folder by `add`, which watches folders with all below them up to the first that it fails at: all
+/// that can be watched is, and what cannot is returned with its error.
+fn watch_all(
+    root: &Path,
+    add: &mut dyn FnMut(&Path) -> notify::Result<()>,
+) -> notify::Result<Vec<(PathBuf, notify::Error)>> {
+    let mut unwatched = Vec::new();
+    let mut left = vec![root.to_owned()];
+    while let Some(folder) = left.pop() {
+        let Err(error) = add(&folder) else {
+            continue;
+        };
+        if is_limit(&error) {
+            return Err(error);
+        }
+        // What it has not come to is below.
+        let is_below = !error.paths.contains(&folder) && folder.is_dir();
+        let error = match is_below.then(|| folders_in(&folder)) {
+            Some(Ok(folders)) => {
+                left.extend(folders);
+                continue;
+            }
+            Some(Err(unread)) => notify::Error::io(unread),
+            None => error,
+        };
+        if folder == root {
+            return Err(error);
+        }
+        // One that went away meanwhile is not missed.
+        if folder.is_dir() {
+            unwatched.push((folder, error));
         }
     }
-    Ok(FolderWatch { _watcher: watcher })
+    unwatched.sort_by(|(a, _), (b, _)| a.cmp(b));
+    Ok(unwatched)
+}
+
+fn folders_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut folders = Vec::new();
+    for entry in folder.read_dir()? {
+        let entry = entry?;
+        // The type of a symbolic link is its own.
+        if entry.file_type()?.is_dir() {
+            folders.push(entry.path());
+        }
+    }
+    Ok(folders)
+}
+
+/// Whether the system has no more watchers, which then goes for every folder.
+fn is_limit(error: &notify::Error) -> bool {
+    match &error.kind {
+        ErrorKind::MaxFilesWatch => true,
+        ErrorKind::Io(error) => error.raw_os_error() == Some(TOO_MANY_FILES),
+        _ => false,
+    }
 }
 
 impl Place {
@@ -155,6 +209,69 @@ mod tests {
         let error = explain("/lake", &error);
         assert_eq!(error.kind(), TriggerErrorKind::WatchLimit);
         assert!(error.to_string().contains("max_user_instances"), "{error}");
+    }
+
+    /// Watches as the system's own does: folder by folder, up to the first that it fails at.
+    fn add(
+        watched: &mut Vec<PathBuf>,
+        folder: &Path,
+        denied: &[&Path],
+        gone: &mut Option<PathBuf>,
+    ) -> notify::Result<()> {
+        if denied.contains(&folder) {
+            let error = io::Error::from_raw_os_error(13);
+            return Err(notify::Error::io(error).add_path(folder.to_owned()));
+        }
+        if gone.as_deref() == Some(folder) {
+            std::fs::remove_dir(folder).unwrap();
+            *gone = None;
+            return Err(notify::Error::path_not_found().add_path(folder.to_owned()));
+        }
+        if !watched.iter().any(|it| it == folder) {
+            watched.push(folder.to_owned());
+        }
+        let mut folders = folders_in(folder).unwrap();
+        folders.sort();
+        folders
+            .iter()
+            .try_for_each(|folder| add(watched, folder, denied, gone))
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_watched_costs_itself_only() {
+        let scratch = tempfile::tempdir().unwrap();
+        let root = scratch.path();
+        for folder in ["a/open", "a/shut/below", "a/z", "b/gone", "b/last", "c"] {
+            std::fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        let (shut, c) = (root.join("a/shut"), root.join("c"));
+        let denied = [shut.as_path(), c.as_path()];
+        let (mut watched, mut gone) = (Vec::new(), Some(root.join("b/gone")));
+        let unwatched = watch_all(root, &mut |folder| {
+            add(&mut watched, folder, &denied, &mut gone)
+        });
+        let unwatched = unwatched.unwrap();
+        let folders: Vec<&Path> = unwatched.iter().map(|(folder, _)| &**folder).collect();
+        assert_eq!(folders, denied);
+        let text = explain("/lake/a/shut", &unwatched[0].1).to_string();
+        assert!(
+            text.starts_with("/lake/a/shut: it cannot be watched (Permission denied"),
+            "{text}"
+        );
+        watched.sort();
+        let expected = ["", "a", "a/open", "a/z", "b", "b/last"].map(|it| root.join(it));
+        assert_eq!(
+            watched,
+            expected.map(|it| it.components().collect::<PathBuf>())
+        );
+
+        // Without its root nothing is watched, nor with a limit that is reached.
+        let denied = watch_all(root, &mut |folder| {
+            add(&mut watched, folder, &[root], &mut None)
+        });
+        assert!(denied.is_err());
+        let mut limited = |_: &Path| Err(notify::Error::new(ErrorKind::MaxFilesWatch));
+        assert!(is_limit(&watch_all(root, &mut limited).unwrap_err()));
     }
 
     #[test]

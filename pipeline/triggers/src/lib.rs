@@ -113,15 +113,20 @@ impl Triggers {
         self.sources.spawn(timer::run(collector, every));
     }
 
-    /// What happens to the files of a local lake, but for the folders of `except` in it (the index).
+    /// What happens to the files of a local lake, but for the folders of `except` in it (the index). Returns
+    /// an error for each folder below that cannot be watched; all others are.
     ///
     /// # Errors
     /// [`TriggerErrorKind::WatchLimit`] where the system watches no more, with the setting that it takes;
     /// others, if the folder cannot be watched. The caller may go on without.
-    pub fn folder(&mut self, root: &Path, except: &[PathBuf]) -> Result<(), TriggerError> {
-        let watch = folder::watch(Arc::clone(&self.collector), root, except)?;
+    pub fn folder(
+        &mut self,
+        root: &Path,
+        except: &[PathBuf],
+    ) -> Result<Vec<TriggerError>, TriggerError> {
+        let (watch, unwatched) = folder::watch(Arc::clone(&self.collector), root, except)?;
         self.folders.push(watch);
-        Ok(())
+        Ok(unwatched)
     }
 
     /// The messages of an SQS queue, with credentials from the `AWS_*` variables or the machine's role.

@@ -154,7 +154,8 @@ async fn what_happens_to_files_is_told() {
         ..Coalesce::default()
     };
     let mut triggers = Triggers::new(LakeRoot::default(), coalesce);
-    triggers.folder(root, std::slice::from_ref(&index)).unwrap();
+    let unwatched = triggers.folder(root, std::slice::from_ref(&index));
+    assert!(unwatched.unwrap().is_empty());
     let mut bursts = triggers.bursts();
     let mut next = async || {
         let burst = timeout(Duration::from_secs(20), bursts.next()).await;

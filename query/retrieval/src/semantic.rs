@@ -1,5 +1,7 @@
 //! The semantic side: nearest blocks over all segments, and a table's cosine.
 
+use std::cmp::Ordering;
+
 use limn_segment::{BlockKind, Deletes, SegmentError, is_under};
 
 use crate::corpus::{Corpus, DEAD, Table};
@@ -57,9 +59,15 @@ pub(crate) fn nearest(
     filter: Option<&Filter>,
 ) -> Result<Vec<NearBlock>, SegmentError> {
     let mut found = Vec::new();
-    for (number, segment) in corpus.segments.iter().enumerate() {
+    // Of `n` blocks that were found, the least: what is below it is not among the nearest.
+    let mut least = f32::NEG_INFINITY;
+    // The largest first: after it the small ones that nights leave cost little.
+    let mut order: Vec<usize> = (0..corpus.segments.len()).collect();
+    order.sort_by_key(|number| std::cmp::Reverse(corpus.segments[*number].table_of.len()));
+    for number in order {
+        let segment = &corpus.segments[number];
         let hidden = filter.map_or(&segment.deletes, |filter| &filter.hidden[number]);
-        for (block, cosine) in segment.reader.nearest(vector, n, hidden)? {
+        for (block, cosine) in segment.reader.nearest_above(vector, n, least, hidden)? {
             let table = segment.table_of[block as usize];
             if table != DEAD {
                 found.push(NearBlock {
@@ -70,15 +78,22 @@ pub(crate) fn nearest(
                 });
             }
         }
+        if n > 0 && found.len() >= n {
+            found.select_nth_unstable_by(n - 1, nearer);
+            found.truncate(n);
+            least = found[n - 1].cosine;
+        }
     }
-    found.sort_unstable_by(|a, b| {
-        b.cosine
-            .total_cmp(&a.cosine)
-            .then(a.table.cmp(&b.table))
-            .then(a.block.cmp(&b.block))
-    });
-    found.truncate(n);
+    found.sort_unstable_by(nearer);
     Ok(found)
+}
+
+/// Nearer first; ties by table and block.
+fn nearer(a: &NearBlock, b: &NearBlock) -> Ordering {
+    b.cosine
+        .total_cmp(&a.cosine)
+        .then(a.table.cmp(&b.table))
+        .then(a.block.cmp(&b.block))
 }
 
 /// A table's semantic score: its kinds' best cosines, combined. `None` where it has no vectors.

@@ -10,6 +10,7 @@ use crate::catalog::TableRecord;
 use crate::compact::policy::Merge;
 use crate::compact::rows::{KEY_COLUMNS, Kept, KeyRow, kept};
 use crate::compact::segments::{LiveTable, Source, merge_segments};
+use crate::deletes::Deletes;
 use crate::error::SegmentError;
 use crate::index_store::{IndexStore, READS_IN_FLIGHT};
 use crate::reader::SegmentReader;
@@ -29,7 +30,8 @@ pub(crate) struct Merged {
 
 /// A segment that was merged.
 pub(crate) struct MergedSource {
-    pub(crate) entry: SegmentEntry,
+    /// As the snapshot named it: once, or several times with other blocks deleted.
+    pub(crate) entries: Vec<SegmentEntry>,
     pub(crate) moved: Vec<Moved>,
 }
 
@@ -40,9 +42,26 @@ pub(crate) struct Moved {
     pub(crate) to: u32,
 }
 
+/// A catalog file of a list in which merges replace some.
+#[derive(Clone, Debug)]
+pub(crate) struct LogFile {
+    /// Its place among the catalog files of the shard that merges were planned for; `None` if it is none
+    /// of these.
+    pub(crate) place: Option<usize>,
+    pub(crate) entry: CatalogEntry,
+}
+
+impl LogFile {
+    fn is_input(&self, merge: &Merge) -> bool {
+        self.place
+            .is_some_and(|place| merge.places.contains(&place))
+    }
+}
+
 /// The catalog files of a shard as merges replace them, and what of their rows says which one holds.
 pub(crate) struct Log {
-    pub(crate) entries: Vec<CatalogEntry>,
+    pub(crate) files: Vec<LogFile>,
+    /// By path: files of one path have the same rows.
     keys: HashMap<String, Vec<KeyRow>>,
 }
 
@@ -51,27 +70,29 @@ impl Log {
     pub(crate) fn of(snapshot: &Snapshot, merge: &Merge) -> Log {
         let entries = snapshot.catalog.iter();
         let entries = entries.filter(|entry| entry.shard == merge.shard);
+        let files = entries.enumerate().map(|(place, entry)| LogFile {
+            place: Some(place),
+            entry: entry.clone(),
+        });
         Log {
-            entries: entries.cloned().collect(),
+            files: files.collect(),
             keys: HashMap::new(),
         }
     }
 }
 
 /// Replaces the files of a merge in a list: what they became is at the place of the last of them.
-pub(crate) fn replace(
-    catalog: &mut Vec<CatalogEntry>,
-    merge: &Merge,
-    merged: Option<&CatalogEntry>,
-) {
-    let is_input = |entry: &CatalogEntry| merge.catalog.contains(&entry.path);
-    let last = catalog.iter().rposition(is_input);
-    *catalog = std::mem::take(catalog)
+pub(crate) fn replace(files: &mut Vec<LogFile>, merge: &Merge, merged: Option<&CatalogEntry>) {
+    let last = files.iter().rposition(|file| file.is_input(merge));
+    *files = std::mem::take(files)
         .into_iter()
         .enumerate()
-        .filter_map(|(at, entry)| match is_input(&entry) {
-            false => Some(entry),
-            true if Some(at) == last => merged.cloned(),
+        .filter_map(|(at, file)| match file.is_input(merge) {
+            false => Some(file),
+            true if Some(at) == last => merged.map(|entry| LogFile {
+                place: None,
+                entry: entry.clone(),
+            }),
             true => None,
         })
         .collect();
@@ -86,23 +107,24 @@ impl IndexStore {
         log: &mut Log,
         merge: &Merge,
     ) -> Result<Merged, SegmentError> {
-        let inputs: HashSet<usize> = (0..log.entries.len())
-            .filter(|at| merge.catalog.contains(&log.entries[*at].path))
+        let inputs: HashSet<usize> = (0..log.files.len())
+            .filter(|at| log.files[*at].is_input(merge))
             .collect();
         let (mut rows, tables) = self.kept_rows(log, &inputs, merge).await?;
         let mut sources = Vec::new();
         let mut segments = Vec::new();
-        for path in &merge.segments {
-            let entry = base.segments.iter().find(|entry| entry.path == *path);
-            let entry = entry.ok_or_else(|| {
+        for path in merge.sources() {
+            let entries = base.segments.iter().filter(|entry| entry.path == path);
+            let entries: Vec<SegmentEntry> = entries.cloned().collect();
+            let first = entries.first().ok_or_else(|| {
                 SegmentError::damaged(self.store.object_url(path), "the snapshot does not name it")
             })?;
             sources.push(Source {
-                reader: SegmentReader::open(&self.store, entry).await?,
-                deletes: self.deletes(entry).await?,
+                reader: SegmentReader::open(&self.store, first).await?,
+                deletes: self.deleted_in_all(&entries).await?,
             });
             segments.push(MergedSource {
-                entry: entry.clone(),
+                entries,
                 moved: Vec::new(),
             });
         }
@@ -136,7 +158,7 @@ impl IndexStore {
             Some(self.put_catalog(merge.shard, &rows).await?)
         };
         let keys: Vec<KeyRow> = rows.iter().map(KeyRow::of).collect();
-        replace(&mut log.entries, merge, catalog.as_ref());
+        replace(&mut log.files, merge, catalog.as_ref());
         log.keys.extend(
             catalog
                 .iter()
@@ -150,6 +172,22 @@ impl IndexStore {
         })
     }
 
+    /// Blocks that are deleted in all of these, which name one segment.
+    pub(crate) async fn deleted_in_all(
+        &self,
+        entries: &[SegmentEntry],
+    ) -> Result<Deletes, SegmentError> {
+        let mut all: Option<Deletes> = None;
+        for entry in entries {
+            let deletes = self.deletes(entry).await?;
+            all = Some(match all {
+                Some(all) => Deletes(all.0 & deletes.0),
+                None => deletes,
+            });
+        }
+        Ok(all.unwrap_or_else(Deletes::none))
+    }
+
     /// The rows of the merged file in the order of tables, and those of them that have blocks.
     async fn kept_rows(
         &self,
@@ -158,10 +196,10 @@ impl IndexStore {
         merge: &Merge,
     ) -> Result<(Vec<TableRecord>, Vec<LiveTable>), SegmentError> {
         let (read, skimmed): (Vec<usize>, Vec<usize>) =
-            (0..log.entries.len()).partition(|at| inputs.contains(at));
+            (0..log.files.len()).partition(|at| inputs.contains(at));
         let skimmed: Vec<CatalogEntry> = skimmed
             .into_iter()
-            .map(|at| log.entries[at].clone())
+            .map(|at| log.files[at].entry.clone())
             .filter(|entry| !log.keys.contains_key(&entry.path))
             .collect();
         let mut skimmed = stream::iter(skimmed)
@@ -176,7 +214,7 @@ impl IndexStore {
         }
         let read: Vec<(usize, CatalogEntry)> = read
             .into_iter()
-            .map(|at| (at, log.entries[at].clone()))
+            .map(|at| (at, log.files[at].entry.clone()))
             .collect();
         let mut files: HashMap<usize, Vec<TableRecord>> =
             stream::iter(read)
@@ -187,12 +225,12 @@ impl IndexStore {
                 .try_collect()
                 .await?;
         let keys: Vec<Vec<KeyRow>> = log
-            .entries
+            .files
             .iter()
             .enumerate()
-            .map(|(at, entry)| match files.get(&at) {
+            .map(|(at, file)| match files.get(&at) {
                 Some(rows) => rows.iter().map(KeyRow::of).collect(),
-                None => log.keys.get(&entry.path).cloned().unwrap_or_default(),
+                None => log.keys.get(&file.entry.path).cloned().unwrap_or_default(),
             })
             .collect();
         let kept = tokio::task::spawn_blocking({
@@ -201,6 +239,7 @@ impl IndexStore {
         });
         let died = |_| SegmentError::damaged(self.store.url(), "reading its catalog panicked");
         let kept = kept.await.map_err(died)?;
+        let sources = merge.sources();
         let mut rows = Vec::with_capacity(kept.len());
         let mut tables = Vec::new();
         for row in kept {
@@ -215,7 +254,7 @@ impl IndexStore {
                 Kept::Row(at) => {
                     if let Entry::Vacant(file) = files.entry(at.file) {
                         // Rare: a row of a table that is gone has to be said again.
-                        file.insert(self.catalog(&log.entries[at.file]).await?);
+                        file.insert(self.catalog(&log.files[at.file].entry).await?);
                     }
                     let taken = files
                         .get_mut(&at.file)
@@ -224,7 +263,7 @@ impl IndexStore {
                 }
             };
             if row.blocks > 0 {
-                let source = merge.segments.iter().position(|path| *path == row.segment);
+                let source = sources.iter().position(|path| *path == row.segment);
                 let source = source.ok_or_else(|| {
                     let detail = format!(
                         "its row of {} points into {}, which is not the segment of a merged file",

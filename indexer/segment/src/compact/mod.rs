@@ -27,11 +27,11 @@ use serde::Serialize;
 pub use policy::{Merge, Policy, plan};
 
 use crate::catalog::segment_of;
-use crate::compact::merge::{Log, Merged, replace};
+use crate::compact::merge::{Log, LogFile, Merged, replace};
 use crate::deletes::Deletes;
 use crate::error::{PublishError, SegmentError};
 use crate::index_store::IndexStore;
-use crate::snapshot::{CatalogEntry, Snapshot};
+use crate::snapshot::{CatalogEntry, DeletesEntry, SegmentEntry, Snapshot};
 use crate::table::Shard;
 
 /// Times that publishing is tried before a compaction gives way to other writers.
@@ -161,12 +161,12 @@ impl IndexStore {
                     Err(error) => return Err(error),
                 }
                 attempts += 1;
-                newest = self.require_newest().await?;
-                if is_applied(&shards, &newest) {
+                let before = std::mem::replace(&mut newest, self.require_newest().await?);
+                if is_applied(&applied, &before, &next, &newest) {
                     // Published, but another writer went on from it before it was seen to be the newest.
                     return Ok(Some(Compacted {
                         snapshot: newest.number,
-                        merges,
+                        merges: applied,
                         before: IndexSize::of(&next),
                         after: IndexSize::of(&newest),
                     }));
@@ -194,7 +194,7 @@ impl IndexStore {
                 other => other.insert((merge.shard, Log::of(base, merge))),
             };
             let shard = shards.entry(merge.shard).or_insert_with(|| ShardMerges {
-                log: log.entries.iter().map(|it| it.path.clone()).collect(),
+                log: log.files.iter().map(|it| it.entry.path.clone()).collect(),
                 merged: Vec::new(),
             });
             shard.merged.push(self.merge(base, log, merge).await?);
@@ -221,11 +221,20 @@ impl IndexStore {
             if !known.eq(&merges.log) || self.are_reused(merges, &log[merges.log.len()..]).await? {
                 continue;
             }
+            let mut places = 0..merges.log.len();
+            let mut files: Vec<LogFile> = std::mem::take(&mut next.catalog)
+                .into_iter()
+                .map(|entry| LogFile {
+                    place: (entry.shard == *shard).then(|| places.next()).flatten(),
+                    entry,
+                })
+                .collect();
             for merged in &merges.merged {
-                replace(&mut next.catalog, &merged.merge, merged.catalog.as_ref());
+                replace(&mut files, &merged.merge, merged.catalog.as_ref());
                 self.replace_segments(&mut next, merged).await?;
                 applied.push(merged.merge.clone());
             }
+            next.catalog = files.into_iter().map(|file| file.entry).collect();
         }
         if applied.is_empty() {
             return Ok(None);
@@ -247,9 +256,8 @@ impl IndexStore {
                 Some(segment) => Some(segment.clone()),
                 None => self.segment_of_file(entry).await?,
             };
-            let sources = merges.merged.iter().flat_map(|it| &it.sources);
-            let is_source = |path: &String| sources.clone().any(|it| it.entry.path == *path);
-            if segment.as_ref().is_some_and(is_source) {
+            let mut sources = merges.merged.iter().flat_map(|it| it.merge.sources());
+            if segment.is_some_and(|segment| sources.any(|path| path == segment)) {
                 return Ok(true);
             }
         }
@@ -264,29 +272,27 @@ impl IndexStore {
         merged: &Merged,
     ) -> Result<(), SegmentError> {
         let mut deletes = Deletes::none();
-        for source in &merged.sources {
-            let now = next.segments.iter().find(|it| it.path == source.entry.path);
-            let now = match now {
-                Some(now) if now.deletes == source.entry.deletes => continue,
-                Some(now) => Some(self.deletes(now).await?),
-                // It left because no block was live any more.
-                None => None,
+        let paths = merged.merge.sources();
+        for (source, path) in merged.sources.iter().zip(&paths) {
+            let now = next.segments.iter().filter(|it| it.path == *path);
+            let now: Vec<SegmentEntry> = now.cloned().collect();
+            let of = |entries: &[SegmentEntry]| -> Vec<Option<DeletesEntry>> {
+                entries.iter().map(|it| it.deletes.clone()).collect()
             };
+            if of(&now) == of(&source.entries) {
+                continue;
+            }
+            let deleted = self.deleted_in_all(&now).await?;
             for moved in &source.moved {
                 for block in 0..moved.blocks {
-                    let from = moved.from + block;
-                    if now.as_ref().is_none_or(|now| now.contains(from)) {
+                    // One that left has no live block any more.
+                    if now.is_empty() || deleted.contains(moved.from + block) {
                         deletes.0.insert(moved.to + block);
                     }
                 }
             }
         }
-        let is_source = |path: &str| {
-            merged
-                .sources
-                .iter()
-                .any(|source| source.entry.path == path)
-        };
+        let is_source = |path: &str| paths.contains(&path);
         let last = next.segments.iter().rposition(|it| is_source(&it.path));
         let place = last.map_or(next.segments.len(), |last| {
             let before = next.segments[..last].iter();
@@ -339,24 +345,25 @@ impl IndexStore {
     }
 }
 
-/// Whether a snapshot has all merges in it.
-fn is_applied(shards: &BTreeMap<Shard, ShardMerges>, snapshot: &Snapshot) -> bool {
-    let named: BTreeSet<&str> = snapshot.catalog.iter().map(|it| it.path.as_str()).collect();
-    shards.values().flat_map(|it| &it.merged).all(|merged| {
-        let output = merged.catalog.as_ref().map(|it| it.path.as_str());
-        output.is_none_or(|path| named.contains(path))
-            && merged
-                .merge
-                .catalog
-                .iter()
-                .all(|path| Some(path.as_str()) == output || !named.contains(path.as_str()))
-    })
+/// Whether a snapshot has the merges in it that made `next` of `before`: the files of their shards are those of
+/// `next`, with others after them. Where those of `before` are that too, nobody can tell.
+fn is_applied(merges: &[Merge], before: &Snapshot, next: &Snapshot, snapshot: &Snapshot) -> bool {
+    let shards: BTreeSet<Shard> = merges.iter().map(|merge| merge.shard).collect();
+    let has_merges = |snapshot: &Snapshot, shard: Shard| {
+        let mut log = snapshot.catalog.iter().filter(|it| it.shard == shard);
+        let mut wanted = next.catalog.iter().filter(|it| it.shard == shard);
+        wanted.all(|wanted| log.next().is_some_and(|it| it.path == wanted.path))
+    };
+    shards
+        .into_iter()
+        .all(|shard| has_merges(snapshot, shard) && !has_merges(before, shard))
 }
 
 /// Bytes of the inputs of a merge.
 fn bytes_of(snapshot: &Snapshot, merge: &Merge) -> u64 {
-    let catalog = snapshot.catalog.iter();
-    let catalog = catalog.filter(|it| merge.catalog.contains(&it.path));
+    let log = snapshot.catalog.iter().filter(|it| it.shard == merge.shard);
+    let catalog = log.enumerate();
+    let catalog = catalog.filter_map(|(at, it)| merge.places.contains(&at).then_some(it));
     let segments = snapshot.segments.iter();
     let segments = segments.filter(|it| merge.segments.contains(&it.path));
     let bytes = catalog

@@ -77,6 +77,9 @@ pub struct Merge {
     pub shard: Shard,
     /// Paths of the catalog files, in the order of the snapshot's list.
     pub catalog: Vec<String>,
+    /// Their places among the shard's catalog files: two of the same content have the same path.
+    #[serde(skip)]
+    pub(crate) places: Vec<usize>,
     /// Paths of the segments, in the same order; a catalog file may have none.
     pub segments: Vec<String>,
     /// Live entries (blocks and rows), as far as the snapshot tells.
@@ -85,13 +88,24 @@ pub struct Merge {
     pub dead: u64,
 }
 
+impl Merge {
+    /// Paths of the segments, each once.
+    pub(crate) fn sources(&self) -> Vec<&str> {
+        let mut paths: Vec<&str> = self.segments.iter().map(String::as_str).collect();
+        paths.dedup();
+        paths
+    }
+}
+
 /// A catalog file and its segment.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Member {
     /// Place in the snapshot's list of catalog files.
     catalog: usize,
-    /// Place in the snapshot's list of segments.
-    segment: Option<usize>,
+    /// Place among the catalog files of the shard.
+    place: usize,
+    /// Places in the snapshot's list of segments: one, or all of the same path, or none.
+    segments: Vec<usize>,
     live: u64,
     dead: u64,
 }
@@ -116,11 +130,12 @@ pub fn plan(snapshot: &Snapshot, policy: &Policy) -> Vec<Merge> {
         };
         merges.extend(groups.into_iter().map(|mut group| {
             group.sort_by_key(|member| member.catalog);
-            let segments = group.iter().filter_map(|member| member.segment);
+            let segments = group.iter().flat_map(|member| &member.segments);
             Merge {
                 shard,
+                places: group.iter().map(|member| member.place).collect(),
                 segments: segments
-                    .map(|at| snapshot.segments[at].path.clone())
+                    .map(|at| snapshot.segments[*at].path.clone())
                     .collect(),
                 catalog: group
                     .iter()
@@ -141,9 +156,10 @@ fn total(group: &[Member], of: impl Fn(&Member) -> u64) -> u64 {
 /// The members of each shard. How many rows of a file are superseded is not known: as large a share as of
 /// its blocks is deleted, since a row that is superseded has its blocks deleted.
 fn members(snapshot: &Snapshot) -> BTreeMap<Shard, Vec<Member>> {
-    let at: BTreeMap<&str, usize> = (0..snapshot.segments.len())
-        .map(|at| (snapshot.segments[at].path.as_str(), at))
-        .collect();
+    let mut at: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, segment) in snapshot.segments.iter().enumerate() {
+        at.entry(&segment.path).or_default().push(place);
+    }
     // The same tables told in the same words again are the same segment: it is the later file's, and all
     // rows of the earlier one are superseded.
     let owners: BTreeMap<&str, usize> = (0..snapshot.catalog.len())
@@ -153,28 +169,34 @@ fn members(snapshot: &Snapshot) -> BTreeMap<Shard, Vec<Member>> {
     for (catalog, entry) in snapshot.catalog.iter().enumerate() {
         let segment = entry.segment.as_deref();
         let owned = segment.filter(|path| owners.get(path) == Some(&catalog));
-        let named = owned.and_then(|path| at.get(path)).copied();
-        let (live, dead) = match named {
-            Some(named) => {
-                let segment = &snapshot.segments[named];
-                let blocks = u64::from(segment.blocks);
-                let deleted = segment.deletes.as_ref().map_or(0, |it| it.count);
-                let deleted = u64::from(deleted).min(blocks);
-                let rows = u128::from(entry.rows) * u128::from(deleted);
-                // At most `rows`, since `deleted` is at most `blocks`.
+        let named = owned.and_then(|path| at.remove(path)).unwrap_or_default();
+        let (live, dead) = match named.first() {
+            Some(first) => {
+                let blocks = u64::from(snapshot.segments[*first].blocks);
+                let copies = named.iter().map(|at| {
+                    let deletes = snapshot.segments[*at].deletes.as_ref();
+                    blocks.saturating_sub(deletes.map_or(0, |it| u64::from(it.count)))
+                });
+                // A block lives once, in whichever copy.
+                let live = copies.fold(0, u64::saturating_add).min(blocks);
+                let rows = u128::from(entry.rows) * u128::from(blocks - live);
+                // At most `rows`, since `live` is at most `blocks`.
                 let superseded = (rows / u128::from(blocks.max(1))) as u64;
+                let named_blocks = blocks.saturating_mul(named.len() as u64);
                 (
-                    (blocks - deleted).saturating_add(entry.rows - superseded),
-                    deleted.saturating_add(superseded),
+                    live.saturating_add(entry.rows - superseded),
+                    (named_blocks - live).saturating_add(superseded),
                 )
             }
             // All of its blocks are deleted.
             None if segment.is_some() => (0, entry.rows),
             None => (entry.rows, 0),
         };
-        shards.entry(entry.shard).or_default().push(Member {
+        let members = shards.entry(entry.shard).or_default();
+        members.push(Member {
             catalog,
-            segment: named,
+            place: members.len(),
+            segments: named,
             live,
             dead,
         });

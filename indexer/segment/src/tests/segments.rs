@@ -94,6 +94,10 @@ fn nearest_is_exact_and_filtered() {
         for n in [0, 1, 10, 1000] {
             let found = reader.nearest(&query, n, &deletes).unwrap();
             assert_eq!(found, all[..n.min(all.len())], "n {n}");
+            let least = all[seed as usize].1;
+            let above = reader.nearest_above(&query, n, least, &deletes).unwrap();
+            let wanted = found.iter().filter(|(_, score)| *score >= least);
+            assert!(above.iter().eq(wanted), "n {n}");
         }
         let exact: f64 = query
             .iter()

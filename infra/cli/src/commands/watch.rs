@@ -3,13 +3,14 @@
 //! Triggers say where something may have changed, and a round of the session looks there. A burst is done
 //! when its round has published; if the round could not, its hints come again with the next burst.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use limn_pipeline::{PipelineError, Report, RunOptions, Scope, Session};
+use limn_pipeline::{Failure, PipelineError, Report, RunOptions, Scope, Session};
 use limn_segment::PublishError;
 use limn_triggers::{
     Burst, Bursts, Coalesce, LakeRoot, ListenOptions, QueueOptions, Token, Triggers,
@@ -36,11 +37,12 @@ pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
     let mut bursts = sources(&args, &opened).await?;
     let mut session = Session::new(opened.lake, opened.index, opened.embedder, opened.options);
     let mut wait = FIRST_WAIT;
+    let mut known = Told::default();
     while let Some(Some(burst)) = stop.run_until_cancelled(bursts.next()).await {
         match session.look(scope(&burst), Arc::default()).await {
             Ok(report) if report.stopped => return Ok(Outcome::Stopped),
             Ok(report) => {
-                tell(&report, &burst, args.run.output.json)?;
+                tell(&report, &burst, args.run.output.json, &mut known)?;
                 if let Err(error) = burst.done().await {
                     // The messages come again, and find nothing to do.
                     say(&one_line(&error.to_string()));
@@ -95,12 +97,24 @@ async fn sources(args: &WatchArgs, opened: &Opened) -> anyhow::Result<Bursts> {
     }
     if let (Some(root), false) = (opened.lake.local_root(), args.no_file_events) {
         let index: Vec<PathBuf> = opened.index.store.local_root().into_iter().collect();
-        if let Err(error) = triggers.folder(&root, &index) {
-            let every = humantime::format_duration(args.every);
-            say(&format!(
+        let every = humantime::format_duration(args.every);
+        match triggers.folder(&root, &index) {
+            Ok(unwatched) => {
+                if let Some(first) = unwatched.first() {
+                    say(&format!(
+                        "{}; changes in {} are found every {every}, those in all others at once",
+                        one_line(&first.to_string()),
+                        match unwatched.len() {
+                            1 => "it".to_owned(),
+                            folders => format!("it and {} more like it", folders - 1),
+                        }
+                    ));
+                }
+            }
+            Err(error) => say(&format!(
                 "{}; changes are found every {every}",
                 one_line(&error.to_string())
-            ));
+            )),
         }
     }
     Ok(triggers.bursts())
@@ -124,8 +138,44 @@ fn passes(error: &PipelineError) -> bool {
     is_away || error.is_retryable()
 }
 
-/// A line for each run that changed something; with `--json` a line for every run.
-fn tell(report: &Report, burst: &Burst, json: bool) -> io::Result<()> {
+/// The failures that were told.
+#[derive(Default)]
+struct Told {
+    failures: BTreeSet<Failure>,
+}
+
+impl Told {
+    /// What is to be told of the failures of a run: those that are new or have changed, and objects that have
+    /// none any more. A run reports all failures of what it looked at.
+    fn news(&mut self, failures: &[Failure], looked_at: impl Fn(&str) -> bool) -> Vec<String> {
+        let (gone, kept): (BTreeSet<Failure>, _) = std::mem::take(&mut self.failures)
+            .into_iter()
+            .partition(|told| looked_at(&told.object) && !failures.contains(told));
+        self.failures = kept;
+        let mut objects: Vec<&str> = gone.iter().map(|it| it.object.as_str()).collect();
+        objects.dedup();
+        objects.retain(|object| failures.iter().all(|it| it.object != *object));
+        let gone = objects.into_iter();
+        let mut lines: Vec<String> = gone.map(|it| format!("failed no more: {it}")).collect();
+        for failure in failures {
+            if self.failures.insert(failure.clone()) {
+                lines.push(format!("failed: {}", failure.error));
+            }
+        }
+        lines
+    }
+}
+
+/// Whether a run over a burst has looked at an object: it is named, or a folder that it lies in.
+fn looks_at(burst: &Burst, object: &str) -> bool {
+    let above = object.match_indices('/').map(|(at, _)| &object[..at]);
+    let is_named = |path: &str| burst.objects.contains(path);
+    burst.everything || is_named(object) || above.into_iter().any(is_named)
+}
+
+/// A line for each run that changed something, and for each failure that is new, another or gone; with
+/// `--json` a line for every run, with all failures.
+fn tell(report: &Report, burst: &Burst, json: bool, known: &mut Told) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if json {
         serde_json::to_writer(&mut out, report).map_err(io::Error::from)?;
@@ -150,8 +200,51 @@ fn tell(report: &Report, burst: &Burst, json: bool) -> io::Result<()> {
             seconds(report.seconds.total),
         )?;
     }
-    for failure in &report.failures {
-        writeln!(out, "failed: {}", one_line(&failure.error))?;
+    for line in known.news(&report.failures, |object| looks_at(burst, object)) {
+        writeln!(out, "{}", one_line(&line))?;
     }
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(object: &str, error: &str) -> Failure {
+        Failure {
+            table: object.trim_end_matches(".csv").to_owned(),
+            object: object.to_owned(),
+            error: format!("{object}: {error}"),
+        }
+    }
+
+    #[test]
+    fn a_failure_is_told_when_it_is_new_or_another_and_once_when_it_is_gone() {
+        let mut told = Told::default();
+        let (a, b) = (
+            failure("a.csv", "is empty"),
+            failure("b/b.csv", "is cut off"),
+        );
+        let both = [a.clone(), b.clone()];
+        let all = |_: &str| true;
+        assert_eq!(
+            told.news(&both, all),
+            ["failed: a.csv: is empty", "failed: b/b.csv: is cut off"]
+        );
+        assert!(told.news(&both, all).is_empty());
+        let twice = [a.clone(), failure("a.csv", "is no table"), b.clone()];
+        assert_eq!(told.news(&twice, all), ["failed: a.csv: is no table"]);
+        assert!(told.news(&twice, all).is_empty());
+        let other = failure("a.csv", "is no text");
+        assert_eq!(
+            told.news(&[other.clone(), b], all),
+            ["failed: a.csv: is no text"]
+        );
+        // A run over another part of the lake knows nothing of b.
+        assert!(told.news(&[], |object| object == "c.csv").is_empty());
+        assert_eq!(told.news(&[other], all), ["failed no more: b/b.csv"]);
+        assert_eq!(told.news(&[], all), ["failed no more: a.csv"]);
+        assert!(told.news(&[], all).is_empty());
+        assert_eq!(told.news(&[a], all), ["failed: a.csv: is empty"]);
+    }
 }

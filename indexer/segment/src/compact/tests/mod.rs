@@ -1,6 +1,7 @@
 //! Compaction over whole indexes: what is found stays, what is dead goes, and no update is lost.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod copies;
 mod followed;
 mod logs;
 mod policy;
