@@ -5,8 +5,11 @@
 //! stop, also where this process is killed. A lost process ends them all, and all
 //! are started again: the index is at its last snapshot, and they go on from there.
 
+use std::collections::hash_map::RandomState;
+use std::hash::{BuildHasher, Hasher};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
+use std::ops::Range;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -27,6 +30,10 @@ const RESTARTS: u32 = 3;
 /// How long the others may take to end after one has.
 const GRACE: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
+/// Where the processes listen.
+const PORTS: Range<u16> = 10_000..32_000;
+/// How many ports are tried.
+const PORT_TRIES: usize = 10_000;
 
 /// Whether this process is a child that is watched.
 pub fn is_watched() -> bool {
@@ -180,12 +187,22 @@ impl Children {
     }
 }
 
-/// Addresses of this machine at which nobody listens.
+/// Addresses of this machine at which nobody listens. No system gives their ports to connections that are
+/// made meanwhile: those are above.
 fn free_addresses(processes: usize) -> anyhow::Result<Vec<String>> {
-    let listeners: Vec<TcpListener> = (0..processes)
-        .map(|_| TcpListener::bind("127.0.0.1:0"))
-        .collect::<Result<_, _>>()
-        .context("no free port on this machine")?;
+    let mut listeners: Vec<TcpListener> = Vec::new();
+    for _ in 0..PORT_TRIES {
+        if listeners.len() == processes {
+            break;
+        }
+        let random = RandomState::new().build_hasher().finish();
+        let span = u64::from(PORTS.end - PORTS.start);
+        let port = PORTS.start + u16::try_from(random % span)?;
+        listeners.extend(TcpListener::bind(("127.0.0.1", port)));
+    }
+    if listeners.len() < processes {
+        anyhow::bail!("too few free ports from {} on", PORTS.start);
+    }
     let addresses = listeners.iter().map(TcpListener::local_addr);
     let addresses = addresses.map(|address| address.map(|address| address.to_string()));
     addresses
