@@ -78,7 +78,6 @@ fn what_changed_in_the_lake_is_told() {
     for (wrong, part) in [
         (vec!["2", "1"], "name the older one first"),
         (vec!["7"], "newer than 2"),
-        (vec!["--since", "1d"], "as old as --since says"),
         (vec!["--since", "soon"], "invalid value"),
     ] {
         let run = diff(&wrong);
@@ -87,8 +86,14 @@ fn what_changed_in_the_lake_is_told() {
             "{wrong:?}: {run:?}"
         );
     }
-    assert_eq!(
-        diff(&["--since", "0s", "--json"]).ok()["from"]["snapshot"],
-        1
-    );
+    for since in ["0s", "1d"] {
+        let run = diff(&["--since", since, "--json"]);
+        assert_eq!(run.stderr.contains("as old as --since says"), since == "1d");
+        assert_eq!(run.ok()["from"]["snapshot"], 1);
+    }
+    // A compaction brings nothing that is told.
+    limn(&["compact", "--full", "--index", text(&index)]);
+    let told = diff(&["--json"]).ok();
+    assert_eq!(told["from"]["snapshot"], 1, "{told}");
+    assert_eq!(told["changed"].as_array().unwrap().len(), 1, "{told}");
 }

@@ -132,6 +132,47 @@ fn files_that_come_change_and_go_are_in_the_index_soon() {
     verified(index, &[]);
 }
 
+#[test]
+fn a_lake_that_is_away_for_a_while_is_waited_for() {
+    let scratch = TempDir::new().unwrap();
+    let (root, away) = (scratch.path().join("lake"), scratch.path().join("away"));
+    lake::write(&root, "lakes.csv", "lake,depth\nBlue,3\n");
+    let index = scratch.path().join("index.limn");
+    let index = text(&index);
+    let mut watch = Watch::start(text(&root), index, &["--every", "500ms"], &[]);
+    wait_for(index, &["lakes"], &[]);
+    fs::rename(&root, &away).unwrap();
+    let mut said = BufReader::new(watch.process.stderr.take().unwrap()).lines();
+    let is_told = |line: std::io::Result<String>| line.unwrap().contains("tried again");
+    assert!(said.any(is_told), "it says that the lake is away");
+    std::thread::spawn(move || said.for_each(drop));
+    lake::write(&away, "north/rivers.csv", "river,length\nRed,9\n");
+    fs::rename(&away, &root).unwrap();
+    wait_for(index, &["lakes", "north/rivers"], &[]);
+    assert_eq!(watch.end().0, Some(0));
+}
+
+/// Whenever it is asked to end, it says what it has published and ends in good order.
+#[test]
+fn a_first_run_that_is_interrupted_is_told() {
+    let scratch = TempDir::new().unwrap();
+    let root = scratch.path().join("lake");
+    for number in 0..1500 {
+        let path = format!("t{number}/data.csv");
+        lake::write(&root, &path, &format!("lake,depth\nBlue {number},3\n"));
+    }
+    for wait in [0, 250, 400, 600, 900] {
+        let index = scratch.path().join(format!("index{wait}.limn"));
+        let watch = Watch::start(text(&root), text(&index), &["--every", "1h"], &[]);
+        // Signals are taken once it runs.
+        std::thread::sleep(Duration::from_millis(150 + wait));
+        let (code, runs) = watch.end();
+        assert_eq!(code, Some(0), "after {wait} ms");
+        let published = index.join("snapshots").is_dir();
+        assert_eq!(!runs.is_empty(), published, "after {wait} ms: {runs:?}");
+    }
+}
+
 fn verified(index: &str, environment: &[(&str, String)]) {
     let mut command = limn_command(&["verify", "--index", index]);
     let run = limn_tests::run(command.envs(environment.iter().map(|(n, v)| (n, v))));

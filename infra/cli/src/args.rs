@@ -103,7 +103,7 @@ Told is what changed in the lake: columns, rows and files, texts about a table. 
 described anew have not changed.
 
 Examples:
-  limn diff --index lake.limn            what the newest snapshot brought
+  limn diff --index lake.limn            what the last change brought
   limn diff --since 1d --index lake.limn what the last day brought
   limn diff 12 --index lake.limn         since snapshot 12
   limn diff 12 15 --index lake.limn --prefix sales --json")]
@@ -167,10 +167,10 @@ pub struct IndexArgs {
 /// Which process of which cluster this is.
 #[derive(Clone, Debug, clap::Args)]
 pub struct ClusterArgs {
-    /// Where the processes are: a file with one HOST:PORT a line, in the order of their numbers, or a
-    /// pattern such as limn-{}.limn:7101, where {} stands for the number. They trust each other and
+    /// Where the processes are: a file with one HOST:PORT a line, in the order of their numbers, a list
+    /// with commas, or a pattern such as limn-{}.limn:7101, where {} stands for the number. They trust each other and
     /// whoever reaches these ports: a private network only.
-    #[arg(long, value_name = "FILE|PATTERN", env = "LIMN_HOSTS")]
+    #[arg(long, value_name = "FILE|PATTERN|LIST", env = "LIMN_HOSTS")]
     pub hosts: Option<String>,
     /// How many processes there are. Without --hosts so many are started here and watched: if one is
     /// lost, all are started again, three times at most.
@@ -584,10 +584,10 @@ pub struct SnapshotsArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct DiffArgs {
-    /// The older snapshot [default: the one before the newer]
+    /// The older snapshot [default: the last one before the newer that differs from it]
     #[arg(value_name = "N")]
     pub from: Option<u64>,
-    /// Compare with the newest snapshot of so long ago: 30m, 12h, 1d, 2w.
+    /// Compare with the newest snapshot of so long ago, or else the oldest: 30m, 12h, 1d, 2w.
     #[arg(long, value_name = "TIME", conflicts_with = "from", value_parser = humantime::parse_duration)]
     pub since: Option<Duration>,
     /// The newer snapshot [default: the newest]

@@ -11,14 +11,20 @@ use serde::Serialize;
 use crate::Outcome;
 use crate::args::DiffArgs;
 use crate::commands::print_json;
+use crate::progress::say;
 use crate::text::{Style, count, cut, one_line, plural, utc};
 
 /// Characters of a context's text that are shown.
 const CONTEXT_CHARS: usize = 120;
+/// Snapshots that are looked through for one that differs.
+const LOOKED_BACK: usize = 32;
 
 pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
-    let (from, to) = snapshots(&index, &args).await?;
+    let to = match args.to {
+        Some(number) => index.snapshot(number).await?,
+        None => index.require_newest().await?,
+    };
     let tables = async |snapshot: &Snapshot| -> anyhow::Result<Vec<TableRecord>> {
         let mut tables = index.tables(snapshot, None).await?;
         if let Some(prefix) = &args.under.prefix {
@@ -26,7 +32,30 @@ pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
         }
         Ok(tables)
     };
-    let changes = TableChanges::between(tables(&from).await?, tables(&to).await?);
+    let now = tables(&to).await?;
+    let changes_since = async |from: &Snapshot| -> anyhow::Result<TableChanges> {
+        Ok(TableChanges::between(tables(from).await?, now.clone()))
+    };
+    let mut older = older(&index, &args, &to).await?.into_iter();
+    let Some(first) = older.next() else {
+        bail!(
+            "the index has no snapshot before {}: limn snapshots lists what there is",
+            to.number
+        )
+    };
+    let mut from = index.snapshot(first).await?;
+    let mut changes = changes_since(&from).await?;
+    // A compaction, or words that came later, are no news.
+    for number in older {
+        if !changes.is_empty() {
+            break;
+        }
+        let earlier = index.snapshot(number).await?;
+        changes = changes_since(&earlier).await?;
+        if !changes.is_empty() {
+            from = earlier;
+        }
+    }
     if args.output.json {
         print_json(&Report {
             from: End::of(&from),
@@ -62,12 +91,8 @@ impl End {
     }
 }
 
-/// The two snapshots, older first: as they are named, or else the newest and the one before it.
-async fn snapshots(index: &IndexStore, args: &DiffArgs) -> anyhow::Result<(Snapshot, Snapshot)> {
-    let to = match args.to {
-        Some(number) => index.snapshot(number).await?,
-        None => index.require_newest().await?,
-    };
+/// The snapshots that `to` is compared with: the first of them that differs in a table, or else the first.
+async fn older(index: &IndexStore, args: &DiffArgs, to: &Snapshot) -> anyhow::Result<Vec<u64>> {
     if let Some(number) = args.from {
         if number > to.number {
             bail!(
@@ -75,32 +100,29 @@ async fn snapshots(index: &IndexStore, args: &DiffArgs) -> anyhow::Result<(Snaps
                 to.number
             );
         }
-        return Ok((index.snapshot(number).await?, to));
+        return Ok(vec![number]);
     }
-    let before = match args.since {
-        None => i64::MAX,
-        Some(time) => {
-            let ago = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
-            Utc::now().timestamp_millis().saturating_sub(ago)
-        }
+    let snapshots = index.snapshots().await?.into_iter();
+    let older = snapshots.map(|info| info.number);
+    let older = older.filter(|number| *number < to.number);
+    let Some(time) = args.since else {
+        return Ok(older.take(LOOKED_BACK).collect());
     };
-    for info in index.snapshots().await? {
-        if info.number < to.number {
-            let snapshot = index.snapshot(info.number).await?;
-            if snapshot.created_ms <= before {
-                return Ok((snapshot, to));
-            }
+    let ago = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    let before = Utc::now().timestamp_millis().saturating_sub(ago);
+    let mut oldest = None;
+    for number in older {
+        oldest = Some(number);
+        if index.snapshot(number).await?.created_ms <= before {
+            return Ok(vec![number]);
         }
     }
-    bail!(
-        "the index has no snapshot before {}{}: limn snapshots lists what there is",
-        to.number,
-        if args.since.is_some() {
-            " that is as old as --since says"
-        } else {
-            ""
-        }
-    )
+    if let Some(oldest) = oldest {
+        say(&format!(
+            "the index has no snapshot that is as old as --since says: compared with its oldest, {oldest}"
+        ));
+    }
+    Ok(oldest.into_iter().collect())
 }
 
 fn print(from: &Snapshot, to: &Snapshot, changes: &TableChanges) -> io::Result<()> {

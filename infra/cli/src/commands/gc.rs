@@ -65,8 +65,13 @@ fn print(garbage: &Garbage, dry_run: bool) -> io::Result<()> {
     let newest = garbage.retained.first().copied().unwrap_or_default();
     writeln!(
         out,
-        "{what}; {} stay, up to {newest}",
+        "{what}; {} {}, up to {newest}",
         plural(garbage.retained.len() as u64, "snapshot"),
+        if garbage.retained.len() == 1 {
+            "stays"
+        } else {
+            "stay"
+        },
     )?;
     out.flush()
 }

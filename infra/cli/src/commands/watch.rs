@@ -37,12 +37,17 @@ pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
     let mut bursts = sources(&args, &opened).await?;
     let mut session = Session::new(opened.lake, opened.index, opened.embedder, opened.options);
     let mut wait = FIRST_WAIT;
+    let mut has_looked = false;
     let mut known = Told::default();
     while let Some(Some(burst)) = stop.run_until_cancelled(bursts.next()).await {
         match session.look(scope(&burst), Arc::default()).await {
-            Ok(report) if report.stopped => return Ok(Outcome::Stopped),
             Ok(report) => {
                 tell(&report, &burst, args.run.output.json, &mut known)?;
+                if report.stopped {
+                    // What a queue has told of comes again.
+                    break;
+                }
+                has_looked = true;
                 if let Err(error) = burst.done().await {
                     // The messages come again, and find nothing to do.
                     say(&one_line(&error.to_string()));
@@ -50,7 +55,7 @@ pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
                 wait = FIRST_WAIT;
             }
             Err(PipelineError::Stopped) => break,
-            Err(error) if passes(&error) => {
+            Err(error) if passes(&error) || has_looked && is_away(&error) => {
                 let again = seconds(wait.as_secs_f64());
                 say(&format!(
                     "{}; tried again in {again}",
@@ -136,6 +141,11 @@ fn passes(error: &PipelineError) -> bool {
         PipelineError::EmptyLake { .. } | PipelineError::Publish(PublishError::Lost { .. })
     );
     is_away || error.is_retryable()
+}
+
+/// Whether a lake or index that was there is not to be found: a disk may be mounted again.
+fn is_away(error: &PipelineError) -> bool {
+    matches!(error, PipelineError::Store(error) if error.is_not_found())
 }
 
 /// The failures that were told.
