@@ -1,6 +1,6 @@
 //! Killed runs: what they leave behind, and what the next run makes of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -20,8 +20,8 @@ pub struct Killing {
     pub last: u64,
     /// What an index of the edited lake says that was built anew.
     pub clean: Told,
-    /// Answers at each snapshot.
-    answers: BTreeMap<u64, Vec<Value>>,
+    /// What each snapshot says.
+    told: BTreeMap<u64, Told>,
 }
 
 /// A command that is killed.
@@ -132,7 +132,7 @@ impl Killing {
                 tables: Vec::new(),
                 answers: Vec::new(),
             },
-            answers: BTreeMap::new(),
+            told: BTreeMap::new(),
         };
         this.run(INDEX, Self::BEFORE, &[]).ok();
         this.first = this.newest(Self::BEFORE);
@@ -147,8 +147,8 @@ impl Killing {
         for number in this.first..=this.last {
             let name = format!("at{number}");
             this.copy(Self::WHOLE, &name, number);
-            let answers = this.ground.answers(&this.ground.at(&name));
-            this.answers.insert(number, answers);
+            let told = this.ground.told(&this.ground.at(&name));
+            this.told.insert(number, told);
         }
         this
     }
@@ -187,6 +187,27 @@ impl Killing {
         }
     }
 
+    /// The tables that are other than `wanted`, and how: a table may be as it was at first, with an error or
+    /// without, or not there yet, where the store did not let it be read in the killed run.
+    fn differing(&self, told: &Told, wanted: &Told) -> Vec<String> {
+        let by_name = |told: &Told| -> BTreeMap<String, Value> {
+            let rows = told.tables.iter().cloned();
+            rows.map(|row| (row["name"].to_string(), row)).collect()
+        };
+        let first = by_name(&self.told[&self.first]);
+        let (told, wanted) = (by_name(told), by_name(wanted));
+        let names: BTreeSet<&String> = told.keys().chain(wanted.keys()).collect();
+        let differ = names.into_iter();
+        let differ = differ.filter(|name| told.get(*name) != wanted.get(*name));
+        let how = |name: &String| match (told.get(name), first.get(name)) {
+            (None, None) => format!("{name} is not there yet"),
+            (None, Some(_)) => format!("{name} is lost"),
+            (row, first) if row == first => format!("{name} is as it was at first"),
+            (Some(row), _) => format!("{name} is another one, with the error {}", row["error"]),
+        };
+        differ.map(how).collect()
+    }
+
     /// What is wrong with the index of this name after its job was killed, as it is and after the job has
     /// run again. Returns the newest snapshot that the kill left, too. The index is gone then.
     pub fn check(&self, job: Job, name: &str, what: &str) -> (u64, Findings) {
@@ -202,11 +223,13 @@ impl Killing {
         }
         // A job that changes no answer may have published more of the same.
         let wanted = match newest > self.last {
-            true => Some(&self.clean.answers),
-            false => self.answers.get(&newest),
+            true => Some(&self.clean),
+            false => self.told.get(&newest),
         };
-        if wanted != Some(&self.ground.answers(&index)) {
-            let text = format!("other answers at snapshot {newest}");
+        let told = self.ground.told(&index);
+        if wanted.is_none_or(|wanted| wanted.answers != told.answers) {
+            let differs = wanted.map(|wanted| self.differing(&told, wanted));
+            let text = format!("other answers at snapshot {newest}: {differs:?}");
             wrong(|it| &mut it.wrong_answers, text);
         }
         let again = self.run(job, name, &[]);

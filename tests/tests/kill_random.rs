@@ -1,7 +1,8 @@
 //! Killed at random moments of the nightly job: readers see the last published snapshot, and the next run
 //! ends like one that was never disturbed. On S3 the server has bad days besides.
 //!
-//! `LIMN_KILL_ROUNDS` sets the number of kills, `LIMN_KILL_SEED` the moments, and `LIMN_KILL_RESULTS` a
+//! `LIMN_KILL_ROUNDS` sets the number of kills, `LIMN_KILL_SEED` the moments, `LIMN_KILL_FAULTS` how many of a
+//! thousand requests to S3 fail, and `LIMN_KILL_RESULTS` a
 //! folder that is told what was found.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -154,7 +155,7 @@ fn on_local_disk() {
 fn on_an_s3_server_with_bad_days() {
     let killing = Killing::prepare(Ground::s3());
     let faulty = FaultyServer::before(&killing.ground.endpoint(), setting("LIMN_KILL_SEED", 7));
-    faulty.set_rate(100);
+    faulty.set_rate(setting("LIMN_KILL_FAULTS", 100));
     let rounds = setting("LIMN_KILL_ROUNDS", 10);
     kill_at_random("s3-with-faults", &killing, rounds, Some(&faulty));
 }
