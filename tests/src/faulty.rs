@@ -63,6 +63,8 @@ struct Shared {
     requests: AtomicU64,
     /// Faults of requests to come whose first line has these texts.
     planned: Mutex<Vec<(&'static str, &'static str, Fault)>>,
+    /// A method and a text of targets of which every request is refused.
+    refused: Mutex<Option<(&'static str, String)>>,
     done: Mutex<BTreeMap<Fault, u64>>,
 }
 
@@ -90,6 +92,7 @@ impl FaultyServer {
             created: Mutex::default(),
             requests: AtomicU64::new(0),
             planned: Mutex::default(),
+            refused: Mutex::default(),
             done: Mutex::default(),
         });
         runtime.spawn({
@@ -131,6 +134,12 @@ impl FaultyServer {
         planned.push((method, target, fault));
     }
 
+    /// From now on, every request of this method whose target has this text is refused.
+    pub fn refuse(&self, method: &'static str, target: &str) {
+        let mut refused = self.shared.refused.lock().expect("no panic");
+        *refused = Some((method, target.to_owned()));
+    }
+
     /// Requests so far, and those that failed, by fault.
     pub fn counts(&self) -> (u64, BTreeMap<String, u64>) {
         let done = self.shared.done.lock().expect("no panic");
@@ -165,12 +174,19 @@ impl Shared {
     fn fault(&self, first_line: &str) -> (Option<Fault>, u64) {
         let number = self.requests.fetch_add(1, Ordering::Relaxed);
         let drawn = random(self.seed ^ number.wrapping_mul(0x9e37));
-        let mut planned = self.planned.lock().expect("no panic");
-        let at = planned.iter().position(|(method, target, _)| {
+        let is = |method: &str, target: &str| {
             first_line.starts_with(method) && first_line.contains(target)
-        });
+        };
+        let refused = self.refused.lock().expect("no panic");
+        let is_refused = refused.as_ref();
+        let is_refused = is_refused.is_some_and(|(method, target)| is(method, target));
+        let mut planned = self.planned.lock().expect("no panic");
+        let at = planned
+            .iter()
+            .position(|(method, target, _)| is(method, target));
         let fault = match at {
             Some(at) => Some(planned.remove(at).2),
+            None if is_refused => Some(Fault::Refused),
             None if drawn % 1000 < self.rate.load(Ordering::Relaxed) => {
                 Some(FAULTS[(drawn / 1000) as usize % FAULTS.len()])
             }

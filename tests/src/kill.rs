@@ -187,30 +187,45 @@ impl Killing {
         }
     }
 
-    /// The tables that are other than `wanted`, and how: a table may be as it was at first, with an error or
-    /// without, or not there yet, where the store did not let it be read in the killed run.
-    fn differing(&self, told: &Told, wanted: &Told) -> Vec<String> {
-        let by_name = |told: &Told| -> BTreeMap<String, Value> {
-            let rows = told.tables.iter().cloned();
-            rows.map(|row| (row["name"].to_string(), row)).collect()
+    /// What is wrong with an index that a disturbed run left at snapshot `number`. A table that the store did
+    /// not let be read stays as it was (invariant 6), and each is at one of its versions all the same.
+    pub fn amiss(&self, told: &Told, number: u64, store_is_bad: bool) -> Vec<String> {
+        // A job that changes no answer may have published more of the same.
+        let wanted = match number > self.last {
+            true => Some(&self.clean),
+            false => self.told.get(&number),
         };
-        let first = by_name(&self.told[&self.first]);
-        let (told, wanted) = (by_name(told), by_name(wanted));
-        let names: BTreeSet<&String> = told.keys().chain(wanted.keys()).collect();
-        let differ = names.into_iter();
-        let differ = differ.filter(|name| told.get(*name) != wanted.get(*name));
-        let how = |name: &String| match (told.get(name), first.get(name)) {
-            (None, None) => format!("{name} is not there yet"),
-            (None, Some(_)) => format!("{name} is lost"),
-            (row, first) if row == first => format!("{name} is as it was at first"),
-            (Some(row), _) => format!("{name} is another one, with the error {}", row["error"]),
+        let Some(wanted) = wanted else {
+            return vec!["there is no such snapshot".to_owned()];
         };
-        differ.map(how).collect()
+        let known: Vec<BTreeMap<String, Value>> = self.told.values().map(by_name).collect();
+        let (told_rows, wanted_rows) = (by_name(told), by_name(wanted));
+        let names: BTreeSet<&String> = told_rows.keys().chain(wanted_rows.keys()).collect();
+        let mut amiss = Vec::new();
+        let mut differs = false;
+        for name in names {
+            let row = told_rows.get(name);
+            if row == wanted_rows.get(name) {
+                continue;
+            }
+            differs = true;
+            let is_known = known
+                .iter()
+                .any(|rows| rows.get(name).map(version) == row.map(version));
+            if !store_is_bad || !is_known {
+                amiss.push(format!("{name} is {row:?}"));
+            }
+        }
+        if !differs && told.answers != wanted.answers {
+            amiss.push("the tables are right and the answers are not".to_owned());
+        }
+        amiss
     }
 
     /// What is wrong with the index of this name after its job was killed, as it is and after the job has
-    /// run again. Returns the newest snapshot that the kill left, too. The index is gone then.
-    pub fn check(&self, job: Job, name: &str, what: &str) -> (u64, Findings) {
+    /// run again. Where the store is bad, tables that it did not let be read are as they were. Returns the newest
+    /// snapshot that the kill left, too. The index is gone then.
+    pub fn check(&self, job: Job, name: &str, what: &str, store_is_bad: bool) -> (u64, Findings) {
         let index = self.ground.at(name);
         let mut found = Findings::default();
         let mut wrong = |count: fn(&mut Findings) -> &mut usize, text: String| {
@@ -221,16 +236,12 @@ impl Killing {
         if let Err(told) = self.ground.verify(&index) {
             wrong(|it| &mut it.damaged, told);
         }
-        // A job that changes no answer may have published more of the same.
-        let wanted = match newest > self.last {
-            true => Some(&self.clean),
-            false => self.told.get(&newest),
-        };
         let told = self.ground.told(&index);
-        if wanted.is_none_or(|wanted| wanted.answers != told.answers) {
-            let differs = wanted.map(|wanted| self.differing(&told, wanted));
-            let text = format!("other answers at snapshot {newest}: {differs:?}");
-            wrong(|it| &mut it.wrong_answers, text);
+        for text in self.amiss(&told, newest, store_is_bad) {
+            wrong(
+                |it| &mut it.wrong_answers,
+                format!("at snapshot {newest}: {text}"),
+            );
         }
         let again = self.run(job, name, &[]);
         if again.code != 0 {
@@ -257,6 +268,17 @@ impl Killing {
         self.ground.remove(&index);
         (newest, found)
     }
+}
+
+fn by_name(told: &Told) -> BTreeMap<String, Value> {
+    let rows = told.tables.iter().cloned();
+    rows.map(|row| (row["name"].to_string(), row)).collect()
+}
+
+/// What a row of the catalog says of the table's rows: without errors, and without the versions of its files,
+/// which those of a file that could not be read are not.
+fn version(row: &Value) -> [Value; 4] {
+    ["rows", "columns", "sample", "removed"].map(|field| row[field].clone())
 }
 
 /// Runs `work` on each item, a few at a time.

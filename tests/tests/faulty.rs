@@ -22,6 +22,16 @@ const TRIES: usize = 40;
 /// Faults in a thousand requests, round by round: retries hide most of a tenth, and of a third they do not.
 const RATES: [u64; 3] = [100, 100, 350];
 
+/// Objects of the lake that are other than before.
+const EDITED: [&str; 6] = [
+    "/hr/employees.csv",
+    "/exports/sales_2025.csv",
+    "/rivers/year",
+    "/mixed/planets.csv",
+    "/weather/station3/log.csv",
+    "/weather/station9/log.csv",
+];
+
 struct Bad<'a> {
     killing: &'a Killing,
     faulty: FaultyServer,
@@ -163,6 +173,41 @@ fn a_commit_with_an_unclear_answer_is_known_again() {
         );
     }
     assert_eq!(bad.faulty.counts().1.values().sum::<u64>(), 14);
+}
+
+/// What a run makes of a lake of which an object cannot be read for now: its table stays as it was, in every
+/// snapshot of the run, until a run can read it.
+#[test]
+fn a_table_that_cannot_be_read_stays_as_it_was_until_it_can() {
+    let killing = Killing::prepare(Ground::s3());
+    let bad = bad(&killing, 1);
+    let mut left_behind = 0;
+    for (at, object) in EDITED.iter().enumerate() {
+        let name = format!("without{at}");
+        let index = killing.ground.at(&name);
+        killing.begin(INDEX, &name);
+        bad.faulty.refuse("GET", object);
+        let arguments = killing.arguments(INDEX, &name);
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let run = bad.run(&arguments);
+        assert!(run.code == 1, "{object}: {run:?}");
+        let newest = killing.ground.newest(&index);
+        for number in killing.first + 1..=newest {
+            let then = format!("{name}at{number}");
+            killing
+                .ground
+                .copy(&index, &killing.ground.at(&then), number);
+            let told = killing.ground.told(&killing.ground.at(&then));
+            let amiss = killing.amiss(&told, number, true);
+            assert!(amiss.is_empty(), "{object}, snapshot {number}: {amiss:#?}");
+            let differing = killing.amiss(&told, number, false);
+            println!("{object}, snapshot {number}: {}", differing.len());
+            left_behind += usize::from(number < newest && !differing.is_empty());
+        }
+        let (_, found) = killing.check(INDEX, &name, object, true);
+        assert!(found.texts.is_empty(), "{:#?}", found.texts);
+    }
+    assert!(left_behind > 0, "a snapshot between tells of it");
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn every_point(killing: &Killing, job: Job) {
                 ..Findings::default()
             };
         }
-        killing.check(job, &name, point).1
+        killing.check(job, &name, point, false).1
     });
     assert!(found.texts.is_empty(), "{:#?}", found.texts);
 }

@@ -116,7 +116,7 @@ fn kill_at_random(what: &str, killing: &Killing, rounds: u64, faulty: Option<&Fa
         *expected = change(*expected);
         drop(expected);
         let what = format!("round {round}, after {delay:?}");
-        let (newest, found) = killing.check(INDEX, &name, &what);
+        let (newest, found) = killing.check(INDEX, &name, &what, faulty.is_some());
         moments.count(killing, newest, was_killed);
         found
     });
