@@ -4,17 +4,13 @@
 //! table the later file's holds. Any Parquet tool reads it; limn ignores columns that it does not
 //! know, so newer writers may add some.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::{DataType, Field, FieldRef, Float64Type, Schema};
+use arrow::datatypes::{DataType, Field, FieldRef, Schema};
 use arrow::json::reader::ReaderBuilder;
-use arrow::json::writer::{JsonArray, WriterBuilder};
 use bytes::Bytes;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::arrow::{ArrowWriter, ProjectionMask};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::{EnabledStatistics, WriterProperties};
@@ -28,9 +24,9 @@ use crate::table::TableKey;
 pub const CATALOG_FORMAT: u32 = 1;
 /// The source of a context that was registered by hand: it stays when its table goes.
 pub const REGISTERED: &str = "registered";
-const FORMAT_KEY: &str = "limn.catalog.format";
-/// Rows decoded at a time: bounds the memory of reading a large catalog file.
-const BATCH_ROWS: usize = 512;
+pub(crate) const FORMAT_KEY: &str = "limn.catalog.format";
+/// Rows encoded or decoded at a time: bounds the memory that a large catalog file takes.
+pub(crate) const BATCH_ROWS: usize = 512;
 
 /// What is known of one table.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -108,10 +104,20 @@ impl TableRecord {
     /// A table may move to another group of files (a lone file becomes a directory): that the old group
     /// is gone says nothing about it.
     pub(crate) fn holds_after(&self, before: Option<&TableRecord>) -> bool {
-        let has_moved =
-            self.removed && before.is_some_and(|live| !live.removed && live.group != self.group);
-        !has_moved
+        holds_after(self.stand(), before.map(TableRecord::stand))
     }
+
+    fn stand(&self) -> (bool, &str) {
+        (self.removed, &self.group)
+    }
+}
+
+/// As [`TableRecord::holds_after`], of rows of which only `(removed, group)` is known.
+pub(crate) fn holds_after<G: PartialEq>(
+    (removed, group): (bool, G),
+    before: Option<(bool, G)>,
+) -> bool {
+    !removed || before.is_none_or(|(was_removed, of)| was_removed || of == group)
 }
 
 /// The segment that the rows of a catalog file point into; `None` if no row has blocks.
@@ -260,131 +266,6 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
         .into_inner()
         .map_err(|e| failed(e.to_string()))?
         .into())
-}
-
-/// Reads a catalog file's bytes, which must hold `rows` rows (a few bytes can stand for any number
-/// of equal ones); `object` names it in errors. Unknown columns are ignored, missing ones read as
-/// empty.
-///
-/// # Errors
-/// [`SegmentError::Damaged`] for bytes that are no such catalog, [`SegmentError::NewerFormat`].
-pub fn read_catalog(
-    object: &str,
-    bytes: Bytes,
-    rows: u64,
-) -> Result<Vec<TableRecord>, SegmentError> {
-    read_guarded(object, bytes, rows, None)
-}
-
-/// As [`read_catalog`], of some columns only (`a.list.element.b` is one): the others come as if they were
-/// missing.
-pub(crate) fn read_catalog_columns(
-    object: &str,
-    bytes: Bytes,
-    rows: u64,
-    columns: &[&str],
-) -> Result<Vec<TableRecord>, SegmentError> {
-    read_guarded(object, bytes, rows, Some(columns))
-}
-
-fn read_guarded(
-    object: &str,
-    bytes: Bytes,
-    rows: u64,
-    columns: Option<&[&str]>,
-) -> Result<Vec<TableRecord>, SegmentError> {
-    // Damaged Parquet can panic deep in a decoder; that costs this object, not the process.
-    let read = || read_unguarded(object, bytes, rows, columns);
-    catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|_| {
-        Err(SegmentError::damaged(
-            object,
-            "it is no readable Parquet file",
-        ))
-    })
-}
-
-fn read_unguarded(
-    object: &str,
-    bytes: Bytes,
-    rows: u64,
-    columns: Option<&[&str]>,
-) -> Result<Vec<TableRecord>, SegmentError> {
-    let damaged = |e: String| SegmentError::damaged(object, format!("it is no catalog file ({e})"));
-    let builder =
-        ParquetRecordBatchReaderBuilder::try_new(bytes).map_err(|e| damaged(e.to_string()))?;
-    let format = builder
-        .metadata()
-        .file_metadata()
-        .key_value_metadata()
-        .and_then(|pairs| pairs.iter().find(|p| p.key == FORMAT_KEY))
-        .and_then(|p| p.value.as_deref())
-        .and_then(|v| v.parse::<u32>().ok())
-        .ok_or_else(|| damaged(format!("{FORMAT_KEY} is missing")))?;
-    if format > CATALOG_FORMAT {
-        return Err(SegmentError::NewerFormat {
-            object: object.to_owned(),
-            found: format,
-            supported: CATALOG_FORMAT,
-        });
-    }
-    let mask = columns.map_or_else(ProjectionMask::all, |wanted| {
-        ProjectionMask::columns(builder.parquet_schema(), wanted.iter().copied())
-    });
-    let reader = builder
-        .with_projection(mask)
-        .with_batch_size(BATCH_ROWS)
-        .build()
-        .map_err(|e| damaged(e.to_string()))?;
-    let wrong = || SegmentError::damaged(object, format!("it has not the {rows} rows it should"));
-    let mut records = Vec::new();
-    for batch in reader {
-        let batch = batch.map_err(|e| damaged(e.to_string()))?;
-        // Checked as they come: what the file says of itself proves nothing.
-        if (records.len() + batch.num_rows()) as u64 > rows {
-            return Err(wrong());
-        }
-        records.append(&mut rows_of(&batch).map_err(damaged)?);
-    }
-    if (records.len() as u64) < rows {
-        return Err(wrong());
-    }
-    Ok(records)
-}
-
-/// Arrow to structs by way of JSON: short, and columns are found by name.
-fn rows_of(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
-    let mut writer = WriterBuilder::new().build::<_, JsonArray>(Vec::new());
-    writer.write(batch).map_err(|e| e.to_string())?;
-    writer.finish().map_err(|e| e.to_string())?;
-    let json = writer.into_inner();
-    if json.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut records: Vec<TableRecord> = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
-    exact_shares(batch, &mut records);
-    Ok(records)
-}
-
-/// The one floating-point column, taken past JSON, whose parser may be off by the last bit.
-fn exact_shares(batch: &RecordBatch, records: &mut [TableRecord]) {
-    let Some(lists) = batch
-        .column_by_name("columns")
-        .and_then(|c| c.as_list_opt::<i32>())
-    else {
-        return;
-    };
-    for (row, record) in records.iter_mut().enumerate() {
-        let columns = lists.value(row);
-        let shares = columns
-            .as_struct_opt()
-            .and_then(|c| c.column_by_name("null_share"))
-            .and_then(|c| c.as_primitive_opt::<Float64Type>());
-        if let Some(shares) = shares {
-            for (column, share) in record.columns.iter_mut().zip(shares.values()) {
-                column.null_share = *share;
-            }
-        }
-    }
 }
 
 /// JSON has no NaN: it is written as null.

@@ -1,47 +1,115 @@
 //! A segment's bytes, verified chunk by chunk when they are first touched.
 //!
 //! A bitmap says which 64 KiB chunks are *ready*: present and with the right checksum. A local file
-//! has all chunks present, and a first touch hashes; a remote segment is a sparse temporary file of
+//! has all chunks present, and a first touch hashes; a remote segment is a sparse file of
 //! the same size, and a first touch fetches the chunks that are missing, verifies them, writes them
 //! and sets their bits. Slices are handed out over ready chunks only.
+//!
+//! The sparse file is a temporary one, or belongs to a cache ([`crate::SegmentCache`]). In a cache it may have come from
+//! an earlier process: then a chunk that has its checksum is present. And it may get a successor, when the
+//! cache needs its room: the file of now is a *generation*. Whoever has a slice keeps the generation that it
+//! is of.
 
 use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use limn_store::Store;
 use tantivy::directory::OwnedBytes;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::cache::Place;
+use crate::cache_folder::Unnamed;
 use crate::error::SegmentError;
 use crate::fetch;
+use crate::graph::Graph;
 use crate::layout::CHUNK;
+use crate::lexical::OpenLexical;
+use crate::map::map;
 
 /// Remote reads are rounded to windows of so many chunks (1 MiB): a request's latency costs more
 /// than its neighbours' bytes.
 const WINDOW: usize = 16;
+/// Times that a read lets its own file give its bytes back to make room for it; after that the limit is
+/// passed.
+const EVICTIONS_OF_ITSELF: usize = 3;
 
 /// A verified file.
 pub(crate) struct ChunkedFile {
     object: String,
-    /// The whole file; only ready chunks may be looked at.
-    bytes: OwnedBytes,
     /// Length of the part that the checksums cover.
     body: usize,
     checksums: Vec<u64>,
-    ready: Vec<AtomicU64>,
     remote: Option<Remote>,
+    current: RwLock<Arc<Generation>>,
 }
 
 /// Where missing chunks come from and go to.
 pub(crate) struct Remote {
     pub(crate) store: Store,
     pub(crate) path: String,
-    pub(crate) file: File,
+    /// Where the tail begins that opening needs.
+    pub(crate) tail: usize,
+    /// `None` for a temporary file.
+    pub(crate) place: Option<Place>,
+}
+
+/// The file of now.
+pub(crate) struct Generation {
+    number: u64,
+    /// The whole file; only ready chunks may be looked at.
+    bytes: OwnedBytes,
+    /// Where chunks are written; `None` if all are there.
+    file: Option<File>,
+    /// Whether chunks may be there that an earlier process wrote.
+    is_adopted: bool,
+    ready: Vec<AtomicU64>,
     /// Held while fetching, so that no chunk is fetched or written twice.
-    pub(crate) fetching: Mutex<()>,
+    fetching: Mutex<()>,
+    pub(crate) opened: Opened,
+}
+
+/// What was made of a file's bytes, holds slices of it and goes with it.
+#[derive(Default)]
+pub(crate) struct Opened {
+    pub(crate) lexical: OnceLock<OpenLexical>,
+    pub(crate) graph: OnceLock<Graph>,
+}
+
+impl Generation {
+    /// A file with all its chunks, or (where there is one to be written) with some.
+    pub(crate) fn new(
+        number: u64,
+        bytes: OwnedBytes,
+        file: Option<File>,
+        is_adopted: bool,
+    ) -> Generation {
+        let words = bytes.len().div_ceil(CHUNK).div_ceil(64);
+        Generation {
+            number,
+            bytes,
+            file,
+            is_adopted,
+            ready: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            fetching: Mutex::new(()),
+            opened: Opened::default(),
+        }
+    }
+
+    fn is_ready(&self, chunk: usize) -> bool {
+        self.ready
+            .get(chunk / 64)
+            .is_some_and(|word| word.load(Ordering::Acquire) >> (chunk % 64) & 1 == 1)
+    }
+
+    fn set_ready(&self, chunk: usize) {
+        if let Some(word) = self.ready.get(chunk / 64) {
+            word.fetch_or(1 << (chunk % 64), Ordering::Release);
+        }
+    }
 }
 
 impl std::fmt::Debug for ChunkedFile {
@@ -56,21 +124,17 @@ impl std::fmt::Debug for ChunkedFile {
 impl ChunkedFile {
     pub(crate) fn new(
         object: String,
-        bytes: OwnedBytes,
         body: usize,
         checksums: Vec<u64>,
+        generation: Generation,
         remote: Option<Remote>,
     ) -> ChunkedFile {
-        let ready = (0..checksums.len().div_ceil(64))
-            .map(|_| AtomicU64::new(0))
-            .collect();
         ChunkedFile {
             object,
-            bytes,
             body,
             checksums,
-            ready,
             remote,
+            current: RwLock::new(Arc::new(generation)),
         }
     }
 
@@ -78,56 +142,119 @@ impl ChunkedFile {
         SegmentError::damaged(&self.object, detail)
     }
 
+    pub(crate) fn object(&self) -> &str {
+        &self.object
+    }
+
+    /// The file of now.
+    pub(crate) fn current(&self) -> Arc<Generation> {
+        if let Some(place) = self.remote.as_ref().and_then(|it| it.place.as_ref()) {
+            place.touch();
+        }
+        let current = self.current.read();
+        Arc::clone(&current.unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The tail of a remote segment of `size` bytes, which is always there.
+    pub(crate) fn tail(&self, size: u64) -> Option<OwnedBytes> {
+        let (from, current) = (self.remote.as_ref()?.tail, self.current());
+        let length = current.bytes.len();
+        (length as u64 == size).then(|| current.bytes.slice(from..length))
+    }
+
     /// The bytes of a range of the body, verified.
     pub(crate) fn slice(&self, range: Range<usize>) -> Result<OwnedBytes, SegmentError> {
-        self.ensure(range.clone())?;
-        Ok(self.bytes.slice(range))
+        let generation = self.ensure(range.clone())?;
+        Ok(generation.bytes.slice(range))
     }
 
     /// Reads and verifies the whole body.
     pub(crate) fn verify(&self) -> Result<(), SegmentError> {
-        self.ensure(0..self.body)
+        self.ensure(0..self.body).map(drop)
     }
 
-    /// Makes a range of the body ready.
-    fn ensure(&self, range: Range<usize>) -> Result<(), SegmentError> {
+    /// Makes a range of the body ready; the file in which it is.
+    fn ensure(&self, range: Range<usize>) -> Result<Arc<Generation>, SegmentError> {
         if range.start > range.end || range.end > self.body {
             return Err(self.damaged("a length in it points beyond its end"));
         }
         let chunks = range.start / CHUNK..range.end.div_ceil(CHUNK);
-        if range.is_empty() || chunks.clone().all(|c| self.is_ready(c)) {
-            return Ok(());
-        }
-        match &self.remote {
-            None => self.verify_local(chunks),
-            Some(remote) => self.fetch(remote, chunks),
+        let mut evictions = 0;
+        loop {
+            let generation = self.current();
+            if range.is_empty() || chunks.clone().all(|c| generation.is_ready(c)) {
+                return Ok(generation);
+            }
+            let may_evict_itself = evictions < EVICTIONS_OF_ITSELF;
+            match (&self.remote, &generation.file) {
+                (Some(remote), Some(file)) => {
+                    if self.fetch(remote, &generation, file, chunks.clone(), may_evict_itself)? {
+                        return Ok(generation);
+                    }
+                    evictions += 1;
+                }
+                _ => {
+                    self.verify_local(&generation, chunks)?;
+                    return Ok(generation);
+                }
+            }
         }
     }
 
-    /// Takes over bytes that were read already (the tail), from chunk boundary `start` on.
-    pub(crate) fn accept(&self, start: usize, bytes: &[u8]) -> Result<(), SegmentError> {
-        let Some(remote) = &self.remote else {
-            return Ok(());
-        };
+    /// Verifies the tail, which was read already and is in the file, from chunk boundary `start` on.
+    pub(crate) fn accept(&self, start: usize, tail: &[u8]) -> Result<(), SegmentError> {
         if !start.is_multiple_of(CHUNK) {
             return Err(self.damaged("its hot part does not begin at a chunk"));
         }
-        for (i, chunk) in bytes.chunks(CHUNK).enumerate() {
-            self.store_chunk(remote, start / CHUNK + i, chunk)?;
+        let generation = self.current();
+        let covered = self.body.saturating_sub(start).min(tail.len());
+        for (i, bytes) in tail[..covered].chunks(CHUNK).enumerate() {
+            let chunk = start / CHUNK + i;
+            self.check(chunk, bytes)?;
+            generation.set_ready(chunk);
         }
         Ok(())
     }
 
-    fn is_ready(&self, chunk: usize) -> bool {
-        self.ready
-            .get(chunk / 64)
-            .is_some_and(|word| word.load(Ordering::Acquire) >> (chunk % 64) & 1 == 1)
+    /// Enters a file of this generation in its cache; gives the one that was open before, if there is one.
+    pub(crate) fn enter(
+        self: Arc<Self>,
+        number: u64,
+        hot: u64,
+        fresh: Option<Unnamed>,
+    ) -> io::Result<Arc<ChunkedFile>> {
+        let place = self.remote.as_ref().and_then(|it| it.place.as_ref());
+        match place {
+            Some(place) => place.enter(Arc::clone(&self), number, hot, fresh),
+            None => Ok(self),
+        }
     }
 
-    fn set_ready(&self, chunk: usize) {
-        if let Some(word) = self.ready.get(chunk / 64) {
-            word.fetch_or(1 << (chunk % 64), Ordering::Release);
+    /// Puts a file that has the tail alone in the place of the one of now, unless that is as young.
+    pub(crate) fn renew(&self, number: u64) -> io::Result<()> {
+        let Some((remote, place)) = self
+            .remote
+            .as_ref()
+            .and_then(|remote| Some((remote, remote.place.as_ref()?)))
+        else {
+            return Ok(());
+        };
+        let current = self.current.write();
+        let mut current = current.unwrap_or_else(PoisonError::into_inner);
+        if current.number >= number {
+            return Ok(());
         }
+        let size = current.bytes.len();
+        let tail = &current.bytes[remote.tail..];
+        let mut fresh = place.fresh(size as u64, remote.tail as u64, tail)?;
+        let file = fresh.file.try_clone()?;
+        let bytes = map(&file)?;
+        place.name(&mut fresh)?;
+        let next = Generation::new(number, bytes, Some(file), false);
+        // The tail was verified when the segment was opened.
+        (remote.tail / CHUNK..self.checksums.len()).for_each(|chunk| next.set_ready(chunk));
+        *current = Arc::new(next);
+        Ok(())
     }
 
     fn chunk_range(&self, chunk: usize) -> Range<usize> {
@@ -145,17 +272,42 @@ impl ChunkedFile {
         )))
     }
 
-    fn verify_local(&self, chunks: Range<usize>) -> Result<(), SegmentError> {
-        for chunk in chunks.filter(|c| !self.is_ready(*c)) {
-            self.check(chunk, &self.bytes[self.chunk_range(chunk)])?;
-            self.set_ready(chunk);
+    fn verify_local(
+        &self,
+        generation: &Generation,
+        chunks: Range<usize>,
+    ) -> Result<(), SegmentError> {
+        for chunk in chunks.filter(|c| !generation.is_ready(*c)) {
+            self.check(chunk, &generation.bytes[self.chunk_range(chunk)])?;
+            generation.set_ready(chunk);
         }
         Ok(())
     }
 
-    fn fetch(&self, remote: &Remote, chunks: Range<usize>) -> Result<(), SegmentError> {
+    /// Whether a chunk that is not ready is there, from an earlier process.
+    fn is_adopted(&self, generation: &Generation, chunk: usize) -> bool {
+        let is_there = generation.is_adopted
+            && self
+                .check(chunk, &generation.bytes[self.chunk_range(chunk)])
+                .is_ok();
+        if is_there {
+            generation.set_ready(chunk);
+        }
+        is_there
+    }
+
+    /// Fetches chunks into a file; `false` if the file gave its bytes back to make room: its successor has to be
+    /// asked.
+    fn fetch(
+        &self,
+        remote: &Remote,
+        generation: &Generation,
+        file: &File,
+        chunks: Range<usize>,
+        may_evict_itself: bool,
+    ) -> Result<bool, SegmentError> {
         // A poisoned lock guards no data: the bitmap is right at every moment.
-        let _guard = remote
+        let _guard = generation
             .fetching
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -164,8 +316,13 @@ impl ChunkedFile {
                 .end
                 .next_multiple_of(WINDOW)
                 .min(self.checksums.len());
+        let is_missing = |c: &usize| !generation.is_ready(*c) && !self.is_adopted(generation, *c);
+        // What is wanted may all be there; its neighbours are no reason to ask then.
+        if chunks.clone().filter(is_missing).count() == 0 {
+            return Ok(true);
+        }
         let mut missing: Vec<Range<u64>> = Vec::new();
-        for chunk in windows.filter(|c| !self.is_ready(*c)) {
+        for chunk in windows.filter(is_missing) {
             let range = self.chunk_range(chunk);
             let (start, end) = (range.start as u64, range.end as u64);
             match missing.last_mut() {
@@ -173,17 +330,32 @@ impl ChunkedFile {
                 _ => missing.push(start..end),
             }
         }
-        if missing.is_empty() {
-            return Ok(());
+        let mut unwritten: u64 = missing.iter().map(|range| range.end - range.start).sum();
+        if let Some(place) = &remote.place
+            && !place.reserve(generation.number, unwritten, may_evict_itself)
+        {
+            return Ok(false);
         }
-        for piece in fetch::start(&remote.store, &remote.path, &missing)? {
-            let (start, bytes) = piece?;
-            for (i, chunk) in bytes.chunks(CHUNK).enumerate() {
-                self.store_chunk(remote, start as usize / CHUNK + i, chunk)?;
-            }
+        let stored = fetch::start(&remote.store, &remote.path, &missing)
+            .map_err(SegmentError::from)
+            .and_then(|mut pieces| {
+                pieces.try_for_each(|piece| {
+                    let (start, bytes) = piece?;
+                    for (i, bytes) in bytes.chunks(CHUNK).enumerate() {
+                        let chunk = start as usize / CHUNK + i;
+                        unwritten -= self.store_chunk(remote, generation, file, chunk, bytes)?;
+                    }
+                    Ok(())
+                })
+            });
+        if let Some(place) = &remote.place
+            && unwritten > 0
+        {
+            place.release(generation.number, unwritten);
         }
-        match chunks.clone().find(|c| !self.is_ready(*c)) {
-            None => Ok(()),
+        stored?;
+        match chunks.clone().find(|c| !generation.is_ready(*c)) {
+            None => Ok(true),
             // The store sent less than was asked for.
             Some(chunk) => Err(self.damaged(format!(
                 "bytes {:?} could not be read: is it being replaced?",
@@ -192,18 +364,37 @@ impl ChunkedFile {
         }
     }
 
-    /// Verifies a chunk, writes it to the temporary file and marks it.
-    fn store_chunk(&self, remote: &Remote, chunk: usize, bytes: &[u8]) -> Result<(), SegmentError> {
+    /// Verifies a chunk, writes it to the file and marks it; the number of bytes written.
+    fn store_chunk(
+        &self,
+        remote: &Remote,
+        generation: &Generation,
+        file: &File,
+        chunk: usize,
+        bytes: &[u8],
+    ) -> Result<u64, SegmentError> {
         let range = self.chunk_range(chunk);
-        if self.is_ready(chunk) || bytes.len() != range.len() {
-            return Ok(());
+        if generation.is_ready(chunk) || bytes.len() != range.len() {
+            return Ok(0);
         }
         self.check(chunk, bytes)?;
-        remote
-            .file
-            .write_all_at(bytes, range.start as u64)
-            .map_err(|e| SegmentError::io("the temporary copy of a segment (see TMPDIR)", e))?;
-        self.set_ready(chunk);
-        Ok(())
+        let write = || file.write_all_at(bytes, range.start as u64);
+        match &remote.place {
+            Some(place) => write()
+                .or_else(|_| {
+                    // The disk is full, perhaps of what this cache holds.
+                    place.free_others();
+                    write()
+                })
+                .map_err(|e| place.told(e))?,
+            None => write().map_err(in_temporary_file)?,
+        }
+        generation.set_ready(chunk);
+        Ok(bytes.len() as u64)
     }
+}
+
+/// What is at fault where a temporary file cannot be written.
+pub(crate) fn in_temporary_file(error: io::Error) -> SegmentError {
+    SegmentError::io("the temporary copy of a segment (see TMPDIR)", error)
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use tantivy::HasLen;
 use tantivy::directory::error::{DeleteError, LockError, OpenReadError, OpenWriteError};
@@ -17,7 +17,7 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, OwnedBytes, WatchCallback, WatchHandle, WritePtr,
 };
 
-use crate::chunks::ChunkedFile;
+use crate::chunks::{ChunkedFile, Generation};
 use crate::error::SegmentError;
 use crate::layout::{Contents, Extent, section};
 
@@ -85,6 +85,11 @@ impl SectionFile {
         }
     }
 
+    /// The file of now, with what was made of its bytes.
+    pub(crate) fn current(&self) -> Arc<Generation> {
+        self.file.current()
+    }
+
     pub(crate) fn read_all(&self) -> Result<OwnedBytes, SegmentError> {
         self.read(0..self.length)
     }
@@ -96,9 +101,29 @@ impl HasLen for SectionFile {
     }
 }
 
-impl FileHandle for SectionFile {
+/// A file as tantivy's readers hold it. The segment holds these readers, so they must not hold the segment.
+#[derive(Clone, Debug)]
+struct HeldByReader {
+    file: Weak<ChunkedFile>,
+    extents: Vec<Range<usize>>,
+    length: usize,
+}
+
+impl HasLen for HeldByReader {
+    fn len(&self) -> usize {
+        self.length
+    }
+}
+
+impl FileHandle for HeldByReader {
     fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        self.read(range).map_err(|e| {
+        let closed = || io::Error::other("the segment is closed");
+        let section = SectionFile {
+            file: self.file.upgrade().ok_or_else(closed)?,
+            extents: self.extents.clone(),
+            length: self.length,
+        };
+        section.read(range).map_err(|e| {
             let told = io::Error::other(e.to_string());
             LAST_ERROR.set(Some(e));
             told
@@ -106,10 +131,10 @@ impl FileHandle for SectionFile {
     }
 }
 
-/// tantivy's files of one segment.
+/// tantivy's files of one segment, which somebody else has to hold.
 #[derive(Clone, Debug)]
 pub(crate) struct SectionDirectory {
-    files: Arc<HashMap<PathBuf, SectionFile>>,
+    files: Arc<HashMap<PathBuf, HeldByReader>>,
 }
 
 impl SectionDirectory {
@@ -119,7 +144,15 @@ impl SectionDirectory {
             .iter()
             .filter_map(|s| {
                 let name = s.name.strip_prefix(section::TANTIVY)?;
-                Some((PathBuf::from(name), SectionFile::new(file, &s.extents)))
+                let SectionFile {
+                    extents, length, ..
+                } = SectionFile::new(file, &s.extents);
+                let held = HeldByReader {
+                    file: Arc::downgrade(file),
+                    extents,
+                    length,
+                };
+                Some((PathBuf::from(name), held))
             })
             .collect();
         SectionDirectory {
@@ -127,7 +160,7 @@ impl SectionDirectory {
         }
     }
 
-    fn file(&self, path: &Path) -> Result<&SectionFile, OpenReadError> {
+    fn file(&self, path: &Path) -> Result<&HeldByReader, OpenReadError> {
         self.files
             .get(path)
             .ok_or_else(|| OpenReadError::FileDoesNotExist(path.to_owned()))

@@ -5,50 +5,151 @@
 //! snapshot keeps most files of the one before: only the others are read. Compaction puts one file in
 //! the place of several, and its rows hold as theirs did; so what is known stays comparable by the
 //! place that its file has in the newest log.
+//!
+//! What is kept of a row is the follower's choice ([`HeldValue`]): a writer needs all of it, a query node a
+//! few numbers, and reads the whole row of one table when somebody asks ([`HeldRows::file_of`],
+//! [`IndexStore::row`]).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use futures::{StreamExt, TryStreamExt, stream};
+use tokio::sync::Semaphore;
 
-use crate::catalog::TableRecord;
+use crate::catalog::{TableRecord, holds_after};
 use crate::error::SegmentError;
 use crate::index_store::{IndexStore, READS_IN_FLIGHT};
 use crate::snapshot::{CatalogEntry, Snapshot};
 use crate::table::TableKey;
 
+/// KiB of catalog files that are in memory at a time while they are read; one larger file may be.
+const KIB_IN_FLIGHT: u32 = 32 << 10;
+
+/// What is kept of a table's row: the row itself ([`TableRecord`]), or something small.
+pub trait HeldValue: Send + Sync {
+    /// Columns of the catalog that it is made of, by their Parquet paths: `"rows"`, or
+    /// `"columns.list.element.name"` of a nested one, or `"columns"` for all below it. Only these and
+    /// those that tell which row holds are decoded; `None` stands for all.
+    const COLUMNS: Option<&'static [&'static str]>;
+
+    /// What is kept of a row. It may say that its table is gone ([`TableRecord::removed`]); the columns that were not asked for are
+    /// empty, but for `lake`, `name`, `removed` and `group`.
+    fn of_row(row: TableRecord) -> Self;
+}
+
+impl HeldValue for TableRecord {
+    const COLUMNS: Option<&'static [&'static str]> = None;
+
+    fn of_row(row: TableRecord) -> Self {
+        row
+    }
+}
+
+/// Columns that say which row holds.
+const KEY_COLUMNS: [&str; 4] = ["lake", "name", "removed", "group"];
+
 /// A file of the log: its path, and which it is of how many of this path. Files of the same content have the
 /// same one; where their number changes nobody can tell which is gone, and all are read again.
 type FileId = (String, u32, u32);
 
-/// A row, and the file that it was read from.
-#[derive(Clone, Debug)]
-struct HeldRow {
-    row: Arc<TableRecord>,
+/// What is kept of a row, and the file that it was read from.
+#[derive(Debug)]
+struct HeldRow<T> {
+    value: Arc<T>,
     file: u32,
+    removed: bool,
+    /// xxh3-128 of the row's group.
+    group: u128,
+}
+
+// Not derived: what is shared need not be `Clone`.
+impl<T> Clone for HeldRow<T> {
+    fn clone(&self) -> Self {
+        HeldRow {
+            value: Arc::clone(&self.value),
+            ..*self
+        }
+    }
+}
+
+impl<T: HeldValue> HeldRow<T> {
+    fn new(row: TableRecord, file: u32) -> HeldRow<T> {
+        HeldRow {
+            file,
+            removed: row.removed,
+            group: xxhash_rust::xxh3::xxh3_128(row.group.as_bytes()),
+            value: Arc::new(T::of_row(row)),
+        }
+    }
+}
+
+impl<T> HeldRow<T> {
+    fn stand(&self) -> (bool, u128) {
+        (self.removed, self.group)
+    }
 }
 
 /// The rows that hold in a snapshot, of one lake or all; those that say that a table is gone with them.
-#[derive(Debug, Default)]
-pub struct HeldRows {
+///
+/// ```
+/// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+/// # use limn_segment::*;
+/// # let index = IndexStore::new(limn_store::Store::in_memory());
+/// # let row = TableRecord { lake: "s3://lake".into(), name: "t".into(), rows: Some(7), ..TableRecord::default() };
+/// # let mut snapshot = Snapshot::first("m", 3, 1);
+/// # snapshot.catalog.push(index.put_catalog(Shard(0), &[row]).await?);
+/// struct Rows(Option<u64>);
+/// impl HeldValue for Rows {
+///     const COLUMNS: Option<&'static [&'static str]> = Some(&["rows"]);
+///     fn of_row(row: TableRecord) -> Self {
+///         Rows(row.rows)
+///     }
+/// }
+/// let mut held: HeldRows<Rows> = HeldRows::keeping(None);
+/// held.advance(&index, &snapshot).await?;
+/// for (table, rows) in held.live() {
+///     assert_eq!((table.name.as_str(), rows.0), ("t", Some(7)));
+///     if let Some(file) = held.file_of(table) {
+///         assert!(index.row(file, table).await?.is_some_and(|row| row.sample.is_empty()));
+///     }
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct HeldRows<T = TableRecord> {
     lake: Option<String>,
     /// The number that each file of the log has here.
     files: HashMap<FileId, u32>,
+    /// The files by their numbers.
+    entries: HashMap<u32, CatalogEntry>,
     next_file: u32,
-    rows: BTreeMap<TableKey, HeldRow>,
+    rows: BTreeMap<TableKey, HeldRow<T>>,
+}
+
+// Not derived: that would ask for it of what is kept.
+impl<T> Default for HeldRows<T> {
+    fn default() -> Self {
+        HeldRows {
+            lake: None,
+            files: HashMap::new(),
+            entries: HashMap::new(),
+            next_file: 0,
+            rows: BTreeMap::new(),
+        }
+    }
 }
 
 /// A table's rows while the log is read.
-struct Folding {
-    now: Option<HeldRow>,
+struct Folding<T> {
+    now: Option<HeldRow<T>>,
     /// The row that is known, with its place in the log, until the reading comes to it.
-    ahead: Option<(usize, HeldRow)>,
+    ahead: Option<(usize, HeldRow<T>)>,
 }
 
-impl Folding {
-    fn take_in(&mut self, next: HeldRow) {
-        let before = self.now.as_ref().map(|before| before.row.as_ref());
-        if next.row.holds_after(before) {
+impl<T> Folding<T> {
+    fn take_in(&mut self, next: HeldRow<T>) {
+        if holds_after(next.stand(), self.now.as_ref().map(HeldRow::stand)) {
             self.now = Some(next);
         }
     }
@@ -62,30 +163,57 @@ impl Folding {
 }
 
 impl HeldRows {
-    /// No rows yet, of the lake at `lake` or of all.
+    /// No rows yet, of the lake at `lake` or of all; whole rows are kept.
     #[must_use]
     pub fn of(lake: Option<&str>) -> Self {
+        Self::keeping(lake)
+    }
+
+    /// The rows themselves.
+    pub(crate) fn into_rows(self) -> Vec<TableRecord> {
+        let rows = self.rows.into_values();
+        rows.map(|held| Arc::unwrap_or_clone(held.value)).collect()
+    }
+}
+
+impl<T: HeldValue> HeldRows<T> {
+    /// As [`HeldRows::of`], keeping of each row what `T` does.
+    #[must_use]
+    pub fn keeping(lake: Option<&str>) -> Self {
         Self {
             lake: lake.map(str::to_owned),
             ..Self::default()
         }
     }
 
-    /// The rows, in the order of their keys.
-    pub fn iter(&self) -> impl Iterator<Item = &Arc<TableRecord>> {
-        self.rows.values().map(|held| &held.row)
+    /// What is kept of the rows, in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<T>> {
+        self.rows.values().map(|held| &held.value)
     }
 
-    /// The rows themselves.
-    pub(crate) fn into_rows(self) -> Vec<TableRecord> {
-        let rows = self.rows.into_values();
-        rows.map(|held| Arc::unwrap_or_clone(held.row)).collect()
+    /// The tables that there are, in the order of their keys, and what is kept of them.
+    pub fn live(&self) -> impl Iterator<Item = (&TableKey, &Arc<T>)> {
+        let live = self.rows.iter().filter(|(_, held)| !held.removed);
+        live.map(|(table, held)| (table, &held.value))
     }
 
-    /// The row of a table.
+    /// What is kept of a table's row, which may say that it is gone.
     #[must_use]
-    pub fn get(&self, table: &TableKey) -> Option<&Arc<TableRecord>> {
-        self.rows.get(table).map(|held| &held.row)
+    pub fn get(&self, table: &TableKey) -> Option<&Arc<T>> {
+        self.rows.get(table).map(|held| &held.value)
+    }
+
+    /// What is kept of a table that there is.
+    #[must_use]
+    pub fn get_live(&self, table: &TableKey) -> Option<&Arc<T>> {
+        let held = self.rows.get(table).filter(|held| !held.removed)?;
+        Some(&held.value)
+    }
+
+    /// The file of the catalog that holds a table's row, for [`IndexStore::row`].
+    #[must_use]
+    pub fn file_of(&self, table: &TableKey) -> Option<&CatalogEntry> {
+        self.entries.get(&self.rows.get(table)?.file)
     }
 
     /// Goes on to `snapshot`: reads the files that it names and the one before did not. Gives the tables
@@ -97,14 +225,14 @@ impl HeldRows {
         &mut self,
         index: &IndexStore,
         snapshot: &Snapshot,
-    ) -> Result<Vec<(TableKey, Option<Arc<TableRecord>>)>, SegmentError> {
+    ) -> Result<Vec<(TableKey, Option<Arc<T>>)>, SegmentError> {
         let log = self.log(snapshot);
         let places: HashMap<u32, usize> =
             (0..).zip(&log).map(|(place, it)| (it.1, place)).collect();
         let known: HashSet<u32> = self.files.values().copied().collect();
-        let mut folding: BTreeMap<TableKey, Folding> = BTreeMap::new();
+        let mut folding: BTreeMap<TableKey, Folding<T>> = BTreeMap::new();
         if !known.iter().all(|file| places.contains_key(file)) {
-            let gone = |held: &HeldRow| !places.contains_key(&held.file);
+            let gone = |held: &HeldRow<T>| !places.contains_key(&held.file);
             let gone = self.rows.iter().filter(|(_, held)| gone(held));
             let nothing = || Folding {
                 now: None,
@@ -118,31 +246,27 @@ impl HeldRows {
         let new: Vec<(usize, u32, CatalogEntry)> = new
             .map(|(place, (_, file, entry))| (place, *file, (*entry).clone()))
             .collect();
+        let (room, lake) = (Semaphore::new(KIB_IN_FLIGHT as usize), self.lake.as_deref());
+        let room = &room;
         let mut read = stream::iter(new)
             .map(|(place, file, entry)| async move {
-                let rows = index.catalog(&entry).await?;
-                Ok::<_, SegmentError>((place, file, rows))
+                let kib = u32::try_from(entry.bytes >> 10).unwrap_or(u32::MAX);
+                // It is never closed. Who waits is served in order, the order in which the files are wanted.
+                let _permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
+                let rows = read_file(index, &entry, file, lake).await?;
+                Ok::<_, SegmentError>((place, rows))
             })
             .buffered(READS_IN_FLIGHT);
-        while let Some((place, file, rows)) = read.try_next().await? {
-            for row in rows {
-                if self.lake.as_ref().is_some_and(|lake| *lake != row.lake) {
-                    continue;
-                }
-                let key = row.key();
+        while let Some((place, rows)) = read.try_next().await? {
+            for (key, row) in rows {
                 let ahead = || {
                     let held = self.rows.get(&key)?;
                     Some((*places.get(&held.file)?, held.clone()))
                 };
-                let table = folding.entry(key.clone()).or_insert_with(|| Folding {
-                    now: None,
-                    ahead: ahead(),
-                });
+                let ahead = ahead();
+                let table = folding.entry(key).or_insert(Folding { now: None, ahead });
                 table.pass(place);
-                table.take_in(HeldRow {
-                    row: Arc::new(row),
-                    file,
-                });
+                table.take_in(row);
             }
         }
         drop(read);
@@ -152,6 +276,8 @@ impl HeldRows {
             .max()
             .unwrap_or(0)
             .max(self.next_file);
+        let entries = log.iter().map(|(_, file, entry)| (*file, (*entry).clone()));
+        self.entries = entries.collect();
         self.files = log.into_iter().map(|(id, file, _)| (id, file)).collect();
         let mut changed = Vec::with_capacity(folding.len());
         for (key, mut table) in folding {
@@ -160,7 +286,7 @@ impl HeldRows {
                 Some(held) => self.rows.insert(key.clone(), held),
                 None => self.rows.remove(&key),
             };
-            changed.push((key, before.map(|held| held.row)));
+            changed.push((key, before.map(|held| held.value)));
         }
         Ok(changed)
     }
@@ -185,4 +311,24 @@ impl HeldRows {
         }
         log
     }
+}
+
+/// What is kept of a file's rows, of one lake or all, in their order.
+async fn read_file<T: HeldValue>(
+    index: &IndexStore,
+    entry: &CatalogEntry,
+    file: u32,
+    lake: Option<&str>,
+) -> Result<Vec<(TableKey, HeldRow<T>)>, SegmentError> {
+    let columns = T::COLUMNS.map(|columns| [&KEY_COLUMNS, columns].concat());
+    let mut rows = Vec::new();
+    let mut keep = |row: TableRecord| {
+        if lake.is_none_or(|lake| lake == row.lake) {
+            rows.push((row.key(), HeldRow::new(row, file)));
+        }
+    };
+    index
+        .visit_catalog(entry, columns.as_deref(), &mut keep)
+        .await?;
+    Ok(rows)
 }

@@ -9,12 +9,13 @@ use futures::StreamExt;
 use limn_store::{PutOutcome, Store, StoreError, StoreErrorKind};
 
 use crate::builder::BuiltSegment;
-use crate::catalog::{TableRecord, read_catalog, read_catalog_columns, segment_of, write_catalog};
+use crate::catalog::{TableRecord, segment_of, write_catalog};
+use crate::catalog_read::{read_catalog, read_catalog_columns, read_rows_of, visit_catalog};
 use crate::deletes::Deletes;
 use crate::error::{PublishError, SegmentError};
 use crate::held::HeldRows;
 use crate::snapshot::{CatalogEntry, DeletesEntry, SegmentEntry, Snapshot, SnapshotInfo};
-use crate::table::Shard;
+use crate::table::{Shard, TableKey};
 
 /// Catalog files read at a time.
 pub(crate) const READS_IN_FLIGHT: usize = 8;
@@ -188,7 +189,11 @@ impl IndexStore {
         Ok(found)
     }
 
-    async fn newest_number(&self) -> Result<Option<u64>, SegmentError> {
+    /// The number of the newest snapshot, if there is one: one list page.
+    ///
+    /// # Errors
+    /// Store errors.
+    pub async fn newest_number(&self) -> Result<Option<u64>, SegmentError> {
         // Listings come in the order of names, and names count down.
         self.first_in("snapshots", Snapshot::number_of).await
     }
@@ -381,6 +386,58 @@ impl IndexStore {
         let bytes = self.get_by_hash(&entry.path).await?;
         let object = self.store.object_url(&entry.path);
         read_catalog_columns(&object, bytes, entry.rows, columns)
+    }
+
+    /// Visits the rows of one catalog file, of some columns or (`None`) all.
+    ///
+    /// # Errors
+    /// As [`IndexStore::catalog`]; some rows may have been visited by then.
+    pub(crate) async fn visit_catalog(
+        &self,
+        entry: &CatalogEntry,
+        columns: Option<&[&str]>,
+        visit: &mut (dyn FnMut(TableRecord) + Send),
+    ) -> Result<(), SegmentError> {
+        let bytes = self.get_by_hash(&entry.path).await?;
+        let object = self.store.object_url(&entry.path);
+        visit_catalog(&object, bytes, entry.rows, columns, visit)
+    }
+
+    /// All rows that one catalog file has of a table, in order.
+    ///
+    /// # Errors
+    /// As [`IndexStore::catalog`].
+    pub(crate) async fn rows_of(
+        &self,
+        entry: &CatalogEntry,
+        table: &TableKey,
+    ) -> Result<Vec<TableRecord>, SegmentError> {
+        let bytes = self.get_by_hash(&entry.path).await?;
+        let object = self.store.object_url(&entry.path);
+        read_rows_of(&object, bytes, entry.rows, table)
+    }
+
+    /// A table's row in the catalog file that holds it ([`HeldRows::file_of`] tells which); one request.
+    /// `None` if the file has none of this table. The row may say that the table is gone.
+    ///
+    /// # Errors
+    /// As [`IndexStore::catalog`]. A file that is not there ([`SegmentError::is_absence`]) was merged into another and
+    /// collected: go on to the newest snapshot and ask again.
+    pub async fn row(
+        &self,
+        entry: &CatalogEntry,
+        table: &TableKey,
+    ) -> Result<Option<TableRecord>, SegmentError> {
+        // Once one row of a file holds, later ones hold or not whatever was before the file; so this finds
+        // the row that holds, if the file has it.
+        let rows = self.rows_of(entry, table).await?;
+        let mut now: Option<TableRecord> = None;
+        for row in rows {
+            if row.holds_after(now.as_ref()) {
+                now = Some(row);
+            }
+        }
+        Ok(now)
     }
 
     /// The tables of a snapshot, of one lake or all, in the order of their keys.

@@ -23,6 +23,7 @@ use tantivy::Directory;
 use tantivy::SingleSegmentIndexWriter;
 
 use crate::analyzer::analyze_into;
+use crate::chunks::{ChunkedFile, Generation};
 use crate::directory::{SectionDirectory, clear_last_error, take_last_error};
 use crate::error::SegmentError;
 use crate::table::{Block, Field};
@@ -164,6 +165,12 @@ fn failed(e: tantivy::TantivyError) -> SegmentError {
 pub(crate) struct LexicalReader {
     object: String,
     blocks: u32,
+    file: Arc<ChunkedFile>,
+    directory: SectionDirectory,
+}
+
+/// tantivy's reader, and its readers of the fields; these hold the dictionaries of terms.
+pub(crate) struct OpenLexical {
     reader: SegmentReader,
     fields: [TantivyField; 4],
     inverted: [OnceLock<Arc<InvertedIndexReader>>; 4],
@@ -172,12 +179,29 @@ pub(crate) struct LexicalReader {
 impl LexicalReader {
     /// Reads hot bytes only.
     pub(crate) fn open(
-        object: &str,
+        file: &Arc<ChunkedFile>,
         directory: SectionDirectory,
         blocks: u32,
     ) -> Result<LexicalReader, SegmentError> {
-        let (reader, fields) = guarded(object, || {
-            let index = Index::open(directory)?;
+        let lexical = LexicalReader {
+            object: file.object().to_owned(),
+            blocks,
+            file: Arc::clone(file),
+            directory,
+        };
+        let generation = lexical.file.current();
+        lexical.opened(&generation)?;
+        Ok(lexical)
+    }
+
+    /// tantivy's reader, which goes with the file that its dictionaries are of.
+    fn opened<'g>(&self, generation: &'g Generation) -> Result<&'g OpenLexical, SegmentError> {
+        let slot = &generation.opened.lexical;
+        if let Some(open) = slot.get() {
+            return Ok(open);
+        }
+        let (reader, fields) = guarded(&self.object, || {
+            let index = Index::open(self.directory.clone())?;
             let mut fields = [TantivyField::from_field_id(0); 4];
             for (slot, field) in fields.iter_mut().zip(Field::ALL) {
                 *slot = index.schema().get_field(field.name())?;
@@ -191,30 +215,36 @@ impl LexicalReader {
             };
             Ok((SegmentReader::open(segment)?, fields))
         })?;
-        if reader.max_doc() != blocks {
+        if reader.max_doc() != self.blocks {
             return Err(SegmentError::damaged(
-                object,
-                format!("it has {blocks} blocks and {} documents", reader.max_doc()),
+                &self.object,
+                format!(
+                    "it has {} blocks and {} documents",
+                    self.blocks,
+                    reader.max_doc()
+                ),
             ));
         }
-        Ok(LexicalReader {
-            object: object.to_owned(),
-            blocks,
+        Ok(slot.get_or_init(|| OpenLexical {
             reader,
             fields,
             inverted: Default::default(),
-        })
+        }))
     }
 
-    fn inverted(&self, field: Field) -> Result<&InvertedIndexReader, SegmentError> {
-        let slot = &self.inverted[field.index()];
+    fn inverted(
+        &self,
+        field: Field,
+    ) -> Result<(TantivyField, Arc<InvertedIndexReader>), SegmentError> {
+        let generation = self.file.current();
+        let open = self.opened(&generation)?;
+        let known = open.fields[field.index()];
+        let slot = &open.inverted[field.index()];
         if let Some(reader) = slot.get() {
-            return Ok(reader);
+            return Ok((known, Arc::clone(reader)));
         }
-        let reader = guarded(&self.object, || {
-            self.reader.inverted_index(self.fields[field.index()])
-        })?;
-        Ok(slot.get_or_init(|| reader))
+        let reader = guarded(&self.object, || open.reader.inverted_index(known))?;
+        Ok((known, Arc::clone(slot.get_or_init(|| reader))))
     }
 
     /// Calls `visit` with each term of a field, and for each block that has it how often, as
@@ -224,7 +254,7 @@ impl LexicalReader {
         field: Field,
         visit: &mut dyn FnMut(&str, u32, u32),
     ) -> Result<(), SegmentError> {
-        let inverted = self.inverted(field)?;
+        let (_, inverted) = self.inverted(field)?;
         guarded(&self.object, || {
             let wrong = |what: &str| tantivy::TantivyError::InternalError(what.to_owned());
             let mut terms = inverted.terms().stream()?;
@@ -254,8 +284,8 @@ impl LexicalReader {
         term: &str,
         visit: &mut dyn FnMut(u32, u32),
     ) -> Result<(), SegmentError> {
-        let inverted = self.inverted(field)?;
-        let term = Term::from_field_text(self.fields[field.index()], term);
+        let (known, inverted) = self.inverted(field)?;
+        let term = Term::from_field_text(known, term);
         clear_last_error();
         let mut visiting = false;
         let mut beyond = false;

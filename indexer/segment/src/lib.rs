@@ -67,7 +67,9 @@
 //! process aborts on panic), but how much memory it takes is its own affair. A graph may miss
 //! neighbours; segments up to [`EXACT_LIMIT`] vectors have none. Truncating a local index file while
 //! it is mapped kills the reader. Stores whose listings are not sorted by name (S3 Express) are not
-//! supported. Opening a remote segment needs its size in temporary disk space (`TMPDIR`).
+//! supported. A remote segment that is read without a [`SegmentCache`] takes up to its size in temporary disk space
+//! (`TMPDIR`); a cache's limit is passed by the hot parts of the segments that are open, where these are more, and by what one
+//! read needs at once, and files that lost their names count until the questions that read them are answered.
 //!
 //! **Recovery.** A killed writer leaves objects that no snapshot names: harmless, and never reused
 //! without being written again. A lost race ([`PublishError::Lost`]) is retried from the newest
@@ -76,7 +78,10 @@
 
 mod blocks;
 mod builder;
+mod cache;
+mod cache_folder;
 mod catalog;
+mod catalog_read;
 mod chunks;
 mod coarse;
 mod codec;
@@ -88,6 +93,7 @@ mod fetch;
 mod garbage;
 mod graph;
 mod held;
+mod history;
 mod index_store;
 mod kept_vectors;
 mod kernel;
@@ -97,6 +103,7 @@ mod map;
 mod narrations;
 mod probe;
 mod reader;
+mod remote;
 mod snapshot;
 mod table;
 mod tables;
@@ -109,15 +116,18 @@ pub mod analyzer;
 pub mod diff;
 
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
+pub use cache::SegmentCache;
 pub use catalog::{
     CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, REGISTERED, SinceSample, TableRecord,
-    ValueCount, read_catalog, write_catalog,
+    ValueCount, write_catalog,
 };
+pub use catalog_read::read_catalog;
 pub use compact::{CompactStep, Compacted, IndexSize, Merge, Policy, plan};
 pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};
 pub use garbage::{Garbage, GarbageObject, Retention};
-pub use held::HeldRows;
+pub use held::{HeldRows, HeldValue};
+pub use history::{HistoryEnd, TableEvent, TableHistory};
 pub use index_store::{FOLDERS, IndexStore};
 pub use kept_vectors::KeptVector;
 pub use layout::SEGMENT_FORMAT;

@@ -4,9 +4,11 @@
 //! the file behind it. Segments are immutable objects, written under another name and moved into
 //! place; nothing in limn opens one for writing again, and deleting a mapped file leaves its bytes
 //! alive. The temporary file of a remote segment is unlinked at creation, so only this process can
-//! reach it; each byte of it is written once, before anybody is given a slice that covers it (the
+//! reach it; a file of the segment cache is in a folder that this process alone has locked
+//! (`cache_folder.rs`), is never made shorter, and is mapped only if it has the segment's length. Each byte of either is
+//! written before anybody is given a slice that covers it, and never after (the
 //! bitmap of `chunks.rs`, released after the write and acquired before the read). Somebody who
-//! truncates an index's file by hand while it is being read kills the reader (SIGBUS).
+//! truncates an index's or a cache's file by hand while it is being read kills the reader (SIGBUS).
 
 #![allow(unsafe_code)]
 

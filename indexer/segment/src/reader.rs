@@ -1,11 +1,11 @@
 //! Reads a segment: one ranged read opens it, everything else is fetched and verified on touch.
 //!
-//! A local segment is memory-mapped in place; a remote one becomes a sparse temporary file that
-//! fills as questions touch it. Above the bytes both are the same code, so both give the same
+//! A local segment is memory-mapped in place; a remote one becomes a sparse file, temporary or a cache's, that
+//! fills as questions touch it (`remote.rs`). Above the bytes both are the same code, so both give the same
 //! answers.
 
 use std::fs::File;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use half::f16;
@@ -13,14 +13,15 @@ use limn_store::{Store, StoreError, StoreErrorKind};
 use tantivy::directory::OwnedBytes;
 
 use crate::blocks::{BlockTable, TextFrame};
-use crate::builder::segment_path;
-use crate::chunks::{ChunkedFile, Remote};
+use crate::cache::SegmentCache;
+use crate::chunks::{ChunkedFile, Generation};
 use crate::deletes::Deletes;
 use crate::directory::{SectionDirectory, SectionFile};
 use crate::error::SegmentError;
-use crate::layout::{self, CHUNK, Contents, Footer, section};
+use crate::layout::{self, CHUNK, Contents, section};
 use crate::lexical::LexicalReader;
 use crate::map::map;
+use crate::remote::{RemoteSegment, check_footer, check_size};
 use crate::snapshot::SegmentEntry;
 use crate::table::{BlockKind, Field, Shard};
 use crate::tables::{SegmentTable, decode_tables};
@@ -66,6 +67,18 @@ impl SegmentReader {
     /// # Errors
     /// Store errors; [`SegmentError::Damaged`], [`SegmentError::NewerFormat`].
     pub async fn open(store: &Store, entry: &SegmentEntry) -> Result<Arc<Self>, SegmentError> {
+        Self::open_with(store, entry, None).await
+    }
+
+    /// As [`SegmentReader::open`]; what is read of a remote segment goes to the cache, and is taken from it.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::open`]. A cache that cannot be written is a warning: then the segment goes to a temporary file.
+    pub async fn open_with(
+        store: &Store,
+        entry: &SegmentEntry,
+        cache: Option<&SegmentCache>,
+    ) -> Result<Arc<Self>, SegmentError> {
         match store.local_root() {
             Some(root) => {
                 let path = root.join(&entry.path);
@@ -79,7 +92,7 @@ impl SegmentReader {
                 })?;
                 Self::open_whole(object, bytes, entry)
             }
-            None => Self::open_remote(store, entry).await,
+            None => Self::open_remote(store, entry, cache).await,
         }
     }
 
@@ -99,10 +112,22 @@ impl SegmentReader {
         let size = bytes.len() as u64;
         check_size(&object, size, entry)?;
         let footer = layout::open(&object, &bytes, size)?;
-        Self::assemble(object, entry, footer, bytes, None)
+        check_footer(&object, &footer, entry)?;
+        let file = ChunkedFile::new(
+            object,
+            footer.body,
+            footer.checksums,
+            Generation::new(0, bytes, None, false),
+            None,
+        );
+        Self::assemble(&Arc::new(file), footer.contents, entry)
     }
 
-    async fn open_remote(store: &Store, entry: &SegmentEntry) -> Result<Arc<Self>, SegmentError> {
+    async fn open_remote(
+        store: &Store,
+        entry: &SegmentEntry,
+        cache: Option<&SegmentCache>,
+    ) -> Result<Arc<Self>, SegmentError> {
         let object = store.object_url(&entry.path);
         let start = entry
             .bytes
@@ -114,73 +139,34 @@ impl SegmentReader {
                 "the snapshot gives it an impossible hot part",
             ));
         };
-        let tail = store.get_range(&entry.path, start..entry.bytes).await?;
-        check_size(&object, start + tail.len() as u64, entry)?;
-        let footer = layout::open(&object, &tail, entry.bytes)?;
-        let told = |e| SegmentError::io("the temporary copy of a segment (see TMPDIR)", e);
-        let file = tempfile::tempfile().map_err(told)?;
-        file.set_len(entry.bytes).map_err(told)?;
-        let bytes = map(&file).map_err(told)?;
-        let remote = Remote {
-            store: store.clone(),
-            path: entry.path.clone(),
-            file,
-            fetching: Mutex::new(()),
-        };
-        Self::assemble(
-            object,
+        let remote = RemoteSegment {
+            store,
             entry,
-            footer,
-            bytes,
-            Some((remote, start as usize, tail)),
-        )
+            object,
+            start,
+        };
+        if let Some(place) = cache.and_then(|cache| cache.place(&entry.path))
+            && let Some((file, contents)) = remote.kept(place)
+        {
+            return Self::assemble(&file, contents, entry);
+        }
+        let tail = store.get_range(&entry.path, start..entry.bytes).await?;
+        let (file, contents) =
+            remote.fetched(tail, cache.and_then(|cache| cache.place(&entry.path)))?;
+        Self::assemble(&file, contents, entry)
     }
 
     fn assemble(
-        object: String,
+        file: &Arc<ChunkedFile>,
+        contents: Contents,
         entry: &SegmentEntry,
-        footer: Footer,
-        bytes: OwnedBytes,
-        remote: Option<(Remote, usize, Bytes)>,
     ) -> Result<Arc<Self>, SegmentError> {
-        let Footer {
-            contents,
-            checksums,
-            body,
-            id,
-        } = footer;
-        if entry.path != segment_path(contents.shard, id) {
-            return Err(SegmentError::damaged(
-                object,
-                "its content does not have the hash that is its name",
-            ));
-        }
-        if contents.blocks != entry.blocks || contents.tables != entry.tables {
-            return Err(SegmentError::damaged(
-                object,
-                "its counts are not the snapshot's",
-            ));
-        }
-        let (remote, tail) = match remote {
-            Some((remote, start, tail)) => (Some(remote), Some((start, tail))),
-            None => (None, None),
-        };
-        let file = Arc::new(ChunkedFile::new(
-            object.clone(),
-            bytes,
-            body,
-            checksums,
-            remote,
-        ));
-        if let Some((start, tail)) = tail {
-            let covered = body.saturating_sub(start).min(tail.len());
-            file.accept(start, &tail[..covered])?;
-        }
+        let object = file.object().to_owned();
         let damaged = |detail: String| SegmentError::damaged(&object, detail);
         let section = |name: &str| {
             contents
                 .section(name)
-                .map(|s| SectionFile::new(&file, &s.extents))
+                .map(|s| SectionFile::new(file, &s.extents))
                 .ok_or_else(|| damaged(format!("it has no section {name}")))
         };
         let texts = section(section::TEXTS)?;
@@ -197,8 +183,8 @@ impl SegmentReader {
         let tables = section(section::TABLES)?.read_all()?;
         let tables = decode_tables(&tables, &contents).map_err(damaged)?;
         let lexical = LexicalReader::open(
-            &object,
-            SectionDirectory::new(&file, &contents),
+            file,
+            SectionDirectory::new(file, &contents),
             contents.blocks,
         )?;
         let vectors = VectorReader::new(
@@ -210,7 +196,7 @@ impl SegmentReader {
         )?;
         Ok(Arc::new(SegmentReader {
             path: entry.path.clone(),
-            file,
+            file: Arc::clone(file),
             tables,
             blocks,
             lexical,
@@ -416,16 +402,6 @@ impl SegmentReader {
                 .collect()
         }))
     }
-}
-
-fn check_size(object: &str, size: u64, entry: &SegmentEntry) -> Result<(), SegmentError> {
-    if size == entry.bytes {
-        return Ok(());
-    }
-    Err(SegmentError::damaged(
-        object,
-        format!("it has {size} bytes and the snapshot says {}", entry.bytes),
-    ))
 }
 
 fn not_there(object: &str, e: std::io::Error) -> SegmentError {

@@ -81,7 +81,8 @@ pub(crate) struct VectorReader {
     dimensions: usize,
     /// Block of each row.
     blocks: Vec<u32>,
-    graph: Option<OnceLock<Graph>>,
+    /// Whether the section goes on with a graph.
+    graph: bool,
     /// Whether a pass over the matrix was made before.
     asked: AtomicBool,
     coarse: OnceLock<Coarse>,
@@ -113,7 +114,7 @@ impl VectorReader {
             section,
             dimensions,
             blocks,
-            graph: graph.then(OnceLock::new),
+            graph,
             asked: AtomicBool::new(false),
             coarse: OnceLock::new(),
         })
@@ -188,8 +189,8 @@ impl VectorReader {
         {
             return Err(self.damaged("its matrix has another size than its blocks need"));
         }
-        if let Some(slot) = &self.graph
-            && let Some(found) = self.search_graph(slot, &section, &exact, n, deletes)?
+        if self.graph
+            && let Some(found) = self.search_graph(&section, &exact, n, deletes)?
         {
             return Ok(found);
         }
@@ -236,12 +237,14 @@ impl VectorReader {
     /// `None` if the graph finds too few: then the exact scan answers.
     fn search_graph(
         &self,
-        slot: &OnceLock<Graph>,
         section: &OwnedBytes,
         query: &Query,
         n: usize,
         deletes: &Deletes,
     ) -> Result<Option<Vec<(u32, f32)>>, SegmentError> {
+        // The view goes with the file that it is of.
+        let generation = self.section.current();
+        let slot = &generation.opened.graph;
         let graph = match slot.get() {
             Some(graph) => graph,
             None => {

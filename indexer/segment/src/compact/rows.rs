@@ -27,7 +27,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::catalog::{REGISTERED, TableRecord};
+use crate::catalog::{REGISTERED, TableRecord, holds_after};
 use crate::table::TableKey;
 
 /// Columns that say which row holds; what else a row has is read where it is written again.
@@ -62,7 +62,11 @@ impl KeyRow {
 
     /// As [`TableRecord::holds_after`].
     fn holds_after(&self, before: Option<&KeyRow>) -> bool {
-        !self.removed || before.is_none_or(|live| live.removed || live.group == self.group)
+        holds_after(self.stand(), before.map(KeyRow::stand))
+    }
+
+    fn stand(&self) -> (bool, &str) {
+        (self.removed, &self.group)
     }
 }
 

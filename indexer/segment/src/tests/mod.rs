@@ -1,10 +1,12 @@
 //! Tests over whole segments and indexes. Here: made-up tables, and every read path at once.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod cached;
 mod catalogs;
 mod damage;
 mod fixtures;
 mod narrations;
+mod opening;
 mod publishing;
 mod segments;
 

@@ -1,9 +1,41 @@
 //! Rows that are followed from snapshot to snapshot, over epochs and compactions.
 
+use std::sync::Arc;
+
 use super::*;
 
+/// What a light node may keep of a row.
+#[derive(Debug, PartialEq)]
+struct Brief {
+    rows: Option<u64>,
+    contexts: usize,
+    removed: bool,
+}
+
+impl HeldValue for Brief {
+    const COLUMNS: Option<&'static [&'static str]> =
+        Some(&["rows", "contexts.list.element.source"]);
+
+    fn of_row(row: TableRecord) -> Self {
+        // What was not asked for was not decoded.
+        assert!(row.segment.is_empty() && row.indexed_ms == 0 && row.error.is_none());
+        assert!(row.contexts.iter().all(|it| it.text.is_empty()));
+        Brief::of(&row)
+    }
+}
+
+impl Brief {
+    fn of(row: &TableRecord) -> Brief {
+        Brief {
+            rows: row.rows,
+            contexts: row.contexts.len(),
+            removed: row.removed,
+        }
+    }
+}
+
 /// Random changes to a few tables.
-fn changes(seed: u64, step: u64) -> Vec<Change> {
+pub(super) fn changes(seed: u64, step: u64) -> Vec<Change> {
     let pick = |i: u64| noise(seed * 1000 + step, i);
     let changes: BTreeMap<usize, Change> = (0..1 + pick(0) % 4)
         .map(|i| {
@@ -41,6 +73,7 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
                 HeldRows::of(None),
                 HeldRows::of(Some("s3://lake-1")),
             ];
+            let mut briefs: HeldRows<Brief> = HeldRows::keeping(None);
             for step in 0..24 {
                 let newest = index.require_newest().await.unwrap();
                 if noise(seed, step).is_multiple_of(4) {
@@ -51,6 +84,11 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
                     index.publish(&next).await.unwrap();
                 }
                 let newest = index.require_newest().await.unwrap();
+                if !noise(seed + 200, step).is_multiple_of(3) {
+                    briefs.advance(&index, &newest).await.unwrap();
+                    let expected = index.tables_with_removed(&newest, None).await.unwrap();
+                    assert_kept(&index, &briefs, &expected).await;
+                }
                 for (which, (held, lake)) in followers
                     .iter_mut()
                     .zip([None, None, Some("s3://lake-1")])
@@ -85,6 +123,26 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
         compactions > 10 && moved_on > 300,
         "{compactions}, {moved_on}"
     );
+}
+
+/// A small part of each row is kept, and the whole row is where it is said to be.
+async fn assert_kept(index: &IndexStore, briefs: &HeldRows<Brief>, expected: &[TableRecord]) {
+    let kept: Vec<&Brief> = briefs.iter().map(Arc::as_ref).collect();
+    let all: Vec<Brief> = expected.iter().map(Brief::of).collect();
+    assert_eq!(kept, all.iter().collect::<Vec<_>>());
+    let live: Vec<&TableKey> = briefs.live().map(|(key, _)| key).collect();
+    let there = expected.iter().filter(|row| !row.removed);
+    let there: Vec<TableKey> = there.map(TableRecord::key).collect();
+    assert_eq!(live, there.iter().collect::<Vec<_>>());
+    for row in expected {
+        let (key, before) = (row.key(), index.store.counts());
+        assert_eq!(briefs.get_live(&key).is_some(), !row.removed);
+        let file = briefs.file_of(&key).unwrap();
+        let read = index.row(file, &key).await.unwrap();
+        assert_eq!(read.as_ref(), Some(row));
+        assert_eq!(index.store.counts().since(&before).get, 1);
+        assert!(index.row(file, &super::key(99)).await.unwrap().is_none());
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 mod copies;
 mod followed;
+mod histories;
 mod logs;
 mod policy;
 mod races;

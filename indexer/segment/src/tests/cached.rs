@@ -1,0 +1,351 @@
+//! Remote segments in a bounded cache on disk: the answers stay, the bytes are bounded.
+
+use std::fs;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use limn_store::Store;
+
+use super::*;
+
+fn run<T>(future: impl Future<Output = T>) -> T {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+/// Segments in a remote store, and readers of the same bytes in memory.
+struct Lab {
+    store: Store,
+    entries: Vec<SegmentEntry>,
+    truth: Vec<Arc<SegmentReader>>,
+    folder: tempfile::TempDir,
+}
+
+impl Lab {
+    fn new(segments: usize, tables: u64) -> Lab {
+        let store = Store::in_memory();
+        let all = sample_tables(segments as u64 * tables);
+        let built: Vec<BuiltSegment> = all
+            .chunks(tables as usize)
+            .map(|tables| build_segment(tables.to_vec(), &settings()).unwrap())
+            .collect();
+        for segment in &built {
+            run(store.put(&segment.entry.path, segment.bytes.clone())).unwrap();
+        }
+        Lab {
+            store,
+            entries: built.iter().map(|it| it.entry.clone()).collect(),
+            truth: built
+                .iter()
+                .map(|it| SegmentReader::from_bytes(it.bytes.clone(), &it.entry).unwrap())
+                .collect(),
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn cache(&self, limit: u64) -> SegmentCache {
+        SegmentCache::open(&self.folder.path().join("cache"), limit).unwrap()
+    }
+
+    fn open(&self, cache: &SegmentCache) -> Vec<Arc<SegmentReader>> {
+        let open = |entry| SegmentReader::open_with(&self.store, entry, Some(cache));
+        self.entries
+            .iter()
+            .map(|it| run(open(it)).unwrap())
+            .collect()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.entries.iter().map(|it| it.bytes).sum()
+    }
+
+    fn hot(&self) -> u64 {
+        self.entries.iter().map(|it| it.hot).sum()
+    }
+
+    fn slot(&self, number: usize) -> PathBuf {
+        self.folder
+            .path()
+            .join(format!("cache/limn-segments-{number}"))
+    }
+
+    /// Compares everything that is read with the truth.
+    fn compare(&self, readers: &[Arc<SegmentReader>]) {
+        let terms: Vec<(Field, String)> = ["price", "citi", "river", "table77"]
+            .iter()
+            .flat_map(|term| Field::ALL.map(|field| (field, (*term).to_owned())))
+            .collect();
+        for reader in readers {
+            let of = |truth: &&Arc<SegmentReader>| truth.path() == reader.path();
+            let truth = self.truth.iter().find(of).unwrap();
+            let told = |reader: &SegmentReader| -> Vec<String> {
+                let answers = read_everything(reader, &terms).into_iter();
+                answers.map(Result::unwrap).collect()
+            };
+            for (at, (told, truth)) in told(reader).iter().zip(told(truth)).enumerate() {
+                assert!(
+                    *told == truth,
+                    "answer {at}: {told:.300} is not {truth:.300}"
+                );
+            }
+        }
+    }
+}
+
+fn files(slot: &Path) -> Vec<PathBuf> {
+    let files = fs::read_dir(slot).unwrap().map(|it| it.unwrap().path());
+    let mut files: Vec<PathBuf> = files.filter(|it| it.extension().is_some()).collect();
+    files.sort();
+    files
+}
+
+fn on_disk(slot: &Path) -> u64 {
+    let blocks = |path: &PathBuf| fs::metadata(path).unwrap().blocks();
+    files(slot).iter().map(blocks).sum::<u64>() * 512
+}
+
+/// One read, of a kind and at a place that `pick` tells.
+fn read_something(reader: &SegmentReader, truth: &SegmentReader, pick: u64) {
+    let block = (pick >> 8) as u32 % truth.block_count();
+    match pick % 6 {
+        0 | 1 => assert_eq!(reader.text(block).unwrap(), truth.text(block).unwrap()),
+        2 => assert_eq!(
+            reader.text_hash(block).unwrap(),
+            truth.text_hash(block).unwrap()
+        ),
+        3 => assert_eq!(reader.vector(block).unwrap(), truth.vector(block).unwrap()),
+        4 => {
+            let term = analyzer::analyze(WORDS[(pick >> 8) as usize % WORDS.len()]).remove(0);
+            let postings = |reader: &SegmentReader| {
+                let mut found = Vec::new();
+                reader
+                    .postings(Field::Rows, &term, &mut |b, n| found.push((b, n)))
+                    .unwrap();
+                found
+            };
+            assert_eq!(postings(reader), postings(truth));
+        }
+        _ => {
+            let query = unit_vector(pick);
+            let nearest = |reader: &SegmentReader| reader.nearest(&query, 3, &Deletes::none());
+            assert_eq!(nearest(reader).unwrap(), nearest(truth).unwrap());
+        }
+    }
+}
+
+/// Random reads of many threads; the most bytes that the cache had.
+fn read_at_random(lab: &Lab, cache: &SegmentCache, threads: u64, reads: u64) -> u64 {
+    let readers = lab.open(cache);
+    std::thread::scope(|scope| {
+        let threads = (0..threads).map(|thread| {
+            let readers = &readers;
+            scope.spawn(move || {
+                let mut most = 0;
+                for i in 0..reads {
+                    let pick = noise(thread + 1, i);
+                    let at = (pick >> 40) as usize % readers.len();
+                    read_something(&readers[at], &lab.truth[at], pick);
+                    most = most.max(cache.bytes());
+                }
+                most
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        let most = threads.into_iter().map(|it| it.join().unwrap());
+        most.max().unwrap_or_default()
+    })
+}
+
+#[test]
+fn the_limit_is_kept_and_the_answers_are_right() {
+    let lab = Lab::new(6, 1500);
+    let largest = lab.entries.iter().map(|it| it.bytes).max().unwrap();
+    let limit = lab.hot() + largest + (64 << 10);
+    assert!(limit < lab.bytes() * 3 / 4, "{limit} of {}", lab.bytes());
+    let cache = lab.cache(limit);
+    let before = lab.store.counts();
+    let most = read_at_random(&lab, &cache, 6, 400);
+    let read = lab.store.counts().since(&before).bytes_read;
+    assert!(most <= limit && most > limit / 2, "{most} of {limit}");
+    assert!(read > lab.bytes(), "some bytes went and came again: {read}");
+    let disk = on_disk(&lab.slot(0));
+    assert!(
+        disk <= limit + (256 << 10),
+        "{disk} bytes on disk of {limit}"
+    );
+    // Nobody holds an old file any more, nor the descriptor of one.
+    let fds = fs::read_dir("/proc/self/fd").into_iter().flatten();
+    let links = fds.filter_map(|it| fs::read_link(it.ok()?.path()).ok());
+    let ours = links.filter(|it| it.starts_with(lab.folder.path()));
+    let gone = ours.filter(|it| it.to_string_lossy().ends_with(" (deleted)"));
+    assert_eq!(gone.count(), 0);
+}
+
+#[test]
+fn a_limit_that_is_too_small_costs_requests_only() {
+    let lab = Lab::new(3, 700);
+    for limit in [0, 1 << 20] {
+        let cache = lab.cache(limit);
+        let most = read_at_random(&lab, &cache, 1, 200);
+        // The hot parts, and what one read needs.
+        let largest = lab.entries.iter().map(|it| it.bytes).max().unwrap();
+        assert!(most <= limit.max(lab.hot() + largest), "{most}");
+        read_at_random(&lab, &cache, 6, 100);
+        lab.compare(&lab.open(&cache));
+    }
+}
+
+#[test]
+fn what_was_read_survives_the_process() {
+    let lab = Lab::new(3, 500);
+    let cache = lab.cache(u64::MAX);
+    lab.compare(&lab.open(&cache));
+    drop(cache);
+    let before = lab.store.counts();
+    let cache = lab.cache(u64::MAX);
+    assert!(cache.bytes() >= lab.hot());
+    let readers = lab.open(&cache);
+    lab.compare(&readers);
+    // Open twice, one file.
+    lab.compare(&lab.open(&cache));
+    let again = lab.store.counts().since(&before);
+    assert_eq!((again.get, again.head, again.list), (0, 0, 0));
+    drop((cache, readers));
+    // A lower limit holds at once.
+    let cache = lab.cache(lab.entries[0].bytes);
+    assert!(cache.bytes() <= lab.entries[0].bytes);
+    assert!(files(&lab.slot(0)).len() < 3);
+    lab.compare(&lab.open(&cache));
+}
+
+#[test]
+fn a_damaged_or_unfinished_file_is_read_again() {
+    let lab = Lab::new(1, 1500);
+    let path = || files(&lab.slot(0)).remove(0);
+    lab.compare(&lab.open(&lab.cache(u64::MAX)));
+    let size = fs::metadata(path()).unwrap().len();
+    let damages: [&dyn Fn(); 6] = [
+        &|| {
+            let file = fs::OpenOptions::new().write(true).open(path()).unwrap();
+            for at in (0..size).step_by(50_000) {
+                file.write_all_at(&[0x5a; 7], at).unwrap();
+            }
+        },
+        &|| {
+            let file = fs::OpenOptions::new().write(true).open(path()).unwrap();
+            file.write_all_at(&[0; 100_000], size / 3).unwrap();
+        },
+        // The footer.
+        &|| {
+            let file = fs::OpenOptions::new().write(true).open(path()).unwrap();
+            file.write_all_at(b"x", size - 100).unwrap();
+        },
+        &|| {
+            let file = fs::OpenOptions::new().write(true).open(path()).unwrap();
+            file.set_len(size - 1).unwrap();
+        },
+        &|| {
+            let file = fs::OpenOptions::new().write(true).open(path()).unwrap();
+            file.set_len(0).unwrap();
+            file.set_len(size).unwrap();
+        },
+        &|| fs::write(lab.slot(0).join("7.new"), "half").unwrap(),
+    ];
+    for (which, damage) in damages.iter().enumerate() {
+        damage();
+        let before = lab.store.counts();
+        let cache = lab.cache(u64::MAX);
+        lab.compare(&lab.open(&cache));
+        let read = lab.store.counts().since(&before).get;
+        assert_eq!(read > 0, which < 5, "damage {which}");
+        assert_eq!(files(&lab.slot(0)).len(), 1);
+        // It is whole again.
+        drop(cache);
+        let before = lab.store.counts();
+        lab.compare(&lab.open(&lab.cache(u64::MAX)));
+        assert_eq!(lab.store.counts().since(&before).get, 0, "damage {which}");
+    }
+}
+
+#[test]
+fn processes_beside_each_other_have_files_of_their_own() {
+    let lab = Lab::new(2, 100);
+    let (one, two) = (lab.cache(u64::MAX), lab.cache(u64::MAX));
+    lab.compare(&lab.open(&one));
+    lab.compare(&lab.open(&two));
+    for slot in [lab.slot(0), lab.slot(1)] {
+        assert_eq!(files(&slot).len(), 2);
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&slot), mode(&files(&slot)[0])), (0o700, 0o600));
+        assert_eq!(mode(slot.parent().unwrap()), 0o700);
+    }
+    // Somebody else's files stay, and those that a process has.
+    fs::write(lab.slot(1).join("notes.txt"), "mine").unwrap();
+    drop(one);
+    let one = lab.cache(u64::MAX);
+    assert_eq!(files(&lab.slot(1)).len(), 3);
+    drop((one, two));
+    let before = lab.store.counts();
+    let one = lab.cache(u64::MAX);
+    lab.compare(&lab.open(&one));
+    assert_eq!(lab.store.counts().since(&before).get, 0);
+    assert_eq!(files(&lab.slot(1)), [lab.slot(1).join("notes.txt")]);
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_an_error_or_does_without() {
+    let lab = Lab::new(2, 100);
+    let file = lab.folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = SegmentCache::open(&file, 1).unwrap_err();
+    assert!(
+        error.to_string().contains("the cache of segments at"),
+        "{error}"
+    );
+    let cache = lab.cache(0);
+    fs::remove_dir_all(lab.slot(0)).unwrap();
+    let readers = lab.open(&cache);
+    lab.compare(&readers);
+    assert_eq!(cache.bytes(), 0);
+    // It cannot be renewed either, if it goes later.
+    let cache = lab.cache(0);
+    let readers = lab.open(&cache);
+    lab.compare(&readers[..1]);
+    fs::remove_dir_all(lab.folder.path().join("cache")).unwrap();
+    lab.compare(&readers);
+}
+
+#[test]
+fn what_is_held_for_long_goes_with_its_file() {
+    let mut lab = Lab::new(2, 400);
+    // One with a graph.
+    let graph = SegmentSettings {
+        graph_above: 100,
+        ..settings()
+    };
+    let graph = build_segment(sample_tables(600), &graph).unwrap();
+    run(lab.store.put(&graph.entry.path, graph.bytes.clone())).unwrap();
+    lab.entries[0] = graph.entry.clone();
+    lab.truth[0] = SegmentReader::from_bytes(graph.bytes, &graph.entry).unwrap();
+    let cache = lab.cache(0);
+    let readers = lab.open(&cache);
+    lab.compare(&readers);
+    let file = cache.place(&lab.entries[0].path).unwrap().opened().unwrap();
+    read_something(&readers[0], &lab.truth[0], 5);
+    let old = Arc::downgrade(&file.current());
+    assert!(
+        old.upgrade()
+            .is_some_and(|it| it.opened.graph.get().is_some())
+    );
+    let slice = file.slice(0..1000).unwrap();
+    let copy = slice.to_vec();
+    // The other one needs the room.
+    lab.compare(&readers[1..]);
+    assert!(old.upgrade().is_none());
+    assert_eq!(slice.as_slice(), copy);
+    lab.compare(&readers);
+}
