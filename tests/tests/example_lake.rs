@@ -94,12 +94,19 @@ fn the_example_lake_is_indexed_asked_and_indexed_again() {
     );
     for hit in results {
         for field in [
-            "table", "location", "score", "lexical", "semantic", "judged", "blocks",
+            "table", "lake", "location", "score", "lexical", "semantic", "judged", "blocks",
         ] {
             assert!(hit.get(field).is_some(), "{field} is missing: {hit}");
         }
         assert!(hit["location"].as_str().unwrap().starts_with(&lake));
-        assert!(!hit["blocks"].as_array().unwrap().is_empty());
+        let blocks = hit["blocks"].as_array().unwrap();
+        assert!(!blocks.is_empty());
+        for block in blocks {
+            assert!(
+                block["score"].is_f64() && block["words"].is_array(),
+                "{block}"
+            );
+        }
     }
     let people = limn(&[
         "search",

@@ -6,6 +6,7 @@ use limn_segment::{BlockKind, TableKey};
 use serde::Serialize;
 
 use crate::judge::Judge;
+use crate::selection::Selection;
 
 /// How tables are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,6 +32,8 @@ pub struct Query {
     pub candidates: Option<usize>,
     /// Only tables whose name is this path or lies below it.
     pub prefix: Option<String>,
+    /// Only these tables, of those under the prefix where there is one.
+    pub selection: Option<Arc<Selection>>,
     /// How tables are scored.
     pub mode: Mode,
     /// The question's vector, where it is known already.
@@ -48,6 +51,7 @@ impl Query {
             alpha: 0.5,
             candidates: None,
             prefix: None,
+            selection: None,
             mode: Mode::default(),
             vector: None,
             judge: None,
@@ -73,6 +77,8 @@ pub struct Answer {
 pub struct Hit {
     /// The table's name: its path in its lake.
     pub table: String,
+    /// The URL of its lake.
+    pub lake: String,
     /// The URL of its file or folder.
     pub location: String,
     /// `α·lexical + (1−α)·semantic`.
@@ -88,12 +94,18 @@ pub struct Hit {
 }
 
 /// A text of a table that supports its rank.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Evidence {
     /// What the text is made of.
     pub kind: BlockKind,
     /// The text; of cells, the lines that match.
     pub text: String,
+    /// The words of it that match the question, spelled as they are in the text: distinct, those that are
+    /// worth most first, at most 8.
+    pub words: Vec<String>,
+    /// What its place among the table's texts is by: half the share of the question's words (by their
+    /// worth) that it holds, half its cosine; of cells the first half alone.
+    pub score: f32,
 }
 
 /// The ranking behind an [`Answer`], without texts: what measuring needs.

@@ -4,9 +4,14 @@
 //! its place in every tie. Lengths are sums of the exact token counts that segments store, over live
 //! blocks only; averages are taken over the live tables that have the field. Nothing here depends on how tables are spread
 //! over shards.
+//!
+//! A corpus may be *restricted* to some of its tables. The others are then as dead as deleted ones: they
+//! have no number, their blocks are among the hidden ones of their segment, and a segment that holds
+//! nothing else is not part of the corpus. So what is true of a corpus in general is true of a restricted
+//! one: it is that of an index of the kept tables. What open segments hold is shared, not copied.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use limn_segment::{Deletes, Field, SegmentReader, TableKey};
 
@@ -15,11 +20,21 @@ use crate::scoring::{FIELDS, Formula};
 /// Marks a block that belongs to no live table.
 pub(crate) const DEAD: u32 = u32::MAX;
 
-/// A live table.
+/// An open segment and its published deletes, shared by all who search it.
+#[derive(Clone)]
+pub(crate) struct Opened {
+    pub(crate) reader: Arc<SegmentReader>,
+    pub(crate) deletes: Arc<Deletes>,
+    /// Where they were read, if there are any.
+    pub(crate) deletes_path: Option<String>,
+}
+
+/// A live table. Its key and location are its segment's: [`Corpus::key`], [`Corpus::location`].
+#[derive(Clone)]
 pub(crate) struct Table {
-    pub(crate) key: TableKey,
-    pub(crate) location: String,
     pub(crate) segment: usize,
+    /// Its place among its segment's tables.
+    at: u32,
     pub(crate) first_block: u32,
     pub(crate) blocks: u32,
     /// What one occurrence of a term counts, by field.
@@ -29,42 +44,109 @@ pub(crate) struct Table {
 /// A segment with what the scorer needs of it.
 pub(crate) struct Segment {
     pub(crate) reader: Arc<SegmentReader>,
-    pub(crate) deletes: Deletes,
+    /// As published.
+    deletes: Arc<Deletes>,
+    deletes_path: Option<String>,
+    /// Every block that belongs to no live table; the same object where nothing else is hidden.
+    pub(crate) hidden: Arc<Deletes>,
     /// The number of each block's table, or [`DEAD`].
     pub(crate) table_of: Vec<u32>,
     /// The number of the segment's first block among the blocks of all segments.
     pub(crate) base: usize,
-    /// What one occurrence counts in each block, in plain mode; 0 for blocks that do not take part.
-    pub(crate) plain_norms: Vec<f32>,
 }
+
+impl Segment {
+    fn new(opened: Opened, base: usize) -> Segment {
+        Segment {
+            table_of: vec![DEAD; opened.reader.block_count() as usize],
+            reader: opened.reader,
+            hidden: Arc::clone(&opened.deletes),
+            deletes: opened.deletes,
+            deletes_path: opened.deletes_path,
+            base,
+        }
+    }
+
+    pub(crate) fn opened(&self) -> Opened {
+        Opened {
+            reader: Arc::clone(&self.reader),
+            deletes: Arc::clone(&self.deletes),
+            deletes_path: self.deletes_path.clone(),
+        }
+    }
+
+    /// Hides the tables whose blocks have no number.
+    fn hide_others(&mut self) {
+        let mut hidden: Option<Deletes> = None;
+        for table in self.reader.tables() {
+            let mut blocks = table.first_block..table.first_block + table.blocks;
+            let is_other = blocks.clone().all(|b| self.table_of[b as usize] == DEAD);
+            if is_other && blocks.any(|block| !self.deletes.contains(block)) {
+                hidden
+                    .get_or_insert_with(|| Deletes::clone(&self.deletes))
+                    .delete_table(table.first_block, table.blocks);
+            }
+        }
+        if let Some(hidden) = hidden {
+            self.hidden = Arc::new(hidden);
+        }
+    }
+}
+
+/// How many corpora were made: each has an own number.
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 /// All live tables.
 pub(crate) struct Corpus {
+    /// No other corpus of this process has it.
+    pub(crate) id: u64,
     pub(crate) tables: Vec<Table>,
     pub(crate) segments: Vec<Segment>,
     /// Blocks of all segments, dead ones included.
     pub(crate) blocks: usize,
-    /// Blocks that take part in plain mode.
-    pub(crate) plain_blocks: u64,
+    /// Made at the first question of plain mode.
+    plain: OnceLock<Plain>,
+}
+
+/// What plain mode needs: every live block with a word outside the cells is a document of one field.
+pub(crate) struct Plain {
+    /// What one occurrence counts, by segment and block; 0 for blocks that do not take part.
+    pub(crate) norms: Vec<Vec<f32>>,
+    /// Blocks that take part.
+    pub(crate) blocks: u64,
 }
 
 impl Corpus {
-    pub(crate) fn new(opened: Vec<(Arc<SegmentReader>, Deletes)>) -> Corpus {
-        let mut tables = live_tables(&opened);
-        tables.sort_by(|a, b| a.key.cmp(&b.key));
+    /// The corpus of all live tables.
+    pub(crate) fn new(opened: Vec<Opened>) -> Corpus {
+        let tables = live_tables(&opened);
+        Self::of(opened, tables)
+    }
 
+    /// The corpus of an index that holds only the tables that are kept.
+    pub(crate) fn restricted(&self, keep: impl Fn(&TableKey) -> bool) -> Corpus {
+        let kept = |table: &&Table| keep(self.key(table));
+        let mut tables: Vec<Table> = self.tables.iter().filter(kept).cloned().collect();
+        let mut opened = Vec::new();
+        let mut number = vec![None; self.segments.len()];
+        for table in &mut tables {
+            let segment = &self.segments[table.segment];
+            table.segment = *number[table.segment].get_or_insert_with(|| {
+                opened.push(segment.opened());
+                opened.len() - 1
+            });
+        }
+        Self::of(opened, tables)
+    }
+
+    /// The corpus of these tables, sorted by key, each once; others of the segments are hidden.
+    fn of(opened: Vec<Opened>, mut tables: Vec<Table>) -> Corpus {
         let mut segments: Vec<Segment> = Vec::with_capacity(opened.len());
         let mut base = 0;
-        for (reader, deletes) in opened {
-            let blocks = reader.block_count() as usize;
-            segments.push(Segment {
-                table_of: vec![DEAD; blocks],
-                plain_norms: vec![0.0; blocks],
-                base,
-                reader,
-                deletes,
-            });
-            base += blocks;
+        for opened in opened {
+            let segment = Segment::new(opened, base);
+            base += segment.table_of.len();
+            segments.push(segment);
         }
         let mut lengths = vec![[0u64; FIELDS]; tables.len()];
         for (number, table) in tables.iter().enumerate() {
@@ -80,6 +162,9 @@ impl Corpus {
                 }
             }
         }
+        for segment in &mut segments {
+            segment.hide_others();
+        }
         let mut averages = [0.0f64; FIELDS];
         for (field, average) in averages.iter_mut().enumerate() {
             let sum: u64 = lengths.iter().map(|lengths| lengths[field]).sum();
@@ -92,13 +177,31 @@ impl Corpus {
                 table.norms[at] = Formula::LIMN.norm(field, lengths[at], averages[at]);
             }
         }
-        let plain_blocks = plain_norms(&mut segments);
         Corpus {
+            id: MADE.fetch_add(1, Ordering::Relaxed),
             tables,
             segments,
             blocks: base,
-            plain_blocks,
+            plain: OnceLock::new(),
         }
+    }
+
+    /// Whose rows a table holds.
+    pub(crate) fn key(&self, table: &Table) -> &TableKey {
+        &self.segments[table.segment].reader.tables()[table.at as usize].key
+    }
+
+    /// The URL of a table's file or folder.
+    pub(crate) fn location(&self, table: &Table) -> &str {
+        &self.segments[table.segment].reader.tables()[table.at as usize].location
+    }
+
+    /// A table's number.
+    pub(crate) fn number_of(&self, key: &TableKey) -> Option<u32> {
+        let found = self
+            .tables
+            .binary_search_by(|table| self.key(table).cmp(key));
+        found.ok().map(|number| number as u32)
     }
 
     /// The live blocks of a table, with their numbers in its segment.
@@ -107,45 +210,53 @@ impl Corpus {
         let range = table.first_block..table.first_block + table.blocks;
         range.filter(move |&block| segment.table_of[block as usize] != DEAD)
     }
+
+    /// Plain mode's statistics.
+    pub(crate) fn plain(&self) -> &Plain {
+        self.plain.get_or_init(|| plain(&self.segments))
+    }
 }
 
-/// Every table with a live block. Where a key is live in several segments (a writer's mistake), the
-/// last segment's stands, as with catalog rows.
-fn live_tables(opened: &[(Arc<SegmentReader>, Deletes)]) -> Vec<Table> {
+/// Every table with a live block, sorted by key. Where a key is live in several segments (a writer's
+/// mistake), the last segment's stands, as with catalog rows.
+fn live_tables(opened: &[Opened]) -> Vec<Table> {
     let mut tables: Vec<Table> = Vec::new();
-    let mut by_key: HashMap<TableKey, usize> = HashMap::new();
-    for (segment, (reader, deletes)) in opened.iter().enumerate() {
-        for table in reader.tables() {
+    for (
+        segment,
+        Opened {
+            reader, deletes, ..
+        },
+    ) in opened.iter().enumerate()
+    {
+        for (at, table) in reader.tables().iter().enumerate() {
             let mut blocks = table.first_block..table.first_block + table.blocks;
             if blocks.all(|block| deletes.contains(block)) {
                 continue;
             }
-            let live = Table {
-                key: table.key.clone(),
-                location: table.location.clone(),
+            tables.push(Table {
                 segment,
+                at: at as u32,
                 first_block: table.first_block,
                 blocks: table.blocks,
                 norms: [0.0; FIELDS],
-            };
-            match by_key.get(&table.key) {
-                Some(&at) => {
-                    tracing::warn!(table = %table.key, "live in two segments: the later one is used");
-                    tables[at] = live;
-                }
-                None => {
-                    by_key.insert(table.key.clone(), tables.len());
-                    tables.push(live);
-                }
-            }
+            });
         }
     }
+    let key = |table: &Table| &opened[table.segment].reader.tables()[table.at as usize].key;
+    // Stable: of equal keys the last segment's comes last.
+    tables.sort_by(|a, b| key(a).cmp(key(b)));
+    tables.dedup_by(|later, kept| {
+        let is_same = key(later) == key(kept);
+        if is_same {
+            tracing::warn!(table = %key(kept), "live in two segments: the later one is used");
+            std::mem::swap(later, kept);
+        }
+        is_same
+    });
     tables
 }
 
-/// Plain mode's statistics: every live block with a word outside the cells is a document of one field.
-/// Returns their number.
-fn plain_norms(segments: &mut [Segment]) -> u64 {
+fn plain(segments: &[Segment]) -> Plain {
     let counted = |field: Field| Formula::PLAIN.weights[field.index()] > 0.0;
     let length_of = |segment: &Segment, block: usize| -> u64 {
         if segment.table_of[block] == DEAD {
@@ -158,7 +269,7 @@ fn plain_norms(segments: &mut [Segment]) -> u64 {
             .sum()
     };
     let (mut count, mut sum) = (0u64, 0u64);
-    for segment in segments.iter() {
+    for segment in segments {
         for block in 0..segment.table_of.len() {
             let length = length_of(segment, block);
             count += u64::from(length > 0);
@@ -166,12 +277,14 @@ fn plain_norms(segments: &mut [Segment]) -> u64 {
         }
     }
     let average = sum as f64 / count.max(1) as f64;
-    for segment in segments {
-        for block in 0..segment.table_of.len() {
-            let length = length_of(segment, block);
-            // Any counted field gives the same norm: their constants are equal.
-            segment.plain_norms[block] = Formula::PLAIN.norm(Field::Names, length, average);
-        }
+    let norms = segments.iter().map(|segment| {
+        let blocks = 0..segment.table_of.len();
+        // Any counted field gives the same norm: their constants are equal.
+        let norm = |block| Formula::PLAIN.norm(Field::Names, length_of(segment, block), average);
+        blocks.map(norm).collect()
+    });
+    Plain {
+        norms: norms.collect(),
+        blocks: count,
     }
-    count
 }

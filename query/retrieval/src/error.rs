@@ -1,7 +1,7 @@
 //! What can go wrong between a question and its tables.
 
 use limn_models::ModelError;
-use limn_segment::SegmentError;
+use limn_segment::{SegmentError, TableKey};
 
 use crate::judge::CalibrationError;
 
@@ -42,6 +42,17 @@ pub enum RetrievalError {
         /// What is wrong, and what would be right.
         reason: String,
     },
+    /// There is no such table, or the searcher does not see it.
+    #[error("there is no table '{}' of {} in the index; limn tables lists them", table.name, table.lake)]
+    NoSuchTable {
+        /// Which table was named.
+        table: TableKey,
+    },
+    /// A selection's numbers are those of another searcher's tables.
+    #[error(
+        "the selection was made by another searcher, where its numbers mean other tables; select from the one that is asked"
+    )]
+    OtherSelection,
     /// A judge's calibration could not be made, read or written.
     #[error(transparent)]
     Calibration(#[from] CalibrationError),

@@ -11,6 +11,7 @@ use limn_segment::{BlockKind, SegmentError};
 use crate::answer::Evidence;
 use crate::corpus::{Corpus, Table};
 use crate::lexical::KnownTerms;
+use crate::words::matching_words;
 
 /// Blocks shown of a table, and how good a block must be beside the best to be shown.
 const BLOCKS: usize = 3;
@@ -27,13 +28,32 @@ pub(crate) fn evidence(
     known: &KnownTerms,
 ) -> Result<Vec<Evidence>, SegmentError> {
     let found = scored_texts(corpus, table, vector, known)?;
-    let enough = found.first().map_or(0.0, |(best, _)| best * SHARE_OF_BEST);
+    let enough = found.first().map_or(0.0, |best| best.score * SHARE_OF_BEST);
+    let weights = weights(known);
     Ok(found
         .into_iter()
-        .filter(|(score, _)| *score >= enough)
+        .filter(|text| text.score >= enough)
         .take(BLOCKS)
-        .map(|(_, evidence)| evidence)
+        .map(|ScoredText { kind, text, score }| Evidence {
+            kind,
+            words: matching_words(&text, &weights),
+            text,
+            score,
+        })
         .collect())
+}
+
+/// A text of a table, and how well it matches: half by the weights of its words among the question's,
+/// half by its cosine (of cells by the words alone): 0 to 1.
+pub(crate) struct ScoredText {
+    pub(crate) kind: BlockKind,
+    pub(crate) text: String,
+    pub(crate) score: f32,
+}
+
+fn weights(known: &KnownTerms) -> HashMap<&str, f32> {
+    let weights = known.iter().map(|(term, weight)| (term.as_str(), *weight));
+    weights.collect()
 }
 
 /// All texts of a table with how well they match, best first; of cells the matching ones only.
@@ -42,14 +62,11 @@ pub(crate) fn scored_texts(
     table: &Table,
     vector: &[f32],
     known: &KnownTerms,
-) -> Result<Vec<(f32, Evidence)>, SegmentError> {
-    let weights: HashMap<&str, f32> = known
-        .iter()
-        .map(|(term, weight)| (term.as_str(), *weight))
-        .collect();
+) -> Result<Vec<ScoredText>, SegmentError> {
+    let weights = weights(known);
     let total: f32 = known.iter().map(|(_, weight)| weight).sum();
     let reader = &corpus.segments[table.segment].reader;
-    let mut found: Vec<(f32, u32, Evidence)> = Vec::new();
+    let mut found: Vec<(u32, ScoredText)> = Vec::new();
     for block in corpus.blocks_of(table) {
         let kind = reader.kind(block);
         let text = reader.text(block)?;
@@ -57,18 +74,17 @@ pub(crate) fn scored_texts(
         let words = if total > 0.0 { matched / total } else { 0.0 };
         if kind == BlockKind::Cells {
             if let Some(text) = matching_cells(&text, &weights) {
-                found.push((0.5 * words, block, Evidence { kind, text }));
+                let score = 0.5 * words;
+                found.push((block, ScoredText { kind, text, score }));
             }
             continue;
         }
         let cosine = reader.similarity(vector, block)?.unwrap_or(0.0).max(0.0);
-        found.push((0.5 * words + 0.5 * cosine, block, Evidence { kind, text }));
+        let score = 0.5 * words + 0.5 * cosine;
+        found.push((block, ScoredText { kind, text, score }));
     }
-    found.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    Ok(found
-        .into_iter()
-        .map(|(score, _, evidence)| (score, evidence))
-        .collect())
+    found.sort_by(|(a, first), (b, second)| second.score.total_cmp(&first.score).then(a.cmp(b)));
+    Ok(found.into_iter().map(|(_, text)| text).collect())
 }
 
 /// The summed weights of the distinct question terms in a text.

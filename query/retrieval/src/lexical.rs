@@ -103,11 +103,12 @@ pub(crate) fn score_blocks(
     scratch: &mut Scratch,
 ) -> Result<KnownTerms, SegmentError> {
     let formula = &Formula::PLAIN;
+    let plain = corpus.plain();
     scratch.scores.reset(corpus.blocks);
     scratch.term.reset(corpus.blocks);
     let mut known = KnownTerms::new();
     for term in &question.wanted {
-        for segment in &corpus.segments {
+        for (segment, norms) in corpus.segments.iter().zip(&plain.norms) {
             for field in Field::ALL {
                 if formula.weights[field.index()] <= 0.0 {
                     continue;
@@ -116,7 +117,7 @@ pub(crate) fn score_blocks(
                 segment
                     .reader
                     .postings(field, term, &mut |block, frequency| {
-                        let norm = segment.plain_norms[block as usize];
+                        let norm = norms[block as usize];
                         sums.add(
                             (segment.base + block as usize) as u32,
                             frequency as f32 * norm,
@@ -124,7 +125,7 @@ pub(crate) fn score_blocks(
                     })?;
             }
         }
-        finish_term(scratch, term, corpus.plain_blocks, formula, &mut known);
+        finish_term(scratch, term, plain.blocks, formula, &mut known);
     }
     Ok(known)
 }

@@ -26,8 +26,9 @@
 //! **Guarantees.** A ranking is a function of the live tables and the question: however tables are
 //! spread over shards and segments, whatever was deleted beside them, scores are the same bit by bit
 //! (as long as vectors are searched exactly). Statistics are exact and over live tables only. A filter
-//! (`prefix`) restricts candidates before ranking, so a filtered search still finds k tables where
-//! there are k; it never changes what a word is worth. A [`judge`](judge::Judge) moves the tables it
+//! (a prefix, a [`Selection`]) restricts candidates before ranking, so a filtered search still finds k tables where
+//! there are k; it never changes what a word is worth. A [restricted](Searcher::restricted) searcher is
+//! another thing: it answers as if the other tables did not exist. A [`judge`](judge::Judge) moves the tables it
 //! rejects behind the others and changes nothing else. [`Searcher`] may be shared by threads. Where
 //! nothing relevant is found, the answer says so instead of listing tables.
 //!
@@ -35,7 +36,8 @@
 //! misses are measured as recall elsewhere. What a judge says is its model's. Scores of different questions are not comparable: min-max
 //! is relative to a question's own candidates.
 //!
-//! **Recovery.** A searcher keeps the snapshot it was opened with; to see a newer one, open another.
+//! **Recovery.** A searcher keeps the snapshot it was opened with; to see a newer one, open another
+//! ([`Searcher::open_after`] reads only what is new).
 //! [`RetrievalError::is_retryable`] tells whether asking again can help.
 
 mod answer;
@@ -45,16 +47,22 @@ pub mod eval;
 mod evidence;
 pub mod judge;
 mod lexical;
+mod opening;
 mod question;
 mod ranking;
 mod scoring;
 mod searcher;
+mod selection;
 mod semantic;
+mod similar;
+mod words;
 
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
 pub use error::RetrievalError;
 pub use question::content_terms;
-pub use searcher::Searcher;
+pub use searcher::{Searcher, TableRef};
+pub use selection::Selection;
+pub use similar::Similar;
 
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,8 @@ use limn_segment::SegmentError;
 use crate::corpus::{Corpus, DEAD};
 use crate::lexical::Scratch;
 use crate::scoring::{Formula, fuse, min_max};
-use crate::semantic::{Filter, nearest, table_score};
+use crate::selection::Filter;
+use crate::semantic::{nearest, table_score};
 
 /// A table in rank order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -25,7 +26,7 @@ pub(crate) struct Ranked {
 pub(crate) struct Request<'a> {
     pub(crate) corpus: &'a Corpus,
     pub(crate) vector: &'a [f32],
-    pub(crate) filter: Option<&'a Filter>,
+    pub(crate) filter: Option<&'a Filter<'a>>,
     pub(crate) k: usize,
     /// The most tables to return, at least `k`: what a judge may need. Nothing else depends on it.
     pub(crate) keep: usize,
@@ -36,8 +37,7 @@ pub(crate) struct Request<'a> {
 
 impl Request<'_> {
     fn allows(&self, table: u32) -> bool {
-        self.filter
-            .is_none_or(|filter| filter.allowed[table as usize])
+        self.filter.is_none_or(|filter| filter.allows(table))
     }
 }
 

@@ -2,23 +2,18 @@
 
 use std::sync::{Arc, Mutex};
 
-use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_models::Embedder;
-use limn_segment::analyzer::ANALYZER_VERSION;
-use limn_segment::{Deletes, IndexStore, SegmentReader, Snapshot};
+use limn_segment::{SegmentCache, Snapshot, TableKey};
 
 use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
-use crate::corpus::Corpus;
+use crate::corpus::{Corpus, Opened, Segment};
 use crate::error::RetrievalError;
 use crate::evidence::evidence;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::lexical::{KnownTerms, Scratch, score_blocks, score_tables};
 use crate::question::Question;
 use crate::ranking::{Outcome, Ranked, Request, rank_plain, rank_tables};
-use crate::semantic::Filter;
-
-/// Segments opened at once.
-const OPEN_AT_ONCE: usize = 16;
+use crate::selection::{Filter, Selection};
 
 /// With no word of the question in the index, the best block must be at least this close in meaning,
 /// and this many standard deviations (1/√dimensions) above what unrelated directions have.
@@ -29,9 +24,24 @@ const DEVIATIONS: f32 = 5.0;
 /// A snapshot opened for questions. Shared by any number of threads.
 pub struct Searcher {
     corpus: Corpus,
-    snapshot: Snapshot,
+    snapshot: Arc<Snapshot>,
     embedder: Arc<dyn Embedder>,
-    scratch: Mutex<Vec<Scratch>>,
+    /// Where bytes of remote segments are kept.
+    cache: Option<SegmentCache>,
+    /// Kept between questions, and shared by all searchers that come of one.
+    scratch: Arc<Mutex<Vec<Scratch>>>,
+}
+
+/// A live table of a searcher.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TableRef<'a> {
+    /// Its place among the searcher's tables in the order of their keys, from 0. Another searcher numbers
+    /// others.
+    pub number: u32,
+    /// Its lake and name.
+    pub key: &'a TableKey,
+    /// The URL of its file or folder.
+    pub location: &'a str,
 }
 
 impl std::fmt::Debug for Searcher {
@@ -45,54 +55,74 @@ impl std::fmt::Debug for Searcher {
 }
 
 impl Searcher {
-    /// Opens a snapshot: one ranged read a segment, and its deletes.
-    ///
-    /// # Errors
-    /// Where a segment cannot be read or is damaged, or the index was made with another embedder or
-    /// analyzer.
-    pub async fn open(
-        index: &IndexStore,
-        snapshot: Snapshot,
-        embedder: Arc<dyn Embedder>,
-    ) -> Result<Searcher, RetrievalError> {
-        if embedder.id().as_str() != snapshot.embedder {
-            return Err(RetrievalError::OtherEmbedder {
-                index: snapshot.embedder,
-                given: embedder.id().to_string(),
-            });
-        }
-        same_analyzer(
-            || format!("snapshot {} of the index", snapshot.number),
-            snapshot.analyzer,
-        )?;
-        let opening = snapshot.segments.iter().map(|entry| async move {
-            let reader = SegmentReader::open(&index.store, entry).await?;
-            same_analyzer(|| reader.path().to_owned(), reader.analyzer())?;
-            let deletes = index.deletes(entry).await?;
-            Ok::<_, RetrievalError>((reader, deletes))
-        });
-        let opened: Vec<(Arc<SegmentReader>, Deletes)> = stream::iter(opening)
-            .buffered(OPEN_AT_ONCE)
-            .try_collect()
-            .await?;
-        Ok(Self::from_segments(opened, snapshot, embedder))
-    }
-
     /// A searcher over segments that are open already.
     pub(crate) fn from_segments(
-        opened: Vec<(Arc<SegmentReader>, Deletes)>,
+        opened: Vec<Opened>,
         snapshot: Snapshot,
         embedder: Arc<dyn Embedder>,
     ) -> Searcher {
         Searcher {
             corpus: Corpus::new(opened),
-            snapshot,
+            snapshot: Arc::new(snapshot),
             embedder,
-            scratch: Mutex::default(),
+            cache: None,
+            scratch: Arc::default(),
         }
     }
 
-    /// The snapshot that is searched.
+    /// As this one, over other segments.
+    pub(crate) fn with_segments(&self, opened: Vec<Opened>, snapshot: Snapshot) -> Searcher {
+        Searcher {
+            corpus: Corpus::new(opened),
+            snapshot: Arc::new(snapshot),
+            embedder: Arc::clone(&self.embedder),
+            cache: self.cache.clone(),
+            scratch: Arc::clone(&self.scratch),
+        }
+    }
+
+    /// This one, which opens further segments through a cache.
+    pub(crate) fn caching(self, cache: Option<SegmentCache>) -> Searcher {
+        Searcher { cache, ..self }
+    }
+
+    pub(crate) fn cache(&self) -> Option<&SegmentCache> {
+        self.cache.as_ref()
+    }
+
+    /// The segments that are open.
+    pub(crate) fn opened(&self) -> Vec<Opened> {
+        self.corpus.segments.iter().map(Segment::opened).collect()
+    }
+
+    pub(crate) fn embedder(&self) -> &Arc<dyn Embedder> {
+        &self.embedder
+    }
+
+    /// A searcher that sees only the tables that are kept: access control.
+    ///
+    /// It answers every question as one over an index that holds nothing else, bit by bit where vectors
+    /// are searched exactly: what a word is worth, which words occur nowhere, how many tables there are.
+    /// Nothing that it says depends on a table that is not kept. (Times may: it reads the same segments.)
+    ///
+    /// Open segments and the embedder are shared. Its own are about 40 bytes a kept table and 4 bytes a
+    /// block of the segments that hold one; others are not part of it. Making it looks at every table.
+    #[must_use]
+    pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool) -> Searcher {
+        Searcher {
+            corpus: self.corpus.restricted(keep),
+            snapshot: Arc::clone(&self.snapshot),
+            embedder: Arc::clone(&self.embedder),
+            cache: self.cache.clone(),
+            scratch: Arc::clone(&self.scratch),
+        }
+    }
+
+    pub(crate) fn corpus(&self) -> &Corpus {
+        &self.corpus
+    }
+
+    /// The snapshot that is searched: what was published, also where this searcher is restricted.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -107,7 +137,42 @@ impl Searcher {
         self.corpus
             .tables
             .iter()
-            .any(|table| table.key.name == name)
+            .any(|table| self.corpus.key(table).name == name)
+    }
+
+    /// The live tables, in the order of their numbers.
+    pub fn tables(&self) -> impl ExactSizeIterator<Item = TableRef<'_>> {
+        let numbered = self.corpus.tables.iter().enumerate();
+        numbered.map(|(number, table)| TableRef {
+            number: number as u32,
+            key: self.corpus.key(table),
+            location: self.corpus.location(table),
+        })
+    }
+
+    /// The table with this key, if it is live (and kept, where this searcher is restricted).
+    pub fn table(&self, key: &TableKey) -> Option<TableRef<'_>> {
+        let number = self.corpus.number_of(key)?;
+        let table = &self.corpus.tables[number as usize];
+        Some(TableRef {
+            number,
+            key: self.corpus.key(table),
+            location: self.corpus.location(table),
+        })
+    }
+
+    /// The tables that fit, as a filter for questions to this searcher ([`Query::selection`]).
+    pub fn select(&self, fits: impl Fn(&TableKey) -> bool) -> Selection {
+        self.select_numbers(
+            self.tables()
+                .filter(|table| fits(table.key))
+                .map(|t| t.number),
+        )
+    }
+
+    /// As [`select`](Self::select), for who knows the tables' numbers ([`TableRef::number`]).
+    pub fn select_numbers(&self, numbers: impl IntoIterator<Item = u32>) -> Selection {
+        Selection::new(&self.corpus, numbers.into_iter())
     }
 
     /// A text's vector, of unit length.
@@ -126,13 +191,29 @@ impl Searcher {
     /// Where the query makes no sense, the embedder fails, or a segment cannot be read. A judge that
     /// fails is a note.
     pub fn search(&self, query: &Query) -> Result<Answer, RetrievalError> {
-        let (ranking, vector, known) = self.rank_with(query, &mut Verdicts::new())?;
+        self.search_knowing(query, &mut Verdicts::new())
+    }
+
+    /// As [`search`](Self::search), with verdicts that the query's judge gave on the same question
+    /// before: tables whose text it judged are not asked about again. New ones are added, failures are
+    /// not. The answer is that of `search`, but for the notes on what went wrong with the model, which are
+    /// of the tables that were asked about.
+    ///
+    /// # Errors
+    /// As [`search`](Self::search); verdicts that were given by then may be lost.
+    pub fn search_knowing(
+        &self,
+        query: &Query,
+        verdicts: &mut Verdicts,
+    ) -> Result<Answer, RetrievalError> {
+        let (ranking, vector, known) = self.rank_with(query, verdicts)?;
         let mut results = Vec::with_capacity(ranking.tables.len());
         for ranked in ranking.tables {
             let table = &self.corpus.tables[ranked.table as usize];
             results.push(Hit {
-                table: table.key.name.clone(),
-                location: table.location.clone(),
+                table: ranked.key.name,
+                lake: ranked.key.lake,
+                location: self.corpus.location(table).to_owned(),
                 score: ranked.score,
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
@@ -213,11 +294,9 @@ impl Searcher {
         let vector = self.checked(query)?;
         let plain = query.mode == Mode::Plain;
         let question = Question::new(&query.text, plain);
-        let filter = query
-            .prefix
-            .as_deref()
-            .map(|prefix| Filter::new(&self.corpus, prefix));
-        if let Some(note) = self.nothing_to_search(query, filter.as_ref()) {
+        let selection = query.selection.as_deref();
+        let filter = Filter::new(&self.corpus, selection, query.prefix.as_deref())?;
+        if let Some(note) = self.nothing_to_search(filter.as_ref()) {
             let ranking = Ranking {
                 tables: Vec::new(),
                 notes: vec![note],
@@ -258,10 +337,7 @@ impl Searcher {
             ));
         }
         let tables = if self.is_irrelevant(&outcome) {
-            let place = match query.prefix.as_deref() {
-                Some(prefix) => format!(" under '{prefix}'"),
-                None => String::new(),
-            };
+            let place = filter.as_ref().map(Filter::place).unwrap_or_default();
             notes.push(format!(
                 "nothing relevant was found{place}: no table has a word of the question, and no text is close to it in meaning"
             ));
@@ -308,15 +384,11 @@ impl Searcher {
         Ok(vector)
     }
 
-    fn nothing_to_search(&self, query: &Query, filter: Option<&Filter>) -> Option<String> {
+    fn nothing_to_search(&self, filter: Option<&Filter>) -> Option<String> {
         if self.corpus.tables.is_empty() {
             return Some("the index holds no tables".to_owned());
         }
-        if filter.is_some_and(|filter| filter.count() == 0) {
-            let prefix = query.prefix.as_deref().unwrap_or_default();
-            return Some(format!("no table lies under '{prefix}'"));
-        }
-        None
+        filter.and_then(Filter::nothing_left)
     }
 
     /// Whether neither side found anything worth showing.
@@ -330,7 +402,10 @@ impl Searcher {
         ranked
             .into_iter()
             .map(|ranked| RankedTable {
-                key: self.corpus.tables[ranked.table as usize].key.clone(),
+                key: self
+                    .corpus
+                    .key(&self.corpus.tables[ranked.table as usize])
+                    .clone(),
                 score: ranked.score,
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
@@ -375,16 +450,4 @@ fn rearrange(ranking: &mut Ranking, told: &[Option<Verdict>]) {
             told.len()
         ));
     }
-}
-
-/// An error where words were made by another version of the analyzer than questions are.
-fn same_analyzer(object: impl FnOnce() -> String, found: u32) -> Result<(), RetrievalError> {
-    if found == ANALYZER_VERSION {
-        return Ok(());
-    }
-    Err(RetrievalError::OtherAnalyzer {
-        object: object(),
-        found,
-        supported: ANALYZER_VERSION,
-    })
 }

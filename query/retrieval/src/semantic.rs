@@ -2,10 +2,11 @@
 
 use std::cmp::Ordering;
 
-use limn_segment::{BlockKind, Deletes, SegmentError, is_under};
+use limn_segment::{BlockKind, SegmentError};
 
 use crate::corpus::{Corpus, DEAD, Table};
 use crate::scoring::{Formula, combine_kinds};
+use crate::selection::Filter;
 
 /// A block found by its vector.
 #[derive(Debug, Clone, Copy)]
@@ -16,40 +17,9 @@ pub(crate) struct NearBlock {
     pub(crate) cosine: f32,
 }
 
-/// The tables a question may find, where it names a prefix.
-pub(crate) struct Filter {
-    /// By table number.
-    pub(crate) allowed: Vec<bool>,
-    /// By segment: blocks that are dead or belong to other tables.
-    hidden: Vec<Deletes>,
-}
-
-impl Filter {
-    /// Only tables whose name is `prefix` or lies below it.
-    pub(crate) fn new(corpus: &Corpus, prefix: &str) -> Filter {
-        let mut hidden: Vec<Deletes> = corpus
-            .segments
-            .iter()
-            .map(|segment| segment.deletes.clone())
-            .collect();
-        let allowed = corpus
-            .tables
-            .iter()
-            .map(|table| {
-                let allowed = is_under(&table.key.name, prefix);
-                if !allowed {
-                    hidden[table.segment].delete_table(table.first_block, table.blocks);
-                }
-                allowed
-            })
-            .collect();
-        Filter { allowed, hidden }
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.allowed.iter().filter(|allowed| **allowed).count()
-    }
-}
+/// Where a filter leaves this small a share of a segment's vectors, each is scored by itself: the others
+/// cost nothing then, and no list of what is hidden is made.
+const FEW: usize = 16;
 
 /// The `n` blocks nearest to `vector` (of unit length), best first, ties by table and block.
 pub(crate) fn nearest(
@@ -65,19 +35,7 @@ pub(crate) fn nearest(
     let mut order: Vec<usize> = (0..corpus.segments.len()).collect();
     order.sort_by_key(|number| std::cmp::Reverse(corpus.segments[*number].table_of.len()));
     for number in order {
-        let segment = &corpus.segments[number];
-        let hidden = filter.map_or(&segment.deletes, |filter| &filter.hidden[number]);
-        for (block, cosine) in segment.reader.nearest_above(vector, n, least, hidden)? {
-            let table = segment.table_of[block as usize];
-            if table != DEAD {
-                found.push(NearBlock {
-                    table,
-                    segment: number,
-                    block,
-                    cosine,
-                });
-            }
-        }
+        search_segment(corpus, number, vector, n, least, filter, &mut found)?;
         if n > 0 && found.len() >= n {
             found.select_nth_unstable_by(n - 1, nearer);
             found.truncate(n);
@@ -86,6 +44,55 @@ pub(crate) fn nearest(
     }
     found.sort_unstable_by(nearer);
     Ok(found)
+}
+
+/// Adds the `n` blocks of a segment that are nearest, those below `least` perhaps left out.
+fn search_segment(
+    corpus: &Corpus,
+    number: usize,
+    vector: &[f32],
+    n: usize,
+    least: f32,
+    filter: Option<&Filter>,
+    found: &mut Vec<NearBlock>,
+) -> Result<(), SegmentError> {
+    let segment = &corpus.segments[number];
+    let mut add = |block: u32, cosine: f32| {
+        let table = segment.table_of[block as usize];
+        if table != DEAD {
+            found.push(NearBlock {
+                table,
+                segment: number,
+                block,
+                cosine,
+            });
+        }
+    };
+    let Some(filter) = filter else {
+        let near = segment
+            .reader
+            .nearest_above(vector, n, least, &segment.hidden)?;
+        near.into_iter()
+            .for_each(|(block, cosine)| add(block, cosine));
+        return Ok(());
+    };
+    let shown = filter.blocks(number);
+    let count: usize = shown.iter().map(ExactSizeIterator::len).sum();
+    if count <= segment.reader.vector_count() / FEW {
+        for block in shown.iter().cloned().flatten() {
+            if let Some(cosine) = segment.reader.similarity(vector, block)?
+                && cosine >= least
+            {
+                add(block, cosine);
+            }
+        }
+        return Ok(());
+    }
+    let hidden = filter.hidden(number, &shown);
+    let near = segment.reader.nearest_above(vector, n, least, &hidden)?;
+    near.into_iter()
+        .for_each(|(block, cosine)| add(block, cosine));
+    Ok(())
 }
 
 /// Nearer first; ties by table and block.

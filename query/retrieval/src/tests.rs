@@ -1,8 +1,13 @@
 //! The crate's promises, on real segments of small lakes.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod following;
 mod judge;
 mod properties;
+mod restricted;
+mod selection;
+mod similar;
+mod speed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,6 +20,7 @@ use limn_segment::{
 };
 use limn_store::Store;
 
+use crate::corpus::Opened;
 use crate::eval::{EvalOptions, EvalQuestion, evaluate};
 use crate::{Mode, Query, Ranking, RetrievalError, Searcher};
 
@@ -75,6 +81,14 @@ fn snapshot() -> Snapshot {
     Snapshot::first(HashedWords.id().as_str(), HashedWords.dimensions(), 1)
 }
 
+fn opened(reader: Arc<SegmentReader>, deletes: Deletes) -> Opened {
+    Opened {
+        reader,
+        deletes: Arc::new(deletes),
+        deletes_path: None,
+    }
+}
+
 /// A searcher over the tables, spread over `shards` shards of up to two segments each.
 fn searcher(tables: &[TableBlocks], shards: u32) -> Searcher {
     let mut by_segment: BTreeMap<(u32, bool), Vec<TableBlocks>> = BTreeMap::new();
@@ -88,7 +102,7 @@ fn searcher(tables: &[TableBlocks], shards: u32) -> Searcher {
     }
     let opened = by_segment
         .into_iter()
-        .map(|((shard, _), tables)| (segment(tables, shard).0, Deletes::none()))
+        .map(|((shard, _), tables)| opened(segment(tables, shard).0, Deletes::none()))
         .collect();
     Searcher::from_segments(opened, snapshot(), Arc::new(HashedWords))
 }
@@ -153,6 +167,7 @@ fn an_answer_shows_why() {
     let first = &answer.results[0];
     assert_eq!(first.table, "shop/orders");
     assert_eq!(first.location, "lake/shop/orders.csv");
+    assert_eq!(first.lake, "lake");
     assert_eq!(first.judged, None);
     assert!((first.score - (0.5 * first.lexical + 0.5 * first.semantic)).abs() < 1e-6);
     let cells = first
@@ -164,6 +179,23 @@ fn an_answer_shows_why() {
         cells.text, "customer name: Carla Leipzig",
         "cut to the values that match"
     );
+    assert_eq!(
+        cells.words,
+        ["Carla", "Leipzig"],
+        "heaviest first, then by term"
+    );
+    let words = |name: &str| {
+        let query = Query {
+            k: 1,
+            ..Query::new(name)
+        };
+        searcher.search(&query).unwrap().results[0].blocks[0]
+            .words
+            .clone()
+    };
+    assert_eq!(words("customers order"), ["customer", "order"]);
+    assert!(first.blocks.is_sorted_by(|a, b| a.score >= b.score));
+    assert_eq!(cells.score, 0.5, "all words, and no vector");
     assert!(answer.notes.is_empty(), "{:?}", answer.notes);
     let json = serde_json::to_value(&answer).unwrap();
     assert_eq!(

@@ -170,7 +170,8 @@ pub fn evaluate(
     } else {
         largest
     };
-    let verdicts: Vec<Mutex<Verdicts>> = questions.iter().map(|_| Mutex::default()).collect();
+    let unjudged = || Mutex::new(Verdicts::of_one_measurement());
+    let verdicts: Vec<Mutex<Verdicts>> = questions.iter().map(|_| unjudged()).collect();
     let query = |at: usize, k: usize, vector: Option<Vec<f32>>| Query {
         text: questions[at].question.clone(),
         k,

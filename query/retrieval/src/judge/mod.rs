@@ -20,10 +20,10 @@ pub(crate) mod fake;
 mod prompt;
 mod quote;
 mod text;
+mod verdicts;
 mod walk;
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -35,7 +35,9 @@ use tokio::runtime::Handle;
 pub use calibration::{Calibration, CalibrationError, Judged, Measures, calibrate};
 pub use prompt::{PROMPT_VERSION, TableText};
 pub(crate) use text::table_text;
-pub(crate) use walk::{Verdict, order, walk};
+pub use verdicts::{TextHash, Verdicts};
+pub use walk::Verdict;
+pub(crate) use walk::{order, walk};
 
 use prompt::{Prompts, Variant, WORDS};
 
@@ -44,9 +46,6 @@ const FEWEST: usize = 10;
 const PER_TABLE: usize = 2;
 /// Log-odds beyond this say nothing more, and infinite ones could not be stored.
 const MOST_ODDS: f32 = 50.0;
-
-/// The verdicts of a question, by table number.
-pub(crate) type Verdicts = HashMap<u32, Verdict>;
 
 /// A language model that judges candidates, shared by any number of searches.
 pub struct Judge {
@@ -275,7 +274,7 @@ impl Judge {
     }
 
     /// Judges candidates in rank order until `k` are kept; `None` for those that were not judged.
-    /// Tables that `known` holds are not asked about again. Also gives notes for this search.
+    /// Texts that `known` holds a verdict on are not asked about again. Also gives notes for this search.
     ///
     /// Blocks the calling thread while the model answers.
     ///
@@ -292,22 +291,22 @@ impl Judge {
         let prompts = Prompts::new(self.model.as_ref(), question);
         let troubles = RefCell::new(Troubles::default());
         let before = &*known;
+        let read = RefCell::new(Vec::new());
         let judge = |at: usize| {
-            let (prompts, text, troubles) = (&prompts, &text, &troubles);
+            let (prompts, text, troubles, read) = (&prompts, &text, &troubles, &read);
             async move {
-                if let Some(&verdict) = before.get(&tables[at]) {
+                let table = text(tables[at])?;
+                let hash = TextHash::of(&table);
+                if let Some(verdict) = before.get(hash) {
                     return Ok::<Verdict, SegmentError>(verdict);
                 }
-                let table = text(tables[at])?;
-                Ok(self.verdict(prompts, &table, troubles).await)
+                let verdict = self.verdict(prompts, &table, troubles).await;
+                read.borrow_mut().push((hash, verdict));
+                Ok(verdict)
             }
         };
         let verdicts = self.runtime.block_on(walk(tables.len(), k, judge))?;
-        for (&table, verdict) in tables.iter().zip(&verdicts) {
-            if let &Some(verdict) = verdict {
-                known.insert(table, verdict);
-            }
-        }
+        known.extend(read.into_inner());
         let troubles = troubles.into_inner();
         self.troubles().add(&troubles);
         Ok((verdicts, troubles.notes(self.model.id())))

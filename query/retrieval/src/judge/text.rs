@@ -18,15 +18,15 @@ pub(crate) fn table_text(
     known: &KnownTerms,
 ) -> Result<TableText, SegmentError> {
     let mut text = TableText::default();
-    for (_, evidence) in scored_texts(corpus, table, vector, known)? {
-        let side = match evidence.kind {
+    for found in scored_texts(corpus, table, vector, known)? {
+        let side = match found.kind {
             BlockKind::Schema => &mut text.schema,
             BlockKind::Rows | BlockKind::Cells => &mut text.rows,
             BlockKind::Context => &mut text.context,
         };
         // The texts come best first.
         if side.is_empty() {
-            *side = evidence.text;
+            *side = found.text;
         }
     }
     Ok(text)

@@ -10,8 +10,8 @@ use std::future::Future;
 use futures::stream::{FuturesUnordered, StreamExt};
 
 /// What became of a judged candidate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Verdict {
     /// The judge said yes.
     Stands,
     /// The judge said no.

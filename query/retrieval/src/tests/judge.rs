@@ -9,8 +9,8 @@ use tokio::runtime::Runtime;
 use super::{query, searcher, small_lake, table};
 use crate::answer::Answer;
 use crate::eval::{EvalOptions, EvalQuestion, calibrate_judge, evaluate};
-use crate::judge::Judge;
 use crate::judge::fake::FakeModel;
+use crate::judge::{Judge, Verdicts};
 use crate::{Mode, Query, Searcher};
 
 fn judged_by(runtime: &Runtime, model: FakeModel, threshold: f32) -> (Arc<FakeModel>, Arc<Judge>) {
@@ -140,6 +140,58 @@ fn a_failing_judge_loses_nothing() {
         "a note is of its own search: {again:?}"
     );
     assert!(judge.notes()[0].contains("4 tables"));
+}
+
+#[test]
+fn known_verdicts_are_not_asked_for_again_and_follow_the_text() {
+    let runtime = runtime();
+    let searcher = searcher(&small_lake(), 2);
+    let (model, judge) = judged_by(&runtime, no_to("order"), 0.0);
+    let query = Query {
+        judge: Some(Arc::clone(&judge)),
+        ..query(QUESTION, 3, Mode::Limn)
+    };
+    let asked = || std::mem::take(&mut *model.prompts.lock().unwrap()).len();
+    let mut verdicts = Verdicts::new();
+    let first = searcher.search_knowing(&query, &mut verdicts).unwrap();
+    assert_eq!((asked(), verdicts.len()), (4, 3));
+    let told = |answer: &Answer| serde_json::to_string(answer).unwrap();
+    let again = searcher.search_knowing(&query, &mut verdicts).unwrap();
+    assert_eq!((asked(), told(&again)), (0, told(&first)));
+    assert_eq!(told(&searcher.search(&query).unwrap()), told(&first));
+    assert_eq!(asked(), 4, "who knows nothing asks");
+
+    // Another searcher numbers the tables otherwise; what they say is the same.
+    let two = searcher.restricted(|key| key.name != "science/fish");
+    let without = two.search_knowing(&query, &mut verdicts).unwrap();
+    assert_eq!(asked(), 0);
+    assert_eq!(found(&without)[1], ("shop/orders", Some(false)));
+
+    // A table whose text is another one is judged anew, the others are not.
+    let mut changed = small_lake();
+    changed[1] = table("shop/items", "shop order items: price", &[], &[], "");
+    let changed = super::searcher(&changed, 1);
+    let anew = changed.search_knowing(&query, &mut verdicts).unwrap();
+    assert_eq!((asked(), verdicts.len()), (1, 4));
+    assert!(found(&anew).contains(&("shop/items", Some(false))));
+}
+
+#[test]
+fn a_failure_is_no_verdict() {
+    let runtime = runtime();
+    let searcher = searcher(&small_lake(), 1);
+    let (model, judge) = judged_by(&runtime, FakeModel::new(|_| Err("no power".into())), 0.0);
+    let query = Query {
+        judge: Some(judge),
+        ..query(QUESTION, 3, Mode::Limn)
+    };
+    let mut verdicts = Verdicts::new();
+    for _ in 0..2 {
+        let answer = searcher.search_knowing(&query, &mut verdicts).unwrap();
+        assert!(answer.results.iter().all(|hit| hit.judged.is_none()));
+        assert!(!std::mem::take(&mut *model.prompts.lock().unwrap()).is_empty());
+        assert!(verdicts.is_empty());
+    }
 }
 
 #[test]

@@ -8,16 +8,16 @@ use limn_segment::analyzer::analyze;
 use limn_segment::{Deletes, TableBlocks};
 use proptest::prelude::*;
 
-use super::{WORDS, bits, query, searcher, segment, snapshot, table};
+use super::{WORDS, bits, opened, query, searcher, segment, snapshot, table};
 use crate::scoring::{FIELDS, Formula, combine_kinds, fuse, idf, min_max};
 use crate::{Mode, Query, Ranking, Searcher};
 
-fn texts(words: usize) -> impl Strategy<Value = String> {
+pub(super) fn texts(words: usize) -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(&WORDS[..]), 1..words)
         .prop_map(|words| words.join(" "))
 }
 
-fn lake() -> impl Strategy<Value = Vec<TableBlocks>> {
+pub(super) fn lake() -> impl Strategy<Value = Vec<TableBlocks>> {
     let one = (
         texts(8),
         prop::collection::vec(texts(6), 0..3),
@@ -218,7 +218,7 @@ proptest! {
         let (old_reader, _) = segment(stale, 0);
         let mut all = Deletes::none();
         all.delete_table(0, old_reader.block_count());
-        let opened = vec![(old_reader, all), (reader, deletes)];
+        let opened = vec![opened(old_reader, all), opened(reader, deletes)];
         let with = Searcher::from_segments(opened, snapshot(), Arc::new(HashedWords));
         let without = searcher(&tables, 1);
         for mode in [Mode::Limn, Mode::Plain] {

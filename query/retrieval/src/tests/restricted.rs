@@ -1,0 +1,118 @@
+//! A restricted searcher is one over an index of the kept tables, and tells nothing of the others.
+
+use std::sync::Arc;
+
+use limn_models::HashedWords;
+use limn_segment::{Deletes, TableBlocks};
+use proptest::prelude::*;
+
+use super::properties::{lake, texts};
+use super::{key, opened, query, searcher, segment, small_lake, snapshot};
+use crate::{Answer, Mode, Query, Searcher};
+
+/// Everything an answer says; numbers are printed so that different bits differ.
+fn told(answer: &Answer) -> String {
+    serde_json::to_string(answer).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_restricted_searcher_is_one_over_the_kept_tables(
+        tables in lake(),
+        kept in prop::collection::vec(any::<bool>(), 26),
+        shards in 1u32..6,
+        // Of words, one of which may be in hidden tables only, and one that is nowhere.
+        question in texts(6),
+        k in 1usize..12,
+        alpha in 0.0f32..=1.0,
+        // Few, so that hidden blocks would take the place of others.
+        candidates in prop::option::of(1usize..3),
+    ) {
+        let question = format!("{question} flurbish");
+        let place = |name: &str| tables.iter().position(|t| t.table.name == name).unwrap();
+        let all = searcher(&tables, shards);
+        let restricted = all.restricted(|key| kept[place(&key.name)]);
+        let only: Vec<TableBlocks> = tables
+            .iter()
+            .filter(|table| kept[place(&table.table.name)])
+            .cloned()
+            .collect();
+        let built = searcher(&only, 2);
+        prop_assert_eq!(restricted.table_count(), only.len());
+        for table in &tables {
+            let name = &table.table.name;
+            prop_assert_eq!(restricted.has_table(name), built.has_table(name));
+        }
+        for (mode, prefix) in [(Mode::Limn, None), (Mode::Plain, None), (Mode::Limn, Some("a"))] {
+            let query = Query { alpha, candidates, prefix: prefix.map(str::to_owned), ..query(&question, k, mode) };
+            let (found, expected) = (restricted.search(&query).unwrap(), built.search(&query).unwrap());
+            prop_assert_eq!(told(&found), told(&expected));
+        }
+        // Restricting further is restricting by both, and the first one is what it was.
+        let twice = restricted.restricted(|key| place(&key.name) % 2 == 0);
+        let once = all.restricted(|key| kept[place(&key.name)] && place(&key.name) % 2 == 0);
+        let query = query(&question, k, Mode::Limn);
+        prop_assert_eq!(told(&twice.search(&query).unwrap()), told(&once.search(&query).unwrap()));
+        prop_assert_eq!(
+            told(&restricted.search(&query).unwrap()),
+            told(&built.search(&query).unwrap())
+        );
+    }
+}
+
+#[test]
+fn a_word_of_hidden_tables_only_occurs_nowhere() {
+    let all = searcher(&small_lake(), 2);
+    let shop = all.restricted(|key| key.name.starts_with("shop/"));
+    let answer = shop.search(&Query::new("weight of perch")).unwrap();
+    assert_eq!(
+        answer.notes,
+        ["this word occurs nowhere in the index: perch"]
+    );
+    assert!(!shop.has_table("science/fish"));
+    assert!(all.has_table("science/fish"));
+    let nobody = all.restricted(|_| false);
+    assert_eq!(
+        nobody.search(&Query::new("weight")).unwrap().notes,
+        ["the index holds no tables"]
+    );
+    assert_eq!(nobody.table_count(), 0);
+}
+
+#[test]
+fn a_segment_without_a_kept_table_is_not_part_of_a_restricted_corpus() {
+    let all = searcher(&small_lake(), 8);
+    assert!(all.corpus().segments.len() >= 2);
+    let one = all.restricted(|key| key == &super::key("shop/items"));
+    assert_eq!(one.corpus().segments.len(), 1);
+    assert!(all.restricted(|_| false).corpus().segments.is_empty());
+    // Where all is kept nothing is copied.
+    let same = all.restricted(|_| true);
+    for segment in &same.corpus().segments {
+        let opened = segment.opened();
+        assert!(Arc::ptr_eq(&segment.hidden, &opened.deletes));
+    }
+}
+
+#[test]
+fn of_a_table_that_is_live_in_two_segments_the_first_is_hidden() {
+    let [mut orders, items, fish] = <[TableBlocks; 3]>::try_from(small_lake()).unwrap();
+    let later = segment(vec![orders.clone(), items], 0).0;
+    orders.blocks[0].text = "an older schema".into();
+    let earlier = segment(vec![orders, fish], 0).0;
+    let both = vec![
+        opened(earlier, Deletes::none()),
+        opened(later, Deletes::none()),
+    ];
+    let both = Searcher::from_segments(both, snapshot(), Arc::new(HashedWords));
+    assert_eq!(both.table_count(), 3);
+    let number = both.corpus().number_of(&key("shop/orders")).unwrap();
+    assert_eq!(both.corpus().tables[number as usize].segment, 1);
+    let question = Query::new("customer orders");
+    assert_eq!(
+        told(&both.search(&question).unwrap()),
+        told(&searcher(&small_lake(), 1).search(&question).unwrap())
+    );
+}
