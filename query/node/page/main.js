@@ -1,0 +1,146 @@
+// The page's story: an address is shown by a view; links lead from one to the next without loading anything anew; the
+// way back shows what was there, where it was. A view that is left is aborted, so it never paints over a newer one.
+
+import { ask, Failure, forgetAnswers } from "./api.js";
+import * as question from "./ask.js";
+import { browse } from "./browse.js";
+import { tell } from "./dom.js";
+import { askForKey, showState } from "./key.js";
+import { failureNotice } from "./notice.js";
+import { search } from "./search.js";
+import { status } from "./status.js";
+import { table } from "./table.js";
+
+// Each takes a visit and gives { title, content, told }: what the tab, the page and a screen reader say.
+const VIEWS = { "/": search, "/table": table, "/browse": browse, "/status": status };
+// An answer that is there within this time replaces the old view without a sign of waiting.
+const QUIET_MS = 180;
+
+const main = document.getElementById("main");
+let current = new AbortController();
+let shownAddress = "";
+
+/** Leads to an address of this page. */
+function go(target) {
+  keepPlace();
+  if (target === location.pathname + location.search) history.replaceState(null, "", target);
+  else history.pushState(null, "", target);
+  show({ returning: false });
+}
+
+async function show({ returning }) {
+  current.abort();
+  const own = (current = new AbortController());
+  const address = new URL(location.href);
+  const first = shownAddress === "";
+  shownAddress = address.pathname + address.search;
+  question.reflect(address);
+  document.body.dataset.view =
+    address.pathname === "/" && !address.searchParams.get("q")?.trim() ? "home" : address.pathname.slice(1) || "search";
+  markPage(address);
+  const waiting = setTimeout(() => wait(true), QUIET_MS);
+  const { title, content, told } = await view(own.signal, address, returning);
+  if (own.signal.aborted) return;
+  clearTimeout(waiting);
+  wait(false);
+  document.title = title ? `${title} – limn` : "limn";
+  main.replaceChildren(content);
+  place({ first, returning, address });
+  if (told) tell(told);
+}
+
+// What the view says, or what went wrong instead.
+async function view(signal, address, returning) {
+  const visit = {
+    address,
+    signal,
+    go,
+    ask: (path, parameters) => ask(path, parameters, { signal, remembered: returning }),
+    again: () => show({ returning: false }),
+  };
+  try {
+    return await (VIEWS[address.pathname] ?? search)(visit);
+  } catch (error) {
+    if (signal.aborted) return {};
+    if (!(error instanceof Failure)) console.error(error);
+    const failure =
+      error instanceof Failure
+        ? error
+        : new Failure({ code: "internal", message: "This page made a mistake.", remedy: "Load it again." });
+    return { title: "No answer", content: failureNotice(failure, visit.again) };
+  }
+}
+
+function wait(on) {
+  main.setAttribute("aria-busy", String(on));
+  document.body.classList.toggle("waiting", on);
+  if (on) tell("Looking…");
+}
+
+// Where the reader is put: back where they were, at the box for a question, or at the top of another page.
+function place({ first, returning, address }) {
+  if (returning) {
+    window.scrollTo(0, history.state?.top ?? 0);
+    return;
+  }
+  const part = address.hash && document.getElementById(address.hash.slice(1));
+  if (part) part.scrollIntoView();
+  else window.scrollTo(0, 0);
+  if (address.pathname === "/") {
+    // On a small screen a keyboard would cover the answers.
+    if (document.body.dataset.view === "home" || (first && matchMedia("(hover: hover)").matches))
+      question.focusQuestion();
+  } else if (!first) {
+    main.focus({ preventScroll: true });
+  }
+}
+
+function keepPlace() {
+  history.replaceState({ ...history.state, top: window.scrollY }, "");
+}
+
+function markPage({ pathname }) {
+  for (const link of document.querySelectorAll("header nav a")) {
+    if (link.getAttribute("href") === pathname) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+// A plain press on a link of this page; everything else (new tab, download, another site) is the browser's.
+function followed(event) {
+  const link = event.target.closest?.("a[href]");
+  if (!link || link.target || event.defaultPrevented || event.button !== 0) return;
+  if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  const target = new URL(link.href);
+  if (target.origin !== location.origin || !(target.pathname in VIEWS)) return;
+  if (target.hash && target.pathname + target.search === location.pathname + location.search) return;
+  event.preventDefault();
+  go(target.pathname + target.search);
+}
+
+history.scrollRestoration = "manual";
+document.addEventListener("click", followed);
+window.addEventListener("popstate", () => {
+  // Only the part after # has changed: the browser has gone there itself.
+  if (location.pathname + location.search !== shownAddress) show({ returning: true });
+});
+window.addEventListener("pagehide", keepPlace);
+let resting = 0;
+window.addEventListener(
+  "scroll",
+  () => {
+    clearTimeout(resting);
+    resting = setTimeout(keepPlace, 120);
+  },
+  { passive: true },
+);
+document.getElementById("key").addEventListener("click", () =>
+  askForKey(() => {
+    forgetAnswers();
+    show({ returning: false });
+  }),
+);
+showState();
+question.start(go);
+// Loaded anew, or come back to from another site: the reader is put where they were.
+show({ returning: ["reload", "back_forward"].includes(performance.getEntriesByType("navigation")[0]?.type) });

@@ -1,0 +1,74 @@
+// Sampled rows as a table that scrolls by itself, its header in sight. Long cells are cut, and open by a press.
+
+import { data, el, visible } from "./dom.js";
+
+const LONG_CELL = 160;
+const LONG_NAME = 60;
+const MOST = 20_000;
+const COLUMNS_SHOWN = 200;
+
+/** The rows, in the order of `columns`. */
+export function sampleTable(columns, rows) {
+  const shown = columns.slice(0, COLUMNS_SHOWN);
+  return el(
+    "div",
+    { class: "scroll sample", tabindex: "0", role: "region", "aria-label": "Sample rows" },
+    el(
+      "table",
+      {},
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          shown.map(({ name, data_type: type }) =>
+            el(
+              "th",
+              { scope: "col", class: isNumeric(type) ? "numeric" : "" },
+              el("div", { class: "cell" }, cell(name, LONG_NAME), el("span", { class: "type" }, type)),
+            ),
+          ),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        rows.map((row) =>
+          el(
+            "tr",
+            {},
+            shown.map(({ data_type: type }, index) =>
+              el("td", { class: isNumeric(type) ? "numeric" : "" }, el("div", { class: "cell" }, content(row[index]))),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
+}
+
+const isNumeric = (type) => type === "integer" || type === "float";
+
+function content(value) {
+  if (value === null || value === undefined) return el("span", { class: "nothing-there" }, "null");
+  if (value === "") return el("span", { class: "nothing-there" }, "empty");
+  return cell(String(value));
+}
+
+function cell(text, long = LONG_CELL) {
+  if (text.length <= long) return data(text);
+  const body = data(`${text.slice(0, long)}… `);
+  const open = () => {
+    body.textContent = visible(text.length > MOST ? `${text.slice(0, MOST)}…` : text);
+    more.remove();
+    body.tabIndex = -1;
+    body.focus();
+  };
+  const more = el(
+    "button",
+    { type: "button", class: "more", click: open },
+    `all ${text.length.toLocaleString("en")} characters`,
+  );
+  return [body, more];
+}

@@ -1,0 +1,134 @@
+// Searching: question, suggestions, keyboard, filters, nothing found, feedback, the way back.
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { expected, open, settled, withPage } from "./page.mjs";
+
+const { search, suggestions, filtered, nothing } = expected;
+const names = (page) => page.locator(".result h2 a").allTextContents();
+const last = (table) => table.split("/").at(-1);
+
+test("a question is answered, and kept in the address", () =>
+  withPage({}, async (page) => {
+    await open(page, "/");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "q", "the box has the focus");
+    await page.keyboard.type(search.question);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".result");
+    assert.equal(new URL(page.url()).searchParams.get("q"), search.question);
+    assert.match(await page.title(), /limn$/);
+    assert.equal((await names(page))[0], last(search.first));
+    const first = page.locator(".result").first();
+    const marks = await first.locator("mark").allTextContents();
+    assert.ok(
+      marks.some((mark) => mark.toLowerCase() === search.marked),
+      `marked: ${marks}`,
+    );
+    assert.match(
+      await first.locator("svg.scores").getAttribute("aria-label"),
+      /words [\d.–]+, meaning [\d.–]+; .*(judge|judged)/,
+    );
+    assert.ok((await first.locator(".facts").textContent()).includes("rows"));
+    await page.reload();
+    await settled(page);
+    assert.equal((await names(page))[0], last(search.first), "the address alone leads to the answer");
+    assert.equal(await page.inputValue("#q"), search.question);
+  }));
+
+test("the way back leads to the answer, where it was left", () =>
+  withPage({ viewport: { width: 1000, height: 500 } }, async (page) => {
+    await open(page, "/", { q: search.question });
+    const link = page.locator(".result h2 a").nth(2);
+    await link.scrollIntoViewIfNeeded();
+    await page.waitForTimeout(200);
+    const place = await page.evaluate(() => window.scrollY);
+    assert.ok(place > 0);
+    await link.click();
+    await page.waitForSelector(".table-page");
+    assert.equal(await page.evaluate(() => window.scrollY), 0);
+    await page.goBack();
+    await page.waitForSelector(".result");
+    assert.equal(await page.inputValue("#q"), search.question);
+    assert.ok(Math.abs((await page.evaluate(() => window.scrollY)) - place) < 5, "the reader is where they were");
+    await page.goForward();
+    await page.waitForSelector(".table-page");
+  }));
+
+test("suggestions are walked by the arrow keys, closed by Escape, taken by Enter", () =>
+  withPage({}, async (page) => {
+    await open(page, "/browse");
+    await page.keyboard.press("/");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "q", "/ leads to the box");
+    await page.keyboard.type(suggestions.typed);
+    const option = page.locator("#suggestions [role=option]", { hasText: suggestions.table }).first();
+    await option.waitFor();
+    assert.equal(await page.getAttribute("#q", "aria-expanded"), "true");
+    assert.equal(await page.getAttribute("#q", "aria-activedescendant"), null, "nothing is chosen yet");
+    await page.keyboard.press("ArrowDown");
+    assert.equal(await page.getAttribute("#q", "aria-activedescendant"), "suggestion-0");
+    assert.equal(await page.locator("#suggestion-0").getAttribute("aria-selected"), "true");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator("#suggestions").isVisible(), false);
+    assert.equal(await page.inputValue("#q"), suggestions.typed, "Escape leaves the text");
+    await page.keyboard.press("ArrowDown");
+    await option.waitFor();
+    const number = await page
+      .locator("#suggestions [role=option]")
+      .evaluateAll((all, name) => all.findIndex((one) => one.textContent.includes(name)), suggestions.table);
+    for (let step = 0; step <= number; step += 1) await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".table-page");
+    assert.equal(new URL(page.url()).searchParams.get("table"), suggestions.table);
+  }));
+
+test("a result is reached and opened by the keyboard alone", () =>
+  withPage({}, async (page) => {
+    await open(page, "/", { q: search.question });
+    await page.evaluate(() => document.activeElement.blur());
+    for (let step = 0; step < 30; step += 1) {
+      await page.keyboard.press("Tab");
+      if (await page.evaluate(() => document.activeElement.matches(".result h2 a"))) break;
+    }
+    assert.ok(await page.evaluate(() => document.activeElement.matches(".result h2 a")), "Tab leads to a result");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".table-page");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main", "the new page has the focus");
+  }));
+
+test("filters are in the address, and can be taken away one by one", () =>
+  withPage({}, async (page) => {
+    await open(page, "/", { q: filtered.question });
+    await page.click("#filters > summary");
+    await page.selectOption(`[name=${filtered.name}]`, filtered.value);
+    await page.click(".filter-buttons [type=submit]");
+    await page.waitForSelector(".chips");
+    await settled(page);
+    assert.equal(new URL(page.url()).searchParams.get(filtered.name), filtered.value);
+    const facts = await page.locator(".result .facts").allTextContents();
+    assert.ok(facts.length > 0 && facts.every((fact) => fact.includes(filtered.shown)), `facts: ${facts}`);
+    await page.click(".chips a");
+    await page.waitForSelector(".chips", { state: "detached" });
+    assert.equal(new URL(page.url()).searchParams.get(filtered.name), null);
+  }));
+
+test("where nothing is found the page says so and what to do", () =>
+  withPage({}, async (page) => {
+    await open(page, "/", nothing);
+    assert.equal(await page.textContent("h1:visible"), "Nothing relevant found");
+    assert.ok(await page.locator(".nothing a", { hasText: "without the filters" }).isVisible());
+    assert.ok(await page.locator(".nothing a", { hasText: "Look through the lake" }).isVisible());
+  }));
+
+test("feedback is sent and acknowledged", () =>
+  withPage({}, async (page) => {
+    await open(page, "/", { q: search.question });
+    const sent = page.waitForRequest((request) => request.url().endsWith("/v1/feedback"));
+    await page.locator(".feedback .right").first().click();
+    const { question, table, verdict } = (await sent).postDataJSON();
+    assert.deepEqual(
+      { question, table, verdict },
+      { question: search.question, table: search.first, verdict: "right" },
+    );
+    await page.locator(".feedback", { hasText: "Noted" }).first().waitFor();
+    assert.equal(await page.locator(".feedback .right").first().getAttribute("aria-pressed"), "true");
+  }));

@@ -1,0 +1,57 @@
+//! The web page in a real browser (tests/browser), over a real node and a real lake with hostile tables.
+//!
+//! Ignored unless asked for: it needs Node.js and Chromium, which `infra/browser-tools` installs where it can;
+//! `infra/test` runs it then. `LIMN_PAGE_PICTURES` is the folder where pictures of every page are kept.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use limn_tests::node::Node;
+use limn_tests::{lake, limn, repository, text};
+use tempfile::TempDir;
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &target),
+            false => drop(fs::copy(entry.path(), target).unwrap()),
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs a browser: infra/test asks for it where there is one"]
+fn the_page_works_in_a_browser() {
+    let folder = TempDir::new().unwrap();
+    let (at, index) = (folder.path().join("lake"), folder.path().join("index"));
+    copy(&repository().join("examples/lake"), &at);
+    let script = "<script>window.pwned=1</script>";
+    let image = "\"<img src=x onerror=window.pwned=1>\"";
+    lake::write(
+        &at,
+        "nasty/script.csv",
+        &format!("{script},{image}\n\"{script}\",{image}\n2,3\n"),
+    );
+    let long = "long ".repeat(2_500);
+    let odd = "שלום\u{200f} \u{202e}abc";
+    lake::write(
+        &at,
+        "nasty/text.csv",
+        &format!("title,שלום עולם,emoji\n\"{long}\",{odd},🦀👩‍👩‍👧\u{200b}\n"),
+    );
+    limn(&["index", text(&at), "--index", text(&index)]).code_is(0);
+    let feedback = folder.path().join("feedback.jsonl");
+    let node = Node::start(text(&index), &["--feedback", text(&feedback)]);
+    let pictures = std::env::var("LIMN_PAGE_PICTURES");
+    let pictures = pictures.unwrap_or_else(|_| text(&folder.path().join("pictures")).to_owned());
+    let run = Command::new(repository().join("tests/browser/run"))
+        .args([&node.url, &pictures])
+        .status();
+    assert!(run.unwrap().success());
+}
