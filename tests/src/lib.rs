@@ -11,6 +11,7 @@ pub mod ground;
 pub mod kill;
 pub mod lake;
 pub mod llama;
+pub mod node;
 pub mod s3;
 pub mod sqs;
 

@@ -46,7 +46,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         None => None,
     };
     let searcher = open_searcher(&args.index.index).await?;
-    let judging = judge::open(&args.options, &args.model).await?;
+    let judging = judge::open(&args.options.judging, &args.model).await?;
     let mut query = query("", 1, &args.options);
     query.judge = judging.judge.clone();
     let model = judging.judge.as_ref().map(|judge| judge.model());
@@ -178,7 +178,7 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
         check_replaces(&folder, model.id(), questions.len())?;
     }
     let options = options(&args, query("", 1, &args.options), Some(&model));
-    let judge = judge::judge(&args.options, model, 0.0);
+    let judge = judge::judge(&args.options.judging, model, 0.0);
     let bar = QuestionBar::start(Arc::clone(&options.progress), questions.len());
     let (start, now) = (Instant::now(), Utc::now());
     let date = now.to_rfc3339_opts(SecondsFormat::Secs, true);

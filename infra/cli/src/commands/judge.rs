@@ -13,7 +13,7 @@ use limn_retrieval::judge::{Calibration, Judge, Tally};
 use serde::Serialize;
 use tokio::runtime::Handle;
 
-use crate::args::{JudgeArg, ModelOptions, SearchOptions};
+use crate::args::{JudgeArg, JudgeOptions, ModelOptions};
 use crate::commands::language_model;
 use crate::text::{count, one_line, plural, seconds};
 
@@ -30,7 +30,7 @@ pub struct Judging {
 }
 
 /// The judge that the options ask for.
-pub async fn open(options: &SearchOptions, model: &ModelOptions) -> anyhow::Result<Judging> {
+pub async fn open(options: &JudgeOptions, model: &ModelOptions) -> anyhow::Result<Judging> {
     match options.judge {
         JudgeArg::Off => Ok(Judging::default()),
         JudgeArg::Llm => {
@@ -51,7 +51,7 @@ pub async fn open(options: &SearchOptions, model: &ModelOptions) -> anyhow::Resu
 
 /// A judge whatever its record says, at the record's threshold if there is one.
 fn always(
-    options: &SearchOptions,
+    options: &JudgeOptions,
     model: Arc<dyn LanguageModel>,
     record: anyhow::Result<Option<Calibration>>,
 ) -> Judging {
@@ -83,7 +83,7 @@ fn always(
 }
 
 /// A judge where the model is here and its record says that it helps.
-async fn if_it_helps(options: &SearchOptions, model: &ModelOptions) -> anyhow::Result<Judging> {
+async fn if_it_helps(options: &JudgeOptions, model: &ModelOptions) -> anyhow::Result<Judging> {
     let Ok(folder) = folder() else {
         return Ok(Judging::default());
     };
@@ -109,7 +109,7 @@ async fn if_it_helps(options: &SearchOptions, model: &ModelOptions) -> anyhow::R
 }
 
 /// A judge of the options' depth.
-pub fn judge(options: &SearchOptions, model: Arc<dyn LanguageModel>, threshold: f32) -> Arc<Judge> {
+pub fn judge(options: &JudgeOptions, model: Arc<dyn LanguageModel>, threshold: f32) -> Arc<Judge> {
     let runtime = Handle::current();
     Arc::new(Judge::new(model, runtime, threshold, options.judge_depth))
 }

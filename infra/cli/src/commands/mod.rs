@@ -9,11 +9,14 @@ pub mod eval;
 pub mod gc;
 pub mod index;
 pub mod judge;
+pub mod keys;
 pub mod language_model;
+pub mod mcp;
 pub mod models;
 pub mod models_bench;
 pub mod processes;
 pub mod search;
+pub mod serve;
 pub mod show;
 pub mod snapshots;
 pub mod tables;
@@ -95,6 +98,7 @@ pub fn query(text: &str, k: usize, options: &SearchOptions) -> Query {
         alpha: options.alpha,
         candidates: options.candidates,
         prefix: options.under.prefix.clone(),
+        selection: None,
         mode: if options.plain {
             Mode::Plain
         } else {

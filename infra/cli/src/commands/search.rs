@@ -18,7 +18,7 @@ const EVIDENCE_CHARS: usize = 240;
 pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     let mut query = query(&args.question, args.k, &args.options);
     let searcher = open_searcher(&args.index.index).await?;
-    let judging = judge::open(&args.options, &args.model).await?;
+    let judging = judge::open(&args.options.judging, &args.model).await?;
     query.judge = judging.judge;
     let is_judged = query.judge.is_some();
     let waiting = query.judge.as_ref().map(|judge| {

@@ -1,5 +1,7 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
+mod serve;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,6 +9,10 @@ use std::time::Duration;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use limn_models::{DeviceChoice, Prices};
+
+pub use serve::{
+    AddKeyArgs, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs, RemoveKeyArgs, ServeArgs,
+};
 
 /// Find the right table in a data lake by asking in plain words.
 #[derive(Debug, Parser)]
@@ -80,6 +86,27 @@ Examples:
   limn watch s3://bucket/lake --index s3://bucket/index --queue https://sqs.eu-west-1.amazonaws.com/1234/lake
   limn watch s3://bucket/lake --index s3://bucket/index --listen 127.0.0.1:7701")]
     Watch(WatchArgs),
+    /// Serve an index to browsers, programs and agents.
+    #[command(after_help = "\
+The page is at the address itself, the API below /v1 (described at /openapi.json). The node follows the
+index: what a nightly job publishes is served seconds later, and no request is dropped. It listens on
+loopback unless told otherwise, and elsewhere only with keys (limn keys add) or --open-to-all.
+
+Examples:
+  limn serve --index lake.limn
+  limn keys add --keys keys.jsonl --name dashboards --prefix sales --right search
+  limn serve --index s3://bucket/limn --listen 0.0.0.0:7700 --keys keys.jsonl --tls-cert c.pem --tls-key k.pem")]
+    Serve(Box<ServeArgs>),
+    /// Give an agent tools over an index: the Model Context Protocol on standard input and output.
+    #[command(after_help = "\
+The tools: find_tables, describe_table, sample_rows, list_tables, lake_changes. limn serve offers the same at
+/mcp (streamable HTTP), with keys.
+
+In the configuration of an agent:
+  {\"mcpServers\": {\"limn\": {\"command\": \"limn\", \"args\": [\"mcp\", \"--index\", \"s3://bucket/limn\"]}}}")]
+    Mcp(Box<McpArgs>),
+    /// Make, list and remove the keys that a node asks for.
+    Keys(KeysArgs),
     /// Ask for a table in plain words.
     #[command(after_help = "\
 Example:
@@ -423,15 +450,21 @@ pub struct SearchOptions {
     pub candidates: Option<usize>,
     #[command(flatten)]
     pub under: Under,
+    #[command(flatten)]
+    pub judging: JudgeOptions,
+    /// Retrieve as PNEUMA's plain hybrid does: blocks only, no cells, one field. For comparison.
+    #[arg(long)]
+    pub plain: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct JudgeOptions {
     /// Whether a language model judges the candidates; tables it rejects come last.
     #[arg(long, value_enum, default_value_t = JudgeArg::Auto, env = "LIMN_JUDGE")]
     pub judge: JudgeArg,
     /// Candidates judged at most [default: 2 for each table wanted, and at least 10]
     #[arg(long, value_name = "N", value_parser = positive)]
     pub judge_depth: Option<usize>,
-    /// Retrieve as PNEUMA's plain hybrid does: blocks only, no cells, one field. For comparison.
-    #[arg(long)]
-    pub plain: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -1,0 +1,185 @@
+//! Flags of the node and of its keys.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use clap::Subcommand;
+use limn_node::access::Right;
+
+use super::{IndexPlace, JsonOutput, JudgeOptions, ModelOptions, positive};
+
+#[derive(Debug, clap::Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// Where to listen; port 0 takes a free one.
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        default_value = "127.0.0.1:7700",
+        env = "LIMN_LISTEN"
+    )]
+    pub listen: SocketAddr,
+    /// Ask for a key of this file (limn keys add).
+    #[arg(long, value_name = "FILE", env = "LIMN_KEYS")]
+    pub keys: Option<PathBuf>,
+    /// Answer everybody who reaches an address other than loopback, without a key.
+    #[arg(long, conflicts_with = "keys")]
+    pub open_to_all: bool,
+    /// Without keys: answer requests that name this host, besides localhost.
+    #[arg(long, value_name = "NAME", conflicts_with = "keys")]
+    pub allow_host: Vec<String>,
+    /// The certificate chain of TLS, in PEM.
+    #[arg(long, value_name = "FILE.pem", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of the certificate, in PEM.
+    #[arg(long, value_name = "FILE.pem", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Show no values of rows: no samples, frequent values, ranges, nor texts made of them.
+    #[arg(long)]
+    pub no_previews: bool,
+    /// Look for a newer snapshot so often.
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    pub follow: Duration,
+    #[command(flatten)]
+    pub cache: CacheArgs,
+    /// Requests a minute that each key may send, at most [default: no bound].
+    #[arg(long, value_name = "N")]
+    pub per_minute: Option<NonZeroU32>,
+    /// How long an answer may take.
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    pub patience: Duration,
+    /// Requests that are answered at a time; more wait for a moment and are then refused.
+    #[arg(long, value_name = "N", default_value = "256", value_parser = positive)]
+    pub concurrency: usize,
+    /// Threads that embed and search [default: the cores].
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub threads: Option<usize>,
+    /// Embed every question anew: for measuring.
+    #[arg(long)]
+    pub no_question_cache: bool,
+    /// Add what people say of results to this file; limn eval reads it as questions.
+    #[arg(long, value_name = "FILE.jsonl")]
+    pub feedback: Option<PathBuf>,
+    /// Hand events of POST /v1/events to the limn watch --listen at this address; its token is read from
+    /// LIMN_EVENTS_TOKEN.
+    #[arg(long, value_name = "URL")]
+    pub events_to: Option<String>,
+    #[command(flatten)]
+    pub judge: JudgeOptions,
+    #[command(flatten)]
+    pub model: ModelOptions,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct McpArgs {
+    #[command(flatten)]
+    pub index: IndexPlace,
+    /// Only tables at this path or below it. May be repeated [default: all tables].
+    #[arg(long, value_name = "PATH")]
+    pub prefix: Vec<String>,
+    /// Show no values of rows.
+    #[arg(long)]
+    pub no_previews: bool,
+    #[command(flatten)]
+    pub cache: CacheArgs,
+    #[command(flatten)]
+    pub judge: JudgeOptions,
+    #[command(flatten)]
+    pub model: ModelOptions,
+}
+
+/// Where bytes of a remote index are kept.
+#[derive(Debug, clap::Args)]
+pub struct CacheArgs {
+    /// Where bytes of a remote index are kept [default: ~/.cache/limn/segments]
+    #[arg(long, value_name = "FOLDER", env = "LIMN_SEGMENT_CACHE")]
+    pub cache: Option<PathBuf>,
+    /// How many of them are kept: 500MiB, 20GiB.
+    #[arg(long, value_name = "SIZE", default_value = "10GiB", value_parser = bytes)]
+    pub cache_size: u64,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct KeysArgs {
+    #[command(subcommand)]
+    pub command: KeysCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum KeysCommand {
+    /// Make a key; it is shown once.
+    Add(AddKeyArgs),
+    /// List keys: what they may see and do.
+    List(ListKeysArgs),
+    /// Take a key out of the file; nodes refuse it within seconds.
+    Remove(RemoveKeyArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub struct KeyFilePlace {
+    /// The file of keys. It holds hashes only.
+    #[arg(long = "keys", value_name = "FILE", env = "LIMN_KEYS")]
+    pub file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct AddKeyArgs {
+    #[command(flatten)]
+    pub place: KeyFilePlace,
+    /// What the key is for.
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    pub name: String,
+    /// Only tables at this path or below it; a path with :// in it, or that begins with /, is of the lake's
+    /// URL and the table's name together. May be repeated [default: all tables].
+    #[arg(long, value_name = "PATH")]
+    pub prefix: Vec<String>,
+    /// What the key may do: search, rows (see values of rows), admin. May be repeated.
+    #[arg(long = "right", value_name = "RIGHT", default_values = ["search", "rows"])]
+    pub rights: Vec<Right>,
+    /// When the key ends to be valid: 2027-01-01T00:00:00Z.
+    #[arg(long, value_name = "TIME")]
+    pub expires: Option<DateTime<Utc>>,
+    /// Requests a minute [default: the node's].
+    #[arg(long, value_name = "N")]
+    pub per_minute: Option<NonZeroU32>,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct ListKeysArgs {
+    #[command(flatten)]
+    pub place: KeyFilePlace,
+    #[command(flatten)]
+    pub output: JsonOutput,
+}
+
+#[derive(Debug, clap::Args)]
+pub struct RemoveKeyArgs {
+    /// The key's id: the eight digits after limn_.
+    pub id: String,
+    #[command(flatten)]
+    pub place: KeyFilePlace,
+}
+
+/// A number of bytes with its unit.
+fn bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("'{text}' is no size: write it as 500MiB or 20GiB");
+    let (number, unit) = text.split_at(
+        text.find(|it: char| !it.is_ascii_digit())
+            .ok_or_else(wrong)?,
+    );
+    let unit: u64 = match unit.trim() {
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        "TiB" => 1 << 40,
+        _ => return Err(wrong()),
+    };
+    let number: u64 = number.parse().map_err(|_| wrong())?;
+    number.checked_mul(unit).ok_or_else(wrong)
+}

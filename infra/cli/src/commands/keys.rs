@@ -1,0 +1,111 @@
+//! `limn keys`: who may ask a node, and for what.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use limn_node::access::{KeyError, KeyRecord, NewKey, read_records, write_records};
+
+use crate::Outcome;
+use crate::args::{AddKeyArgs, KeysArgs, KeysCommand, ListKeysArgs, RemoveKeyArgs};
+use crate::commands::print_json;
+use crate::progress::say;
+use crate::table::Table;
+use crate::text::{one_line, plural};
+
+pub async fn run(args: KeysArgs) -> anyhow::Result<Outcome> {
+    match args.command {
+        KeysCommand::Add(args) => add(args),
+        KeysCommand::List(args) => list(args),
+        KeysCommand::Remove(args) => remove(args),
+    }
+}
+
+fn add(args: AddKeyArgs) -> anyhow::Result<Outcome> {
+    let mut records = known(&args.place.file)?;
+    let prefixes = (!args.prefix.is_empty()).then_some(args.prefix);
+    let NewKey { key, mut record } = KeyRecord::make(&args.name, prefixes, args.rights)?;
+    record.expires = args.expires;
+    record.per_minute = args.per_minute.map(Into::into);
+    records.push(record.clone());
+    write_records(&args.place.file, &records)?;
+    if args.output.json {
+        let mut told = serde_json::to_value(&record)?;
+        told["key"] = key.into();
+        print_json(&told)?;
+        return Ok(Outcome::Done);
+    }
+    say("this key is shown once and kept nowhere; clients send it as Authorization: Bearer KEY");
+    writeln!(io::stdout(), "{key}")?;
+    Ok(Outcome::Done)
+}
+
+fn list(args: ListKeysArgs) -> anyhow::Result<Outcome> {
+    let records = read_records(&args.place.file)?;
+    if args.output.json {
+        let told: Vec<serde_json::Value> =
+            records.iter().map(without_hash).collect::<Result<_, _>>()?;
+        print_json(&told)?;
+        return Ok(Outcome::Done);
+    }
+    let mut table = Table::new(
+        &["id", "name", "rights", "sees", "expires", "a minute"],
+        &[5],
+    );
+    for record in &records {
+        let rights: Vec<String> = record.rights.iter().map(ToString::to_string).collect();
+        let sees = record
+            .prefixes
+            .as_ref()
+            .map_or("everything".to_owned(), |paths| paths.join(", "));
+        table.row(vec![
+            record.id.clone(),
+            one_line(&record.name),
+            rights.join(", "),
+            one_line(&sees),
+            record
+                .expires
+                .map_or("never".to_owned(), |end| end.to_rfc3339()),
+            record
+                .per_minute
+                .map_or(String::new(), |rate| rate.to_string()),
+        ]);
+    }
+    let mut out = io::stdout().lock();
+    if !records.is_empty() {
+        table.write(&mut out)?;
+    }
+    writeln!(out, "{}", plural(records.len() as u64, "key"))?;
+    Ok(Outcome::Done)
+}
+
+fn without_hash(record: &KeyRecord) -> serde_json::Result<serde_json::Value> {
+    let mut told = serde_json::to_value(record)?;
+    if let Some(fields) = told.as_object_mut() {
+        fields.remove("sha256");
+    }
+    Ok(told)
+}
+
+fn remove(args: RemoveKeyArgs) -> anyhow::Result<Outcome> {
+    let path = &args.place.file;
+    let mut records = read_records(path)?;
+    let before = records.len();
+    records.retain(|record| record.id != args.id);
+    if records.len() == before {
+        return Err(KeyError::NoSuchKey {
+            path: path.display().to_string(),
+            id: args.id,
+        }
+        .into());
+    }
+    write_records(path, &records)?;
+    Ok(Outcome::Done)
+}
+
+/// The records of a file, none where there is no file yet.
+fn known(path: &Path) -> Result<Vec<KeyRecord>, KeyError> {
+    match path.exists() {
+        true => read_records(path),
+        false => Ok(Vec::new()),
+    }
+}

@@ -1,0 +1,139 @@
+//! `limn serve`: the query node.
+
+use std::sync::Arc;
+
+use anyhow::{Context, bail};
+use limn_models::ModelStore;
+use limn_node::access::{Access, KeyFile};
+use limn_node::http::{Hosts, ListenOptions, Listener, Tls, router};
+use limn_node::{EventsTo, FeedbackFile, Node, NodeOptions};
+use limn_pipeline::CancellationToken;
+use limn_segment::{IndexStore, SegmentCache};
+
+use crate::Outcome;
+use crate::args::{CacheArgs, ServeArgs};
+use crate::commands::{embedder_of, judge};
+use crate::interrupt::stop_when_interrupted;
+use crate::progress::say;
+use crate::text::{one_line, plural};
+
+/// The variable with the token that a watcher asks for.
+const TOKEN: &str = "LIMN_EVENTS_TOKEN";
+
+pub async fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
+    let is_local = args.listen.ip().is_loopback();
+    let access = match &args.keys {
+        Some(file) => Access::Keys(KeyFile::open(file)?),
+        None if is_local || args.open_to_all => Access::Open,
+        None => bail!(
+            "--listen {} can be reached from other machines: ask for keys (--keys FILE, see limn keys add), or say that everybody may see everything (--open-to-all)",
+            args.listen
+        ),
+    };
+    if args.keys.is_some() && !is_local && args.tls_cert.is_none() {
+        say(
+            "keys come in the clear: give --tls-cert and --tls-key, or put a proxy with TLS before the node",
+        );
+    }
+    let hosts = match (&access, args.open_to_all) {
+        (Access::Open, false) => Hosts::Loopback(args.allow_host.clone()),
+        _ => Hosts::Any,
+    };
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(certificate), Some(key)) => Some(Tls::read(certificate, key)?),
+        _ => None,
+    };
+    // Whether there is a socket to be had is known before anything is loaded.
+    let listener = Listener::bind(&ListenOptions {
+        address: args.listen,
+        tls,
+    })
+    .await?;
+    let index = IndexStore::open(&args.index.index)?;
+    let snapshot = index.require_newest().await?;
+    let embedder = embedder_of(&snapshot).await?;
+    let mut options = options(&args, access).await?;
+    if index.store.local_root().is_none() {
+        options.cache = cache(&args.cache);
+    }
+    let node = Arc::new(Node::open(index, snapshot, embedder, options).await?);
+    let stop = CancellationToken::new();
+    stop_when_interrupted(stop.clone(), |_| {
+        say("stopping: requests under way are answered; interrupt again to end at once");
+    });
+    let scheme = if listener.is_encrypted() {
+        "https"
+    } else {
+        "http"
+    };
+    say(&format!(
+        "serving {} of snapshot {} at {scheme}://{}",
+        plural(node.table_count() as u64, "table"),
+        node.snapshot(),
+        listener.address
+    ));
+    let router = router(Arc::clone(&node), hosts);
+    let serving = tokio::spawn(listener.serve(router, stop.clone()));
+    node.follow(stop).await;
+    serving.await.context("serving failed")?;
+    Ok(Outcome::Done)
+}
+
+/// The cache of remote segments; without one the node serves all the same, and reads more.
+pub fn cache(args: &CacheArgs) -> Option<SegmentCache> {
+    let opened = match &args.cache {
+        Some(folder) => SegmentCache::open(folder, args.cache_size),
+        None => {
+            let folder = ModelStore::from_env()
+                .root()
+                .ok()?
+                .parent()?
+                .join("segments");
+            SegmentCache::open(&folder, args.cache_size)
+        }
+    };
+    match opened {
+        Ok(cache) => Some(cache),
+        Err(error) => {
+            say(&format!(
+                "{}; serving without a cache",
+                one_line(&error.to_string())
+            ));
+            None
+        }
+    }
+}
+
+async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions> {
+    let judging = judge::open(&args.judge, &args.model).await?;
+    for note in &judging.notes {
+        say(&one_line(note));
+    }
+    let feedback = args.feedback.as_deref().map(|path| {
+        let opened = FeedbackFile::open(path);
+        opened.with_context(|| {
+            format!(
+                "{} cannot be written: choose another --feedback",
+                path.display()
+            )
+        })
+    });
+    let events = args.events_to.as_deref().map(|watcher| {
+        let token = std::env::var(TOKEN).ok();
+        EventsTo::new(watcher, token).map_err(|error| anyhow::anyhow!("--events-to: {error}"))
+    });
+    let defaults = NodeOptions::new(access);
+    Ok(NodeOptions {
+        per_minute: args.per_minute,
+        previews: !args.no_previews,
+        follow: args.follow,
+        judge: judging.judge,
+        feedback: feedback.transpose()?,
+        events: events.transpose()?,
+        patience: args.patience,
+        concurrency: args.concurrency,
+        threads: args.threads.unwrap_or(defaults.threads),
+        remembers: !args.no_question_cache,
+        ..defaults
+    })
+}

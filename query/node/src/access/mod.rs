@@ -1,0 +1,198 @@
+//! Who may see what: callers, the tables they may see, and their rights.
+//!
+//! A caller is known by an API key ([`KeyFile`]), or is whoever can reach a node that asks for none. What a caller may see is
+//! decided before anything is ranked, counted or looked up: a request works on a
+//! [`View`](crate::live::View) that holds the allowed tables only, so there is nothing to leak.
+
+mod keys;
+mod rate;
+
+use std::fmt;
+use std::sync::Arc;
+
+use limn_segment::{TableKey, is_under};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+pub use keys::{KeyError, KeyFile, KeyRecord, NewKey, read_records, write_records};
+pub use rate::Rates;
+
+/// What a caller may do.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Right {
+    /// Ask, and read what is known of tables but for their values.
+    Search,
+    /// Read values of rows: samples, frequent values, ranges, the texts that are made of them.
+    Rows,
+    /// Hand over events, read metrics, and see the index as a whole.
+    Admin,
+}
+
+impl Right {
+    /// All of them.
+    pub const ALL: [Right; 3] = [Right::Search, Right::Rows, Right::Admin];
+}
+
+impl fmt::Display for Right {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Right::Search => "search",
+            Right::Rows => "rows",
+            Right::Admin => "admin",
+        })
+    }
+}
+
+impl std::str::FromStr for Right {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Right, String> {
+        let known = Right::ALL.into_iter();
+        known
+            .into_iter()
+            .find(|right| right.to_string() == text)
+            .ok_or_else(|| format!("'{text}' is no right; there are search, rows and admin"))
+    }
+}
+
+/// The tables that a caller may see.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// All.
+    Everything,
+    /// Those whose name is one of these paths or lies below it. A path with `://` in it, or that begins
+    /// with `/`, is of the lake's URL and the name together.
+    Under(Arc<[String]>),
+}
+
+impl Reach {
+    /// The tables under these paths; sorted, so that equal ones are equal.
+    pub fn under(paths: impl IntoIterator<Item = String>) -> Reach {
+        let mut paths: Vec<String> = paths.into_iter().collect();
+        paths.sort();
+        paths.dedup();
+        Reach::Under(paths.into())
+    }
+
+    /// Whether a table is among them.
+    pub fn allows(&self, table: &TableKey) -> bool {
+        let Reach::Under(paths) = self else {
+            return true;
+        };
+        let whole = || format!("{}/{}", table.lake.trim_end_matches('/'), table.name);
+        paths.iter().any(|path| {
+            if path.contains("://") {
+                is_under(&whole(), path)
+            } else if path.starts_with('/') {
+                let whole = whole();
+                is_under(whole.trim_start_matches('/'), path)
+            } else {
+                is_under(&table.name, path)
+            }
+        })
+    }
+
+    /// The paths, if it is not everything.
+    pub fn paths(&self) -> Option<&[String]> {
+        match self {
+            Reach::Everything => None,
+            Reach::Under(paths) => Some(paths),
+        }
+    }
+}
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Its key's id, for logs, rates and caches; `anyone` where no key is asked for.
+    pub id: Arc<str>,
+    /// What it may see.
+    pub reach: Reach,
+    /// What it may do.
+    pub rights: Arc<[Right]>,
+    /// Requests a minute, where it has a rate of its own.
+    pub per_minute: Option<u32>,
+}
+
+impl Caller {
+    /// Whoever reaches a node that asks for no key.
+    pub fn anyone() -> Caller {
+        Caller {
+            id: "anyone".into(),
+            reach: Reach::Everything,
+            rights: Right::ALL.into(),
+            per_minute: None,
+        }
+    }
+
+    /// Whether it may do this.
+    pub fn may(&self, right: Right) -> bool {
+        self.rights.contains(&right)
+    }
+}
+
+/// How callers are known.
+#[derive(Debug)]
+pub enum Access {
+    /// Everybody may do everything: for a node that only this machine's users reach.
+    Open,
+    /// By an API key.
+    Keys(KeyFile),
+}
+
+impl Access {
+    /// The caller that shows this text after `Authorization: Bearer`; `None` if nobody is known by it.
+    pub fn caller(&self, shown: Option<&str>) -> Option<Caller> {
+        match self {
+            Access::Open => Some(Caller::anyone()),
+            Access::Keys(keys) => keys.caller(shown.unwrap_or_default()),
+        }
+    }
+
+    /// Whether a key is asked for.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Access::Open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(lake: &str, name: &str) -> TableKey {
+        TableKey {
+            lake: lake.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    #[test]
+    fn paths_reach_what_lies_below_them_and_nothing_beside() {
+        let reach = Reach::under(["sales".to_owned(), "hr/public/".to_owned()]);
+        for (name, allowed) in [
+            ("sales", true),
+            ("sales/2024/orders", true),
+            ("salesforce", false),
+            ("hr", false),
+            ("hr/public/staff", true),
+            ("hr/publicity", false),
+        ] {
+            assert_eq!(reach.allows(&key("s3://lake", name)), allowed, "{name}");
+        }
+        assert!(Reach::Everything.allows(&key("s3://lake", "x")));
+        assert!(!Reach::under([]).allows(&key("s3://lake", "x")));
+    }
+
+    #[test]
+    fn paths_may_name_a_lake() {
+        let one = Reach::under(["s3://lake/data/hr".to_owned()]);
+        assert!(one.allows(&key("s3://lake/data", "hr/staff")));
+        assert!(!one.allows(&key("s3://other/data", "hr/staff")));
+        let local = Reach::under(["/srv/lake/hr".to_owned()]);
+        assert!(local.allows(&key("/srv/lake", "hr/staff")));
+        assert!(!local.allows(&key("/srv/lake2", "hr/staff")));
+    }
+}

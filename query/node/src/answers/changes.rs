@@ -1,0 +1,410 @@
+//! What changed: between two snapshots, and in the life of one table.
+
+use std::time::Duration;
+
+use limn_segment::diff::TableChanges;
+use limn_segment::{HistoryEnd, Snapshot, TableRecord, is_under};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{Sight, bounded, time};
+use crate::access::Right;
+use crate::node::Node;
+use crate::problem::Problem;
+
+/// Snapshots that are looked at, at most, for one that is as old as was asked.
+const LOOKED_BACK: usize = 1_000;
+/// Snapshots that are listed.
+const LISTED: usize = 100;
+
+/// Which snapshots are compared.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct DiffRequest {
+    /// The older snapshot's number.
+    #[serde(default)]
+    pub from: Option<u64>,
+    /// Instead of a number: how long ago, such as `1d` or `12h`.
+    #[serde(default)]
+    pub since: Option<String>,
+    /// The newer snapshot's number; the newest if nothing is said.
+    #[serde(default)]
+    pub to: Option<u64>,
+    /// Only tables at this path or below it.
+    #[serde(default)]
+    pub prefix: Option<String>,
+}
+
+/// What differs between two snapshots, among the tables that the caller may see.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Diff {
+    /// The older snapshot.
+    pub from: u64,
+    /// The newer snapshot.
+    pub to: u64,
+    /// Tables that are new.
+    pub appeared: Vec<TableDiff>,
+    /// Tables of which only the name changed.
+    pub renamed: Vec<TableRename>,
+    /// Tables that are other than they were.
+    pub changed: Vec<TableDiff>,
+    /// Tables that are gone.
+    pub vanished: Vec<TableDiff>,
+}
+
+/// A table that differs.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TableDiff {
+    /// Its name.
+    pub table: String,
+    /// Its lake.
+    pub lake: String,
+    /// Rows before, if they are known.
+    pub rows_before: Option<u64>,
+    /// Rows after, if they are known.
+    pub rows_after: Option<u64>,
+    /// What became of its columns.
+    pub columns: Vec<ColumnChange>,
+    /// Texts about it that are new.
+    pub contexts_added: usize,
+    /// Texts about it that are gone.
+    pub contexts_removed: usize,
+    /// Why it cannot be read since; empty where it can be again.
+    pub unreadable: Option<String>,
+}
+
+/// A column that differs.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ColumnChange {
+    /// Its name; the new one, where it was renamed.
+    pub column: String,
+    /// `added`, `dropped`, `renamed` or `retyped`.
+    pub change: String,
+    /// Name or type before.
+    pub before: Option<String>,
+    /// Name or type after.
+    pub after: Option<String>,
+}
+
+/// A table that has another name.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TableRename {
+    /// The name before.
+    pub from: String,
+    /// The name now.
+    pub to: String,
+    /// The lake.
+    pub lake: String,
+}
+
+/// Compares two snapshots.
+///
+/// # Errors
+/// Snapshots that there are not; an index that cannot be read.
+pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<Diff, Problem> {
+    sight.require(Right::Search)?;
+    let index = node.live.index();
+    let to = match request.to {
+        Some(number) if number != sight.view.snapshot.number => index.snapshot(number).await?,
+        _ => Snapshot::clone(&sight.view.snapshot),
+    };
+    let from = from(node, request, &to).await?;
+    let _turn = node.heavy_turn().await?;
+    let prefix = request.prefix.as_deref().unwrap_or_default();
+    let tables = async |snapshot: &Snapshot| -> Result<Vec<TableRecord>, Problem> {
+        let mut tables = index.tables(snapshot, None).await?;
+        tables
+            .retain(|table| sight.view.reach.allows(&table.key()) && is_under(&table.name, prefix));
+        Ok(tables)
+    };
+    let (before, after) = (tables(&from).await?, tables(&to).await?);
+    let changes = node
+        .compute(move || TableChanges::between(before, after))
+        .await?;
+    Ok(told(from.number, to.number, changes))
+}
+
+async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snapshot, Problem> {
+    let index = node.live.index();
+    if let Some(number) = request.from {
+        if number > to.number {
+            return Err(Problem::bad(
+                format!("from ({number}) is newer than to ({})", to.number),
+                "name the older one first",
+            ));
+        }
+        return Ok(index.snapshot(number).await?);
+    }
+    let since = match request.since.as_deref() {
+        None => Duration::ZERO,
+        Some(text) => humantime::parse_duration(text).map_err(|_| {
+            Problem::bad("since is no length of time", "write it as 1d, 12h or 30min")
+        })?,
+    };
+    let ago = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+    let before = chrono::Utc::now().timestamp_millis().saturating_sub(ago);
+    let older = index.snapshots().await?.into_iter();
+    let older = older
+        .map(|info| info.number)
+        .filter(|number| *number < to.number);
+    let mut oldest = None;
+    for number in older.take(LOOKED_BACK) {
+        let snapshot = index.snapshot(number).await?;
+        let is_old_enough = snapshot.created_ms <= before;
+        oldest = Some(snapshot);
+        if is_old_enough {
+            break;
+        }
+    }
+    oldest.ok_or_else(|| {
+        Problem::bad(
+            format!("there is no snapshot before {}", to.number),
+            "see /v1/snapshots for what there is",
+        )
+    })
+}
+
+fn told(from: u64, to: u64, changes: TableChanges) -> Diff {
+    let size = |size: limn_segment::diff::TableSize, is_new: bool| TableDiff {
+        rows_before: size.rows.filter(|_| !is_new),
+        rows_after: size.rows.filter(|_| is_new),
+        ..TableDiff::of(size.lake, size.table)
+    };
+    Diff {
+        from,
+        to,
+        appeared: changes
+            .appeared
+            .into_iter()
+            .map(|it| size(it, true))
+            .collect(),
+        renamed: changes
+            .renamed
+            .into_iter()
+            .map(|it| TableRename {
+                from: it.from,
+                to: it.to,
+                lake: it.lake,
+            })
+            .collect(),
+        changed: changes.changed.into_iter().map(changed).collect(),
+        vanished: changes
+            .vanished
+            .into_iter()
+            .map(|it| size(it, false))
+            .collect(),
+    }
+}
+
+impl TableDiff {
+    fn of(lake: String, table: String) -> TableDiff {
+        TableDiff {
+            table,
+            lake,
+            rows_before: None,
+            rows_after: None,
+            columns: Vec::new(),
+            contexts_added: 0,
+            contexts_removed: 0,
+            unreadable: None,
+        }
+    }
+}
+
+fn changed(change: limn_segment::diff::TableChange) -> TableDiff {
+    let mut told = TableDiff::of(change.lake, change.table);
+    if let Some(schema) = change.schema {
+        let column = |column: String, change: &str, before, after| ColumnChange {
+            column,
+            change: change.to_owned(),
+            before,
+            after,
+        };
+        let added = schema.added.into_iter();
+        told.columns
+            .extend(added.map(|name| column(name, "added", None, None)));
+        let dropped = schema.dropped.into_iter();
+        told.columns
+            .extend(dropped.map(|name| column(name, "dropped", None, None)));
+        let renamed = schema.renamed.into_iter();
+        told.columns
+            .extend(renamed.map(|it| column(it.to.clone(), "renamed", Some(it.from), Some(it.to))));
+        let retyped = schema.retyped.into_iter();
+        told.columns
+            .extend(retyped.map(|it| column(it.column, "retyped", Some(it.from), Some(it.to))));
+    }
+    if let Some(rows) = change.rows {
+        (told.rows_before, told.rows_after) = (rows.from, rows.to);
+    }
+    if let Some(context) = change.context {
+        (told.contexts_added, told.contexts_removed) = (context.added.len(), context.removed.len());
+    }
+    told.unreadable = change.readable.map(|it| it.error.unwrap_or_default());
+    told
+}
+
+/// The snapshots that there are, newest first, at most 100.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Snapshots {
+    /// The snapshots.
+    pub snapshots: Vec<SnapshotInfo>,
+}
+
+/// A snapshot.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SnapshotInfo {
+    /// Its number.
+    pub snapshot: u64,
+    /// When it was published.
+    pub published: Option<String>,
+}
+
+/// Lists snapshots.
+///
+/// # Errors
+/// An index that cannot be read.
+pub async fn snapshots(node: &Node, sight: &Sight) -> Result<Snapshots, Problem> {
+    sight.require(Right::Search)?;
+    let found = node.live.index().snapshots().await?;
+    let snapshots = found.into_iter().take(LISTED).map(|info| SnapshotInfo {
+        snapshot: info.number,
+        published: time(info.modified_ms),
+    });
+    Ok(Snapshots {
+        snapshots: snapshots.collect(),
+    })
+}
+
+/// Whose life is told.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct HistoryRequest {
+    /// The table's name: its path in its lake.
+    pub table: String,
+    /// The lake's URL, where several lakes have a table of this name.
+    #[serde(default)]
+    pub lake: Option<String>,
+    /// How many snapshots are looked at: 1 to 200, 20 if nothing is said.
+    #[serde(default)]
+    #[param(minimum = 1, maximum = 200)]
+    pub limit: Option<usize>,
+}
+
+/// What became of a table, newest first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct History {
+    /// The table.
+    pub table: String,
+    /// Its lake.
+    pub lake: String,
+    /// The snapshots that changed it.
+    pub history: Vec<Moment>,
+    /// The oldest snapshot that was looked at.
+    pub back_to: u64,
+    /// Whether that is the index's first.
+    pub is_whole: bool,
+}
+
+/// A snapshot that changed a table.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Moment {
+    /// The snapshot.
+    pub snapshot: u64,
+    /// When it was published.
+    pub published: Option<String>,
+    /// `appeared`, `changed`, `described_anew` or `vanished`.
+    pub change: String,
+    /// What differs, where it changed, in words.
+    pub detail: Vec<String>,
+}
+
+/// Tells the life of a table.
+///
+/// # Errors
+/// No such table among those that the caller may see; an index that cannot be read.
+pub async fn history(
+    node: &Node,
+    sight: &Sight,
+    request: &HistoryRequest,
+) -> Result<History, Problem> {
+    sight.require(Right::Search)?;
+    let limit = bounded("limit", request.limit, 20, 200)?;
+    let key = sight
+        .table(&request.table, request.lake.as_deref())?
+        .key
+        .clone();
+    let _turn = node.heavy_turn().await?;
+    let told = node
+        .live
+        .index()
+        .history(&sight.view.snapshot, &key, limit)
+        .await?;
+    let moments = told.events.into_iter().map(|event| {
+        let detail = event.changes().changed.into_iter().next().map(changed);
+        let change = match (&event.before, &event.after, &detail) {
+            (None, _, _) => "appeared",
+            (_, None, _) => "vanished",
+            (_, _, Some(_)) => "changed",
+            (_, _, None) => "described_anew",
+        };
+        Moment {
+            snapshot: event.snapshot,
+            published: time(event.created_ms),
+            change: change.to_owned(),
+            detail: match change {
+                "changed" => detail.as_ref().map(lines).unwrap_or_default(),
+                _ => Vec::new(),
+            },
+        }
+    });
+    Ok(History {
+        history: moments.collect(),
+        back_to: told.oldest,
+        is_whole: told.end == HistoryEnd::Beginning,
+        table: key.name,
+        lake: key.lake,
+    })
+}
+
+/// What differs of a table, in words.
+fn lines(diff: &TableDiff) -> Vec<String> {
+    let mut lines: Vec<String> = diff.columns.iter().map(column_line).collect();
+    let rows = |rows: Option<u64>| rows.map_or_else(|| "?".to_owned(), |rows| rows.to_string());
+    if diff.rows_before != diff.rows_after {
+        lines.push(format!(
+            "rows: {} to {}",
+            rows(diff.rows_before),
+            rows(diff.rows_after)
+        ));
+    } else if diff.rows_after.is_some() {
+        lines.push("its files changed, the number of rows did not".to_owned());
+    }
+    if diff.contexts_added + diff.contexts_removed > 0 {
+        lines.push(format!(
+            "texts about it: {} new, {} gone",
+            diff.contexts_added, diff.contexts_removed
+        ));
+    }
+    match diff.unreadable.as_deref() {
+        None => {}
+        Some("") => lines.push("can be read again".to_owned()),
+        Some(error) => lines.push(format!("its newest version cannot be read: {error}")),
+    }
+    lines
+}
+
+fn column_line(column: &ColumnChange) -> String {
+    let ColumnChange {
+        column: name,
+        change,
+        before,
+        after,
+    } = column;
+    match (change.as_str(), before, after) {
+        ("renamed", Some(before), _) => format!("column {before} is now {name}"),
+        ("retyped", Some(before), Some(after)) => format!("column {name} is {after}, was {before}"),
+        (change, ..) => format!("column {name} {change}"),
+    }
+}

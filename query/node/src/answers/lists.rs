@@ -1,0 +1,261 @@
+//! Tables by name: lists, the tree of folders, and suggestions while a person types.
+
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{Sight, TableLine, bounded, short_enough};
+use crate::access::Right;
+use crate::problem::Problem;
+
+/// Folders and tables of one step of the tree.
+const OF_A_FOLDER: usize = 1_000;
+/// Suggestions.
+const SUGGESTIONS: usize = 50;
+/// Bytes of a path.
+const PATH: usize = 4_000;
+
+/// Which tables are listed.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ListRequest {
+    /// Only tables at this path or below it.
+    #[serde(default)]
+    pub prefix: Option<String>,
+    /// Only tables of this format.
+    #[serde(default)]
+    pub format: Option<String>,
+    /// Where to go on: the `next` of the list before.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// How many: 1 to 1000, 100 if nothing is said.
+    #[serde(default)]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+}
+
+/// Tables in the order of their lakes and names.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Listing {
+    /// The tables.
+    pub tables: Vec<TableLine>,
+    /// Where the next list begins; null at the end.
+    pub next: Option<String>,
+    /// How many there are in all.
+    pub count: usize,
+}
+
+/// Lists tables.
+///
+/// # Errors
+/// A request that makes no sense.
+pub fn list(sight: &Sight, request: &ListRequest) -> Result<Listing, Problem> {
+    sight.require(Right::Search)?;
+    let limit = bounded("limit", request.limit, 100, OF_A_FOLDER)?;
+    let prefix = request.prefix.as_deref().unwrap_or_default();
+    let prefix = short_enough("prefix", prefix, PATH)?;
+    let after = match request.after.as_deref() {
+        None => None,
+        Some(cursor) => Some(
+            short_enough("after", cursor, PATH)?
+                .split_once('\n')
+                .ok_or_else(|| {
+                    Problem::bad(
+                        "after is no place in a list",
+                        "take it from the next of a list",
+                    )
+                })?,
+        ),
+    };
+    let format = request.format.as_deref();
+    let mut count = 0;
+    let mut tables = Vec::new();
+    let mut next = None;
+    for table in sight.view.shelf.under(prefix) {
+        if format.is_some_and(|format| !format.eq_ignore_ascii_case(&table.format)) {
+            continue;
+        }
+        count += 1;
+        let key = (table.key.lake.as_str(), table.key.name.as_str());
+        if after.is_some_and(|after| key <= after) {
+            continue;
+        }
+        if tables.len() < limit {
+            tables.push(TableLine::of(table));
+        } else if next.is_none() {
+            next = tables
+                .last()
+                .map(|last| format!("{}\n{}", last.lake, last.table));
+        }
+    }
+    Ok(Listing {
+        tables,
+        next,
+        count,
+    })
+}
+
+/// Which folder is looked into.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TreeRequest {
+    /// The folder's path; the top if nothing is said.
+    #[serde(default)]
+    pub prefix: Option<String>,
+}
+
+/// What lies in a folder.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Tree {
+    /// The folder's path.
+    pub prefix: String,
+    /// Tables below it, at whatever depth.
+    pub count: u64,
+    /// The folders in it.
+    pub folders: Vec<Folder>,
+    /// The tables in it.
+    pub tables: Vec<TableLine>,
+    /// Whether there are more of either than are told.
+    pub truncated: bool,
+}
+
+/// A folder.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Folder {
+    /// Its name.
+    pub name: String,
+    /// Its path.
+    pub path: String,
+    /// Tables below it, at whatever depth.
+    pub tables: u64,
+}
+
+/// Looks into a folder.
+///
+/// # Errors
+/// A request that makes no sense.
+pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
+    sight.require(Right::Search)?;
+    let prefix = request.prefix.as_deref().unwrap_or_default();
+    let prefix = short_enough("prefix", prefix, PATH)?.trim_matches('/');
+    let (folders, tables) = sight.view.shelf.folder(prefix);
+    let below: u64 = folders.iter().map(|folder| folder.tables).sum();
+    Ok(Tree {
+        prefix: prefix.to_owned(),
+        count: below + tables.len() as u64,
+        truncated: folders.len().max(tables.len()) > OF_A_FOLDER,
+        folders: folders
+            .into_iter()
+            .take(OF_A_FOLDER)
+            .map(|folder| Folder {
+                name: last_part(&folder.path).to_owned(),
+                path: folder.path,
+                tables: folder.tables,
+            })
+            .collect(),
+        tables: tables
+            .into_iter()
+            .take(OF_A_FOLDER)
+            .map(TableLine::of)
+            .collect(),
+    })
+}
+
+/// What a person has typed so far.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct Suggest {
+    /// The text; its last word is looked for.
+    pub q: String,
+    /// How many: 1 to 50, 8 if nothing is said.
+    #[serde(default)]
+    #[param(minimum = 1, maximum = 50)]
+    pub limit: Option<usize>,
+}
+
+/// Names that go on as the text does.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Suggestions {
+    /// Tables first, then columns.
+    pub suggestions: Vec<Suggestion>,
+}
+
+/// A name.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Suggestion {
+    /// The name.
+    pub text: String,
+    /// What is called so.
+    pub kind: SuggestionKind,
+    /// The table, where it is one.
+    pub table: Option<String>,
+    /// Its lake.
+    pub lake: Option<String>,
+    /// How many tables have the column; 1 for a table.
+    pub tables: u64,
+}
+
+/// What a name is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SuggestionKind {
+    /// A table.
+    Table,
+    /// A column.
+    Column,
+}
+
+/// Suggests names.
+///
+/// # Errors
+/// A request that makes no sense.
+pub fn suggest(sight: &Sight, request: &Suggest) -> Result<Suggestions, Problem> {
+    sight.require(Right::Search)?;
+    let limit = bounded("limit", request.limit, 8, SUGGESTIONS)?;
+    let text = short_enough("q", &request.q, PATH)?.trim().to_lowercase();
+    let mut suggestions = Vec::new();
+    let Some(word) = text.split_whitespace().next_back() else {
+        return Ok(Suggestions { suggestions });
+    };
+    let mut starting = Vec::new();
+    let mut within = Vec::new();
+    for table in sight.view.shelf.tables() {
+        let name = table.key.name.to_lowercase();
+        if last_part(&name).starts_with(word) || name.starts_with(word) {
+            starting.push(table);
+            if starting.len() == limit {
+                break;
+            }
+        } else if within.len() < limit && name.contains(word) {
+            within.push(table);
+        }
+    }
+    let columns: Vec<(&str, u32)> = {
+        let mut columns: Vec<(&str, u32)> = sight.view.shelf.column_names(word).collect();
+        columns.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        columns.truncate(limit.div_ceil(3));
+        columns
+    };
+    let tables = starting.into_iter().chain(within);
+    suggestions.extend(tables.take(limit - columns.len()).map(|table| Suggestion {
+        text: table.key.name.clone(),
+        kind: SuggestionKind::Table,
+        table: Some(table.key.name.clone()),
+        lake: Some(table.key.lake.clone()),
+        tables: 1,
+    }));
+    suggestions.extend(columns.into_iter().map(|(name, tables)| Suggestion {
+        text: name.to_owned(),
+        kind: SuggestionKind::Column,
+        table: None,
+        lake: None,
+        tables: u64::from(tables),
+    }));
+    Ok(Suggestions { suggestions })
+}
+
+fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

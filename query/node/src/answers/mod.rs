@@ -1,0 +1,161 @@
+//! What is answered, whatever the way it was asked: HTTP, the page and MCP give the same.
+//!
+//! Every answer is made from a [`Sight`]: what one caller sees of one snapshot. Nothing here can reach
+//! a table that the caller may not see.
+
+mod changes;
+mod feedback;
+mod lists;
+mod search;
+mod status;
+mod table;
+
+use std::sync::Arc;
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use limn_segment::{TableKey, TableRecord};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::access::{Caller, Right};
+use crate::live::View;
+use crate::node::Node;
+use crate::problem::{Code, Problem};
+use crate::shelf::Facts;
+
+pub use changes::{
+    Diff, DiffRequest, History, HistoryRequest, Snapshots, TableDiff, diff, history, snapshots,
+};
+pub use feedback::{Feedback, FeedbackFile, keep};
+pub use lists::{
+    ListRequest, Listing, Suggest, Suggestions, Tree, TreeRequest, list, suggest, tree,
+};
+pub use search::{SearchAnswer, SearchRequest, search};
+pub use status::{Status, status};
+pub use table::{SimilarAnswer, SimilarRequest, TableDetail, TableRequest, describe, similar};
+
+/// What one caller sees of one snapshot.
+#[derive(Clone, Debug)]
+pub struct Sight {
+    /// Who asks.
+    pub caller: Caller,
+    /// The snapshot, with the tables that this caller may see.
+    pub view: Arc<View>,
+    /// Whether values of rows are shown.
+    pub shows_values: bool,
+}
+
+impl Sight {
+    /// The right to ask at all.
+    ///
+    /// # Errors
+    /// [`Code::Forbidden`] without it.
+    pub fn require(&self, right: Right) -> Result<(), Problem> {
+        if self.caller.may(right) {
+            return Ok(());
+        }
+        Err(Problem::new(
+            Code::Forbidden,
+            format!("the key has not the right '{right}'"),
+            format!("ask the operator for a key with it (limn keys add --right {right})"),
+        ))
+    }
+
+    /// The one table of this name; of a name that several lakes have, that of the lake.
+    fn table(&self, name: &str, lake: Option<&str>) -> Result<&Facts, Problem> {
+        let found = self.view.shelf.named(name, lake);
+        match found.as_slice() {
+            [] => Err(Problem::no_table(name)),
+            [table] => Ok(table),
+            several => {
+                let lakes: Vec<&str> = several
+                    .iter()
+                    .map(|table| table.key.lake.as_str())
+                    .collect();
+                Err(Problem::bad(
+                    format!("several lakes have a table '{name}'"),
+                    format!("name the lake, too: {}", lakes.join(", ")),
+                ))
+            }
+        }
+    }
+
+    /// A table's row in the catalog.
+    async fn row(&self, node: &Node, key: &TableKey) -> Result<TableRecord, Problem> {
+        let row = node.live.row(&self.view, key).await?;
+        row.ok_or_else(|| Problem::no_table(&key.name))
+    }
+}
+
+/// A table in a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TableLine {
+    /// Its name: its path in its lake.
+    pub table: String,
+    /// The lake's URL.
+    pub lake: String,
+    /// The URL of its file or folder.
+    pub location: String,
+    /// The format of its files.
+    pub format: String,
+    /// Its rows, if they are known.
+    pub rows: Option<u64>,
+    /// Whether they were counted, and not estimated.
+    pub rows_exact: bool,
+    /// The number of its columns.
+    pub column_count: usize,
+    /// When its newest file was written.
+    pub modified: Option<String>,
+    /// Why its newest version could not be read: then this is the last that could.
+    pub error: Option<String>,
+}
+
+impl TableLine {
+    fn of(table: &Facts) -> TableLine {
+        TableLine {
+            table: table.key.name.clone(),
+            lake: table.key.lake.clone(),
+            location: table.location.to_string(),
+            format: table.format.to_string(),
+            rows: table.rows,
+            rows_exact: table.rows_exact,
+            column_count: table.columns.len(),
+            modified: table.modified_ms.and_then(time),
+            error: table.error.as_deref().map(str::to_owned),
+        }
+    }
+}
+
+/// A time as it is told: RFC 3339, in UTC.
+fn time(ms: i64) -> Option<String> {
+    let time = DateTime::<Utc>::from_timestamp_millis(ms)?;
+    Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))
+}
+
+/// A number that was asked for, from 1 to `most`.
+fn bounded(
+    what: &str,
+    asked: Option<usize>,
+    default: usize,
+    most: usize,
+) -> Result<usize, Problem> {
+    let asked = asked.unwrap_or(default);
+    if (1..=most).contains(&asked) {
+        return Ok(asked);
+    }
+    Err(Problem::bad(
+        format!("{what} is {asked}"),
+        format!("choose from 1 to {most}"),
+    ))
+}
+
+/// A text that was given, if it is not too long.
+fn short_enough<'a>(what: &str, text: &'a str, most: usize) -> Result<&'a str, Problem> {
+    if text.len() <= most {
+        return Ok(text);
+    }
+    Err(Problem::bad(
+        format!("{what} has {} bytes", text.len()),
+        format!("at most {most} are read"),
+    ))
+}

@@ -1,0 +1,314 @@
+//! The tables that answer a question.
+
+use std::sync::PoisonError;
+use std::time::Instant;
+
+use limn_retrieval::{Evidence, Hit, Query};
+use limn_segment::{BlockKind, TableKey};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::{Sight, TableLine, bounded, short_enough};
+use crate::access::Right;
+use crate::node::Node;
+use crate::problem::Problem;
+use crate::shelf::{Column, Facts};
+
+/// Bytes of a question.
+const QUESTION: usize = 8_000;
+/// Bytes of any other text.
+const TEXT: usize = 2_000;
+/// Tables of an answer, and candidates a side.
+const MOST: usize = 1_000;
+/// Columns told of each table.
+const COLUMNS: usize = 12;
+
+/// A question.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams, ToSchema)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SearchRequest {
+    /// The question in plain words.
+    pub q: String,
+    /// How many tables are wanted: 1 to 1000, 5 if nothing is said.
+    #[serde(default)]
+    #[param(minimum = 1, maximum = 1000)]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub k: Option<usize>,
+    /// The share of the words' side in the score, 0 to 1.
+    #[serde(default)]
+    #[param(minimum = 0.0, maximum = 1.0)]
+    #[schema(minimum = 0.0, maximum = 1.0)]
+    pub alpha: Option<f32>,
+    /// Candidates that each side gives for each table wanted: 1 to 1000.
+    #[serde(default)]
+    #[param(minimum = 1, maximum = 1000)]
+    #[schema(minimum = 1, maximum = 1000)]
+    pub candidates: Option<usize>,
+    /// Whether a language model judges the first tables, where the node has one. Takes seconds.
+    #[serde(default)]
+    pub judge: Option<bool>,
+    /// Only tables at this path or below it.
+    #[serde(default)]
+    pub prefix: Option<String>,
+    /// Only tables of this format, such as `csv`.
+    #[serde(default)]
+    pub format: Option<String>,
+    /// Only tables with a column of this type, such as `integer`.
+    #[serde(default)]
+    pub column_type: Option<String>,
+    /// Only tables with at least so many rows.
+    #[serde(default)]
+    pub min_rows: Option<u64>,
+    /// Only tables with at most so many rows.
+    #[serde(default)]
+    pub max_rows: Option<u64>,
+    /// Only tables that were changed at this time or later (RFC 3339).
+    #[serde(default)]
+    pub modified_after: Option<chrono::DateTime<chrono::Utc>>,
+    /// Only tables that were changed before this time (RFC 3339).
+    #[serde(default)]
+    pub modified_before: Option<chrono::DateTime<chrono::Utc>>,
+}
+
+/// The tables found, best first.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SearchAnswer {
+    /// The question as asked.
+    pub question: String,
+    /// The snapshot that was searched.
+    pub snapshot: u64,
+    /// The tables, best first.
+    pub results: Vec<SearchResult>,
+    /// What took part.
+    pub modes: Modes,
+    /// The number of tables among which was searched.
+    pub tables_searched: usize,
+    /// What there is to know besides: words that occur nowhere, why nothing was found.
+    pub notes: Vec<String>,
+    /// How long it took, in milliseconds.
+    pub took_ms: f64,
+}
+
+/// The ways in which a question was answered.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Modes {
+    /// By its words.
+    pub lexical: bool,
+    /// By its meaning.
+    pub semantic: bool,
+    /// By a language model's verdicts.
+    pub judge: bool,
+}
+
+/// A table that was found.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SearchResult {
+    /// Which table.
+    #[serde(flatten)]
+    pub line: TableLine,
+    /// Its first columns.
+    pub columns: Vec<ColumnLine>,
+    /// `α·lexical + (1−α)·semantic`.
+    pub score: f32,
+    /// The words' side: 0 to 1 among this question's candidates.
+    pub lexical: f32,
+    /// The meaning's side, likewise.
+    pub semantic: f32,
+    /// The judge's word; null where there was none.
+    pub judged: Option<bool>,
+    /// The texts that made it match, best first.
+    pub blocks: Vec<Block>,
+}
+
+/// A column in a search result.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ColumnLine {
+    /// Its name.
+    pub name: String,
+    /// Its type.
+    pub data_type: String,
+    /// What a language model says of it.
+    pub narration: Option<String>,
+}
+
+/// A text that made a table match.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Block {
+    /// What it is made of: `schema`, `rows`, `context` or `cells`.
+    pub kind: String,
+    /// The text.
+    pub text: String,
+    /// The question's words as they stand in it.
+    pub words: Vec<String>,
+    /// How well it matches, for the order of the texts.
+    pub score: f32,
+}
+
+/// Answers a question.
+///
+/// # Errors
+/// A request that makes no sense; an index or a model that cannot be used.
+pub async fn search(
+    node: &Node,
+    sight: &Sight,
+    request: SearchRequest,
+) -> Result<SearchAnswer, Problem> {
+    let started = Instant::now();
+    sight.require(Right::Search)?;
+    let mut query = query(&request)?;
+    let filter = Filter::of(&request);
+    query.vector = Some(node.questions.vector(&sight.caller, &query.text).await?);
+    query.judge = node.judge.clone().filter(|_| request.judge.unwrap_or(true));
+    let is_judged = query.judge.is_some();
+    let view = sight.view.clone();
+    let verdicts = is_judged.then(|| node.questions.verdicts(&sight.caller, &query.text));
+    let find = move || {
+        if let Some(filter) = filter {
+            let facts = |key: &TableKey| view.shelf.get(key);
+            let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(table));
+            query.selection = Some(view.searcher.select(fits).into());
+        }
+        let Some(verdicts) = verdicts else {
+            return view.searcher.search(&query);
+        };
+        // One who asks the same again waits for the first and has its verdicts.
+        let mut verdicts = verdicts.lock().unwrap_or_else(PoisonError::into_inner);
+        view.searcher.search_knowing(&query, &mut verdicts)
+    };
+    let answer = match is_judged {
+        true => node.compute_judged(find).await??,
+        false => node.compute(find).await??,
+    };
+    let results = answer.results.into_iter();
+    let results: Vec<SearchResult> = results.filter_map(|hit| result(sight, hit)).collect();
+    Ok(SearchAnswer {
+        question: answer.question,
+        snapshot: answer.snapshot,
+        modes: Modes {
+            lexical: true,
+            semantic: true,
+            judge: is_judged && results.iter().any(|result| result.judged.is_some()),
+        },
+        results,
+        tables_searched: sight.view.shelf.tables().len(),
+        notes: answer.notes,
+        took_ms: started.elapsed().as_secs_f64() * 1000.0,
+    })
+}
+
+fn query(request: &SearchRequest) -> Result<Query, Problem> {
+    let mut query = Query::new(short_enough("the question", &request.q, QUESTION)?);
+    if query.text.trim().is_empty() {
+        return Err(Problem::bad("the question is empty", "ask in plain words"));
+    }
+    query.k = bounded("k", request.k, 5, MOST)?;
+    if let Some(alpha) = request.alpha {
+        if !(0.0..=1.0).contains(&alpha) {
+            return Err(Problem::bad(
+                format!("alpha is {alpha}"),
+                "choose from 0 (meaning alone) to 1 (words alone)",
+            ));
+        }
+        query.alpha = alpha;
+    }
+    if let Some(asked) = request.candidates {
+        query.candidates = Some(bounded("candidates", Some(asked), 1, MOST)?);
+    }
+    if let Some(prefix) = &request.prefix {
+        query.prefix = Some(short_enough("prefix", prefix, TEXT)?.to_owned());
+    }
+    Ok(query)
+}
+
+fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
+    let key = TableKey {
+        lake: hit.lake,
+        name: hit.table,
+    };
+    let table = sight.view.shelf.get(&key)?;
+    let blocks = hit.blocks.into_iter();
+    let blocks = blocks.filter(|block| sight.shows_values || block.kind == BlockKind::Context);
+    Some(SearchResult {
+        line: TableLine::of(table),
+        columns: table
+            .columns
+            .iter()
+            .take(COLUMNS)
+            .map(ColumnLine::of)
+            .collect(),
+        score: hit.score,
+        lexical: hit.lexical,
+        semantic: hit.semantic,
+        judged: hit.judged,
+        blocks: blocks.map(Block::of).collect(),
+    })
+}
+
+impl Block {
+    fn of(evidence: Evidence) -> Block {
+        Block {
+            kind: evidence.kind.to_string(),
+            text: evidence.text,
+            words: evidence.words,
+            score: evidence.score,
+        }
+    }
+}
+
+impl ColumnLine {
+    pub(super) fn of(column: &Column) -> ColumnLine {
+        ColumnLine {
+            name: column.name.to_string(),
+            data_type: column.data_type.to_string(),
+            narration: column.narration.as_deref().map(str::to_owned),
+        }
+    }
+}
+
+/// What is asked of tables beside the question.
+struct Filter {
+    format: Option<String>,
+    column_type: Option<String>,
+    rows: (Option<u64>, Option<u64>),
+    modified_ms: (Option<i64>, Option<i64>),
+}
+
+impl Filter {
+    /// None, where nothing is asked.
+    fn of(request: &SearchRequest) -> Option<Filter> {
+        let ms = |time: Option<chrono::DateTime<chrono::Utc>>| time.map(|it| it.timestamp_millis());
+        let filter = Filter {
+            format: request.format.clone(),
+            column_type: request.column_type.clone(),
+            rows: (request.min_rows, request.max_rows),
+            modified_ms: (ms(request.modified_after), ms(request.modified_before)),
+        };
+        let is_any = filter.format.is_some()
+            || filter.column_type.is_some()
+            || filter.rows != (None, None)
+            || filter.modified_ms != (None, None);
+        is_any.then_some(filter)
+    }
+
+    /// A table of which it is not known what is asked has it not.
+    fn allows(&self, table: &Facts) -> bool {
+        let is = |wanted: &Option<String>, has: &str| {
+            wanted
+                .as_deref()
+                .is_none_or(|wanted| wanted.eq_ignore_ascii_case(has))
+        };
+        let (least, most) = self.rows;
+        let (after, before) = self.modified_ms;
+        is(&self.format, &table.format)
+            && (self.column_type.is_none()
+                || table
+                    .columns
+                    .iter()
+                    .any(|column| is(&self.column_type, &column.data_type)))
+            && least.is_none_or(|least| table.rows.is_some_and(|rows| rows >= least))
+            && most.is_none_or(|most| table.rows.is_some_and(|rows| rows <= most))
+            && after.is_none_or(|after| table.modified_ms.is_some_and(|ms| ms >= after))
+            && before.is_none_or(|before| table.modified_ms.is_some_and(|ms| ms < before))
+    }
+}

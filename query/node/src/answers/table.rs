@@ -1,0 +1,259 @@
+//! One table: all that is known of it, and those that are like it.
+
+use limn_segment::{ColumnRecord, TableRecord};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use super::search::ColumnLine;
+use super::{Sight, TableLine, bounded, time};
+use crate::access::Right;
+use crate::node::Node;
+use crate::problem::Problem;
+
+/// Files that are told.
+const FILES: usize = 100;
+
+/// Which table.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct TableRequest {
+    /// Its name: its path in its lake.
+    pub table: String,
+    /// The lake's URL, where several lakes have a table of this name.
+    #[serde(default)]
+    pub lake: Option<String>,
+}
+
+/// What is known of a table.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TableDetail {
+    /// Which table.
+    #[serde(flatten)]
+    pub line: TableLine,
+    /// The snapshot that this is from.
+    pub snapshot: u64,
+    /// When it was described.
+    pub indexed: Option<String>,
+    /// Its columns, in order.
+    pub columns: Vec<ColumnDetail>,
+    /// Sampled rows: a cell a column, null where it is empty.
+    pub sample: Vec<Vec<Option<String>>>,
+    /// Texts about it.
+    pub contexts: Vec<ContextText>,
+    /// Its files, at most 100.
+    pub files: Vec<FileDetail>,
+    /// How many files it has.
+    pub file_count: usize,
+    /// Whether a language model has yet to describe columns.
+    pub awaits_narration: bool,
+    /// Whether values of rows are told; without them, sample, ranges and frequent values are empty.
+    pub previews: bool,
+}
+
+/// A column with its profile.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ColumnDetail {
+    /// Name, type and narration.
+    #[serde(flatten)]
+    pub column: ColumnLine,
+    /// The share of empty cells, 0 to 1.
+    pub null_share: f64,
+    /// Distinct values.
+    pub distinct: u64,
+    /// Whether they were counted.
+    pub distinct_exact: bool,
+    /// The least value.
+    pub min: Option<String>,
+    /// The greatest value.
+    pub max: Option<String>,
+    /// The most frequent values.
+    pub frequent: Vec<Frequent>,
+    /// Whether all rows were looked at.
+    pub profile_exact: bool,
+}
+
+/// A frequent value.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Frequent {
+    /// The value.
+    pub value: String,
+    /// How often it occurs in the rows that were looked at.
+    pub count: u64,
+}
+
+/// A text about a table.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ContextText {
+    /// Where it is from: a path in the lake, or `registered`.
+    pub source: String,
+    /// The text.
+    pub text: String,
+}
+
+/// A file of a table.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FileDetail {
+    /// Its path in the lake.
+    pub path: String,
+    /// Its length in bytes.
+    pub size: u64,
+    /// When it was written.
+    pub modified: Option<String>,
+    /// Its rows, if they are known.
+    pub rows: Option<u64>,
+    /// Why it could not be read.
+    pub error: Option<String>,
+}
+
+/// Tells what is known of a table.
+///
+/// # Errors
+/// No such table among those that the caller may see; an index that cannot be read.
+pub async fn describe(
+    node: &Node,
+    sight: &Sight,
+    request: &TableRequest,
+) -> Result<TableDetail, Problem> {
+    sight.require(Right::Search)?;
+    let facts = sight.table(&request.table, request.lake.as_deref())?;
+    let row = sight.row(node, &facts.key).await?;
+    let shows = sight.shows_values;
+    Ok(TableDetail {
+        line: TableLine::of(facts),
+        snapshot: sight.view.snapshot.number,
+        indexed: time(row.indexed_ms),
+        columns: row
+            .columns
+            .iter()
+            .map(|column| detail(column, shows))
+            .collect(),
+        sample: if shows {
+            row.sample.clone()
+        } else {
+            Vec::new()
+        },
+        contexts: contexts(&row),
+        files: row.files_now().take(FILES).map(file).collect(),
+        file_count: row.files_now().count(),
+        awaits_narration: row.awaits_narration,
+        previews: shows,
+    })
+}
+
+fn detail(column: &ColumnRecord, shows: bool) -> ColumnDetail {
+    let value = |text: &Option<String>| text.clone().filter(|_| shows);
+    let frequent = column.frequent.iter().filter(|_| shows);
+    ColumnDetail {
+        column: ColumnLine {
+            name: column.name.clone(),
+            data_type: column.data_type.clone(),
+            narration: column.narration.clone(),
+        },
+        null_share: column.null_share,
+        distinct: column.distinct,
+        distinct_exact: column.distinct_exact,
+        min: value(&column.min),
+        max: value(&column.max),
+        frequent: frequent
+            .map(|it| Frequent {
+                value: it.value.clone(),
+                count: it.count,
+            })
+            .collect(),
+        profile_exact: column.profile_exact,
+    }
+}
+
+fn contexts(row: &TableRecord) -> Vec<ContextText> {
+    let contexts = row
+        .contexts
+        .iter()
+        .filter(|context| !context.text.is_empty());
+    contexts
+        .map(|context| ContextText {
+            source: context.source.clone(),
+            text: context.text.clone(),
+        })
+        .collect()
+}
+
+fn file(file: &limn_segment::FileRecord) -> FileDetail {
+    FileDetail {
+        path: file.path.clone(),
+        size: file.size,
+        modified: time(file.modified_ms),
+        rows: file.rows,
+        error: file.error.clone(),
+    }
+}
+
+/// To which table others are compared.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SimilarRequest {
+    /// Its name: its path in its lake.
+    pub table: String,
+    /// The lake's URL, where several lakes have a table of this name.
+    #[serde(default)]
+    pub lake: Option<String>,
+    /// How many: 1 to 100, 5 if nothing is said.
+    #[serde(default)]
+    #[param(minimum = 1, maximum = 100)]
+    pub k: Option<usize>,
+}
+
+/// Tables that are like one.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SimilarAnswer {
+    /// The one.
+    pub table: String,
+    /// Its lake.
+    pub lake: String,
+    /// The others, the most alike first.
+    pub results: Vec<SimilarTable>,
+}
+
+/// A table that is like another.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SimilarTable {
+    /// Which table.
+    #[serde(flatten)]
+    pub line: TableLine,
+    /// How alike they are in meaning: a cosine, at most 1.
+    pub similarity: f32,
+}
+
+/// Finds the tables that are like one.
+///
+/// # Errors
+/// As [`describe`].
+pub async fn similar(
+    node: &Node,
+    sight: &Sight,
+    request: &SimilarRequest,
+) -> Result<SimilarAnswer, Problem> {
+    sight.require(Right::Search)?;
+    let k = bounded("k", request.k, 5, 100)?;
+    let key = sight
+        .table(&request.table, request.lake.as_deref())?
+        .key
+        .clone();
+    let view = sight.view.clone();
+    let to = key.clone();
+    let found = node
+        .compute(move || view.searcher.similar(&to, k, None))
+        .await??;
+    let results = found.into_iter().filter_map(|similar| {
+        Some(SimilarTable {
+            line: TableLine::of(sight.view.shelf.get(&similar.key)?),
+            similarity: similar.similarity,
+        })
+    });
+    Ok(SimilarAnswer {
+        results: results.collect(),
+        table: key.name,
+        lake: key.lake,
+    })
+}

@@ -1,0 +1,80 @@
+//! Events that are handed on: to a `limn watch --listen`, which knows what to do with them.
+//!
+//! The node is light: it indexes nothing. It checks that the caller may tell of changes, and passes the body on with
+//! the watcher's own token.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::{Client, Url};
+
+use crate::problem::{Code, Problem};
+
+/// How long the watcher may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Where events go to.
+pub struct EventsTo {
+    url: Url,
+    token: Option<String>,
+    client: Client,
+}
+
+impl std::fmt::Debug for EventsTo {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EventsTo").finish_non_exhaustive()
+    }
+}
+
+impl EventsTo {
+    /// The watcher at this address (`http://host:port`), and the token that it asks for.
+    ///
+    /// # Errors
+    /// No address, or no client for it.
+    pub fn new(watcher: &str, token: Option<String>) -> Result<EventsTo, String> {
+        let url = Url::parse(watcher).and_then(|url| url.join("/v1/events"));
+        let url = url.map_err(|error| format!("'{watcher}' is no address: {error}"))?;
+        let client = Client::builder()
+            .timeout(PATIENCE)
+            .redirect(reqwest::redirect::Policy::none())
+            .build();
+        Ok(EventsTo {
+            url,
+            token,
+            client: client.map_err(|error| error.to_string())?,
+        })
+    }
+
+    /// Hands events on.
+    ///
+    /// # Errors
+    /// What the watcher says of them, or that it does not answer.
+    pub async fn send(&self, body: Bytes) -> Result<(), Problem> {
+        let mut request = self.client.post(self.url.clone()).body(body);
+        request = request.header("content-type", "application/json");
+        if let Some(token) = &self.token {
+            request = request.bearer_auth(token);
+        }
+        let away = |why: String| {
+            tracing::error!(why, "events cannot be handed on");
+            Problem::new(
+                Code::Unavailable,
+                "the watcher takes no events now",
+                "send them again; a later listing finds what was missed",
+            )
+            .after(Duration::from_secs(10))
+        };
+        let answer = request
+            .send()
+            .await
+            .map_err(|error| away(error.without_url().to_string()))?;
+        match answer.status().as_u16() {
+            200..=299 => Ok(()),
+            status @ (400 | 413 | 422) => Err(Problem::bad(
+                format!("the watcher understands none of it (status {status})"),
+                "send the events of S3 or EventBridge as they come",
+            )),
+            status => Err(away(format!("status {status}"))),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a request brings: parameters of its address, and bodies of bounded length and time.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Query, Request};
+use axum::http::header;
+use axum::http::request::Parts;
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use serde::de::DeserializeOwned;
+
+use crate::problem::{Code, Problem, shortened};
+
+/// Bytes of a body.
+const BODY: usize = 64 << 10;
+/// Bytes of a body of events.
+const EVENTS: usize = 1 << 20;
+/// Bytes of a body that is too large which are read before the connection is closed.
+const DROPPED: usize = 32 << 20;
+/// How long a body may take to come.
+const BODY_TIME: Duration = Duration::from_secs(10);
+
+/// Parameters of the address.
+pub(super) struct Asked<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let query = Query::<T>::from_request_parts(parts, state).await;
+        query.map(|Query(asked)| Asked(asked)).map_err(|error| {
+            let detail =
+                std::error::Error::source(&error).map_or_else(String::new, ToString::to_string);
+            misunderstood("the parameters of the address", &detail)
+        })
+    }
+}
+
+/// A body of JSON.
+pub(super) struct Told<T>(pub(super) T);
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Told<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        let bytes = read(request, BODY).await?;
+        let told = serde_json::from_slice(&bytes);
+        told.map(Told)
+            .map_err(|error| misunderstood("the body", &error.to_string()))
+    }
+}
+
+/// A body of events, as it came.
+pub(super) struct EventsBody(pub(super) Bytes);
+
+impl<S: Send + Sync> FromRequest<S> for EventsBody {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
+        read(request, EVENTS).await.map(EventsBody)
+    }
+}
+
+fn misunderstood(what: &str, detail: &str) -> Problem {
+    Problem::bad(
+        format!("{what} cannot be understood: {}", shortened(detail, 300)),
+        "see /openapi.json for what is expected",
+    )
+}
+
+async fn read(request: Request, most: usize) -> Result<Bytes, Problem> {
+    let kind = request.headers().get(header::CONTENT_TYPE);
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if !kind.eq_ignore_ascii_case("application/json") {
+        return Err(Problem::new(
+            Code::UnsupportedMediaType,
+            "the body is not said to be JSON",
+            "send it with Content-Type: application/json",
+        ));
+    }
+    let Ok(read) = tokio::time::timeout(BODY_TIME, collect(request.into_body(), most)).await else {
+        return Err(Problem::new(
+            Code::RequestTimeout,
+            format!("the body did not come within {} s", BODY_TIME.as_secs()),
+            "send it at once",
+        ));
+    };
+    let broken = |_| Problem::bad("the body broke off", "send it again");
+    read.map_err(broken)?.ok_or_else(|| {
+        Problem::new(
+            Code::TooLarge,
+            format!("the body has more than {most} bytes"),
+            "send less: a question fits into some hundred bytes, events can be sent in parts",
+        )
+    })
+}
+
+/// The whole body; `None` if it is longer. What is too much is read and dropped, within bounds: a client that
+/// is still sending when the connection is closed does not get to read the answer.
+async fn collect(mut body: Body, most: usize) -> Result<Option<Bytes>, axum::Error> {
+    let (mut kept, mut length) = (Vec::new(), 0usize);
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame?.into_data() else {
+            continue;
+        };
+        length = length.saturating_add(data.len());
+        if length <= most {
+            kept.extend_from_slice(&data);
+        } else if length > DROPPED {
+            break;
+        } else {
+            kept.clear();
+        }
+    }
+    Ok((length <= most).then(|| kept.into()))
+}

@@ -1,0 +1,257 @@
+//! What surrounds every request, in this order: its id, the host that it names, the caller, the caller's
+//! rate, a place among those being answered, and the time that an answer may take. And after it: problems
+//! are written, headers set, the request counted and logged.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
+use rand::Rng;
+
+use super::reply::written;
+use crate::access::Caller;
+use crate::node::Node;
+use crate::problem::{Code, Problem};
+
+/// How long a request may wait for a place among those being answered.
+const WAIT: Duration = Duration::from_secs(2);
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The page runs its own scripts and nothing else, and no other site may frame it.
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+
+/// The hosts that requests may name. A node that asks for no key answers only to names that no other
+/// site can take (DNS rebinding).
+#[derive(Clone, Debug)]
+pub enum Hosts {
+    /// Whichever.
+    Any,
+    /// Loopback addresses, `localhost`, and these.
+    Loopback(Vec<String>),
+}
+
+impl Hosts {
+    fn allows(&self, host: Option<&str>) -> bool {
+        let Hosts::Loopback(more) = self else {
+            return true;
+        };
+        let Some(host) = host else { return false };
+        let name = match host.strip_prefix('[') {
+            Some(rest) => rest.split(']').next().unwrap_or_default(),
+            None => host.split(':').next().unwrap_or_default(),
+        };
+        let is_loopback = name
+            .parse::<IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+        is_loopback
+            || name.eq_ignore_ascii_case("localhost")
+            || more.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+}
+
+/// What the guard knows.
+#[derive(Clone)]
+pub(super) struct Guard {
+    pub(super) node: Arc<Node>,
+    pub(super) hosts: Hosts,
+}
+
+pub(super) async fn guard(
+    State(guard): State<Guard>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let started = Instant::now();
+    let node = &guard.node;
+    let counted = node.metrics.begin();
+    let id = request_id(request.headers());
+    let method = request.method().clone();
+    let route = request
+        .extensions()
+        .get::<MatchedPath>()
+        .map_or("none", MatchedPath::as_str)
+        .to_owned();
+    let (caller, answered) = match admitted(&guard, &mut request, &route).await {
+        Ok(caller) => (caller, answer(node, request, next).await),
+        Err(problem) => (None, problem.into_response()),
+    };
+    let mut response = match answered.extensions().get::<Problem>() {
+        Some(problem) => written(problem.clone(), &id),
+        None => answered,
+    };
+    // A HEAD has the headers of the GET and no body, of problems, too.
+    if method == Method::HEAD {
+        *response.body_mut() = axum::body::Body::empty();
+    }
+    set_headers(&mut response, &id);
+    let (status, time) = (response.status().as_u16(), started.elapsed());
+    node.metrics.answered(&route, status, time);
+    drop(counted);
+    let caller = caller.as_deref().unwrap_or("-");
+    let ms = (time.as_secs_f64() * 1e6).round() / 1e3;
+    tracing::info!(target: "limn_node::access", id = %id, %method, route, status, ms, caller, "answered");
+    response
+}
+
+/// The caller's id, once all is in order for the request to be answered.
+async fn admitted(
+    guard: &Guard,
+    request: &mut Request,
+    route: &str,
+) -> Result<Option<Arc<str>>, Problem> {
+    let host = request
+        .headers()
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok());
+    let host = host.or(request
+        .uri()
+        .authority()
+        .map(|authority| authority.as_str()));
+    if !guard.hosts.allows(host) {
+        return Err(Problem::new(
+            Code::Forbidden,
+            "this node asks for no key and answers to localhost alone",
+            "use http://localhost, or start it with --allow-host NAME or with --keys FILE",
+        ));
+    }
+    if is_public(route) {
+        return Ok(None);
+    }
+    let Some(caller) = guard.node.access.caller(shown(request.headers())) else {
+        return Err(Problem::new(
+            Code::Unauthorized,
+            "no key was shown, or none that is known here",
+            "send Authorization: Bearer KEY; limn keys add makes one",
+        ));
+    };
+    guard.node.rates.take(&caller).map_err(|wait| {
+        Problem::new(
+            Code::TooManyRequests,
+            "there were more requests than this key may send",
+            "send fewer a minute, or ask for a key with a higher rate",
+        )
+        .after(wait)
+    })?;
+    let id = Arc::clone(&caller.id);
+    request.extensions_mut().insert::<Caller>(caller);
+    Ok(Some(id))
+}
+
+/// What is told without a key: nothing that is from the lake.
+fn is_public(route: &str) -> bool {
+    const PUBLIC: [&str; 8] = [
+        "/",
+        "/table",
+        "/browse",
+        "/status",
+        "/assets/{name}",
+        "/openapi.json",
+        "/health/live",
+        "/health/ready",
+    ];
+    PUBLIC.contains(&route)
+}
+
+async fn answer(node: &Node, request: Request, next: Next) -> Response {
+    let place = tokio::time::timeout(WAIT, Arc::clone(&node.concurrency).acquire_owned()).await;
+    let Ok(Ok(_place)) = place else {
+        return Problem::new(
+            Code::Busy,
+            "the node has as many requests as it can answer",
+            "ask again in a moment",
+        )
+        .after(Duration::from_secs(1))
+        .into_response();
+    };
+    let work = AssertUnwindSafe(next.run(request)).catch_unwind();
+    match tokio::time::timeout(node.patience, work).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => {
+            tracing::error!("a handler ended in a panic");
+            Problem::internal().into_response()
+        }
+        Err(_) => Problem::new(
+            Code::Timeout,
+            format!(
+                "there was no answer within {} s",
+                node.patience.as_secs_f64()
+            ),
+            "ask again; ask for less, or without a judge",
+        )
+        .after(Duration::from_secs(5))
+        .into_response(),
+    }
+}
+
+fn shown(headers: &HeaderMap) -> Option<&str> {
+    let text = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, key) = text.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(key.trim())
+}
+
+/// The id that a caller or a proxy gave, if it is one; else a new one.
+fn request_id(headers: &HeaderMap) -> Arc<str> {
+    let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
+    let is_plain = |id: &&str| {
+        (1..=64).contains(&id.len())
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    match given.filter(is_plain) {
+        Some(id) => id.into(),
+        None => format!("{:016x}", rand::rng().random::<u64>()).into(),
+    }
+}
+
+fn set_headers(response: &mut Response, id: &str) {
+    let headers = response.headers_mut();
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("no-referrer"),
+    );
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(CONTENT_POLICY),
+    );
+    let cached = headers.entry(header::CACHE_CONTROL);
+    cached.or_insert(HeaderValue::from_static("no-store"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_without_keys_answers_to_loopback_names() {
+        let hosts = Hosts::Loopback(vec!["limn.test".to_owned()]);
+        for (host, allowed) in [
+            (Some("localhost:7700"), true),
+            (Some("127.0.0.1"), true),
+            (Some("127.8.8.8:1"), true),
+            (Some("[::1]:7700"), true),
+            (Some("LIMN.test:80"), true),
+            (Some("evil.test"), false),
+            (Some("localhost.evil.test"), false),
+            (Some("10.0.0.1"), false),
+            (Some("[::ffff:10.0.0.1]"), false),
+            (None, false),
+        ] {
+            assert_eq!(hosts.allows(host), allowed, "{host:?}");
+            assert!(Hosts::Any.allows(host));
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Answers over HTTP: the addresses, what surrounds each request, and the sockets.
+
+mod body;
+mod guard;
+mod listen;
+mod page;
+mod reply;
+mod routes;
+
+pub use guard::Hosts;
+pub use listen::{ListenError, ListenOptions, Listener, Tls};
+pub use routes::{openapi, router};

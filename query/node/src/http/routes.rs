@@ -1,0 +1,282 @@
+//! The addresses, and the description of them that programs read.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use super::body::{Asked, EventsBody, Told};
+use super::guard::{Guard, Hosts, guard};
+use super::page;
+use super::reply::ErrorAnswer;
+use crate::access::{Caller, Right};
+use crate::answers;
+use crate::answers::{
+    Diff, DiffRequest, Feedback, History, HistoryRequest, ListRequest, Listing, SearchAnswer,
+    SearchRequest, Sight, SimilarAnswer, SimilarRequest, Snapshots, Status, Suggest, Suggestions,
+    TableDetail, TableRequest, Tree, TreeRequest,
+};
+use crate::node::Node;
+use crate::problem::{Code, Problem};
+
+type Shared = State<Arc<Node>>;
+type Answer<T> = Result<Json<T>, Problem>;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "limn",
+        description = "Finds the right table in a data lake when somebody asks in plain words. Every answer is made of the tables that the key may see, as if there were no others.",
+        license(name = "Apache-2.0", identifier = "Apache-2.0")
+    ),
+    tags(
+        (name = "search", description = "From a question to tables"),
+        (name = "tables", description = "What the lake holds"),
+        (name = "changes", description = "What became of it"),
+        (name = "node", description = "How the node is")
+    ),
+    components(schemas(ErrorAnswer)),
+    modifiers(&Keys),
+    security(("key" = []))
+)]
+struct Description;
+
+struct Keys;
+
+impl Modify for Keys {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let components = openapi.components.get_or_insert_default();
+        components.add_security_scheme("key", SecurityScheme::Http(scheme));
+    }
+}
+
+impl FromRequestParts<Arc<Node>> for Sight {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Sight, Problem> {
+        // The guard has put it there, or no handler is reached.
+        let caller = parts.extensions.get::<Caller>().cloned();
+        node.sight(caller.ok_or_else(Problem::internal)?).await
+    }
+}
+
+/// Finds the tables that answer a question.
+#[utoipa::path(get, path = "/v1/search", tag = "search", params(SearchRequest), responses((status = 200, body = SearchAnswer), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn search(
+    State(node): Shared,
+    sight: Sight,
+    Asked(asked): Asked<SearchRequest>,
+) -> Answer<SearchAnswer> {
+    answers::search(&node, &sight, asked).await.map(Json)
+}
+
+/// Finds the tables that answer a question, told in a body.
+#[utoipa::path(post, path = "/v1/search", tag = "search", request_body = SearchRequest, responses((status = 200, body = SearchAnswer), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn search_told(
+    State(node): Shared,
+    sight: Sight,
+    Told(asked): Told<SearchRequest>,
+) -> Answer<SearchAnswer> {
+    answers::search(&node, &sight, asked).await.map(Json)
+}
+
+/// Suggests names while somebody types.
+#[utoipa::path(get, path = "/v1/suggest", tag = "search", params(Suggest), responses((status = 200, body = Suggestions), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn suggest(
+    State(node): Shared,
+    sight: Sight,
+    Asked(asked): Asked<Suggest>,
+) -> Answer<Suggestions> {
+    node.compute(move || answers::suggest(&sight, &asked))
+        .await?
+        .map(Json)
+}
+
+/// Keeps what somebody says of a result.
+#[utoipa::path(post, path = "/v1/feedback", tag = "search", request_body = Feedback, responses((status = 204), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn feedback(
+    State(node): Shared,
+    sight: Sight,
+    Told(said): Told<Feedback>,
+) -> Result<StatusCode, Problem> {
+    answers::keep(&node, &sight, &said).map(|()| StatusCode::NO_CONTENT)
+}
+
+/// Tells what is known of a table.
+#[utoipa::path(get, path = "/v1/table", tag = "tables", params(TableRequest), responses((status = 200, body = TableDetail), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn table(
+    State(node): Shared,
+    sight: Sight,
+    Asked(asked): Asked<TableRequest>,
+) -> Answer<TableDetail> {
+    answers::describe(&node, &sight, &asked).await.map(Json)
+}
+
+/// Finds tables that are like one.
+#[utoipa::path(get, path = "/v1/table/similar", tag = "tables", params(SimilarRequest), responses((status = 200, body = SimilarAnswer), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn similar(
+    State(node): Shared,
+    sight: Sight,
+    Asked(asked): Asked<SimilarRequest>,
+) -> Answer<SimilarAnswer> {
+    answers::similar(&node, &sight, &asked).await.map(Json)
+}
+
+/// Tells what became of a table.
+#[utoipa::path(get, path = "/v1/table/history", tag = "changes", params(HistoryRequest), responses((status = 200, body = History), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn history(
+    State(node): Shared,
+    sight: Sight,
+    Asked(asked): Asked<HistoryRequest>,
+) -> Answer<History> {
+    answers::history(&node, &sight, &asked).await.map(Json)
+}
+
+/// Lists tables.
+#[utoipa::path(get, path = "/v1/tables", tag = "tables", params(ListRequest), responses((status = 200, body = Listing), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn tables(
+    State(node): Shared,
+    sight: Sight,
+    Asked(asked): Asked<ListRequest>,
+) -> Answer<Listing> {
+    node.compute(move || answers::list(&sight, &asked))
+        .await?
+        .map(Json)
+}
+
+/// Looks into a folder of the lake.
+#[utoipa::path(get, path = "/v1/tree", tag = "tables", params(TreeRequest), responses((status = 200, body = Tree), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn tree(State(node): Shared, sight: Sight, Asked(asked): Asked<TreeRequest>) -> Answer<Tree> {
+    node.compute(move || answers::tree(&sight, &asked))
+        .await?
+        .map(Json)
+}
+
+/// Compares two snapshots.
+#[utoipa::path(get, path = "/v1/diff", tag = "changes", params(DiffRequest), responses((status = 200, body = Diff), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn diff(State(node): Shared, sight: Sight, Asked(asked): Asked<DiffRequest>) -> Answer<Diff> {
+    answers::diff(&node, &sight, &asked).await.map(Json)
+}
+
+/// Lists snapshots.
+#[utoipa::path(get, path = "/v1/snapshots", tag = "changes", responses((status = 200, body = Snapshots), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn snapshots(State(node): Shared, sight: Sight) -> Answer<Snapshots> {
+    answers::snapshots(&node, &sight).await.map(Json)
+}
+
+/// Takes events of the lake's store and hands them to the watcher. Needs the right `admin`.
+#[utoipa::path(post, path = "/v1/events", tag = "changes", request_body(content = serde_json::Value, description = "Events of S3 or EventBridge"), responses((status = 202), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn events(
+    State(node): Shared,
+    sight: Sight,
+    EventsBody(body): EventsBody,
+) -> Result<StatusCode, Problem> {
+    sight.require(Right::Admin)?;
+    let Some(events) = &node.events else {
+        return Err(Problem::new(
+            Code::NotFound,
+            "this node hands events to nobody",
+            "start it with --events-to ADDRESS of a limn watch --listen",
+        ));
+    };
+    events.send(body).await.map(|()| StatusCode::ACCEPTED)
+}
+
+/// Tells how the index and the node are.
+#[utoipa::path(get, path = "/v1/status", tag = "node", responses((status = 200, body = Status), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+async fn status(State(node): Shared, sight: Sight) -> Answer<Status> {
+    answers::status(&node, &sight).map(Json)
+}
+
+/// Says that the node is running.
+#[utoipa::path(get, path = "/health/live", tag = "node", security(()), responses((status = 204)))]
+async fn live() -> StatusCode {
+    StatusCode::NO_CONTENT
+}
+
+/// Says that the node can answer: a node answers as soon as it listens, and stays with its snapshot while the index is away.
+#[utoipa::path(get, path = "/health/ready", tag = "node", security(()), responses((status = 204)))]
+async fn ready() -> StatusCode {
+    StatusCode::NO_CONTENT
+}
+
+/// What Prometheus reads. Needs the right `admin`.
+#[utoipa::path(get, path = "/metrics", tag = "node", responses((status = 200, body = String, content_type = "application/openmetrics-text"), (status = "4XX", body = ErrorAnswer)))]
+async fn metrics(State(node): Shared, sight: Sight) -> Result<Response, Problem> {
+    sight.require(Right::Admin)?;
+    let text = node
+        .metrics
+        .text(&node.live)
+        .map_err(|_| Problem::internal())?;
+    let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
+}
+
+fn described() -> OpenApiRouter<Arc<Node>> {
+    OpenApiRouter::with_openapi(Description::openapi())
+        .routes(routes!(search, search_told))
+        .routes(routes!(suggest))
+        .routes(routes!(feedback))
+        .routes(routes!(table))
+        .routes(routes!(similar))
+        .routes(routes!(history))
+        .routes(routes!(tables))
+        .routes(routes!(tree))
+        .routes(routes!(diff))
+        .routes(routes!(snapshots))
+        .routes(routes!(events))
+        .routes(routes!(status))
+        .routes(routes!(live))
+        .routes(routes!(ready))
+        .routes(routes!(metrics))
+}
+
+/// The description of the addresses, as OpenAPI has it.
+pub fn openapi() -> utoipa::openapi::OpenApi {
+    described().into_openapi()
+}
+
+/// All addresses of a node.
+pub fn router(node: Arc<Node>, hosts: Hosts) -> Router {
+    let (router, openapi) = described().split_for_parts();
+    let openapi = bytes::Bytes::from(openapi.to_pretty_json().unwrap_or_default());
+    let kind = [(header::CONTENT_TYPE, "application/json")];
+    let nowhere = || async {
+        Problem::new(
+            Code::NotFound,
+            "there is nothing at this address",
+            "see /openapi.json for what there is",
+        )
+    };
+    let not_so = || async {
+        Problem::new(
+            Code::MethodNotAllowed,
+            "this address does not take this method",
+            "see /openapi.json for those it takes",
+        )
+    };
+    router
+        .route("/openapi.json", get(move || async move { (kind, openapi) }))
+        .route("/", get(page::index))
+        .route("/table", get(page::index))
+        .route("/browse", get(page::index))
+        .route("/status", get(page::index))
+        .route("/assets/{name}", get(page::asset))
+        .route_service("/mcp", crate::mcp::service(Arc::clone(&node)))
+        .fallback(nowhere)
+        .method_not_allowed_fallback(not_so)
+        .with_state(Arc::clone(&node))
+        .layer(axum::middleware::from_fn_with_state(
+            Guard { node, hosts },
+            guard,
+        ))
+}

@@ -1,0 +1,280 @@
+//! What tools are asked, and answers cut to what an agent needs first.
+
+use rmcp::schemars::{self, JsonSchema};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::answers::{Diff, Listing, SearchAnswer, TableDetail};
+use crate::problem::shortened;
+
+/// Columns named of each table found, and described of a table, unless more is asked for.
+const COLUMNS_FOUND: usize = 8;
+const COLUMNS_DESCRIBED: usize = 30;
+/// Characters of a text that says why a table was found, and of a context.
+const WHY: usize = 240;
+const CONTEXT: usize = 400;
+/// Characters of a cell.
+const CELL: usize = 200;
+
+/// What `find_tables` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindInput {
+    /// What the tables should hold, in plain words.
+    pub question: String,
+    /// How many tables: 1 to 1000, 5 if nothing is said.
+    pub k: Option<usize>,
+    /// Only tables at this path or below it.
+    pub prefix: Option<String>,
+    /// Only tables of this format, such as csv or parquet.
+    pub format: Option<String>,
+    /// Whether a language model judges the first tables, where the node has one. Takes seconds.
+    pub judge: Option<bool>,
+    /// Tell all texts that matched, and the columns with their meanings.
+    pub more: Option<bool>,
+}
+
+/// What `describe_table` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DescribeInput {
+    /// The table's name, as find_tables tells it.
+    pub table: String,
+    /// Its lake, where several lakes have a table of this name.
+    pub lake: Option<String>,
+    /// Only these columns.
+    pub columns: Option<Vec<String>>,
+    /// Tell all columns, all frequent values, files and whole texts.
+    pub more: Option<bool>,
+}
+
+/// What `sample_rows` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SampleInput {
+    /// The table's name, as find_tables tells it.
+    pub table: String,
+    /// Its lake, where several lakes have a table of this name.
+    pub lake: Option<String>,
+    /// How many rows, 5 if nothing is said. The index keeps a few of each table.
+    pub limit: Option<usize>,
+}
+
+/// What `list_tables` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListInput {
+    /// Only tables at this path or below it.
+    pub prefix: Option<String>,
+    /// Only tables of this format.
+    pub format: Option<String>,
+    /// Where to go on: the next of the list before.
+    pub after: Option<String>,
+    /// How many: 1 to 1000, 50 if nothing is said.
+    pub limit: Option<usize>,
+}
+
+/// What `lake_changes` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ChangesInput {
+    /// How long ago, such as 12h or 7d; 1d if nothing is said.
+    pub since: Option<String>,
+    /// Instead: an older snapshot's number.
+    pub from: Option<u64>,
+    /// The newer snapshot's number, the newest if nothing is said.
+    pub to: Option<u64>,
+    /// Only tables at this path or below it.
+    pub prefix: Option<String>,
+    /// How many tables of each kind, 20 if nothing is said.
+    pub limit: Option<usize>,
+}
+
+pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
+    let tables: Vec<Value> = answer
+        .results
+        .iter()
+        .map(|result| {
+            let names: Vec<&str> = result
+                .columns
+                .iter()
+                .map(|column| column.name.as_str())
+                .collect();
+            let best = result
+                .blocks
+                .first()
+                .map(|block| shortened(&block.text, WHY));
+            let mut line = json!({
+                "table": result.line.table,
+                "lake": result.line.lake,
+                "rows": result.line.rows,
+                "columns": names.iter().take(COLUMNS_FOUND).collect::<Vec<_>>(),
+                "column_count": result.line.column_count,
+                "score": rounded(result.score),
+                "why": best,
+            });
+            if let Some(judged) = result.judged {
+                line["judged_relevant"] = judged.into();
+            }
+            if is_long {
+                line["format"] = result.line.format.as_str().into();
+                line["location"] = result.line.location.as_str().into();
+                line["modified"] = json!(result.line.modified);
+                line["columns"] = json!(result.columns);
+                line["words_score"] = rounded(result.lexical);
+                line["meaning_score"] = rounded(result.semantic);
+                line["why"] = json!(result.blocks);
+            }
+            line
+        })
+        .collect();
+    json!({
+        "tables": tables,
+        "retrieval": answer.modes,
+        "tables_searched": answer.tables_searched,
+        "notes": answer.notes,
+        "snapshot": answer.snapshot,
+    })
+}
+
+pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[String]>) -> Value {
+    let is_wanted = |name: &str| only.is_none_or(|only| only.iter().any(|wanted| wanted == name));
+    let wanted: Vec<&_> = table
+        .columns
+        .iter()
+        .filter(|it| is_wanted(&it.column.name))
+        .collect();
+    let most = if is_long || only.is_some() {
+        usize::MAX
+    } else {
+        COLUMNS_DESCRIBED
+    };
+    let values = if is_long { usize::MAX } else { 3 };
+    let columns: Vec<Value> = wanted
+        .iter()
+        .take(most)
+        .map(|it| {
+            let frequent = it
+                .frequent
+                .iter()
+                .take(values)
+                .map(|it| shortened(&it.value, CELL));
+            json!({
+                "name": it.column.name,
+                "type": it.column.data_type,
+                "meaning": it.column.narration,
+                "null_share": (it.null_share * 1e4).round() / 1e4,
+                "distinct": it.distinct,
+                "min": it.min.as_deref().map(|text| shortened(text, CELL)),
+                "max": it.max.as_deref().map(|text| shortened(text, CELL)),
+                "frequent": frequent.collect::<Vec<_>>(),
+            })
+        })
+        .collect();
+    let text = |text: &str| match is_long {
+        true => text.to_owned(),
+        false => shortened(text, CONTEXT),
+    };
+    let contexts: Vec<Value> = table
+        .contexts
+        .iter()
+        .map(|it| json!({ "source": it.source, "text": text(&it.text) }))
+        .collect();
+    let mut told = json!({
+        "table": table.line.table,
+        "lake": table.line.lake,
+        "location": table.line.location,
+        "format": table.line.format,
+        "rows": table.line.rows,
+        "modified": table.line.modified,
+        "columns": columns,
+        "columns_left_out": wanted.len().saturating_sub(most),
+        "about": contexts,
+        "values_shown": table.previews,
+        "snapshot": table.snapshot,
+    });
+    if let Some(error) = &table.line.error {
+        told["newest_version_unreadable"] = error.as_str().into();
+    }
+    if is_long {
+        told["files"] = json!(table.files);
+        told["file_count"] = table.file_count.into();
+    }
+    told
+}
+
+pub(super) fn sampled(table: &TableDetail, limit: usize) -> Value {
+    let names: Vec<&str> = table
+        .columns
+        .iter()
+        .map(|it| it.column.name.as_str())
+        .collect();
+    let rows: Vec<Vec<Option<String>>> = table
+        .sample
+        .iter()
+        .take(limit)
+        .map(|row| {
+            row.iter()
+                .map(|cell| cell.as_deref().map(|text| shortened(text, CELL)))
+                .collect()
+        })
+        .collect();
+    let mut told = json!({
+        "table": table.line.table,
+        "columns": names,
+        "rows": rows,
+        "rows_of_the_table": table.line.rows,
+        "rows_kept": table.sample.len(),
+    });
+    if !table.previews {
+        told["note"] = "values of rows are not shown to this caller".into();
+    }
+    told
+}
+
+pub(super) fn listed(listing: &Listing) -> Value {
+    let tables: Vec<Value> = listing
+        .tables
+        .iter()
+        .map(|it| {
+            json!({
+                "table": it.table,
+                "lake": it.lake,
+                "format": it.format,
+                "rows": it.rows,
+                "column_count": it.column_count,
+            })
+        })
+        .collect();
+    json!({ "tables": tables, "next": listing.next, "count": listing.count })
+}
+
+pub(super) fn changed(diff: &Diff, limit: usize) -> Value {
+    let names = |tables: &[crate::answers::TableDiff]| -> Vec<String> {
+        tables
+            .iter()
+            .take(limit)
+            .map(|it| it.table.clone())
+            .collect()
+    };
+    let changed: Vec<_> = diff.changed.iter().take(limit).collect();
+    let renamed: Vec<_> = diff.renamed.iter().take(limit).collect();
+    json!({
+        "from_snapshot": diff.from,
+        "to_snapshot": diff.to,
+        "counts": {
+            "appeared": diff.appeared.len(),
+            "renamed": diff.renamed.len(),
+            "changed": diff.changed.len(),
+            "vanished": diff.vanished.len(),
+        },
+        "appeared": names(&diff.appeared),
+        "renamed": renamed,
+        "changed": changed,
+        "vanished": names(&diff.vanished),
+    })
+}
+
+fn rounded(score: f32) -> Value {
+    json!((f64::from(score) * 1e3).round() / 1e3)
+}

@@ -1,0 +1,223 @@
+//! What requests share: the index, the models, and turns at the processors.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use limn_models::Embedder;
+use limn_retrieval::RetrievalError;
+use limn_retrieval::judge::Judge;
+use limn_segment::{IndexStore, SegmentCache, Snapshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use crate::access::{Access, Caller, Rates, Reach, Right};
+use crate::answers::{FeedbackFile, Sight};
+use crate::events::EventsTo;
+use crate::live::Live;
+use crate::metrics::Metrics;
+use crate::problem::{Code, Problem};
+use crate::questions::Questions;
+
+/// Comparisons of whole catalogs at a time.
+const HEAVY: usize = 2;
+/// Questions that a judge reads for at a time.
+const JUDGED: usize = 2;
+
+/// How a node serves.
+#[derive(Debug)]
+pub struct NodeOptions {
+    /// How callers are known.
+    pub access: Access,
+    /// Requests a minute for each caller, where it has no rate of its own.
+    pub per_minute: Option<NonZeroU32>,
+    /// Whether values of rows are shown at all.
+    pub previews: bool,
+    /// How often the index is looked at for a newer snapshot.
+    pub follow: Duration,
+    /// Where bytes of remote segments are kept.
+    pub cache: Option<SegmentCache>,
+    /// Who judges.
+    pub judge: Option<Arc<Judge>>,
+    /// Where feedback is kept.
+    pub feedback: Option<FeedbackFile>,
+    /// Where events are handed to.
+    pub events: Option<EventsTo>,
+    /// How long an answer may take.
+    pub patience: Duration,
+    /// Requests that are answered at a time.
+    pub concurrency: usize,
+    /// Threads that embed and search.
+    pub threads: usize,
+    /// Whether vectors of questions are remembered.
+    pub remembers: bool,
+}
+
+impl NodeOptions {
+    /// The defaults, for callers known like this.
+    pub fn new(access: Access) -> NodeOptions {
+        NodeOptions {
+            access,
+            per_minute: None,
+            previews: true,
+            follow: Duration::from_secs(10),
+            cache: None,
+            judge: None,
+            feedback: None,
+            events: None,
+            patience: Duration::from_secs(30),
+            concurrency: 256,
+            threads: std::thread::available_parallelism().map_or(2, Into::into),
+            remembers: true,
+        }
+    }
+}
+
+/// A node: an index that is followed, ready to answer.
+#[derive(Debug)]
+pub struct Node {
+    pub(crate) live: Live,
+    pub(crate) questions: Questions,
+    pub(crate) judge: Option<Arc<Judge>>,
+    pub(crate) feedback: Option<FeedbackFile>,
+    pub(crate) events: Option<EventsTo>,
+    pub(crate) access: Access,
+    pub(crate) rates: Rates,
+    pub(crate) metrics: Metrics,
+    pub(crate) started: Instant,
+    pub(crate) patience: Duration,
+    pub(crate) concurrency: Arc<Semaphore>,
+    previews: bool,
+    follow: Duration,
+    processors: Arc<Semaphore>,
+    judged: Arc<Semaphore>,
+    heavy: Arc<Semaphore>,
+}
+
+impl Node {
+    /// Opens a snapshot of an index to serve it and those that come.
+    ///
+    /// # Errors
+    /// Where the snapshot cannot be opened.
+    pub async fn open(
+        index: IndexStore,
+        snapshot: Snapshot,
+        embedder: Arc<dyn Embedder>,
+        options: NodeOptions,
+    ) -> Result<Node, RetrievalError> {
+        let live = Live::open(index, snapshot, Arc::clone(&embedder), options.cache).await?;
+        let threads = options.threads.max(1);
+        Ok(Node {
+            live,
+            questions: Questions::new(embedder, threads, options.remembers),
+            judge: options.judge,
+            feedback: options.feedback,
+            events: options.events,
+            access: options.access,
+            rates: Rates::new(options.per_minute),
+            metrics: Metrics::new(),
+            started: Instant::now(),
+            patience: options.patience,
+            concurrency: Arc::new(Semaphore::new(options.concurrency.max(1))),
+            previews: options.previews,
+            follow: options.follow,
+            processors: Arc::new(Semaphore::new(threads)),
+            judged: Arc::new(Semaphore::new(JUDGED)),
+            heavy: Arc::new(Semaphore::new(HEAVY)),
+        })
+    }
+
+    /// The tables of the snapshot that is served.
+    pub fn table_count(&self) -> usize {
+        self.live.view(&Reach::Everything).shelf.tables().len()
+    }
+
+    /// The number of the snapshot that is served.
+    pub fn snapshot(&self) -> u64 {
+        self.live.number()
+    }
+
+    /// Follows the index until it is told to stop.
+    pub async fn follow(&self, stop: CancellationToken) {
+        while stop
+            .run_until_cancelled(tokio::time::sleep(self.follow))
+            .await
+            .is_some()
+        {
+            match self.live.advance().await {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.metrics.switched();
+                    tracing::info!(snapshot = self.live.number(), "serving a newer snapshot");
+                }
+                Err(error) => {
+                    self.metrics.missed();
+                    tracing::error!(%error, serving = self.live.number(), "the index cannot be followed");
+                }
+            }
+        }
+    }
+
+    /// What a caller sees.
+    ///
+    /// # Errors
+    /// A node that is ending.
+    pub async fn sight(self: &Arc<Self>, caller: Caller) -> Result<Sight, Problem> {
+        let view = if caller.reach.paths().is_none() {
+            self.live.view(&caller.reach)
+        } else {
+            let (node, reach) = (Arc::clone(self), caller.reach.clone());
+            self.compute(move || node.live.view(&reach)).await?
+        };
+        Ok(Sight {
+            view,
+            shows_values: self.previews && caller.may(Right::Rows),
+            caller,
+        })
+    }
+
+    /// Computes on a thread that may take its time, when a processor is free.
+    ///
+    /// # Errors
+    /// A mistake in the computation.
+    pub(crate) async fn compute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        run(&self.processors, work).await
+    }
+
+    /// As [`compute`](Self::compute), for a question that a judge reads for, which mostly waits.
+    pub(crate) async fn compute_judged<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Problem> {
+        run(&self.judged, work).await
+    }
+
+    /// A turn at work that holds whole catalogs in memory.
+    pub(crate) async fn heavy_turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        turn(&self.heavy).await
+    }
+}
+
+async fn turn(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
+    let turn = Arc::clone(turns).acquire_owned().await;
+    turn.map_err(|_| Problem::new(Code::Unavailable, "the node is ending", "ask another one"))
+}
+
+/// The turn lasts as long as the work, also when nobody waits for it any more.
+async fn run<T: Send + 'static>(
+    turns: &Arc<Semaphore>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let turn = turn(turns).await?;
+    let done = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        work()
+    });
+    done.await.map_err(|error| {
+        tracing::error!(%error, "a computation ended in a panic");
+        Problem::internal()
+    })
+}

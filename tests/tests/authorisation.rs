@@ -1,0 +1,256 @@
+//! A key that may see one folder learns nothing of the others: whatever it asks, it is answered as by a node
+//! over an index that has no other tables.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::path::Path;
+
+use limn_tests::node::{Node, Reply, escaped};
+use limn_tests::{lake, limn, text};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A key of the file, with what more arguments say.
+fn key(file: &str, more: &[&str]) -> String {
+    let mut arguments = vec!["keys", "add", "--keys", file, "--json"];
+    arguments.extend(more);
+    let made = limn(&arguments).ok();
+    made["key"].as_str().unwrap().to_owned()
+}
+
+/// What is asked: all that tells of tables, with names that are hidden, and the ones that are not.
+fn paths() -> Vec<String> {
+    let mut paths: Vec<String> = [
+        "/v1/tables",
+        "/v1/tables?limit=1",
+        "/v1/tables?prefix=shop",
+        "/v1/tree",
+        "/v1/tree?prefix=shop",
+        "/v1/tree?prefix=hr",
+        "/v1/diff?since=1d",
+    ]
+    .map(str::to_owned)
+    .into();
+    for question in [
+        "sick leave of employees",
+        "customers and their orders",
+        "Nakamura",
+        "cheese of Gruyere",
+        "hours amount day planet",
+        "employees moons cheese",
+    ] {
+        let question = escaped(question);
+        paths.push(format!("/v1/search?q={question}&k=20"));
+        paths.push(format!("/v1/search?q={question}&k=3&prefix=shop"));
+        paths.push(format!("/v1/search?q={question}&k=3&format=csv&alpha=1"));
+    }
+    for start in ["s", "sho", "custo", "em", "moon", "Sick"] {
+        paths.push(format!("/v1/suggest?q={start}"));
+    }
+    for table in [
+        "hr/employees",
+        "hr/offices",
+        "shop/orders",
+        "rivers",
+        "mixed/table_1",
+        "nowhere",
+    ] {
+        let table = escaped(table);
+        paths.push(format!("/v1/table?table={table}"));
+        paths.push(format!("/v1/table/similar?table={table}&k=50"));
+        paths.push(format!("/v1/table/history?table={table}"));
+    }
+    paths
+}
+
+/// An answer without what differs from one index to another whatever they hold.
+fn essence(reply: &Reply) -> (u16, Value) {
+    let mut told = reply.json();
+    scrub(&mut told);
+    (reply.status, told)
+}
+
+fn scrub(told: &mut Value) {
+    match told {
+        Value::Object(fields) => {
+            for name in [
+                "snapshot",
+                "took_ms",
+                "request_id",
+                "indexed",
+                "published",
+                "from",
+                "to",
+            ] {
+                fields.remove(name);
+            }
+            fields.values_mut().for_each(scrub);
+        }
+        Value::Array(items) => items.iter_mut().for_each(scrub),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_key_of_one_folder_is_answered_as_if_there_were_no_other() {
+    let folder = TempDir::new().unwrap();
+    let lake_folder = folder.path().join("lake");
+    let at = |name: &str| text(&folder.path().join(name)).to_owned();
+    let index = |name: &str| {
+        let arguments = [
+            "index",
+            text(&lake_folder),
+            "--index",
+            &at(name),
+            "--embedder",
+            "hashed-words",
+        ];
+        limn(&arguments).code_is(0);
+    };
+    lake::varied(&lake_folder);
+    lake::write(
+        &lake_folder,
+        "hr/offices.csv",
+        "office,city\n1,Zürich\n2,Lagos\n",
+    );
+    index("whole");
+    for entry in std::fs::read_dir(&lake_folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.file_name() != Some("hr".as_ref()) {
+            std::fs::remove_dir_all(path).unwrap();
+        }
+    }
+    index("hr-alone");
+
+    let keys = at("keys");
+    let hr = key(&keys, &["--prefix", "hr"]);
+    let all = key(&keys, &[]);
+    let whole = Node::start(&at("whole"), &["--keys", &keys]);
+    let alone = Node::start(&at("hr-alone"), &["--keys", &keys]);
+    for path in paths() {
+        let (seen, wanted) = (whole.get_with(&hr, &path), alone.get_with(&all, &path));
+        assert_eq!(essence(&seen), essence(&wanted), "{path}");
+        for hidden in ["Nakamura", "orders", "Gruyere", "rivers"] {
+            let asked = path.contains(hidden);
+            assert!(asked || !seen.body.contains(hidden), "{path}: {seen:?}");
+        }
+    }
+    // The test can fail: the other key sees them.
+    let found = whole.get_with(&all, "/v1/search?q=Nakamura&k=20");
+    assert!(found.body.contains("shop/orders"));
+    let status = whole.get_with(&hr, "/v1/status").ok();
+    assert_eq!(
+        (&status["tables"], &status["prefixes"]),
+        (&json!(2), &json!(["hr"]))
+    );
+    assert!(status["segments"].is_null() && status["index_bytes"].is_null());
+}
+
+#[test]
+fn rights_are_asked_for() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| text(&folder.path().join(name)).to_owned();
+    lake::varied(Path::new(&at("lake")));
+    limn(&[
+        "index",
+        &at("lake"),
+        "--index",
+        &at("index"),
+        "--embedder",
+        "hashed-words",
+    ])
+    .code_is(0);
+    let keys = at("keys");
+    let search = key(&keys, &["--right", "search"]);
+    let rows = key(&keys, &[]);
+    let admin = key(&keys, &["--right", "admin", "--right", "search"]);
+    let few = key(&keys, &["--per-minute", "3"]);
+    let old = key(&keys, &["--expires", "2020-01-01T00:00:00Z"]);
+    let node = Node::start(&at("index"), &["--keys", &keys]);
+
+    for path in [
+        "/v1/status",
+        "/metrics",
+        "/v1/table?table=hr/employees",
+        "/v1/nothing",
+    ] {
+        node.get(path).is_error(401, "unauthorized");
+        node.get_with("limn_00000000_0", path)
+            .is_error(401, "unauthorized");
+        node.get_with(&old, path).is_error(401, "unauthorized");
+    }
+    for public in ["/", "/health/live", "/health/ready", "/openapi.json"] {
+        assert!(node.get(public).status < 300, "{public}");
+    }
+    // Values of rows are nowhere, not even where texts were made of them.
+    for path in [
+        "/v1/table?table=hr/employees",
+        "/v1/search?q=Grace+Hopper&k=20",
+        "/v1/search?q=sick+leave+hours&k=20",
+    ] {
+        let with = node.get_with(&rows, path).body;
+        let without = node.get_with(&search, path).body;
+        assert!(with.contains("Hopper"), "{path}");
+        let told = without.replace("Grace Hopper\",\"snapshot", "");
+        assert!(
+            !told.contains("Hopper") && !told.contains("Dijkstra"),
+            "{path}: {told}"
+        );
+    }
+    let events = |key: &str| {
+        let shown = format!("Bearer {key}");
+        let headers = [("authorization", shown.as_str())];
+        node.send("POST", "/v1/events", &headers, Some("{}"))
+    };
+    events(&rows).is_error(403, "forbidden");
+    events(&admin).is_error(404, "not_found");
+    node.get_with(&rows, "/metrics").is_error(403, "forbidden");
+    assert_eq!(node.get_with(&admin, "/metrics").status, 200);
+    for _ in 0..3 {
+        node.get_with(&few, "/v1/status").ok();
+    }
+    let refused = node.get_with(&few, "/v1/status");
+    refused.is_error(429, "too_many_requests");
+    assert!(refused.headers.contains_key("retry-after"));
+    node.get_with(&rows, "/v1/status").ok();
+
+    // A key that is taken out is refused within seconds.
+    let listed = limn(&["keys", "list", "--keys", &keys, "--json"]).ok();
+    assert_eq!(listed.as_array().unwrap().len(), 5);
+    assert!(!listed.to_string().contains("sha256"));
+    limn(&["keys", "remove", &rows[5..13], "--keys", &keys]).code_is(0);
+    std::thread::sleep(std::time::Duration::from_millis(2_200));
+    node.get_with(&rows, "/v1/status")
+        .is_error(401, "unauthorized");
+    node.get_with(&search, "/v1/status").ok();
+}
+
+#[test]
+fn a_node_without_previews_shows_values_to_nobody() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| text(&folder.path().join(name)).to_owned();
+    lake::varied(Path::new(&at("lake")));
+    limn(&[
+        "index",
+        &at("lake"),
+        "--index",
+        &at("index"),
+        "--embedder",
+        "hashed-words",
+    ])
+    .code_is(0);
+    let node = Node::start(&at("index"), &["--no-previews"]);
+    let table = node.get("/v1/table?table=hr/employees").ok();
+    assert_eq!(table["previews"], false);
+    assert!(!table.to_string().contains("Hopper"));
+    assert!(table["columns"][0]["name"] == "EmployeeID" && table["columns"][0]["min"].is_null());
+    let found = node.get("/v1/search?q=sick+leave&k=5").ok();
+    assert_eq!(found["results"][0]["table"], "hr/employees");
+    let blocks = found["results"][0]["blocks"].as_array().unwrap().iter();
+    assert!(
+        blocks
+            .map(|block| &block["kind"])
+            .all(|kind| kind == "context"),
+        "{found}"
+    );
+}
