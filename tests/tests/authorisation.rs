@@ -164,6 +164,7 @@ fn rights_are_asked_for() {
     let search = key(&keys, &["--right", "search"]);
     let rows = key(&keys, &[]);
     let admin = key(&keys, &["--right", "admin", "--right", "search"]);
+    let part = key(&keys, &["--prefix", "hr", "--right", "admin"]);
     let few = key(&keys, &["--per-minute", "3"]);
     let old = key(&keys, &["--expires", "2020-01-01T00:00:00Z"]);
     let node = Node::start(&at("index"), &["--keys", &keys]);
@@ -206,6 +207,9 @@ fn rights_are_asked_for() {
     events(&admin).is_error(404, "not_found");
     node.get_with(&rows, "/metrics").is_error(403, "forbidden");
     assert_eq!(node.get_with(&admin, "/metrics").status, 200);
+    node.get_with(&part, "/metrics").is_error(403, "forbidden");
+    let empty = limn(&["keys", "add", "--keys", &keys, "--prefix", ""]);
+    empty.code_is(2);
     for _ in 0..3 {
         node.get_with(&few, "/v1/status").ok();
     }
@@ -216,7 +220,7 @@ fn rights_are_asked_for() {
 
     // A key that is taken out is refused within seconds.
     let listed = limn(&["keys", "list", "--keys", &keys, "--json"]).ok();
-    assert_eq!(listed.as_array().unwrap().len(), 5);
+    assert_eq!(listed.as_array().unwrap().len(), 6);
     assert!(!listed.to_string().contains("sha256"));
     limn(&["keys", "remove", &rows[5..13], "--keys", &keys]).code_is(0);
     std::thread::sleep(std::time::Duration::from_millis(2_200));

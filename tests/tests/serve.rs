@@ -278,6 +278,12 @@ fn a_slow_client_holds_nobody_up() {
             stream
         })
         .collect();
+    // These send nothing at all, or the first letter.
+    for first in [&b""[..], b"P"] {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.write_all(first).unwrap();
+        slow.push(stream);
+    }
     let mut body = TcpStream::connect(&address).unwrap();
     let head = "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{";
     body.write_all(head.as_bytes()).unwrap();
@@ -307,6 +313,9 @@ fn a_slow_client_holds_nobody_up() {
         started.elapsed()
     );
     node.get("/health/ready");
+    let head = node.send("HEAD", "/v1/status", &[], None);
+    assert_eq!((head.status, head.body.len()), (200, 0));
+    assert_ne!(head.headers["content-length"], "0");
     assert_eq!(node.end(), Some(0));
 }
 

@@ -101,6 +101,15 @@ impl Live {
         Duration::from_millis(since.max(0).unsigned_abs())
     }
 
+    /// As [`view`](Self::view), if it is made already.
+    pub fn known_view(&self, reach: &Reach) -> Option<Arc<View>> {
+        let served = self.served();
+        match reach {
+            Reach::Everything => Some(Arc::clone(&served.whole)),
+            Reach::Under(_) => served.restricted.get(reach),
+        }
+    }
+
     /// What this reach sees of the newest snapshot. The first of a reach takes time that grows with the
     /// number of tables: not for a thread of the runtime, unless the reach is everything.
     pub fn view(&self, reach: &Reach) -> Arc<View> {

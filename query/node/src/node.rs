@@ -21,6 +21,8 @@ use crate::questions::Questions;
 
 /// Comparisons of whole catalogs at a time.
 const HEAVY: usize = 2;
+/// Rows read from the catalog at a time: each reads the whole file that holds it.
+const ROWS: usize = 4;
 /// Questions that a judge reads for at a time.
 const JUDGED: usize = 2;
 
@@ -92,6 +94,7 @@ pub struct Node {
     processors: Arc<Semaphore>,
     judged: Arc<Semaphore>,
     heavy: Arc<Semaphore>,
+    rows: Arc<Semaphore>,
 }
 
 impl Node {
@@ -124,6 +127,7 @@ impl Node {
             processors: Arc::new(Semaphore::new(threads)),
             judged: Arc::new(Semaphore::new(JUDGED)),
             heavy: Arc::new(Semaphore::new(HEAVY)),
+            rows: Arc::new(Semaphore::new(ROWS)),
         })
     }
 
@@ -144,7 +148,10 @@ impl Node {
             .await
             .is_some()
         {
-            match self.live.advance().await {
+            let Some(advanced) = stop.run_until_cancelled(self.live.advance()).await else {
+                break;
+            };
+            match advanced {
                 Ok(false) => {}
                 Ok(true) => {
                     self.metrics.switched();
@@ -163,11 +170,12 @@ impl Node {
     /// # Errors
     /// A node that is ending.
     pub async fn sight(self: &Arc<Self>, caller: Caller) -> Result<Sight, Problem> {
-        let view = if caller.reach.paths().is_none() {
-            self.live.view(&caller.reach)
-        } else {
-            let (node, reach) = (Arc::clone(self), caller.reach.clone());
-            self.compute(move || node.live.view(&reach)).await?
+        let view = match self.live.known_view(&caller.reach) {
+            Some(view) => view,
+            None => {
+                let (node, reach) = (Arc::clone(self), caller.reach.clone());
+                self.compute(move || node.live.view(&reach)).await?
+            }
         };
         Ok(Sight {
             view,
@@ -193,6 +201,11 @@ impl Node {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Problem> {
         run(&self.judged, work).await
+    }
+
+    /// A turn at reading a row.
+    pub(crate) async fn row_turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        turn(&self.rows).await
     }
 
     /// A turn at work that holds whole catalogs in memory.

@@ -42,7 +42,7 @@ pub struct ServeArgs {
     #[arg(long)]
     pub no_previews: bool,
     /// Look for a newer snapshot so often.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval)]
     pub follow: Duration,
     #[command(flatten)]
     pub cache: CacheArgs,
@@ -79,7 +79,7 @@ pub struct McpArgs {
     #[command(flatten)]
     pub index: IndexPlace,
     /// Only tables at this path or below it. May be repeated [default: all tables].
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = path)]
     pub prefix: Vec<String>,
     /// Show no values of rows.
     #[arg(long)]
@@ -135,7 +135,7 @@ pub struct AddKeyArgs {
     pub name: String,
     /// Only tables at this path or below it; a path with :// in it, or that begins with /, is of the lake's
     /// URL and the table's name together. May be repeated [default: all tables].
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", value_parser = path)]
     pub prefix: Vec<String>,
     /// What the key may do: search, rows (see values of rows), admin. May be repeated.
     #[arg(long = "right", value_name = "RIGHT", default_values = ["search", "rows"])]
@@ -182,4 +182,21 @@ fn bytes(text: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
     number.checked_mul(unit).ok_or_else(wrong)
+}
+
+/// A path that names something: an empty one is a variable that was not set.
+fn path(text: &str) -> Result<String, String> {
+    match text.trim_matches('/').is_empty() {
+        true => Err("the path names nothing; leave --prefix out for all tables".to_owned()),
+        false => Ok(text.to_owned()),
+    }
+}
+
+/// A time that leaves the store in peace.
+fn interval(text: &str) -> Result<Duration, String> {
+    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    match time >= Duration::from_millis(100) {
+        true => Ok(time),
+        false => Err("choose 100ms or more".to_owned()),
+    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -181,21 +181,33 @@ impl KeyFile {
         if looked.0.elapsed() < LOOK_EVERY {
             return;
         }
+        looked.0 = Instant::now();
         let seen = version(&self.path);
-        let is_same = seen == looked.1;
-        *looked = (Instant::now(), seen);
-        if is_same {
+        if seen.is_some() && seen == looked.1 {
             return;
         }
-        match read_records(&self.path) {
+        let read = read_records(&self.path);
+        let is_gone = matches!(&read, Err(KeyError::Io { source, .. }) if source.kind() == ErrorKind::NotFound);
+        match read {
             Ok(records) => {
                 tracing::info!(keys = records.len(), "the file of keys has changed");
-                *self.keys.write().unwrap_or_else(PoisonError::into_inner) = by_id(records);
+                looked.1 = seen;
+                self.set(by_id(records));
             }
+            Err(error) if is_gone => {
+                tracing::error!(%error, "the file of keys is gone: no key is valid");
+                looked.1 = None;
+                self.set(HashMap::new());
+            }
+            // Read again at the next look, until it can be.
             Err(error) => {
                 tracing::error!(%error, "the file of keys cannot be read again: those known before hold");
             }
         }
+    }
+
+    fn set(&self, keys: HashMap<String, KeyRecord>) {
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
     }
 }
 
@@ -229,7 +241,7 @@ pub fn write_records(path: &Path, records: &[KeyRecord]) -> Result<(), KeyError>
         beside.push(format!(".{}", std::process::id()));
         let beside = PathBuf::from(beside);
         let mut options = fs::OpenOptions::new();
-        options.write(true).create(true).truncate(true);
+        options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&beside)?;

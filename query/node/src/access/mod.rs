@@ -83,7 +83,11 @@ impl Reach {
             return true;
         };
         let whole = || format!("{}/{}", table.lake.trim_end_matches('/'), table.name);
-        paths.iter().any(|path| {
+        // A path of nothing is a mistake, and no way to say everything.
+        let mut paths = paths
+            .iter()
+            .filter(|path| !path.trim_matches('/').is_empty());
+        paths.any(|path| {
             if path.contains("://") {
                 is_under(&whole(), path)
             } else if path.starts_with('/') {
@@ -183,7 +187,9 @@ mod tests {
             assert_eq!(reach.allows(&key("s3://lake", name)), allowed, "{name}");
         }
         assert!(Reach::Everything.allows(&key("s3://lake", "x")));
-        assert!(!Reach::under([]).allows(&key("s3://lake", "x")));
+        for nothing in [vec![], vec![String::new()], vec!["/".to_owned()]] {
+            assert!(!Reach::under(nothing).allows(&key("s3://lake", "x")));
+        }
     }
 
     #[test]

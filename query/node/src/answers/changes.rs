@@ -110,7 +110,7 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
         _ => Snapshot::clone(&sight.view.snapshot),
     };
     let from = from(node, request, &to).await?;
-    let _turn = node.heavy_turn().await?;
+    let turn = node.heavy_turn().await?;
     let prefix = request.prefix.as_deref().unwrap_or_default();
     let tables = async |snapshot: &Snapshot| -> Result<Vec<TableRecord>, Problem> {
         let mut tables = index.tables(snapshot, None).await?;
@@ -119,10 +119,16 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
         Ok(tables)
     };
     let (before, after) = (tables(&from).await?, tables(&to).await?);
-    let changes = node
-        .compute(move || TableChanges::between(before, after))
-        .await?;
-    Ok(told(from.number, to.number, changes))
+    let compare = move || {
+        // The turn lasts as long as the catalogs are in memory.
+        let _turn = turn;
+        TableChanges::between(before, after)
+    };
+    let mut diff = told(from.number, to.number, node.compute(compare).await?);
+    for table in &mut diff.changed {
+        hide_failure(sight, table);
+    }
+    Ok(diff)
 }
 
 async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snapshot, Problem> {
@@ -343,6 +349,10 @@ pub async fn history(
         .await?;
     let moments = told.events.into_iter().map(|event| {
         let detail = event.changes().changed.into_iter().next().map(changed);
+        let detail = detail.map(|mut detail| {
+            hide_failure(sight, &mut detail);
+            detail
+        });
         let change = match (&event.before, &event.after, &detail) {
             (None, _, _) => "appeared",
             (_, None, _) => "vanished",
@@ -366,6 +376,13 @@ pub async fn history(
         table: key.name,
         lake: key.lake,
     })
+}
+
+/// Leaves of a failure what the caller may know.
+fn hide_failure(sight: &Sight, diff: &mut TableDiff) {
+    if let Some(error) = diff.unreadable.as_mut().filter(|error| !error.is_empty()) {
+        *error = sight.failure(error);
+    }
 }
 
 /// What differs of a table, in words.

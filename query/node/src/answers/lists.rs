@@ -81,7 +81,7 @@ pub fn list(sight: &Sight, request: &ListRequest) -> Result<Listing, Problem> {
             continue;
         }
         if tables.len() < limit {
-            tables.push(TableLine::of(table));
+            tables.push(sight.line(table));
         } else if next.is_none() {
             next = tables
                 .last()
@@ -157,7 +157,7 @@ pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
         tables: tables
             .into_iter()
             .take(OF_A_FOLDER)
-            .map(TableLine::of)
+            .map(|table| sight.line(table))
             .collect(),
     })
 }

@@ -80,8 +80,25 @@ impl Sight {
         }
     }
 
+    /// A table in a list.
+    fn line(&self, table: &Facts) -> TableLine {
+        TableLine {
+            error: table.error.as_deref().map(|error| self.failure(error)),
+            ..TableLine::of(table)
+        }
+    }
+
+    /// What is told of a failure: it names files, and the paths of partitions hold values.
+    fn failure(&self, error: &str) -> String {
+        match self.shows_values {
+            true => error.to_owned(),
+            false => "its newest version could not be read".to_owned(),
+        }
+    }
+
     /// A table's row in the catalog.
     async fn row(&self, node: &Node, key: &TableKey) -> Result<TableRecord, Problem> {
+        let _turn = node.row_turn().await?;
         let row = node.live.row(&self.view, key).await?;
         row.ok_or_else(|| Problem::no_table(&key.name))
     }

@@ -15,11 +15,15 @@ use crate::problem::Problem;
 use crate::shelf::{Column, Facts};
 
 /// Bytes of a question.
-const QUESTION: usize = 8_000;
+const QUESTION: usize = 4_000;
 /// Bytes of any other text.
 const TEXT: usize = 2_000;
 /// Tables of an answer, and candidates a side.
 const MOST: usize = 1_000;
+/// Candidates a side in all.
+const CANDIDATES: usize = 10_000;
+/// Tables of an answer that a judge reads for.
+const JUDGED: usize = 50;
 /// Columns told of each table.
 const COLUMNS: usize = 12;
 
@@ -159,7 +163,15 @@ pub async fn search(
     let mut query = query(&request)?;
     let filter = Filter::of(&request);
     query.vector = Some(node.questions.vector(&sight.caller, &query.text).await?);
-    query.judge = node.judge.clone().filter(|_| request.judge.unwrap_or(true));
+    let few = query.k <= JUDGED;
+    if request.judge == Some(true) && !few {
+        return Err(Problem::bad(
+            format!("k is {} and a judge was asked for", query.k),
+            format!("choose at most {JUDGED}, or judge: false"),
+        ));
+    }
+    let wants_judge = request.judge.unwrap_or(true) && few;
+    query.judge = node.judge.clone().filter(|_| wants_judge);
     let is_judged = query.judge.is_some();
     let view = sight.view.clone();
     let verdicts = is_judged.then(|| node.questions.verdicts(&sight.caller, &query.text));
@@ -191,10 +203,21 @@ pub async fn search(
             judge: is_judged && results.iter().any(|result| result.judged.is_some()),
         },
         results,
-        tables_searched: sight.view.shelf.tables().len(),
-        notes: answer.notes,
+        tables_searched: sight.view.searcher.table_count(),
+        notes: answer.notes.into_iter().map(told_note).collect(),
         took_ms: started.elapsed().as_secs_f64() * 1000.0,
     })
+}
+
+/// A note, without what a model or its server said: that may hold values of rows, and addresses.
+fn told_note(note: String) -> String {
+    match note.split_once(" (") {
+        Some((what, _)) if note.starts_with("the judge failed") => {
+            tracing::warn!(note, "a judge failed");
+            what.to_owned()
+        }
+        _ => note,
+    }
 }
 
 fn query(request: &SearchRequest) -> Result<Query, Problem> {
@@ -213,7 +236,8 @@ fn query(request: &SearchRequest) -> Result<Query, Problem> {
         query.alpha = alpha;
     }
     if let Some(asked) = request.candidates {
-        query.candidates = Some(bounded("candidates", Some(asked), 1, MOST)?);
+        let most = (CANDIDATES / query.k).min(MOST);
+        query.candidates = Some(bounded("candidates", Some(asked), 1, most)?);
     }
     if let Some(prefix) = &request.prefix {
         query.prefix = Some(short_enough("prefix", prefix, TEXT)?.to_owned());
@@ -230,7 +254,7 @@ fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
     let blocks = hit.blocks.into_iter();
     let blocks = blocks.filter(|block| sight.shows_values || block.kind == BlockKind::Context);
     Some(SearchResult {
-        line: TableLine::of(table),
+        line: sight.line(table),
         columns: table
             .columns
             .iter()

@@ -84,7 +84,7 @@ pub fn status(node: &Node, sight: &Sight) -> Result<Status, Problem> {
     let failures = failing().take(FAILURES).map(|(table, error)| Failure {
         table: table.key.name.clone(),
         lake: table.key.lake.clone(),
-        error: error.to_string(),
+        error: sight.failure(error),
     });
     Ok(Status {
         snapshot: view.snapshot.number,

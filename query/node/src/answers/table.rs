@@ -41,7 +41,7 @@ pub struct TableDetail {
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about it.
     pub contexts: Vec<ContextText>,
-    /// Its files, at most 100.
+    /// Its files, at most 100; none where values are not told, as the paths of partitions hold some.
     pub files: Vec<FileDetail>,
     /// How many files it has.
     pub file_count: usize,
@@ -120,7 +120,7 @@ pub async fn describe(
     let row = sight.row(node, &facts.key).await?;
     let shows = sight.shows_values;
     Ok(TableDetail {
-        line: TableLine::of(facts),
+        line: sight.line(facts),
         snapshot: sight.view.snapshot.number,
         indexed: time(row.indexed_ms),
         columns: row
@@ -134,7 +134,12 @@ pub async fn describe(
             Vec::new()
         },
         contexts: contexts(&row),
-        files: row.files_now().take(FILES).map(file).collect(),
+        files: row
+            .files_now()
+            .filter(|_| shows)
+            .take(FILES)
+            .map(file)
+            .collect(),
         file_count: row.files_now().count(),
         awaits_narration: row.awaits_narration,
         previews: shows,
@@ -241,13 +246,21 @@ pub async fn similar(
         .key
         .clone();
     let view = sight.view.clone();
+    if view.searcher.table(&key).is_none() {
+        // It could never be read: nothing is known that others could be like.
+        return Ok(SimilarAnswer {
+            table: key.name,
+            lake: key.lake,
+            results: Vec::new(),
+        });
+    }
     let to = key.clone();
     let found = node
         .compute(move || view.searcher.similar(&to, k, None))
         .await??;
     let results = found.into_iter().filter_map(|similar| {
         Some(SimilarTable {
-            line: TableLine::of(sight.view.shelf.get(&similar.key)?),
+            line: sight.line(sight.view.shelf.get(&similar.key)?),
             similarity: similar.similarity,
         })
     });

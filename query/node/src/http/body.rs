@@ -52,14 +52,8 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Told<T> {
 }
 
 /// A body of events, as it came.
-pub(super) struct EventsBody(pub(super) Bytes);
-
-impl<S: Send + Sync> FromRequest<S> for EventsBody {
-    type Rejection = Problem;
-
-    async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        read(request, EVENTS).await.map(EventsBody)
-    }
+pub(super) async fn read_events(request: Request) -> Result<Bytes, Problem> {
+    read(request, EVENTS).await
 }
 
 fn misunderstood(what: &str, detail: &str) -> Problem {

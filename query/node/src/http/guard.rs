@@ -8,11 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use rand::Rng;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::reply::written;
 use crate::access::Caller;
@@ -78,17 +79,13 @@ pub(super) async fn guard(
         .map_or("none", MatchedPath::as_str)
         .to_owned();
     let (caller, answered) = match admitted(&guard, &mut request, &route).await {
-        Ok(caller) => (caller, answer(node, request, next).await),
+        Ok(caller) => (caller, answer(node, request, next, is_public(&route)).await),
         Err(problem) => (None, problem.into_response()),
     };
     let mut response = match answered.extensions().get::<Problem>() {
         Some(problem) => written(problem.clone(), &id),
         None => answered,
     };
-    // A HEAD has the headers of the GET and no body, of problems, too.
-    if method == Method::HEAD {
-        *response.body_mut() = axum::body::Body::empty();
-    }
     set_headers(&mut response, &id);
     let (status, time) = (response.status().as_u16(), started.elapsed());
     node.metrics.answered(&route, status, time);
@@ -158,16 +155,14 @@ fn is_public(route: &str) -> bool {
     PUBLIC.contains(&route)
 }
 
-async fn answer(node: &Node, request: Request, next: Next) -> Response {
-    let place = tokio::time::timeout(WAIT, Arc::clone(&node.concurrency).acquire_owned()).await;
-    let Ok(Ok(_place)) = place else {
-        return Problem::new(
-            Code::Busy,
-            "the node has as many requests as it can answer",
-            "ask again in a moment",
-        )
-        .after(Duration::from_secs(1))
-        .into_response();
+async fn answer(node: &Node, request: Request, next: Next, is_public: bool) -> Response {
+    // Whether a busy node is alive is asked for when it is busy.
+    let _place = match is_public {
+        true => None,
+        false => match place(node).await {
+            Ok(place) => Some(place),
+            Err(problem) => return problem.into_response(),
+        },
     };
     let work = AssertUnwindSafe(next.run(request)).catch_unwind();
     match tokio::time::timeout(node.patience, work).await {
@@ -187,6 +182,19 @@ async fn answer(node: &Node, request: Request, next: Next) -> Response {
         .after(Duration::from_secs(5))
         .into_response(),
     }
+}
+
+/// A place among the requests that are being answered.
+async fn place(node: &Node) -> Result<OwnedSemaphorePermit, Problem> {
+    let place = tokio::time::timeout(WAIT, Arc::clone(&node.concurrency).acquire_owned()).await;
+    place.ok().and_then(Result::ok).ok_or_else(|| {
+        Problem::new(
+            Code::Busy,
+            "the node has as many requests as it can answer",
+            "ask again in a moment",
+        )
+        .after(Duration::from_secs(1))
+    })
 }
 
 fn shown(headers: &HeaderMap) -> Option<&str> {

@@ -158,10 +158,11 @@ impl Listener {
                 let _place = place;
                 // A connection that breaks is its client's affair.
                 match tls {
-                    None => drop(converse(stream, router, watcher).await),
+                    None => drop(converse(stream, false, router, watcher).await),
                     Some(TlsAcceptorOf(tls)) => {
                         if let Ok(Ok(stream)) = timeout(HEAD_TIME, tls.accept(stream)).await {
-                            drop(converse(stream, router, watcher).await);
+                            let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                            drop(converse(stream, is_http2, router, watcher).await);
                         }
                     }
                 }
@@ -193,8 +194,10 @@ impl Listener {
     }
 }
 
+/// The version is known beforehand: a server that waits to see which one comes would wait for ever.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    is_http2: bool,
     router: Router,
     watcher: hyper_util::server::graceful::Watcher,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
@@ -205,7 +208,11 @@ async fn converse(
             Ok::<_, Infallible>(answered.unwrap_or_else(|never| match never {}))
         }
     });
-    let mut builder = Builder::new(TokioExecutor::new());
+    let builder = Builder::new(TokioExecutor::new());
+    let mut builder = match is_http2 {
+        true => builder.http2_only(),
+        false => builder.http1_only(),
+    };
     builder
         .http1()
         .timer(TokioTimer::new())
@@ -217,6 +224,6 @@ async fn converse(
         .max_header_list_size(HEAD as u32)
         .max_concurrent_streams(64);
     let service = TowerToHyperService::new(service);
-    let conversation = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
+    let conversation = builder.serve_connection(TokioIo::new(stream), service);
     watcher.watch(conversation.into_owned()).await
 }

@@ -103,6 +103,9 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/page");
         for entry in std::fs::read_dir(folder).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
+            if name == "README.md" {
+                continue;
+            }
             assert_eq!(serve(&name, &HeaderMap::new()).status(), 200, "{name}");
         }
         assert_eq!(serve("../Cargo.toml", &HeaderMap::new()).status(), 404);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::extract::{FromRequestParts, State};
+use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -13,7 +13,7 @@ use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::body::{Asked, EventsBody, Told};
+use super::body::{Asked, Told, read_events};
 use super::guard::{Guard, Hosts, guard};
 use super::page;
 use super::reply::ErrorAnswer;
@@ -178,7 +178,7 @@ async fn snapshots(State(node): Shared, sight: Sight) -> Answer<Snapshots> {
 async fn events(
     State(node): Shared,
     sight: Sight,
-    EventsBody(body): EventsBody,
+    request: Request,
 ) -> Result<StatusCode, Problem> {
     sight.require(Right::Admin)?;
     let Some(events) = &node.events else {
@@ -188,7 +188,11 @@ async fn events(
             "start it with --events-to ADDRESS of a limn watch --listen",
         ));
     };
-    events.send(body).await.map(|()| StatusCode::ACCEPTED)
+    // The body is read when it is known to be of use.
+    events
+        .send(read_events(request).await?)
+        .await
+        .map(|()| StatusCode::ACCEPTED)
 }
 
 /// Tells how the index and the node are.
@@ -213,6 +217,13 @@ async fn ready() -> StatusCode {
 #[utoipa::path(get, path = "/metrics", tag = "node", responses((status = 200, body = String, content_type = "application/openmetrics-text"), (status = "4XX", body = ErrorAnswer)))]
 async fn metrics(State(node): Shared, sight: Sight) -> Result<Response, Problem> {
     sight.require(Right::Admin)?;
+    if sight.view.reach.paths().is_some() {
+        return Err(Problem::new(
+            Code::Forbidden,
+            "metrics are of the whole index, and the key may see a part of it",
+            "ask the operator for a key without --prefix",
+        ));
+    }
     let text = node
         .metrics
         .text(&node.live)
