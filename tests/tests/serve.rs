@@ -173,6 +173,27 @@ fn lists_go_on_and_filters_hold() {
     assert!(!with_floats.is_empty() && with_floats.len() < count as usize);
     let root = node.get("/v1/tree").ok();
     assert_eq!(root["count"], count);
+    let names = |tree: &Value, kind: &str, field: &str| -> Vec<String> {
+        let found = tree[kind].as_array().unwrap().iter();
+        found
+            .map(|it| it[field].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let (mut folders, mut tables) = (Vec::new(), Vec::new());
+    let mut path = "/v1/tree?limit=2".to_owned();
+    loop {
+        let step = node.get(&path).ok();
+        assert_eq!(step["count"], count);
+        folders.extend(names(&step, "folders", "path"));
+        tables.extend(names(&step, "tables", "table"));
+        match step["next"].as_str() {
+            Some(next) => path = format!("/v1/tree?limit=2&after={}", escaped(next)),
+            None => break,
+        }
+    }
+    assert_eq!(folders, names(&root, "folders", "path"));
+    assert_eq!(tables, names(&root, "tables", "table"));
+    assert!(folders.len() + tables.len() > 4 && root["next"].is_null());
     let hr = node.get("/v1/tree?prefix=hr").ok();
     assert_eq!(
         (&hr["count"], &hr["tables"][0]["table"]),
@@ -206,6 +227,7 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
         ("/v1/table/history?table=nowhere", 404, "not_found"),
         ("/v1/diff?from=999999", 400, "bad_request"),
         ("/v1/diff?since=soon", 400, "bad_request"),
+        ("/v1/diff?limit=0", 400, "bad_request"),
         ("/v1/tables?after=x", 400, "bad_request"),
         ("/v2/search?q=x", 404, "not_found"),
         ("/assets/nothing.js", 404, "not_found"),
@@ -313,6 +335,8 @@ fn a_slow_client_holds_nobody_up() {
         started.elapsed()
     );
     node.get("/health/ready");
+    let zipped = node.send("GET", "/openapi.json", &[("accept-encoding", "gzip")], None);
+    assert_eq!(zipped.headers["content-encoding"], "gzip");
     let head = node.send("HEAD", "/v1/status", &[], None);
     assert_eq!((head.status, head.body.len()), (200, 0));
     assert_ne!(head.headers["content-length"], "0");
@@ -357,6 +381,10 @@ fn newer_snapshots_are_served_and_no_request_fails() {
     assert!(answered.load(Ordering::Relaxed) > 20);
     let changes = node.get("/v1/diff?since=1d").ok();
     assert_eq!(changes["appeared"].as_array().unwrap().len(), 6);
+    let first = node.get("/v1/diff?since=1d&limit=2").ok();
+    assert_eq!(first["appeared"].as_array().unwrap().len(), 2);
+    assert_eq!(first["counts"]["appeared"], 6);
+    assert_eq!(first["counts"], changes["counts"]);
     // With the index gone, what is open is served, and what is not is told.
     std::fs::rename(ground.at("index"), ground.at("away")).unwrap();
     std::thread::sleep(Duration::from_millis(500));

@@ -17,6 +17,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use tokio::sync::Semaphore;
 
 use crate::catalog::{TableRecord, holds_after};
+use crate::catalog_read::visit_catalog;
 use crate::error::SegmentError;
 use crate::index_store::{IndexStore, READS_IN_FLIGHT};
 use crate::snapshot::{CatalogEntry, Snapshot};
@@ -26,7 +27,7 @@ use crate::table::TableKey;
 const KIB_IN_FLIGHT: u32 = 32 << 10;
 
 /// What is kept of a table's row: the row itself ([`TableRecord`]), or something small.
-pub trait HeldValue: Send + Sync {
+pub trait HeldValue: Send + Sync + 'static {
     /// Columns of the catalog that it is made of, by their Parquet paths: `"rows"`, or
     /// `"columns.list.element.name"` of a nested one, or `"columns"` for all below it. Only these and
     /// those that tell which row holds are decoded; `None` stands for all.
@@ -320,15 +321,16 @@ async fn read_file<T: HeldValue>(
     file: u32,
     lake: Option<&str>,
 ) -> Result<Vec<(TableKey, HeldRow<T>)>, SegmentError> {
-    let columns = T::COLUMNS.map(|columns| [&KEY_COLUMNS, columns].concat());
-    let mut rows = Vec::new();
-    let mut keep = |row: TableRecord| {
-        if lake.is_none_or(|lake| lake == row.lake) {
-            rows.push((row.key(), HeldRow::new(row, file)));
-        }
+    let (count, lake) = (entry.rows, lake.map(str::to_owned));
+    let decode = move |object: &str, bytes| {
+        let columns = T::COLUMNS.map(|columns| [&KEY_COLUMNS, columns].concat());
+        let mut rows = Vec::new();
+        visit_catalog(object, bytes, count, columns.as_deref(), &mut |row| {
+            if lake.as_ref().is_none_or(|lake| *lake == row.lake) {
+                rows.push((row.key(), HeldRow::new(row, file)));
+            }
+        })?;
+        Ok(rows)
     };
-    index
-        .visit_catalog(entry, columns.as_deref(), &mut keep)
-        .await?;
-    Ok(rows)
+    index.decoded(entry, decode).await
 }

@@ -10,7 +10,7 @@ use limn_store::{PutOutcome, Store, StoreError, StoreErrorKind};
 
 use crate::builder::BuiltSegment;
 use crate::catalog::{TableRecord, segment_of, write_catalog};
-use crate::catalog_read::{read_catalog, read_catalog_columns, read_rows_of, visit_catalog};
+use crate::catalog_read::{read_catalog, read_catalog_columns, read_rows_of};
 use crate::deletes::Deletes;
 use crate::error::{PublishError, SegmentError};
 use crate::held::HeldRows;
@@ -186,6 +186,45 @@ impl IndexStore {
             }
         }
         found.sort_by_key(|s| std::cmp::Reverse(s.number));
+        Ok(found)
+    }
+
+    /// Of the snapshots older than number `to`, the newest that was made at `before_ms` (milliseconds since
+    /// 1970) or earlier; where none was, the oldest that there is. `None` if there is none at all.
+    ///
+    /// One listing, and a read for each halving of the snapshots that there are.
+    ///
+    /// # Errors
+    /// As [`IndexStore::snapshot`].
+    pub async fn snapshot_before(
+        &self,
+        to: u64,
+        before_ms: i64,
+    ) -> Result<Option<Snapshot>, SegmentError> {
+        let listed = self.snapshots().await?.into_iter();
+        let older = listed.map(|info| info.number).filter(|number| *number < to);
+        let mut older: Vec<u64> = older.collect();
+        let (mut young, mut found) = (0, None);
+        while young < older.len() {
+            // The oldest is looked at first: often there is none that is old enough.
+            let middle = match found {
+                None => older.len() - 1,
+                Some(_) => young + (older.len() - young) / 2,
+            };
+            match self.snapshot(older[middle]).await {
+                Ok(snapshot) if snapshot.created_ms <= before_ms => {
+                    older.truncate(middle);
+                    found = Some(snapshot);
+                }
+                Ok(snapshot) => {
+                    young = middle + 1;
+                    found.get_or_insert(snapshot);
+                }
+                // Collected meanwhile, and so are those before it.
+                Err(SegmentError::NoSuchSnapshot { .. }) => older.truncate(middle),
+                Err(error) => return Err(error),
+            }
+        }
         Ok(found)
     }
 
@@ -370,8 +409,11 @@ impl IndexStore {
     /// # Errors
     /// Store errors; a damaged or newer file.
     pub async fn catalog(&self, entry: &CatalogEntry) -> Result<Vec<TableRecord>, SegmentError> {
-        let bytes = self.get_by_hash(&entry.path).await?;
-        read_catalog(&self.store.object_url(&entry.path), bytes, entry.rows)
+        let rows = entry.rows;
+        self.decoded(entry, move |object, bytes| {
+            read_catalog(object, bytes, rows)
+        })
+        .await
     }
 
     /// Some columns of the rows of one catalog file; the others are empty.
@@ -381,26 +423,30 @@ impl IndexStore {
     pub(crate) async fn catalog_columns(
         &self,
         entry: &CatalogEntry,
-        columns: &[&str],
+        columns: &'static [&'static str],
     ) -> Result<Vec<TableRecord>, SegmentError> {
-        let bytes = self.get_by_hash(&entry.path).await?;
-        let object = self.store.object_url(&entry.path);
-        read_catalog_columns(&object, bytes, entry.rows, columns)
+        let rows = entry.rows;
+        self.decoded(entry, move |object, bytes| {
+            read_catalog_columns(object, bytes, rows, columns)
+        })
+        .await
     }
 
-    /// Visits the rows of one catalog file, of some columns or (`None`) all.
+    /// What `decode` makes of a catalog file's URL and bytes, on a thread that may take its time: a file may
+    /// hold some ten thousand rows.
     ///
     /// # Errors
-    /// As [`IndexStore::catalog`]; some rows may have been visited by then.
-    pub(crate) async fn visit_catalog(
+    /// Store errors, a file that has not the content that its name says, and those of `decode`.
+    pub(crate) async fn decoded<T: Send + 'static>(
         &self,
         entry: &CatalogEntry,
-        columns: Option<&[&str]>,
-        visit: &mut (dyn FnMut(TableRecord) + Send),
-    ) -> Result<(), SegmentError> {
+        decode: impl FnOnce(&str, Bytes) -> Result<T, SegmentError> + Send + 'static,
+    ) -> Result<T, SegmentError> {
         let bytes = self.get_by_hash(&entry.path).await?;
         let object = self.store.object_url(&entry.path);
-        visit_catalog(&object, bytes, entry.rows, columns, visit)
+        let at = object.clone();
+        let decoded = tokio::task::spawn_blocking(move || decode(&at, bytes)).await;
+        decoded.unwrap_or_else(|_| Err(SegmentError::damaged(object, "reading it panicked")))
     }
 
     /// All rows that one catalog file has of a table, in order.
@@ -412,9 +458,11 @@ impl IndexStore {
         entry: &CatalogEntry,
         table: &TableKey,
     ) -> Result<Vec<TableRecord>, SegmentError> {
-        let bytes = self.get_by_hash(&entry.path).await?;
-        let object = self.store.object_url(&entry.path);
-        read_rows_of(&object, bytes, entry.rows, table)
+        let (rows, table) = (entry.rows, table.clone());
+        self.decoded(entry, move |object, bytes| {
+            read_rows_of(object, bytes, rows, &table)
+        })
+        .await
     }
 
     /// A table's row in the catalog file that holds it ([`HeldRows::file_of`] tells which); one request.

@@ -14,8 +14,13 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
+use limn_node::traces::{Traces, is_trace};
 use limn_pipeline::PipelineError;
 use limn_segment::PublishError;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::args::{Args, Command};
 use crate::text::one_line;
@@ -32,7 +37,6 @@ enum Outcome {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    start_logging(args.verbose);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -45,7 +49,20 @@ fn main() -> ExitCode {
             );
         }
     };
+    raise_file_limit();
+    let traces = match args.command {
+        Command::Serve(_) => Traces::from_env(runtime.handle().clone()),
+        _ => Ok(None),
+    };
+    let traces = match traces {
+        Ok(traces) => traces,
+        Err(error) => return fail(&error.into(), args.verbose),
+    };
+    start_logging(args.verbose, traces.as_ref());
     let ended = runtime.block_on(run(args.command));
+    if let Some(traces) = traces {
+        traces.end();
+    }
     // A run that was stopped may leave a read of a dead disk or a loading model behind.
     runtime.shutdown_background();
     match ended {
@@ -112,7 +129,15 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|error| error.kind() == std::io::ErrorKind::BrokenPipe)
 }
 
-fn start_logging(verbose: u8) {
+/// An open segment of a remote index is a file of the cache, and there may be thousands: more than a shell lets a
+/// program have by default, and less than it may ask for.
+fn raise_file_limit() {
+    if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
+        tracing::warn!(%error, "the number of open files cannot be raised");
+    }
+}
+
+fn start_logging(verbose: u8, traces: Option<&Traces>) {
     let default = match verbose {
         0 => "error",
         1 => "limn=info,warn",
@@ -127,10 +152,16 @@ fn start_logging(verbose: u8) {
     });
     let filter = tracing_subscriber::EnvFilter::try_new(directives)
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    // Spans of traces are no part of the log: each line would repeat them.
+    let is_log = filter_fn(|metadata| !is_trace(metadata));
+    let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
         .with_target(false)
+        .with_filter(filter)
+        .with_filter(is_log);
+    tracing_subscriber::registry()
+        .with(log)
+        .with(traces.map(Traces::layer))
         .init();
 }

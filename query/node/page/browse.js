@@ -4,7 +4,7 @@
 import { address, data, el, tell, unseen } from "./dom.js";
 import { compact, counted, number, rowCount, time } from "./format.js";
 import { folderAddress, formatName, split, tableAddress, trail } from "./names.js";
-import { emptiness, failureNotice, remark } from "./notice.js";
+import { emptiness, failureNotice } from "./notice.js";
 
 /** The view at "/browse?prefix=…". */
 export async function browse(visit) {
@@ -26,7 +26,7 @@ export async function browse(visit) {
       ),
       prefix &&
         el("p", {}, el("a", { href: address("/", { q: "", prefix }), click: askHere }, "Ask about this folder only")),
-      el("div", { class: "tree", keydown: walk }, level(visit, answer)),
+      el("div", { class: "tree", keydown: walk }, level(visit, prefix, answer)),
     ),
   };
 }
@@ -41,7 +41,7 @@ function askHere(event) {
   tell(`Your question will be asked of ${prefix}`);
 }
 
-function level(visit, { folders = [], tables = [], truncated }) {
+function level(visit, prefix, { folders = [], tables = [], next }) {
   if (!folders.length && !tables.length) return emptiness("Nothing is here.");
   return [
     el(
@@ -50,15 +50,26 @@ function level(visit, { folders = [], tables = [], truncated }) {
       folders.map((folder) => folderItem(visit, folder)),
       tables.map(tableItem),
     ),
-    truncated &&
-      remark(
-        el(
-          "p",
-          {},
-          `Only the first ${number(Math.max(folders.length, tables.length))} are shown. Ask a question about this folder to find the others.`,
-        ),
-      ),
+    next && further(visit, prefix, next),
   ];
+}
+
+// A button in whose place comes what is after it.
+function further(visit, prefix, after) {
+  const place = el("div", { class: "further" });
+  const button = el("button", { type: "button", class: "quiet", click: () => more() }, "Show more");
+  const more = async () => {
+    button.disabled = true;
+    try {
+      const answer = await visit.ask("/v1/tree", { prefix, after });
+      place.replaceChildren(...level(visit, prefix, answer).filter(Boolean));
+      place.querySelector(".row a")?.focus();
+    } catch (failure) {
+      if (!visit.signal.aborted) place.replaceChildren(failureNotice(failure, more, "h2"));
+    }
+  };
+  place.append(button);
+  return place;
 }
 
 function folderItem(visit, { name, path, tables }) {
@@ -77,7 +88,7 @@ function folderItem(visit, { name, path, tables }) {
     asked = true;
     inside.replaceChildren(emptiness("Looking…"));
     try {
-      inside.replaceChildren(...[level(visit, await visit.ask("/v1/tree", { prefix: path }))].flat().filter(Boolean));
+      inside.replaceChildren(...[level(visit, path, await visit.ask("/v1/tree", { prefix: path }))].flat().filter(Boolean));
     } catch (failure) {
       asked = false;
       if (!visit.signal.aborted) inside.replaceChildren(failureNotice(failure, () => open(true), "h2"));

@@ -35,6 +35,7 @@ mod node;
 mod problem;
 mod questions;
 mod shelf;
+pub mod traces;
 
 pub use answers::FeedbackFile;
 pub use events::EventsTo;

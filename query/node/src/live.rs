@@ -3,36 +3,57 @@
 //! A [`View`] is one snapshot, opened, as one reach sees it. Requests hold the view that they began with, so a
 //! newer snapshot takes its place without disturbing them; what nobody holds any more is closed. A view
 //! that is restricted is made at its first use: its searcher and its shelf are those of an index that has
-//! the allowed tables only.
+//! the allowed tables only, and their values only where the caller may read them. Views are kept as long as there
+//! is room; of those that wait for one, one makes it.
 
+use std::future::Future;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use limn_models::Embedder;
-use limn_retrieval::{RetrievalError, Searcher};
+use limn_retrieval::{RetrievalError, Searcher, Values};
 use limn_segment::{
     HeldRows, IndexStore, SegmentCache, SegmentError, Snapshot, TableKey, TableRecord,
 };
-use moka::sync::Cache;
+use moka::future::Cache;
 use tokio::sync::Mutex;
 
 use crate::access::Reach;
+use crate::problem::Problem;
 use crate::shelf::{Facts, Shelf, forget_unused_schemas};
 
-/// Restricted views that are kept of a snapshot.
-const VIEWS: u64 = 64;
+/// KiB of restricted views that are kept of a snapshot, reckoned by [`View::kib`]; at least [`LARGE_VIEWS`] are.
+const VIEWS_KIB: u32 = 64 << 10;
+const LARGE_VIEWS: u32 = 4;
+/// What a view takes that has no tables.
+const EMPTY_VIEW_KIB: u32 = 16;
 
-/// A snapshot as one reach sees it.
+/// What a caller may see of an index: from it comes a [`View`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Scope {
+    /// Which tables.
+    pub reach: Reach,
+    /// Whether their values take part in the search.
+    pub values: Values,
+}
+
+impl Scope {
+    fn is_everything(&self) -> bool {
+        self.reach == Reach::Everything && self.values == Values::Searched
+    }
+}
+
+/// A snapshot as one scope sees it.
 pub struct View {
     /// Which snapshot.
     pub snapshot: Arc<Snapshot>,
-    /// What this reach may see.
+    /// The tables that may be seen.
     pub reach: Reach,
     /// Answers questions.
     pub searcher: Arc<Searcher>,
     /// Its tables.
-    pub shelf: Shelf,
+    pub shelf: Arc<Shelf>,
     /// When it was opened.
     pub opened: chrono::DateTime<chrono::Utc>,
 }
@@ -47,10 +68,37 @@ impl std::fmt::Debug for View {
     }
 }
 
+impl View {
+    /// As this one, as far as a scope sees it. Takes time that grows with the number of tables.
+    pub fn restricted(&self, scope: &Scope) -> View {
+        let reach = &scope.reach;
+        View {
+            snapshot: Arc::clone(&self.snapshot),
+            reach: reach.clone(),
+            searcher: Arc::new(
+                self.searcher
+                    .restricted(|table| reach.allows(table), scope.values),
+            ),
+            shelf: match reach {
+                Reach::Everything => Arc::clone(&self.shelf),
+                Reach::Under(_) => Arc::new(self.shelf.restricted(reach)),
+            },
+            opened: self.opened,
+        }
+    }
+
+    /// About what a restricted view takes: 72 bytes a table, of which nearly all have two or three blocks of 4.
+    fn kib(&self) -> u32 {
+        let tables = u32::try_from(self.shelf.tables().len()).unwrap_or(u32::MAX);
+        let kib = EMPTY_VIEW_KIB.saturating_add(tables / 12);
+        kib.min(VIEWS_KIB / LARGE_VIEWS)
+    }
+}
+
 /// A snapshot with the views of it.
 struct Served {
     whole: Arc<View>,
-    restricted: Cache<Reach, Arc<View>>,
+    restricted: Cache<Scope, Arc<View>>,
 }
 
 /// An index that is followed.
@@ -101,32 +149,33 @@ impl Live {
         Duration::from_millis(since.max(0).unsigned_abs())
     }
 
-    /// As [`view`](Self::view), if it is made already.
-    pub fn known_view(&self, reach: &Reach) -> Option<Arc<View>> {
-        let served = self.served();
-        match reach {
-            Reach::Everything => Some(Arc::clone(&served.whole)),
-            Reach::Under(_) => served.restricted.get(reach),
-        }
+    /// The whole of the newest snapshot.
+    pub fn whole(&self) -> Arc<View> {
+        Arc::clone(&self.served().whole)
     }
 
-    /// What this reach sees of the newest snapshot. The first of a reach takes time that grows with the
-    /// number of tables: not for a thread of the runtime, unless the reach is everything.
-    pub fn view(&self, reach: &Reach) -> Arc<View> {
+    /// What a scope sees of the newest snapshot; `make` restricts the whole of it, where that has not been done
+    /// yet. Who asks meanwhile waits for the one that is being made.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub async fn view<F>(
+        &self,
+        scope: Scope,
+        make: impl FnOnce(Arc<View>, Scope) -> F,
+    ) -> Result<Arc<View>, Problem>
+    where
+        F: Future<Output = Result<View, Problem>>,
+    {
         let served = self.served();
-        if *reach == Reach::Everything {
-            return Arc::clone(&served.whole);
+        let whole = Arc::clone(&served.whole);
+        if scope.is_everything() {
+            return Ok(whole);
         }
-        served.restricted.get_with(reach.clone(), || {
-            let whole = &served.whole;
-            Arc::new(View {
-                snapshot: Arc::clone(&whole.snapshot),
-                reach: reach.clone(),
-                searcher: Arc::new(whole.searcher.restricted(|table| reach.allows(table))),
-                shelf: whole.shelf.restricted(reach),
-                opened: whole.opened,
-            })
-        })
+        let restricted = &served.restricted;
+        let making = async { make(whole, scope.clone()).await.map(Arc::new) };
+        let made = restricted.try_get_with(scope.clone(), making).await;
+        made.map_err(|problem| Problem::clone(&problem))
     }
 
     /// The newest snapshot's number.
@@ -187,7 +236,7 @@ async fn view(
         snapshot: Arc::new(snapshot),
         reach: Reach::Everything,
         searcher: Arc::new(searcher),
-        shelf: Shelf::of(rows),
+        shelf: Arc::new(Shelf::of(rows)),
         opened: chrono::Utc::now(),
     })
 }
@@ -195,7 +244,10 @@ async fn view(
 fn served(whole: View) -> Served {
     Served {
         whole: Arc::new(whole),
-        restricted: Cache::new(VIEWS),
+        restricted: Cache::builder()
+            .weigher(|_, view: &Arc<View>| view.kib())
+            .max_capacity(VIEWS_KIB.into())
+            .build(),
     }
 }
 

@@ -127,7 +127,7 @@ impl Metrics {
     /// # Errors
     /// None that is known.
     pub fn text(&self, live: &Live) -> Result<String, std::fmt::Error> {
-        let view = live.view(&crate::access::Reach::Everything);
+        let view = live.whole();
         self.snapshot
             .set(i64::try_from(view.snapshot.number).unwrap_or(i64::MAX));
         self.tables

@@ -5,16 +5,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use limn_models::Embedder;
-use limn_retrieval::RetrievalError;
 use limn_retrieval::judge::Judge;
+use limn_retrieval::{RetrievalError, TRACE, Values};
 use limn_segment::{IndexStore, SegmentCache, Snapshot};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, info_span};
 
-use crate::access::{Access, Caller, Rates, Reach, Right};
+use crate::access::{Access, Caller, Rates, Right, Shares};
 use crate::answers::{FeedbackFile, Sight};
 use crate::events::EventsTo;
-use crate::live::Live;
+use crate::live::{Live, Scope, View};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::questions::Questions;
@@ -47,7 +48,7 @@ pub struct NodeOptions {
     pub events: Option<EventsTo>,
     /// How long an answer may take.
     pub patience: Duration,
-    /// Requests that are answered at a time.
+    /// Requests that are answered at a time; one of several callers has half of them at most.
     pub concurrency: usize,
     /// Threads that embed and search.
     pub threads: usize,
@@ -85,6 +86,7 @@ pub struct Node {
     pub(crate) events: Option<EventsTo>,
     pub(crate) access: Access,
     pub(crate) rates: Rates,
+    pub(crate) shares: Arc<Shares>,
     pub(crate) metrics: Metrics,
     pub(crate) started: Instant,
     pub(crate) patience: Duration,
@@ -110,18 +112,24 @@ impl Node {
     ) -> Result<Node, RetrievalError> {
         let live = Live::open(index, snapshot, Arc::clone(&embedder), options.cache).await?;
         let threads = options.threads.max(1);
+        let concurrency = options.concurrency.max(1);
+        let share = match options.access.is_open() {
+            true => concurrency,
+            false => concurrency.div_ceil(2),
+        };
         Ok(Node {
             live,
             questions: Questions::new(embedder, threads, options.remembers),
             judge: options.judge,
             feedback: options.feedback,
             events: options.events,
+            shares: Shares::new(share),
             access: options.access,
             rates: Rates::new(options.per_minute),
             metrics: Metrics::new(),
             started: Instant::now(),
             patience: options.patience,
-            concurrency: Arc::new(Semaphore::new(options.concurrency.max(1))),
+            concurrency: Arc::new(Semaphore::new(concurrency)),
             previews: options.previews,
             follow: options.follow,
             processors: Arc::new(Semaphore::new(threads)),
@@ -133,7 +141,7 @@ impl Node {
 
     /// The tables of the snapshot that is served.
     pub fn table_count(&self) -> usize {
-        self.live.view(&Reach::Everything).shelf.tables().len()
+        self.live.whole().shelf.tables().len()
     }
 
     /// The number of the snapshot that is served.
@@ -170,16 +178,19 @@ impl Node {
     /// # Errors
     /// A node that is ending.
     pub async fn sight(self: &Arc<Self>, caller: Caller) -> Result<Sight, Problem> {
-        let view = match self.live.known_view(&caller.reach) {
-            Some(view) => view,
-            None => {
-                let (node, reach) = (Arc::clone(self), caller.reach.clone());
-                self.compute(move || node.live.view(&reach)).await?
-            }
+        let shows_values = self.previews && caller.may(Right::Rows);
+        let scope = Scope {
+            reach: caller.reach.clone(),
+            values: match shows_values {
+                true => Values::Searched,
+                false => Values::Hidden,
+            },
         };
+        let make = |whole: Arc<View>, scope| self.compute(move || whole.restricted(&scope));
         Ok(Sight {
-            view,
-            shows_values: self.previews && caller.may(Right::Rows),
+            view: self.live.view(scope, make).await?,
+            shows_values,
+            until: Instant::now() + self.patience,
             caller,
         })
     }
@@ -215,7 +226,8 @@ impl Node {
 }
 
 async fn turn(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
-    let turn = Arc::clone(turns).acquire_owned().await;
+    let waiting = info_span!(target: TRACE, "wait for a turn");
+    let turn = Arc::clone(turns).acquire_owned().instrument(waiting).await;
     turn.map_err(|_| Problem::new(Code::Unavailable, "the node is ending", "ask another one"))
 }
 
@@ -225,9 +237,10 @@ async fn run<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, Problem> {
     let turn = turn(turns).await?;
+    let span = Span::current();
     let done = tokio::task::spawn_blocking(move || {
         let _turn = turn;
-        work()
+        span.in_scope(work)
     });
     done.await.map_err(|error| {
         tracing::error!(%error, "a computation ended in a panic");

@@ -112,6 +112,16 @@ impl Problem {
         Problem::new(Code::Unavailable, what, remedy).after(Duration::from_secs(5))
     }
 
+    /// An answer that took longer than it may.
+    pub fn late() -> Problem {
+        Problem::new(
+            Code::Timeout,
+            "the answer took longer than it may",
+            "ask again; ask for less, or without a judge",
+        )
+        .after(Duration::from_secs(5))
+    }
+
     /// A mistake in limn; what it was is in the log.
     pub fn internal() -> Problem {
         Problem::new(
@@ -157,6 +167,7 @@ impl From<RetrievalError> for Problem {
     fn from(error: RetrievalError) -> Problem {
         match error {
             RetrievalError::Query { reason } => Problem::bad(reason, "see /openapi.json"),
+            RetrievalError::TooLate => Problem::late(),
             RetrievalError::Segment(error) => error.into(),
             RetrievalError::Model(error) => {
                 tracing::error!(%error, "a model failed");

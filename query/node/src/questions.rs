@@ -6,8 +6,10 @@
 use std::sync::{Arc, Mutex};
 
 use limn_models::{Embedder, EmbeddingService};
+use limn_retrieval::TRACE;
 use limn_retrieval::judge::Verdicts;
 use moka::sync::Cache;
+use tracing::Instrument;
 
 use crate::access::Caller;
 use crate::problem::{Code, Problem};
@@ -53,7 +55,9 @@ impl Questions {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.to_vec());
         }
-        let embedded = self.service.embed(vec![question.to_owned()]).await;
+        let embedding = self.service.embed(vec![question.to_owned()]);
+        let span = tracing::info_span!(target: TRACE, "embed");
+        let embedded = embedding.instrument(span).await;
         let mut vectors = embedded.map_err(|error| {
             tracing::error!(%error, "a question cannot be embedded");
             Problem::new(

@@ -1,6 +1,7 @@
 //! What is asked and what comes back.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use limn_segment::{BlockKind, TableKey};
 use serde::Serialize;
@@ -40,6 +41,9 @@ pub struct Query {
     pub vector: Option<Vec<f32>>,
     /// Who judges the candidates; tables it rejects come last.
     pub judge: Option<Arc<Judge>>,
+    /// When nobody waits for the answer any more: the search ends then, with
+    /// [`RetrievalError::TooLate`](crate::RetrievalError::TooLate).
+    pub until: Option<Instant>,
 }
 
 impl Query {
@@ -55,6 +59,7 @@ impl Query {
             mode: Mode::default(),
             vector: None,
             judge: None,
+            until: None,
         }
     }
 }
@@ -70,6 +75,9 @@ pub struct Answer {
     pub results: Vec<Hit>,
     /// What the asker should know: words that occur nowhere, nothing relevant found, a judge that failed.
     pub notes: Vec<String>,
+    /// What models, and the servers that they run on, said where they failed. For operators: it may hold
+    /// addresses, and values of rows.
+    pub failures: Vec<String>,
 }
 
 /// One table that was found.
@@ -115,6 +123,8 @@ pub struct Ranking {
     pub tables: Vec<RankedTable>,
     /// As [`Answer::notes`].
     pub notes: Vec<String>,
+    /// As [`Answer::failures`].
+    pub failures: Vec<String>,
 }
 
 /// One table of a [`Ranking`].

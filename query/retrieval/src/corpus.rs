@@ -13,9 +13,27 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use limn_segment::{Deletes, Field, SegmentReader, TableKey};
+use limn_segment::{BlockKind, Deletes, Field, SegmentReader, TableKey};
 
 use crate::scoring::{FIELDS, Formula};
+
+/// Whether the texts that are made of rows' values take part: the blocks of kind
+/// [`Rows`](BlockKind::Rows) and [`Cells`](BlockKind::Cells).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Values {
+    /// They do.
+    Searched,
+    /// They are as dead as those of hidden tables: no word of them is known, counted or scored. For who
+    /// may not read values: asking for one would tell whether it is there. What remains is a trace in the
+    /// vectors of schemas, whose texts name ranges and frequent values.
+    Hidden,
+}
+
+impl Values {
+    fn hide(self, kind: BlockKind) -> bool {
+        self == Values::Hidden && matches!(kind, BlockKind::Rows | BlockKind::Cells)
+    }
+}
 
 /// Marks a block that belongs to no live table.
 pub(crate) const DEAD: u32 = u32::MAX;
@@ -75,16 +93,17 @@ impl Segment {
         }
     }
 
-    /// Hides the tables whose blocks have no number.
+    /// Hides the blocks that have no number.
     fn hide_others(&mut self) {
         let mut hidden: Option<Deletes> = None;
-        for table in self.reader.tables() {
-            let mut blocks = table.first_block..table.first_block + table.blocks;
-            let is_other = blocks.clone().all(|b| self.table_of[b as usize] == DEAD);
-            if is_other && blocks.any(|block| !self.deletes.contains(block)) {
+        for (block, _) in (0..)
+            .zip(&self.table_of)
+            .filter(|(_, table)| **table == DEAD)
+        {
+            if !self.deletes.contains(block) {
                 hidden
                     .get_or_insert_with(|| Deletes::clone(&self.deletes))
-                    .delete_table(table.first_block, table.blocks);
+                    .delete_table(block, 1);
             }
         }
         if let Some(hidden) = hidden {
@@ -104,6 +123,7 @@ pub(crate) struct Corpus {
     pub(crate) segments: Vec<Segment>,
     /// Blocks of all segments, dead ones included.
     pub(crate) blocks: usize,
+    values: Values,
     /// Made at the first question of plain mode.
     plain: OnceLock<Plain>,
 }
@@ -120,11 +140,11 @@ impl Corpus {
     /// The corpus of all live tables.
     pub(crate) fn new(opened: Vec<Opened>) -> Corpus {
         let tables = live_tables(&opened);
-        Self::of(opened, tables)
+        Self::of(opened, tables, Values::Searched)
     }
 
-    /// The corpus of an index that holds only the tables that are kept.
-    pub(crate) fn restricted(&self, keep: impl Fn(&TableKey) -> bool) -> Corpus {
+    /// The corpus of an index that holds only the tables that are kept, perhaps without values.
+    pub(crate) fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Corpus {
         let kept = |table: &&Table| keep(self.key(table));
         let mut tables: Vec<Table> = self.tables.iter().filter(kept).cloned().collect();
         let mut opened = Vec::new();
@@ -136,11 +156,15 @@ impl Corpus {
                 opened.len() - 1
             });
         }
-        Self::of(opened, tables)
+        let values = match self.values {
+            Values::Hidden => Values::Hidden,
+            Values::Searched => values,
+        };
+        Self::of(opened, tables, values)
     }
 
     /// The corpus of these tables, sorted by key, each once; others of the segments are hidden.
-    fn of(opened: Vec<Opened>, mut tables: Vec<Table>) -> Corpus {
+    fn of(opened: Vec<Opened>, mut tables: Vec<Table>, values: Values) -> Corpus {
         let mut segments: Vec<Segment> = Vec::with_capacity(opened.len());
         let mut base = 0;
         for opened in opened {
@@ -152,7 +176,7 @@ impl Corpus {
         for (number, table) in tables.iter().enumerate() {
             let segment = &mut segments[table.segment];
             for block in table.first_block..table.first_block + table.blocks {
-                if segment.deletes.contains(block) {
+                if segment.deletes.contains(block) || values.hide(segment.reader.kind(block)) {
                     continue;
                 }
                 segment.table_of[block as usize] = number as u32;
@@ -182,6 +206,7 @@ impl Corpus {
             tables,
             segments,
             blocks: base,
+            values,
             plain: OnceLock::new(),
         }
     }

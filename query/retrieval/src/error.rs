@@ -42,6 +42,9 @@ pub enum RetrievalError {
         /// What is wrong, and what would be right.
         reason: String,
     },
+    /// The time at which the answer was wanted has passed ([`Query::until`](crate::Query::until)).
+    #[error("the search took too long and was ended")]
+    TooLate,
     /// There is no such table, or the searcher does not see it.
     #[error("there is no table '{}' of {} in the index; limn tables lists them", table.name, table.lake)]
     NoSuchTable {

@@ -5,9 +5,13 @@
 //! walking, over live tables (or blocks) only, filters left aside: a filter changes who is ranked,
 //! never what a word is worth.
 
-use limn_segment::{Field, SegmentError};
+use limn_segment::Field;
+use tracing::info_span;
 
+use crate::TRACE;
 use crate::corpus::{Corpus, DEAD};
+use crate::deadline::Deadline;
+use crate::error::RetrievalError;
 use crate::question::Question;
 use crate::scoring::{Formula, idf};
 
@@ -65,8 +69,10 @@ pub(crate) type KnownTerms = Vec<(String, f32)>;
 pub(crate) fn score_tables(
     corpus: &Corpus,
     question: &Question,
+    deadline: Deadline,
     scratch: &mut Scratch,
-) -> Result<KnownTerms, SegmentError> {
+) -> Result<KnownTerms, RetrievalError> {
+    let _span = info_span!(target: TRACE, "lexical").entered();
     let formula = &Formula::LIMN;
     let tables = corpus.tables.len();
     scratch.scores.reset(tables);
@@ -74,6 +80,7 @@ pub(crate) fn score_tables(
     let mut known = KnownTerms::new();
     for term in &question.wanted {
         for segment in &corpus.segments {
+            deadline.check()?;
             for field in Field::ALL {
                 let at = field.index();
                 if formula.weights[at] <= 0.0 {
@@ -100,8 +107,10 @@ pub(crate) fn score_tables(
 pub(crate) fn score_blocks(
     corpus: &Corpus,
     question: &Question,
+    deadline: Deadline,
     scratch: &mut Scratch,
-) -> Result<KnownTerms, SegmentError> {
+) -> Result<KnownTerms, RetrievalError> {
+    let _span = info_span!(target: TRACE, "lexical").entered();
     let formula = &Formula::PLAIN;
     let plain = corpus.plain();
     scratch.scores.reset(corpus.blocks);
@@ -109,6 +118,7 @@ pub(crate) fn score_blocks(
     let mut known = KnownTerms::new();
     for term in &question.wanted {
         for (segment, norms) in corpus.segments.iter().zip(&plain.norms) {
+            deadline.check()?;
             for field in Field::ALL {
                 if formula.weights[field.index()] <= 0.0 {
                     continue;

@@ -42,6 +42,7 @@
 
 mod answer;
 mod corpus;
+mod deadline;
 mod error;
 pub mod eval;
 mod evidence;
@@ -58,11 +59,15 @@ mod similar;
 mod words;
 
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
+pub use corpus::Values;
 pub use error::RetrievalError;
 pub use question::content_terms;
 pub use searcher::{Searcher, TableRef};
 pub use selection::Selection;
 pub use similar::Similar;
+
+/// The target of the spans that tell what a search spends its time on.
+pub const TRACE: &str = "limn::trace";
 
 #[cfg(test)]
 mod tests;

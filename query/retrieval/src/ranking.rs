@@ -6,8 +6,12 @@
 use std::collections::{BTreeMap, HashSet};
 
 use limn_segment::SegmentError;
+use tracing::info_span;
 
+use crate::TRACE;
 use crate::corpus::{Corpus, DEAD};
+use crate::deadline::Deadline;
+use crate::error::RetrievalError;
 use crate::lexical::Scratch;
 use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
@@ -33,6 +37,7 @@ pub(crate) struct Request<'a> {
     /// Candidates a side per table wanted, where the question says.
     pub(crate) candidates: Option<usize>,
     pub(crate) alpha: f32,
+    pub(crate) deadline: Deadline,
 }
 
 impl Request<'_> {
@@ -50,7 +55,8 @@ pub(crate) struct Outcome {
 }
 
 /// Ranks whole tables, `scratch.scores` holding their lexical scores.
-pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcome, SegmentError> {
+pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcome, RetrievalError> {
+    let _span = info_span!(target: TRACE, "semantic").entered();
     let formula = &Formula::LIMN;
     let corpus = request.corpus;
     let mut matches: Vec<(u32, f32)> = scratch
@@ -69,6 +75,7 @@ pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcom
             request.vector,
             size.saturating_mul(formula.blocks_per_table),
             request.filter,
+            request.deadline,
         )?;
         let mut close = Vec::new();
         let mut seen = HashSet::new();
@@ -180,7 +187,8 @@ struct Place {
 
 /// Ranks tables by their best block, `scratch.scores` holding the blocks' lexical scores; deepens
 /// until k distinct tables are found.
-pub(crate) fn rank_plain(request: &Request, scratch: &Scratch) -> Result<Outcome, SegmentError> {
+pub(crate) fn rank_plain(request: &Request, scratch: &Scratch) -> Result<Outcome, RetrievalError> {
+    let _span = info_span!(target: TRACE, "semantic").entered();
     let corpus = request.corpus;
     let mut matches: Vec<(Place, f32)> = Vec::with_capacity(scratch.scores.touched().len());
     for &number in scratch.scores.touched() {
@@ -193,7 +201,13 @@ pub(crate) fn rank_plain(request: &Request, scratch: &Scratch) -> Result<Outcome
     matches.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut depth = Formula::PLAIN.depth(request.k, request.candidates);
     loop {
-        let near = nearest(corpus, request.vector, depth, request.filter)?;
+        let near = nearest(
+            corpus,
+            request.vector,
+            depth,
+            request.filter,
+            request.deadline,
+        )?;
         let exhausted = near.len() < depth && matches.len() <= depth;
         let mut union: Vec<Place> = near
             .iter()

@@ -4,9 +4,12 @@ use std::sync::{Arc, Mutex};
 
 use limn_models::Embedder;
 use limn_segment::{SegmentCache, Snapshot, TableKey};
+use tracing::info_span;
 
+use crate::TRACE;
 use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
-use crate::corpus::{Corpus, Opened, Segment};
+use crate::corpus::{Corpus, Opened, Segment, Values};
+use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::evidence::evidence;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
@@ -99,7 +102,8 @@ impl Searcher {
         &self.embedder
     }
 
-    /// A searcher that sees only the tables that are kept: access control.
+    /// A searcher that sees only the tables that are kept, and of them the texts that are made of rows only
+    /// where [`Values::Searched`]: access control.
     ///
     /// It answers every question as one over an index that holds nothing else, bit by bit where vectors
     /// are searched exactly: what a word is worth, which words occur nowhere, how many tables there are.
@@ -108,9 +112,9 @@ impl Searcher {
     /// Open segments and the embedder are shared. Its own are about 40 bytes a kept table and 4 bytes a
     /// block of the segments that hold one; others are not part of it. Making it looks at every table.
     #[must_use]
-    pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool) -> Searcher {
+    pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Searcher {
         Searcher {
-            corpus: self.corpus.restricted(keep),
+            corpus: self.corpus.restricted(keep, values),
             snapshot: Arc::clone(&self.snapshot),
             embedder: Arc::clone(&self.embedder),
             cache: self.cache.clone(),
@@ -188,8 +192,8 @@ impl Searcher {
     /// Computes and reads on the calling thread; on an async runtime use `spawn_blocking`.
     ///
     /// # Errors
-    /// Where the query makes no sense, the embedder fails, or a segment cannot be read. A judge that
-    /// fails is a note.
+    /// Where the query makes no sense, the embedder fails, a segment cannot be read, or time is up. A judge
+    /// that fails is a note.
     pub fn search(&self, query: &Query) -> Result<Answer, RetrievalError> {
         self.search_knowing(query, &mut Verdicts::new())
     }
@@ -200,7 +204,7 @@ impl Searcher {
     /// of the tables that were asked about.
     ///
     /// # Errors
-    /// As [`search`](Self::search); verdicts that were given by then may be lost.
+    /// As [`search`](Self::search); verdicts that were given by then are added.
     pub fn search_knowing(
         &self,
         query: &Query,
@@ -208,6 +212,7 @@ impl Searcher {
     ) -> Result<Answer, RetrievalError> {
         let (ranking, vector, known) = self.rank_with(query, verdicts)?;
         let mut results = Vec::with_capacity(ranking.tables.len());
+        let _span = info_span!(target: TRACE, "evidence").entered();
         for ranked in ranking.tables {
             let table = &self.corpus.tables[ranked.table as usize];
             results.push(Hit {
@@ -226,6 +231,7 @@ impl Searcher {
             snapshot: self.snapshot.number,
             results,
             notes: ranking.notes,
+            failures: ranking.failures,
         })
     }
 
@@ -270,16 +276,18 @@ impl Searcher {
         let depth = query.judge.as_ref().map_or(0, |judge| judge.depth(query.k));
         let (mut ranking, vector, known) = self.candidates(query, depth)?;
         if let Some(judge) = &query.judge {
+            let _span = info_span!(target: TRACE, "judge").entered();
             let text = |table: u32| {
+                Deadline(query.until).check()?;
                 let table = &self.corpus.tables[table as usize];
-                table_text(&self.corpus, table, &vector, &known)
+                Ok(table_text(&self.corpus, table, &vector, &known)?)
             };
             let judged = ranking.tables.len().min(depth);
             let tables: Vec<u32> = ranking.tables.iter().map(|ranked| ranked.table).collect();
-            let (told, notes) =
-                judge.walk(&query.text, &tables[..judged], query.k, verdicts, text)?;
-            rearrange(&mut ranking, &told);
-            ranking.notes.extend(notes);
+            let walked = judge.walk(&query.text, &tables[..judged], query.k, verdicts, text)?;
+            rearrange(&mut ranking, &walked.verdicts);
+            ranking.notes.extend(walked.notes);
+            ranking.failures.extend(walked.failure);
         }
         ranking.tables.truncate(query.k);
         Ok((ranking, vector, known))
@@ -300,6 +308,7 @@ impl Searcher {
             let ranking = Ranking {
                 tables: Vec::new(),
                 notes: vec![note],
+                failures: Vec::new(),
             };
             return Ok((ranking, vector, KnownTerms::new()));
         }
@@ -311,13 +320,14 @@ impl Searcher {
             keep: query.k.max(depth),
             candidates: query.candidates,
             alpha: query.alpha,
+            deadline: Deadline(query.until),
         };
         let mut scratch = self.take_scratch();
         let (known, outcome) = if plain {
-            let known = score_blocks(&self.corpus, &question, &mut scratch)?;
+            let known = score_blocks(&self.corpus, &question, request.deadline, &mut scratch)?;
             (known, rank_plain(&request, &scratch)?)
         } else {
-            let known = score_tables(&self.corpus, &question, &mut scratch)?;
+            let known = score_tables(&self.corpus, &question, request.deadline, &mut scratch)?;
             (known, rank_tables(&request, &scratch)?)
         };
         self.give_back(scratch);
@@ -345,7 +355,12 @@ impl Searcher {
         } else {
             self.named(outcome.ranked)
         };
-        Ok((Ranking { tables, notes }, vector, known))
+        let ranking = Ranking {
+            tables,
+            notes,
+            failures: Vec::new(),
+        };
+        Ok((ranking, vector, known))
     }
 
     /// The question's vector, once everything about the query has been found to make sense.

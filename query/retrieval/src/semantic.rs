@@ -5,6 +5,8 @@ use std::cmp::Ordering;
 use limn_segment::{BlockKind, SegmentError};
 
 use crate::corpus::{Corpus, DEAD, Table};
+use crate::deadline::Deadline;
+use crate::error::RetrievalError;
 use crate::scoring::{Formula, combine_kinds};
 use crate::selection::Filter;
 
@@ -27,7 +29,8 @@ pub(crate) fn nearest(
     vector: &[f32],
     n: usize,
     filter: Option<&Filter>,
-) -> Result<Vec<NearBlock>, SegmentError> {
+    deadline: Deadline,
+) -> Result<Vec<NearBlock>, RetrievalError> {
     let mut found = Vec::new();
     // Of `n` blocks that were found, the least: what is below it is not among the nearest.
     let mut least = f32::NEG_INFINITY;
@@ -35,6 +38,7 @@ pub(crate) fn nearest(
     let mut order: Vec<usize> = (0..corpus.segments.len()).collect();
     order.sort_by_key(|number| std::cmp::Reverse(corpus.segments[*number].table_of.len()));
     for number in order {
+        deadline.check()?;
         search_segment(corpus, number, vector, n, least, filter, &mut found)?;
         if n > 0 && found.len() >= n {
             found.select_nth_unstable_by(n - 1, nearer);

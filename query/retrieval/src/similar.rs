@@ -15,11 +15,13 @@
 //! many as for a question; the formula is computed exactly for each.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use limn_segment::{BlockKind, SegmentError, TableKey};
 use serde::Serialize;
 
 use crate::corpus::{Corpus, Table};
+use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::Formula;
 use crate::searcher::Searcher;
@@ -50,13 +52,14 @@ impl Searcher {
     /// blocks of that kind to the mean of the table's own; a kind that one of them lacks does not take part.
     ///
     /// # Errors
-    /// Where there is no such table, k is 0, the selection is another searcher's, or a segment cannot be
-    /// read.
+    /// Where there is no such table, k is 0, the selection is another searcher's, a segment cannot be
+    /// read, or the time `until` which an answer is wanted is up.
     pub fn similar(
         &self,
         table: &TableKey,
         k: usize,
         selection: Option<&Selection>,
+        until: Option<Instant>,
     ) -> Result<Vec<Similar>, RetrievalError> {
         if k == 0 {
             return Err(RetrievalError::Query {
@@ -72,7 +75,7 @@ impl Searcher {
         let filter = Filter::new(corpus, selection, None)?;
         let sides = sides(corpus, &corpus.tables[own as usize])?;
         let mut scored = Vec::new();
-        for candidate in candidates(corpus, own, &sides, k, filter.as_ref())? {
+        for candidate in candidates(corpus, own, &sides, k, filter.as_ref(), Deadline(until))? {
             if let Some(similarity) = similarity(corpus, &sides, candidate)? {
                 scored.push((candidate, similarity));
             }
@@ -126,7 +129,8 @@ fn candidates(
     sides: &Sides,
     k: usize,
     filter: Option<&Filter>,
-) -> Result<BTreeSet<u32>, SegmentError> {
+    deadline: Deadline,
+) -> Result<BTreeSet<u32>, RetrievalError> {
     let own_blocks = corpus.tables[own as usize].blocks as usize;
     let mut size = Formula::LIMN.depth(k, None);
     loop {
@@ -135,7 +139,7 @@ fn candidates(
         let mut found = BTreeSet::new();
         let mut exhausted = true;
         for side in sides.iter().flatten() {
-            let near = nearest(corpus, side, wanted, filter)?;
+            let near = nearest(corpus, side, wanted, filter, deadline)?;
             exhausted &= near.len() < wanted;
             found.extend(near.iter().map(|block| block.table));
         }

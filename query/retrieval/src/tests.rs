@@ -11,6 +11,7 @@ mod speed;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use half::f16;
 use limn_models::{Embedder, HashedWords};
@@ -155,6 +156,26 @@ fn small_lake() -> Vec<TableBlocks> {
             "river: Elbe | Saale",
         ),
     ]
+}
+
+#[test]
+fn a_search_that_nobody_waits_for_any_more_is_ended() {
+    let searcher = searcher(&small_lake(), 2);
+    for mode in [Mode::Limn, Mode::Plain] {
+        let late = Query {
+            until: Some(Instant::now()),
+            ..query("fish", 3, mode)
+        };
+        let ended = searcher.search(&late).unwrap_err();
+        assert!(matches!(ended, RetrievalError::TooLate), "{ended}");
+        let in_time = Query {
+            until: Some(Instant::now() + Duration::from_secs(600)),
+            ..late
+        };
+        assert!(!searcher.search(&in_time).unwrap().results.is_empty());
+    }
+    let ended = searcher.similar(&key("shop/items"), 1, None, Some(Instant::now()));
+    assert!(matches!(ended, Err(RetrievalError::TooLate)));
 }
 
 #[test]

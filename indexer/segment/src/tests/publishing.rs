@@ -183,6 +183,41 @@ fn snapshots_by_number() {
 }
 
 #[test]
+fn the_snapshot_before_a_time_is_found_in_few_reads() {
+    run(async {
+        let index = memory();
+        assert!(index.snapshot_before(9, 0).await.unwrap().is_none());
+        for number in 1..=40 {
+            let snapshot = Snapshot {
+                number,
+                created_ms: i64::try_from(number).unwrap() * 100,
+                ..Snapshot::first("m", 3, 1)
+            };
+            index.publish(&snapshot).await.unwrap();
+        }
+        let before = async |to, time| {
+            let found = index.snapshot_before(to, time).await.unwrap();
+            found.map(|snapshot| snapshot.number)
+        };
+        for (to, time, number) in [
+            (40, 3_950, Some(39)),
+            (40, 3_900, Some(39)),
+            (40, 3_899, Some(38)),
+            (40, 100, Some(1)),
+            (40, 150, Some(1)),
+            // None is as old as that.
+            (40, 99, Some(1)),
+            (17, i64::MAX, Some(16)),
+            (17, 1_649, Some(16)),
+            (17, 1_599, Some(15)),
+            (1, i64::MAX, None),
+        ] {
+            assert_eq!(before(to, time).await, number, "{to} {time}");
+        }
+    });
+}
+
+#[test]
 fn deletes_are_stored_and_checked() {
     run(async {
         let index = memory();

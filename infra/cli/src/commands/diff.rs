@@ -102,27 +102,22 @@ async fn older(index: &IndexStore, args: &DiffArgs, to: &Snapshot) -> anyhow::Re
         }
         return Ok(vec![number]);
     }
-    let snapshots = index.snapshots().await?.into_iter();
-    let older = snapshots.map(|info| info.number);
-    let older = older.filter(|number| *number < to.number);
     let Some(time) = args.since else {
+        let snapshots = index.snapshots().await?.into_iter();
+        let older = snapshots.map(|info| info.number);
+        let older = older.filter(|number| *number < to.number);
         return Ok(older.take(LOOKED_BACK).collect());
     };
     let ago = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     let before = Utc::now().timestamp_millis().saturating_sub(ago);
-    let mut oldest = None;
-    for number in older {
-        oldest = Some(number);
-        if index.snapshot(number).await?.created_ms <= before {
-            return Ok(vec![number]);
-        }
-    }
-    if let Some(oldest) = oldest {
+    let found = index.snapshot_before(to.number, before).await?;
+    if let Some(oldest) = found.as_ref().filter(|it| it.created_ms > before) {
         say(&format!(
-            "the index has no snapshot that is as old as --since says: compared with its oldest, {oldest}"
+            "the index has no snapshot that is as old as --since says: compared with its oldest, {}",
+            oldest.number
         ));
     }
-    Ok(oldest.into_iter().collect())
+    Ok(found.into_iter().map(|it| it.number).collect())
 }
 
 fn print(from: &Snapshot, to: &Snapshot, changes: &TableChanges) -> io::Result<()> {

@@ -81,7 +81,8 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         ));
     }
     let judge = judging.judge.as_ref().map(|judge| {
-        notes.extend(judge.notes());
+        let (told, failure) = judge.notes();
+        notes.extend(told.into_iter().chain(failure));
         Cost::of(judge, Some(judging.threshold), start)
     });
     let report = Report {

@@ -106,5 +106,6 @@ pub fn query(text: &str, k: usize, options: &SearchOptions) -> Query {
         },
         vector: None,
         judge: None,
+        until: None,
     }
 }

@@ -77,7 +77,7 @@ fn print(answer: &Answer) -> io::Result<()> {
             )?;
         }
     }
-    for note in &answer.notes {
+    for note in answer.notes.iter().chain(&answer.failures) {
         writeln!(out, "{}", style.dim(&format!("note: {}", one_line(note))))?;
     }
     if answer.results.is_empty() && answer.notes.is_empty() {

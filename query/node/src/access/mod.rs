@@ -6,6 +6,7 @@
 
 mod keys;
 mod rate;
+mod share;
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use utoipa::ToSchema;
 
 pub use keys::{KeyError, KeyFile, KeyRecord, NewKey, read_records, write_records};
 pub use rate::Rates;
+pub use share::{Share, Shares};
 
 /// What a caller may do.
 #[derive(

@@ -12,8 +12,8 @@ use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
 
-/// Snapshots that are looked at, at most, for one that is as old as was asked.
-const LOOKED_BACK: usize = 1_000;
+/// Tables of one list that are told, at most.
+const TOLD: usize = 10_000;
 /// Snapshots that are listed.
 const LISTED: usize = 100;
 
@@ -34,6 +34,10 @@ pub struct DiffRequest {
     /// Only tables at this path or below it.
     #[serde(default)]
     pub prefix: Option<String>,
+    /// How many tables of each list are told: 1 to 10000, 1000 if nothing is said.
+    #[serde(default)]
+    #[param(minimum = 1, maximum = 10000)]
+    pub limit: Option<usize>,
 }
 
 /// What differs between two snapshots, among the tables that the caller may see.
@@ -43,6 +47,8 @@ pub struct Diff {
     pub from: u64,
     /// The newer snapshot.
     pub to: u64,
+    /// How many there are of each kind; the lists hold the first of them.
+    pub counts: Counts,
     /// Tables that are new.
     pub appeared: Vec<TableDiff>,
     /// Tables of which only the name changed.
@@ -51,6 +57,19 @@ pub struct Diff {
     pub changed: Vec<TableDiff>,
     /// Tables that are gone.
     pub vanished: Vec<TableDiff>,
+}
+
+/// How many tables differ, by what became of them.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub struct Counts {
+    /// New ones.
+    pub appeared: usize,
+    /// Those with another name.
+    pub renamed: usize,
+    /// Those that are other than they were.
+    pub changed: usize,
+    /// Those that are gone.
+    pub vanished: usize,
 }
 
 /// A table that differs.
@@ -104,6 +123,7 @@ pub struct TableRename {
 /// Snapshots that there are not; an index that cannot be read.
 pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<Diff, Problem> {
     sight.require(Right::Search)?;
+    let limit = bounded("limit", request.limit, 1_000, TOLD)?;
     let index = node.live.index();
     let to = match request.to {
         Some(number) if number != sight.view.snapshot.number => index.snapshot(number).await?,
@@ -124,7 +144,7 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
         let _turn = turn;
         TableChanges::between(before, after)
     };
-    let mut diff = told(from.number, to.number, node.compute(compare).await?);
+    let mut diff = told(from.number, to.number, node.compute(compare).await?, limit);
     for table in &mut diff.changed {
         hide_failure(sight, table);
     }
@@ -150,20 +170,8 @@ async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snaps
     };
     let ago = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
     let before = chrono::Utc::now().timestamp_millis().saturating_sub(ago);
-    let older = index.snapshots().await?.into_iter();
-    let older = older
-        .map(|info| info.number)
-        .filter(|number| *number < to.number);
-    let mut oldest = None;
-    for number in older.take(LOOKED_BACK) {
-        let snapshot = index.snapshot(number).await?;
-        let is_old_enough = snapshot.created_ms <= before;
-        oldest = Some(snapshot);
-        if is_old_enough {
-            break;
-        }
-    }
-    oldest.ok_or_else(|| {
+    let found = index.snapshot_before(to.number, before).await?;
+    found.ok_or_else(|| {
         Problem::bad(
             format!("there is no snapshot before {}", to.number),
             "see /v1/snapshots for what there is",
@@ -171,7 +179,7 @@ async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snaps
     })
 }
 
-fn told(from: u64, to: u64, changes: TableChanges) -> Diff {
+fn told(from: u64, to: u64, changes: TableChanges, limit: usize) -> Diff {
     let size = |size: limn_segment::diff::TableSize, is_new: bool| TableDiff {
         rows_before: size.rows.filter(|_| !is_new),
         rows_after: size.rows.filter(|_| is_new),
@@ -180,24 +188,38 @@ fn told(from: u64, to: u64, changes: TableChanges) -> Diff {
     Diff {
         from,
         to,
+        counts: Counts {
+            appeared: changes.appeared.len(),
+            renamed: changes.renamed.len(),
+            changed: changes.changed.len(),
+            vanished: changes.vanished.len(),
+        },
         appeared: changes
             .appeared
             .into_iter()
+            .take(limit)
             .map(|it| size(it, true))
             .collect(),
         renamed: changes
             .renamed
             .into_iter()
+            .take(limit)
             .map(|it| TableRename {
                 from: it.from,
                 to: it.to,
                 lake: it.lake,
             })
             .collect(),
-        changed: changes.changed.into_iter().map(changed).collect(),
+        changed: changes
+            .changed
+            .into_iter()
+            .take(limit)
+            .map(changed)
+            .collect(),
         vanished: changes
             .vanished
             .into_iter()
+            .take(limit)
             .map(|it| size(it, false))
             .collect(),
     }

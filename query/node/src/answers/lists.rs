@@ -7,7 +7,7 @@ use super::{Sight, TableLine, bounded, short_enough};
 use crate::access::Right;
 use crate::problem::Problem;
 
-/// Folders and tables of one step of the tree.
+/// Paths of one step of the tree, and tables of a list.
 const OF_A_FOLDER: usize = 1_000;
 /// Suggestions.
 const SUGGESTIONS: usize = 50;
@@ -103,6 +103,13 @@ pub struct TreeRequest {
     /// The folder's path; the top if nothing is said.
     #[serde(default)]
     pub prefix: Option<String>,
+    /// Where to go on: the `next` of the answer before.
+    #[serde(default)]
+    pub after: Option<String>,
+    /// How many paths are told at once: 1 to 1000, 1000 if nothing is said.
+    #[serde(default)]
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
 }
 
 /// What lies in a folder.
@@ -116,8 +123,8 @@ pub struct Tree {
     pub folders: Vec<Folder>,
     /// The tables in it.
     pub tables: Vec<TableLine>,
-    /// Whether there are more of either than are told.
-    pub truncated: bool,
+    /// Where the next answer begins, if there is more in the folder than is told at once; null at the end.
+    pub next: Option<String>,
 }
 
 /// A folder.
@@ -139,26 +146,40 @@ pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
     sight.require(Right::Search)?;
     let prefix = request.prefix.as_deref().unwrap_or_default();
     let prefix = short_enough("prefix", prefix, PATH)?.trim_matches('/');
-    let (folders, tables) = sight.view.shelf.folder(prefix);
+    let after = request.after.as_deref().unwrap_or_default();
+    let after = short_enough("after", after, PATH)?;
+    let limit = bounded("limit", request.limit, OF_A_FOLDER, OF_A_FOLDER)?;
+    let (mut folders, mut tables) = sight.view.shelf.folder(prefix);
     let below: u64 = folders.iter().map(|folder| folder.tables).sum();
+    let count = below + tables.len() as u64;
+    folders.retain(|folder| folder.path.as_str() > after);
+    tables.retain(|table| table.key.name.as_str() > after);
+    // Those of one path are told together: a folder and tables of its name, tables of several lakes.
+    let folder_paths = folders.iter().map(|folder| folder.path.as_str());
+    let table_paths = tables.iter().map(|table| table.key.name.as_str());
+    let mut paths: Vec<&str> = folder_paths.chain(table_paths).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    let next = (paths.len() > limit).then(|| paths[limit - 1].to_owned());
+    let is_told = |path: &str| next.as_deref().is_none_or(|last| path <= last);
     Ok(Tree {
         prefix: prefix.to_owned(),
-        count: below + tables.len() as u64,
-        truncated: folders.len().max(tables.len()) > OF_A_FOLDER,
+        count,
         folders: folders
-            .into_iter()
-            .take(OF_A_FOLDER)
+            .iter()
+            .filter(|folder| is_told(&folder.path))
             .map(|folder| Folder {
                 name: last_part(&folder.path).to_owned(),
-                path: folder.path,
+                path: folder.path.clone(),
                 tables: folder.tables,
             })
             .collect(),
         tables: tables
-            .into_iter()
-            .take(OF_A_FOLDER)
+            .iter()
+            .filter(|table| is_told(&table.key.name))
             .map(|table| sight.line(table))
             .collect(),
+        next,
     })
 }
 

@@ -11,6 +11,7 @@ mod status;
 mod table;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use limn_segment::{TableKey, TableRecord};
@@ -43,6 +44,8 @@ pub struct Sight {
     pub view: Arc<View>,
     /// Whether values of rows are shown.
     pub shows_values: bool,
+    /// When nobody waits for the answer any more.
+    pub until: Instant,
 }
 
 impl Sight {

@@ -172,6 +172,7 @@ pub async fn search(
     }
     let wants_judge = request.judge.unwrap_or(true) && few;
     query.judge = node.judge.clone().filter(|_| wants_judge);
+    query.until = Some(sight.until);
     let is_judged = query.judge.is_some();
     let view = sight.view.clone();
     let verdicts = is_judged.then(|| node.questions.verdicts(&sight.caller, &query.text));
@@ -192,6 +193,9 @@ pub async fn search(
         true => node.compute_judged(find).await??,
         false => node.compute(find).await??,
     };
+    for failure in &answer.failures {
+        tracing::warn!(failure, "a model failed");
+    }
     let results = answer.results.into_iter();
     let results: Vec<SearchResult> = results.filter_map(|hit| result(sight, hit)).collect();
     Ok(SearchAnswer {
@@ -204,20 +208,9 @@ pub async fn search(
         },
         results,
         tables_searched: sight.view.searcher.table_count(),
-        notes: answer.notes.into_iter().map(told_note).collect(),
+        notes: answer.notes,
         took_ms: started.elapsed().as_secs_f64() * 1000.0,
     })
-}
-
-/// A note, without what a model or its server said: that may hold values of rows, and addresses.
-fn told_note(note: String) -> String {
-    match note.split_once(" (") {
-        Some((what, _)) if note.starts_with("the judge failed") => {
-            tracing::warn!(note, "a judge failed");
-            what.to_owned()
-        }
-        _ => note,
-    }
 }
 
 fn query(request: &SearchRequest) -> Result<Query, Problem> {

@@ -254,9 +254,9 @@ pub async fn similar(
             results: Vec::new(),
         });
     }
-    let to = key.clone();
+    let (to, until) = (key.clone(), Some(sight.until));
     let found = node
-        .compute(move || view.searcher.similar(&to, k, None))
+        .compute(move || view.searcher.similar(&to, k, None, until))
         .await??;
     let results = found.into_iter().filter_map(|similar| {
         Some(SimilarTable {

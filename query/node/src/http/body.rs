@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{Method, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
@@ -56,6 +58,18 @@ pub(super) async fn read_events(request: Request) -> Result<Bytes, Problem> {
     read(request, EVENTS).await
 }
 
+/// Hands a request on when its body has come: for a service that would wait for it as long as it takes.
+pub(super) async fn whole_body(request: Request, next: Next) -> Response {
+    if request.method() != Method::POST {
+        return next.run(request).await;
+    }
+    let (parts, body) = request.into_parts();
+    match within_time(body, BODY).await {
+        Ok(bytes) => next.run(Request::from_parts(parts, bytes.into())).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
 fn misunderstood(what: &str, detail: &str) -> Problem {
     Problem::bad(
         format!("{what} cannot be understood: {}", shortened(detail, 300)),
@@ -74,7 +88,11 @@ async fn read(request: Request, most: usize) -> Result<Bytes, Problem> {
             "send it with Content-Type: application/json",
         ));
     }
-    let Ok(read) = tokio::time::timeout(BODY_TIME, collect(request.into_body(), most)).await else {
+    within_time(request.into_body(), most).await
+}
+
+async fn within_time(body: Body, most: usize) -> Result<Bytes, Problem> {
+    let Ok(read) = tokio::time::timeout(BODY_TIME, collect(body, most)).await else {
         return Err(Problem::new(
             Code::RequestTimeout,
             format!("the body did not come within {} s", BODY_TIME.as_secs()),

@@ -1,5 +1,5 @@
 //! What surrounds every request, in this order: its id, the host that it names, the caller, the caller's
-//! rate, a place among those being answered, and the time that an answer may take. And after it: problems
+//! rate and share, a place among those being answered, and the time that an answer may take. And after it: problems
 //! are written, headers set, the request counted and logged.
 
 use std::net::IpAddr;
@@ -14,11 +14,13 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use rand::Rng;
 use tokio::sync::OwnedSemaphorePermit;
+use tracing::Instrument;
 
 use super::reply::written;
-use crate::access::Caller;
+use crate::access::{Caller, Share};
 use crate::node::Node;
 use crate::problem::{Code, Problem};
+use crate::traces;
 
 /// How long a request may wait for a place among those being answered.
 const WAIT: Duration = Duration::from_secs(2);
@@ -78,8 +80,20 @@ pub(super) async fn guard(
         .get::<MatchedPath>()
         .map_or("none", MatchedPath::as_str)
         .to_owned();
+    let span = traces::of_request(method.as_str(), &route, &id, request.headers());
     let (caller, answered) = match admitted(&guard, &mut request, &route).await {
-        Ok(caller) => (caller, answer(node, request, next, is_public(&route)).await),
+        Ok(Some((caller, _share))) => {
+            let answered = match place(node).await {
+                Ok(_place) => answer(node, request, next).instrument(span.clone()).await,
+                Err(problem) => problem.into_response(),
+            };
+            (Some(caller), answered)
+        }
+        // Whether a busy node is alive is asked for when it is busy.
+        Ok(None) => (
+            None,
+            answer(node, request, next).instrument(span.clone()).await,
+        ),
         Err(problem) => (None, problem.into_response()),
     };
     let mut response = match answered.extensions().get::<Problem>() {
@@ -91,17 +105,19 @@ pub(super) async fn guard(
     node.metrics.answered(&route, status, time);
     drop(counted);
     let caller = caller.as_deref().unwrap_or("-");
+    traces::answered(&span, status, caller);
     let ms = (time.as_secs_f64() * 1e6).round() / 1e3;
     tracing::info!(target: "limn_node::access", id = %id, %method, route, status, ms, caller, "answered");
     response
 }
 
-/// The caller's id, once all is in order for the request to be answered.
+/// The caller's id and its share, once all is in order for the request to be answered; `None` where nobody is asked
+/// for a key.
 async fn admitted(
     guard: &Guard,
     request: &mut Request,
     route: &str,
-) -> Result<Option<Arc<str>>, Problem> {
+) -> Result<Option<(Arc<str>, Share)>, Problem> {
     let host = request
         .headers()
         .get(header::HOST)
@@ -135,9 +151,18 @@ async fn admitted(
         )
         .after(wait)
     })?;
+    let share = guard.node.shares.take(&caller).ok_or_else(|| {
+        let most = guard.node.shares.most;
+        Problem::new(
+            Code::TooManyRequests,
+            format!("{most} requests of this key are being answered already"),
+            "send the next one when an answer has come",
+        )
+        .after(Duration::from_secs(1))
+    })?;
     let id = Arc::clone(&caller.id);
     request.extensions_mut().insert::<Caller>(caller);
-    Ok(Some(id))
+    Ok(Some((id, share)))
 }
 
 /// What is told without a key: nothing that is from the lake.
@@ -155,15 +180,7 @@ fn is_public(route: &str) -> bool {
     PUBLIC.contains(&route)
 }
 
-async fn answer(node: &Node, request: Request, next: Next, is_public: bool) -> Response {
-    // Whether a busy node is alive is asked for when it is busy.
-    let _place = match is_public {
-        true => None,
-        false => match place(node).await {
-            Ok(place) => Some(place),
-            Err(problem) => return problem.into_response(),
-        },
-    };
+async fn answer(node: &Node, request: Request, next: Next) -> Response {
     let work = AssertUnwindSafe(next.run(request)).catch_unwind();
     match tokio::time::timeout(node.patience, work).await {
         Ok(Ok(response)) => response,
@@ -171,16 +188,7 @@ async fn answer(node: &Node, request: Request, next: Next, is_public: bool) -> R
             tracing::error!("a handler ended in a panic");
             Problem::internal().into_response()
         }
-        Err(_) => Problem::new(
-            Code::Timeout,
-            format!(
-                "there was no answer within {} s",
-                node.patience.as_secs_f64()
-            ),
-            "ask again; ask for less, or without a judge",
-        )
-        .after(Duration::from_secs(5))
-        .into_response(),
+        Err(_) => Problem::late().into_response(),
     }
 }
 

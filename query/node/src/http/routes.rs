@@ -8,12 +8,14 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::body::{Asked, Told, read_events};
+use super::body::{Asked, Told, read_events, whole_body};
 use super::guard::{Guard, Hosts, guard};
 use super::page;
 use super::reply::ErrorAnswer;
@@ -26,6 +28,9 @@ use crate::answers::{
 };
 use crate::node::Node;
 use crate::problem::{Code, Problem};
+
+/// Bytes of an answer from which on it is compressed for who can read that.
+const COMPRESSED: u16 = 1_024;
 
 type Shared = State<Arc<Node>>;
 type Answer<T> = Result<Json<T>, Problem>;
@@ -275,6 +280,11 @@ pub fn router(node: Arc<Node>, hosts: Hosts) -> Router {
             "see /openapi.json for those it takes",
         )
     };
+    // A stream of events is sent as it comes.
+    let worth = SizeAbove::new(COMPRESSED).and(NotForContentType::SSE);
+    let mcp = Router::new()
+        .route_service("/mcp", crate::mcp::service(Arc::clone(&node)))
+        .layer(axum::middleware::from_fn(whole_body));
     router
         .route("/openapi.json", get(move || async move { (kind, openapi) }))
         .route("/", get(page::index))
@@ -282,7 +292,7 @@ pub fn router(node: Arc<Node>, hosts: Hosts) -> Router {
         .route("/browse", get(page::index))
         .route("/status", get(page::index))
         .route("/assets/{name}", get(page::asset))
-        .route_service("/mcp", crate::mcp::service(Arc::clone(&node)))
+        .merge(mcp)
         .fallback(nowhere)
         .method_not_allowed_fallback(not_so)
         .with_state(Arc::clone(&node))
@@ -290,4 +300,5 @@ pub fn router(node: Arc<Node>, hosts: Hosts) -> Router {
             Guard { node, hosts },
             guard,
         ))
+        .layer(CompressionLayer::new().compress_when(worth))
 }

@@ -262,12 +262,7 @@ pub(super) fn changed(diff: &Diff, limit: usize) -> Value {
     json!({
         "from_snapshot": diff.from,
         "to_snapshot": diff.to,
-        "counts": {
-            "appeared": diff.appeared.len(),
-            "renamed": diff.renamed.len(),
-            "changed": diff.changed.len(),
-            "vanished": diff.vanished.len(),
-        },
+        "counts": diff.counts,
         "appeared": names(&diff.appeared),
         "renamed": renamed,
         "changed": changed,

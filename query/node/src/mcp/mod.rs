@@ -151,6 +151,7 @@ impl Agent {
                     .or(input.from.is_none().then(|| "1d".to_owned())),
                 to: input.to,
                 prefix: input.prefix,
+                limit: None,
             };
             answers::diff(&self.node, &sight, &request).await
         };

@@ -28,7 +28,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use limn_models::{LanguageModel, ModelError, ModelId};
-use limn_segment::SegmentError;
 use serde::Serialize;
 use tokio::runtime::Handle;
 
@@ -38,6 +37,8 @@ pub(crate) use text::table_text;
 pub use verdicts::{TextHash, Verdicts};
 pub use walk::Verdict;
 pub(crate) use walk::{order, walk};
+
+use crate::error::RetrievalError;
 
 use prompt::{Prompts, Variant, WORDS};
 
@@ -78,23 +79,25 @@ impl Troubles {
         }
     }
 
-    fn notes(&self, model: &ModelId) -> Vec<String> {
+    /// What there is to know, and what the model said where it failed first.
+    fn told(&self, model: &ModelId) -> (Vec<String>, Option<String>) {
         let mut notes = Vec::new();
         if self.by_word {
             notes.push(format!(
                 "{model} tells no probabilities: tables are judged by its word, without calibration"
             ));
         }
-        if let Some(error) = &self.first {
+        if self.failed > 0 {
             let tables = match self.failed {
                 1 => "1 table, which keeps its place".to_owned(),
                 failed => format!("{failed} tables, which keep their places"),
             };
             notes.push(format!(
-                "the judge failed on {tables} unjudged ({error}); --judge off searches without it"
+                "the judge failed on {tables} unjudged; a search without a judge does not need it"
             ));
         }
-        notes
+        let failure = self.first.as_ref();
+        (notes, failure.map(|error| format!("the judge: {error}")))
     }
 }
 
@@ -106,6 +109,13 @@ impl std::fmt::Debug for Judge {
             .field("depth", &self.depth)
             .finish_non_exhaustive()
     }
+}
+
+/// What became of the candidates of one search.
+pub(crate) struct Walked {
+    pub(crate) verdicts: Vec<Option<Verdict>>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) failure: Option<String>,
 }
 
 /// What a judge said so far, over all searches; a table that two searches judged counts twice.
@@ -181,9 +191,9 @@ impl Judge {
     }
 
     /// What went otherwise than it should, over all searches, as notes: that the model tells no
-    /// probabilities, on how many tables it failed, and why the first time.
-    pub fn notes(&self) -> Vec<String> {
-        self.troubles().notes(self.model.id())
+    /// probabilities, on how many tables it failed. And what it said the first time that it failed.
+    pub fn notes(&self) -> (Vec<String>, Option<String>) {
+        self.troubles().told(self.model.id())
     }
 
     fn troubles(&self) -> MutexGuard<'_, Troubles> {
@@ -274,20 +284,21 @@ impl Judge {
     }
 
     /// Judges candidates in rank order until `k` are kept; `None` for those that were not judged.
-    /// Texts that `known` holds a verdict on are not asked about again. Also gives notes for this search.
+    /// Texts that `known` holds a verdict on are not asked about again. Also gives notes for this search, and
+    /// what the model said if it failed.
     ///
     /// Blocks the calling thread while the model answers.
     ///
     /// # Errors
-    /// Where `text` cannot be read; never for a failure of the model.
+    /// Those of `text`; never for a failure of the model. What was judged by then is `known`.
     pub(crate) fn walk(
         &self,
         question: &str,
         tables: &[u32],
         k: usize,
         known: &mut Verdicts,
-        text: impl Fn(u32) -> Result<TableText, SegmentError>,
-    ) -> Result<(Vec<Option<Verdict>>, Vec<String>), SegmentError> {
+        text: impl Fn(u32) -> Result<TableText, RetrievalError>,
+    ) -> Result<Walked, RetrievalError> {
         let prompts = Prompts::new(self.model.as_ref(), question);
         let troubles = RefCell::new(Troubles::default());
         let before = &*known;
@@ -298,18 +309,23 @@ impl Judge {
                 let table = text(tables[at])?;
                 let hash = TextHash::of(&table);
                 if let Some(verdict) = before.get(hash) {
-                    return Ok::<Verdict, SegmentError>(verdict);
+                    return Ok::<Verdict, RetrievalError>(verdict);
                 }
                 let verdict = self.verdict(prompts, &table, troubles).await;
                 read.borrow_mut().push((hash, verdict));
                 Ok(verdict)
             }
         };
-        let verdicts = self.runtime.block_on(walk(tables.len(), k, judge))?;
+        let walked = self.runtime.block_on(walk(tables.len(), k, judge));
         known.extend(read.into_inner());
         let troubles = troubles.into_inner();
         self.troubles().add(&troubles);
-        Ok((verdicts, troubles.notes(self.model.id())))
+        let (notes, failure) = troubles.told(self.model.id());
+        Ok(Walked {
+            verdicts: walked?,
+            notes,
+            failure,
+        })
     }
 
     pub(crate) fn runtime(&self) -> &Handle {

@@ -9,7 +9,7 @@ use limn_segment::{
 use limn_store::Store;
 
 use super::{bits, small_lake, snapshot, table};
-use crate::{Query, RetrievalError, Searcher};
+use crate::{Query, RetrievalError, Searcher, Values};
 
 async fn put(index: &IndexStore, snapshot: &mut Snapshot, tables: Vec<TableBlocks>) {
     let settings = SegmentSettings::new(HashedWords.dimensions(), Shard(0));
@@ -103,7 +103,7 @@ async fn a_restricted_searcher_is_followed_by_an_unrestricted_one() {
     let shop = all
         .await
         .unwrap()
-        .restricted(|key| key.name == "shop/items");
+        .restricted(|key| key.name == "shop/items", Values::Searched);
     let next = shop.open_after(&index, published.clone()).await.unwrap();
     let next = same_answers(&index, &published, next).await;
     assert_eq!((shop.table_count(), next.table_count()), (1, 3));

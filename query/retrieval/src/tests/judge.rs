@@ -11,7 +11,7 @@ use crate::answer::Answer;
 use crate::eval::{EvalOptions, EvalQuestion, calibrate_judge, evaluate};
 use crate::judge::fake::FakeModel;
 use crate::judge::{Judge, Verdicts};
-use crate::{Mode, Query, Searcher};
+use crate::{Mode, Query, Searcher, Values};
 
 fn judged_by(runtime: &Runtime, model: FakeModel, threshold: f32) -> (Arc<FakeModel>, Arc<Judge>) {
     let model = Arc::new(model);
@@ -132,14 +132,19 @@ fn a_failing_judge_loses_nothing() {
         .filter(|note| note.contains("judge"))
         .collect();
     assert_eq!(notes.len(), 1, "{notes:?}");
-    assert!(notes[0].contains("no power") && notes[0].contains("3 tables"));
+    assert!(notes[0].contains("3 tables") && !notes[0].contains("no power"));
+    let [failure] = answer.failures.as_slice() else {
+        panic!("{:?}", answer.failures)
+    };
+    assert!(failure.contains("no power"), "{failure}");
     let again = ask(&searcher, QUESTION, 1, &judge);
     let note = again.notes.iter().find(|note| note.contains("judge"));
     assert!(
         note.unwrap().contains("1 table,"),
         "a note is of its own search: {again:?}"
     );
-    assert!(judge.notes()[0].contains("4 tables"));
+    let (notes, failure) = judge.notes();
+    assert!(notes[0].contains("4 tables") && failure.unwrap().contains("no power"));
 }
 
 #[test]
@@ -162,7 +167,7 @@ fn known_verdicts_are_not_asked_for_again_and_follow_the_text() {
     assert_eq!(asked(), 4, "who knows nothing asks");
 
     // Another searcher numbers the tables otherwise; what they say is the same.
-    let two = searcher.restricted(|key| key.name != "science/fish");
+    let two = searcher.restricted(|key| key.name != "science/fish", Values::Searched);
     let without = two.search_knowing(&query, &mut verdicts).unwrap();
     assert_eq!(asked(), 0);
     assert_eq!(found(&without)[1], ("shop/orders", Some(false)));

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use limn_models::HashedWords;
-use limn_segment::{Deletes, TableBlocks};
+use limn_segment::{BlockKind, Deletes, TableBlocks, TableKey};
 use proptest::prelude::*;
 
 use super::properties::{lake, texts};
 use super::{key, opened, query, searcher, segment, small_lake, snapshot};
-use crate::{Answer, Mode, Query, Searcher};
+use crate::{Answer, Mode, Query, Searcher, Values};
 
 /// Everything an answer says; numbers are printed so that different bits differ.
 fn told(answer: &Answer) -> String {
@@ -22,6 +22,7 @@ proptest! {
     fn a_restricted_searcher_is_one_over_the_kept_tables(
         tables in lake(),
         kept in prop::collection::vec(any::<bool>(), 26),
+        values in prop::sample::select(&[Values::Searched, Values::Hidden][..]),
         shards in 1u32..6,
         // Of words, one of which may be in hidden tables only, and one that is nowhere.
         question in texts(6),
@@ -33,12 +34,16 @@ proptest! {
         let question = format!("{question} flurbish");
         let place = |name: &str| tables.iter().position(|t| t.table.name == name).unwrap();
         let all = searcher(&tables, shards);
-        let restricted = all.restricted(|key| kept[place(&key.name)]);
-        let only: Vec<TableBlocks> = tables
+        let restricted = all.restricted(|key| kept[place(&key.name)], values);
+        let mut only: Vec<TableBlocks> = tables
             .iter()
             .filter(|table| kept[place(&table.table.name)])
             .cloned()
             .collect();
+        if values == Values::Hidden {
+            let is_told = |kind| matches!(kind, BlockKind::Schema | BlockKind::Context);
+            only.iter_mut().for_each(|table| table.blocks.retain(|block| is_told(block.kind)));
+        }
         let built = searcher(&only, 2);
         prop_assert_eq!(restricted.table_count(), only.len());
         for table in &tables {
@@ -51,8 +56,9 @@ proptest! {
             prop_assert_eq!(told(&found), told(&expected));
         }
         // Restricting further is restricting by both, and the first one is what it was.
-        let twice = restricted.restricted(|key| place(&key.name) % 2 == 0);
-        let once = all.restricted(|key| kept[place(&key.name)] && place(&key.name) % 2 == 0);
+        let twice = restricted.restricted(|key| place(&key.name) % 2 == 0, Values::Searched);
+        let both = |key: &TableKey| kept[place(&key.name)] && place(&key.name) % 2 == 0;
+        let once = all.restricted(both, values);
         let query = query(&question, k, Mode::Limn);
         prop_assert_eq!(told(&twice.search(&query).unwrap()), told(&once.search(&query).unwrap()));
         prop_assert_eq!(
@@ -65,7 +71,7 @@ proptest! {
 #[test]
 fn a_word_of_hidden_tables_only_occurs_nowhere() {
     let all = searcher(&small_lake(), 2);
-    let shop = all.restricted(|key| key.name.starts_with("shop/"));
+    let shop = all.restricted(|key| key.name.starts_with("shop/"), Values::Searched);
     let answer = shop.search(&Query::new("weight of perch")).unwrap();
     assert_eq!(
         answer.notes,
@@ -73,7 +79,7 @@ fn a_word_of_hidden_tables_only_occurs_nowhere() {
     );
     assert!(!shop.has_table("science/fish"));
     assert!(all.has_table("science/fish"));
-    let nobody = all.restricted(|_| false);
+    let nobody = all.restricted(|_| false, Values::Searched);
     assert_eq!(
         nobody.search(&Query::new("weight")).unwrap().notes,
         ["the index holds no tables"]
@@ -82,14 +88,39 @@ fn a_word_of_hidden_tables_only_occurs_nowhere() {
 }
 
 #[test]
+fn where_values_are_hidden_a_question_does_not_tell_whether_one_is_there() {
+    let all = searcher(&small_lake(), 2);
+    let seen = all.restricted(|_| true, Values::Hidden);
+    assert_eq!(seen.table_count(), all.table_count());
+    let there = seen.search(&Query::new("orders of Leipzig")).unwrap();
+    let not_there = seen.search(&Query::new("orders of Leipnitz")).unwrap();
+    assert_eq!(
+        there.notes,
+        ["this word occurs nowhere in the index: Leipzig"]
+    );
+    let scores = |answer: &Answer| -> Vec<(String, f32)> {
+        let hits = answer.results.iter();
+        hits.map(|hit| (hit.table.clone(), hit.lexical)).collect()
+    };
+    assert_eq!(scores(&there), scores(&not_there));
+    let found = all.search(&Query::new("orders of Leipzig")).unwrap();
+    assert!(found.notes.is_empty(), "{:?}", found.notes);
+}
+
+#[test]
 fn a_segment_without_a_kept_table_is_not_part_of_a_restricted_corpus() {
     let all = searcher(&small_lake(), 8);
     assert!(all.corpus().segments.len() >= 2);
-    let one = all.restricted(|key| key == &super::key("shop/items"));
+    let one = all.restricted(|key| key == &super::key("shop/items"), Values::Searched);
     assert_eq!(one.corpus().segments.len(), 1);
-    assert!(all.restricted(|_| false).corpus().segments.is_empty());
+    assert!(
+        all.restricted(|_| false, Values::Searched)
+            .corpus()
+            .segments
+            .is_empty()
+    );
     // Where all is kept nothing is copied.
-    let same = all.restricted(|_| true);
+    let same = all.restricted(|_| true, Values::Searched);
     for segment in &same.corpus().segments {
         let opened = segment.opened();
         assert!(Arc::ptr_eq(&segment.hidden, &opened.deletes));

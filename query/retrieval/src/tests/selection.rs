@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::properties::{lake, texts};
 use super::{bits, key, query, searcher, small_lake, table};
-use crate::{Mode, Query, RetrievalError};
+use crate::{Mode, Query, RetrievalError, Values};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
@@ -128,7 +128,7 @@ fn numbers_are_the_searchers_own() {
         ..Query::new("price")
     };
     assert_eq!(all.search(&query).unwrap().results[0].table, "shop/items");
-    let restricted = all.restricted(|_| true);
+    let restricted = all.restricted(|_| true, Values::Searched);
     let error = restricted.search(&query).unwrap_err();
     assert!(matches!(error, RetrievalError::OtherSelection), "{error}");
 }

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::properties::lake;
 use super::{key, searcher, small_lake, table};
-use crate::{RetrievalError, Similar};
+use crate::{RetrievalError, Similar, Values};
 
 /// The formula over all tables, the slow way.
 fn by_hand(tables: &[TableBlocks], of: &TableKey) -> Vec<(TableKey, f32)> {
@@ -70,8 +70,8 @@ proptest! {
         tables.truncate(12);
         let of = tables[at.index(tables.len())].table.clone();
         let one = searcher(&tables, 1);
-        let found = one.similar(&of, k, None).unwrap();
-        prop_assert_eq!(bits(&found), bits(&searcher(&tables, 4).similar(&of, k, None).unwrap()));
+        let found = one.similar(&of, k, None, None).unwrap();
+        prop_assert_eq!(bits(&found), bits(&searcher(&tables, 4).similar(&of, k, None, None).unwrap()));
         let expected = by_hand(&tables, &of);
         prop_assert_eq!(found.len(), k.min(expected.len()));
         for (similar, at) in found.iter().zip(&expected) {
@@ -82,9 +82,9 @@ proptest! {
         // A selection of tables, and a searcher that sees only these and the table itself.
         let place = |key: &TableKey| tables.iter().position(|t| t.table == *key).unwrap();
         let selection = one.select(|key| kept[place(key)]);
-        let selected = one.similar(&of, k, Some(&selection)).unwrap();
-        let restricted = one.restricted(|key| kept[place(key)] || *key == of);
-        prop_assert_eq!(bits(&selected), bits(&restricted.similar(&of, k, None).unwrap()));
+        let selected = one.similar(&of, k, Some(&selection), None).unwrap();
+        let restricted = one.restricted(|key| kept[place(key)] || *key == of, Values::Searched);
+        prop_assert_eq!(bits(&selected), bits(&restricted.similar(&of, k, None, None).unwrap()));
         prop_assert!(selected.iter().all(|similar| kept[place(&similar.key)] && similar.key != of));
     }
 }
@@ -122,7 +122,7 @@ fn a_copy_is_the_most_similar_and_columns_say_more_than_a_shared_readme() {
         "",
     ));
     let searcher = searcher(&tables, 3);
-    let found = searcher.similar(&key("w/levels"), 3, None).unwrap();
+    let found = searcher.similar(&key("w/levels"), 3, None, None).unwrap();
     let names: Vec<&str> = found.iter().map(|s| s.key.name.as_str()).collect();
     assert_eq!(names, ["w/copy", "old/levels", "w/staff"]);
     assert!((found[0].similarity - 1.0).abs() < 1e-3);
@@ -132,23 +132,28 @@ fn a_copy_is_the_most_similar_and_columns_say_more_than_a_shared_readme() {
 #[test]
 fn a_table_that_is_not_there_or_not_seen_is_told_alike() {
     let all = searcher(&small_lake(), 2);
-    let shop = all.restricted(|key| key.name.starts_with("shop/"));
-    let error = |name: &str| shop.similar(&key(name), 3, None).unwrap_err();
+    let shop = all.restricted(|key| key.name.starts_with("shop/"), Values::Searched);
+    let error = |name: &str| shop.similar(&key(name), 3, None, None).unwrap_err();
     for name in ["science/fish", "science/none"] {
         let told = error(name);
         assert!(matches!(told, RetrievalError::NoSuchTable { .. }), "{told}");
         assert_eq!(told.to_string().replace(name, ""), error("").to_string());
     }
-    assert_eq!(shop.similar(&key("shop/items"), 9, None).unwrap().len(), 1);
-    assert!(shop.similar(&key("shop/items"), 0, None).is_err());
+    assert_eq!(
+        shop.similar(&key("shop/items"), 9, None, None)
+            .unwrap()
+            .len(),
+        1
+    );
+    assert!(shop.similar(&key("shop/items"), 0, None, None).is_err());
     let none = all.select(|_| false);
     assert!(
-        all.similar(&key("shop/items"), 3, Some(&none))
+        all.similar(&key("shop/items"), 3, Some(&none), None)
             .unwrap()
             .is_empty()
     );
     let other = shop
-        .similar(&key("shop/items"), 3, Some(&none))
+        .similar(&key("shop/items"), 3, Some(&none), None)
         .unwrap_err();
     assert!(matches!(other, RetrievalError::OtherSelection));
 }

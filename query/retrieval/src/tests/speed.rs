@@ -18,6 +18,7 @@ use limn_segment::{
 };
 
 use super::{key, opened};
+use crate::deadline::Deadline;
 use crate::lexical::{Scratch, score_tables};
 use crate::question::Question;
 use crate::semantic::nearest;
@@ -129,9 +130,15 @@ fn speed_of_a_question() {
             for query in &queries {
                 let [words, meaning, whole, prefix, every] = &mut times;
                 let question = Question::new(&query.text, false);
-                milliseconds(words, || score_tables(corpus, &question, &mut scratch)).unwrap();
+                milliseconds(words, || {
+                    score_tables(corpus, &question, Deadline(None), &mut scratch)
+                })
+                .unwrap();
                 let vector = query.vector.as_deref().unwrap();
-                milliseconds(meaning, || nearest(corpus, vector, 100, None)).unwrap();
+                milliseconds(meaning, || {
+                    nearest(corpus, vector, 100, None, Deadline(None))
+                })
+                .unwrap();
                 milliseconds(whole, || searcher.rank(query)).unwrap();
                 let below = Query {
                     prefix: Some("f7".into()),
