@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SCRIPT, Ground, Process, limn
+from conftest import REPOSITORY, SCRIPT, Ground, Process, limn
 
 import limn_client
 from limn_client import Client, ForbiddenError
@@ -244,6 +244,22 @@ def test_health_and_metrics(guarded: Process, admin_key: str) -> None:
         assert not nowhere.is_live() and not nowhere.is_ready()
     with Client(guarded.url, api_key=admin_key) as client:
         assert client.metrics().endswith("# EOF\n")
+
+
+def test_the_readme(client: Client) -> None:
+    """Its pieces of code, one after another, and the answer that it shows."""
+    text = (REPOSITORY / "infra/python/README.md").read_text(encoding="utf-8")
+    pieces = [piece.split("```")[0] for piece in text.split("```python\n")[1:]]
+    assert len(pieces) >= 5
+    names: dict[str, Any] = {}
+    for piece in pieces:
+        exec(piece.replace('"http://127.0.0.1:7700"', f'"{client.url}"'), names)
+    assert names["client"].url == client.url and names["secchi"].name == "hydrology/secchi"
+    title, header, first = text.split("```\nhow clear")[1].split("\n")[:3]
+    told = repr(names["answer"]).split("\n")
+    assert title.split(",")[0].split(":")[0] in told[0] and header.split() == told[1].split()
+    # The scores are another embedder's, the table is the same.
+    assert first.split()[:2] == told[2].split()[:2] and first.split()[3:5] == told[2].split()[3:5]
 
 
 def test_events_reach_a_watcher(ground: Ground, tmp_path: Path, admin_key: str) -> None:

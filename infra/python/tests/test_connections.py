@@ -12,6 +12,7 @@ import os
 import pickle
 import socket
 import ssl
+import struct
 import threading
 import traceback
 import urllib.request
@@ -70,9 +71,11 @@ def test_a_connection_that_the_node_closed_is_not_used(ground: Ground) -> None:
         first.end()
         # The same address, another process: what was kept is dead.
         port = first.url.rsplit(":", 1)[1]
-        second = Process("serve", "--index", str(ground.index), "--listen", f"127.0.0.1:{port}")
-        client.status()
-        client.feedback  # noqa: B018
+        second = Process(
+            "serve", "--index", str(ground.index), "--listen", f"127.0.0.1:{port}", "--feedback", str(ground.feedback)
+        )
+        # What may not be sent twice, too: that it is dead is seen before.
+        client.feedback("how clear is the water?", "hydrology/secchi", "right")
         second.end()
         with pytest.raises(NoAnswerError):
             client.status()
@@ -345,6 +348,27 @@ def test_the_key_is_shown_to_nobody_else(front: Callable[..., Front], node: Proc
     with Client(node.url, api_key=KEY) as other:
         answer_of_it = pickle.dumps(other.search("water"))
     assert KEY.encode() not in answer_of_it
+
+
+def test_a_request_that_breaks_off_while_it_is_sent_shows_no_key() -> None:
+    """The frames of ``http.client`` that send have the head of the request, and an error has its frames."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def hang_up() -> None:
+            connection, _ = server.accept()
+            connection.recv(100)
+            # A reset, at once.
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            connection.close()
+
+        thread = threading.Thread(target=hang_up, daemon=True)
+        thread.start()
+        client = Client(f"http://127.0.0.1:{server.getsockname()[1]}", api_key=KEY)
+        with pytest.raises(NoAnswerError) as told:
+            client.events("x" * 12_000_000)
+        thread.join(30)
+    shown = "".join(traceback.TracebackException.from_exception(told.value, capture_locals=True).format())
+    assert "NoAnswerError" in shown and KEY not in shown
 
 
 def test_an_answer_from_another_process_says_what_to_do(client: Client) -> None:

@@ -58,7 +58,7 @@ def test_what_makes_no_sense(client: Client) -> None:
         lambda: client.search("x" * 5_000),
         lambda: client.search("x", k=0),
         lambda: client.search("x", modified_after="yesterday"),
-        lambda: client.feedback("what?", "hr/employees", "perhaps"),
+        lambda: client.feedback("what?", "hr/employees", "perhaps"),  # type: ignore[arg-type]
         lambda: client.diff(since="soon"),
         lambda: client.tables(after="nowhere"),
     ]

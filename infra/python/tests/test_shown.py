@@ -15,6 +15,7 @@ import pytest
 from conftest import BACKWARDS, HOSTILE_TABLE, IMAGE, RED, SCRIPT
 
 from limn_client import Client
+from limn_client._text import marked
 
 
 class Parsed(html.parser.HTMLParser):
@@ -123,6 +124,10 @@ def test_words_that_made_it_match_are_bold(client: Client) -> None:
     hit = client.search("water")[0]
     word = next(word for block in hit.blocks for word in block.words)
     assert f"<b>{word}</b>" in hit._repr_html_()
+    # Whole words only, the longer of two; and nothing that is markup for somebody else.
+    assert (
+        marked("rates rate unrated <b>", ["rate", "rates"]) == "<bdi><b>rates</b> <b>rate</b> unrated &lt;b&gt;</bdi>"
+    )
 
 
 def test_pandas(client: Client) -> None:
@@ -202,16 +207,17 @@ def test_without_pandas_and_arrow_the_error_names_the_extra(client: Client, monk
     assert answer._repr_html_() and repr(answer)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python cannot tell what its library has")
 def test_nothing_but_the_standard_library_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of the package, imported anew with everything else refused."""
     for name in [name for name in sys.modules if name.split(".")[0] == "limn_client"]:
         monkeypatch.delitem(sys.modules, name)
-    real = builtins.__import__
+    real, known = builtins.__import__, getattr(sys, "stdlib_module_names", ())
 
     def watched(name: str, scope: Any = None, inner: Any = None, names: Any = (), level: int = 0) -> Any:
         by = (scope or {}).get("__name__", "")
         if by.startswith("limn_client") and level == 0:
-            assert name.split(".")[0] in sys.stdlib_module_names, name
+            assert name.split(".")[0] in known, name
         return real(name, scope, inner, names, level)
 
     monkeypatch.setattr(builtins, "__import__", watched)

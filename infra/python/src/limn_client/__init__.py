@@ -55,6 +55,7 @@ from .answers import (
     TableLine,
     TableRename,
     Tree,
+    Verdict,
 )
 from .client import Client
 
@@ -100,5 +101,6 @@ __all__ = [
     "Tree",
     "UnauthorizedError",
     "UnavailableError",
+    "Verdict",
     "__version__",
 ]

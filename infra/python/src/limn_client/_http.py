@@ -103,7 +103,7 @@ class Proxy:
     def parse(cls, address: str) -> Proxy:
         url = urllib.parse.urlsplit(address if "://" in address else f"http://{address}")
         if url.scheme != "http" or not url.hostname:
-            raise ValueError("a proxy's address is http://HOST:PORT")
+            raise ValueError("a proxy's address is http://HOST:PORT; proxy='' asks without the environment's")
         headers = {}
         if url.username is not None:
             who = f"{urllib.parse.unquote(url.username)}:{urllib.parse.unquote(url.password or '')}"
@@ -156,11 +156,12 @@ class _Connections:
 
     def take(self) -> Optional[http.client.HTTPConnection]:
         """One that is open still."""
+        if self._process != os.getpid():
+            # A fork has the connections of the process it was forked from, which goes on to use them; and its
+            # lock as it was, which nobody here may ever open.
+            self._lock, self._idle, self._process = threading.Lock(), [], os.getpid()
         while True:
             with self._lock:
-                if self._process != os.getpid():
-                    # A fork has the connections of the process it was forked from, which goes on to use them.
-                    self._idle, self._process = [], os.getpid()
                 if not self._idle:
                     return None
                 since, connection = self._idle.pop()
@@ -176,11 +177,12 @@ class _Connections:
         connection.close()
 
     def close(self) -> None:
+        if self._process != os.getpid():
+            return
         with self._lock:
             idle, self._idle = self._idle, []
-        if self._process == os.getpid():
-            for _, connection in idle:
-                connection.close()
+        for _, connection in idle:
+            connection.close()
 
 
 def _has_ended(connection: http.client.HTTPConnection) -> bool:

@@ -30,7 +30,7 @@ _LINE = 100
 _TYPES: Dict[str, Tuple[str, Callable[[Any], Any]]] = {
     "text": ("string", lambda arrow: arrow.string()),
     "whole": ("Int64", lambda arrow: arrow.int64()),
-    "number": ("Float64", lambda arrow: arrow.float64()),
+    "number": ("float64", lambda arrow: arrow.float64()),
     "truth": ("boolean", lambda arrow: arrow.bool_()),
     "time": ("datetime64[us, UTC]", lambda arrow: arrow.timestamp("us", tz="UTC")),
     "texts": ("object", lambda arrow: arrow.list_(arrow.string())),
@@ -171,8 +171,8 @@ def _as_text(shown: Shown) -> str:
     if more:
         text.append(f"… and {', '.join(more)}")
     for note in shown.notes:
-        for line in note.splitlines():
-            text.extend(textwrap.wrap(printable(line), _LINE))
+        for part in note.splitlines():
+            text.extend(textwrap.wrap(printable(part), _LINE))
     return "\n".join(text)
 
 

@@ -34,6 +34,6 @@ def marked(text: str, words: Iterable[str]) -> Markup:
     known = sorted({word for word in words if word}, key=len, reverse=True)
     if not known:
         return escaped(text)
-    parts = re.split("(" + "|".join(map(re.escape, known)) + ")", text)
+    parts = re.split(r"(?<!\w)(" + "|".join(map(re.escape, known)) + r")(?!\w)", text)
     bold = (f"<b>{html.escape(part)}</b>" if place % 2 else html.escape(part) for place, part in enumerate(parts))
     return Markup(f"<bdi>{''.join(bold)}</bdi>")

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Dict, List, Optional, Sequence, Tuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Dict, List, Literal, Optional, Sequence, Tuple, TypeVar, cast
 
 from ._decode import Told
 from ._rows import Displayed, Field, Rows, Shown, Tabular, cell, counted
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .client import Client
 
 A = TypeVar("A", bound=Told)
+#: Whether a table is what was wanted.
+Verdict = Literal["right", "wrong"]
 
 
 class _Linked(Told):
@@ -374,7 +376,7 @@ class Hit(TableLine):
         (about,) = super()._shown()
         return (replace(about, header=("because of its", "text"), lines=lines),)
 
-    def feedback(self, verdict: str, *, comment: Optional[str] = None) -> None:
+    def feedback(self, verdict: Verdict, *, comment: Optional[str] = None) -> None:
         """Says whether this table is what the question wanted: ``"right"`` or ``"wrong"``."""
         question, snapshot = self.__dict__["_question"], self.__dict__["_snapshot"]
         self._asked.feedback(question, self.name, verdict, lake=self.lake, snapshot=snapshot, comment=comment)

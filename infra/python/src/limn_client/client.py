@@ -23,6 +23,7 @@ from .answers import (
     TableDetail,
     TableLine,
     Tree,
+    Verdict,
     link,
 )
 
@@ -134,7 +135,7 @@ class Client:
         self,
         question: str,
         table: str,
-        verdict: str,
+        verdict: Verdict,
         *,
         lake: Optional[str] = None,
         snapshot: Optional[int] = None,
