@@ -41,8 +41,8 @@ def environment() -> Dict[str, str]:
 
 
 def limn(*arguments: str, code: int = 0) -> str:
-    run = subprocess.run([binary(), *arguments], env=environment(), stdout=subprocess.PIPE, text=True, check=False)
-    assert run.returncode == code, f"{arguments}: {run.returncode}"
+    run = subprocess.run([binary(), *arguments], env=environment(), capture_output=True, text=True, check=False)
+    assert run.returncode == code, f"{arguments}: {run.returncode}\n{run.stdout}\n{run.stderr}"
     return run.stdout
 
 
