@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import atexit
 import http.server
 import json
 import os
@@ -57,6 +58,8 @@ class Process:
             stderr=subprocess.PIPE,
             text=True,
         )
+        # Of a test that failed before it ended it, too.
+        atexit.register(self._process.kill)
         before: List[str] = []
         assert self._process.stderr is not None
         for line in self._process.stderr:
