@@ -1,0 +1,62 @@
+"""What a node answers, as typed, frozen objects.
+
+Lists are sequences (``for hit in answer``, ``answer[0]``, ``len(answer)``), show themselves as a table in a terminal
+and in a notebook, and become one of pandas or Arrow. Whatever is a table has a ``name`` (its path in its lake) and
+goes on to what else is known of it: ``hit.table()``, ``hit.similar()``, ``hit.history()``.
+
+Times are in UTC. A newer node may tell more than these fields: it is in ``raw``.
+"""
+
+from .changes import ColumnChange, Counts, Diff, History, Moment, SnapshotInfo, Snapshots, TableDiff, TableRename
+from .lake import Folder, Listing, Tree
+from .linked import link
+from .node import Failure, Judging, Status
+from .search import Block, Hit, Modes, SearchAnswer, SimilarAnswer, SimilarTable, Suggestion, Suggestions, Verdict
+from .tables import (
+    ColumnDetail,
+    ColumnLine,
+    ContextText,
+    FileDetail,
+    Frequent,
+    Preview,
+    Profile,
+    TableDetail,
+    TableLine,
+)
+
+__all__ = [
+    "Block",
+    "ColumnChange",
+    "ColumnDetail",
+    "ColumnLine",
+    "ContextText",
+    "Counts",
+    "Diff",
+    "Failure",
+    "FileDetail",
+    "Folder",
+    "Frequent",
+    "History",
+    "Hit",
+    "Judging",
+    "Listing",
+    "Modes",
+    "Moment",
+    "Preview",
+    "Profile",
+    "SearchAnswer",
+    "SimilarAnswer",
+    "SimilarTable",
+    "SnapshotInfo",
+    "Snapshots",
+    "Status",
+    "Suggestion",
+    "Suggestions",
+    "TableDetail",
+    "TableDiff",
+    "TableLine",
+    "TableRename",
+    "Tree",
+    "Verdict",
+    "link",
+]

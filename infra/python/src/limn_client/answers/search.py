@@ -1,0 +1,199 @@
+"""From a question to tables: what was found, and why; suggestions, and tables like one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, List, Literal, Optional, Sequence, Tuple
+
+from .._decode import Told
+from .._rows import Field, Rows, Shown, cell, counted
+from .._text import marked, shortened
+from .linked import Linked
+from .tables import LINE_FIELDS, ColumnLine, TableLine, day, row_count
+
+#: Whether a table is what was wanted.
+Verdict = Literal["right", "wrong"]
+
+
+@dataclass(frozen=True)
+class Block(Told):
+    """A text that made a table match."""
+
+    #: What it is made of: ``schema``, ``rows``, ``context`` or ``cells``.
+    kind: str
+    text: str
+    #: The question's words as they stand in it.
+    words: Tuple[str, ...]
+    #: How well it matches, for the order of the texts.
+    score: float
+
+
+@dataclass(frozen=True)
+class Modes(Told):
+    """The ways in which a question was answered."""
+
+    #: By its words.
+    lexical: bool
+    #: By its meaning.
+    semantic: bool
+    #: By a language model's verdicts.
+    judge: bool
+
+
+@dataclass(frozen=True, repr=False)
+class Hit(TableLine):
+    """A table that was found."""
+
+    #: Its first columns.
+    columns: Tuple[ColumnLine, ...]
+    #: ``α·lexical + (1−α)·semantic``. It compares tables of one answer, and says nothing across questions.
+    score: float
+    #: The words' side: 0 to 1 among this question's candidates.
+    lexical: float
+    #: The meaning's side, likewise.
+    semantic: float
+    #: The judge's word; ``None`` where there was none.
+    judged: Optional[bool]
+    #: The texts that made it match, best first.
+    blocks: Tuple[Block, ...]
+
+    def _about(self) -> List[str]:
+        return [f"score {cell(self.score)}", *super()._about()]
+
+    def _shown(self) -> Sequence[Shown]:
+        lines = [(it.kind, marked(shortened(it.text, 300), it.words)) for it in self.blocks]
+        (about,) = super()._shown()
+        return (replace(about, header=("because of its", "text"), lines=lines),)
+
+    def feedback(self, verdict: Verdict, *, comment: Optional[str] = None) -> None:
+        """Says whether this table is what the question wanted: ``"right"`` or ``"wrong"``."""
+        question, snapshot = self.__dict__["_question"], self.__dict__["_snapshot"]
+        self._asked.feedback(question, self.name, verdict, lake=self.lake, snapshot=snapshot, comment=comment)
+
+
+@dataclass(frozen=True, repr=False)
+class SearchAnswer(Rows[Hit], Linked):
+    """The tables found, best first."""
+
+    #: The question as asked.
+    question: str
+    #: The snapshot that was searched.
+    snapshot: int
+    #: The tables, best first.
+    results: Tuple[Hit, ...]
+    #: What took part.
+    modes: Modes
+    #: The number of tables among which was searched.
+    tables_searched: int
+    #: What there is to know besides: words that occur nowhere, why nothing was found.
+    notes: Tuple[str, ...]
+    #: How long the node took, in milliseconds.
+    took_ms: float
+
+    def _items(self) -> Sequence[Hit]:
+        return self.results
+
+    def _fields(self) -> Sequence[Field[Any]]:
+        return (
+            LINE_FIELDS[0],
+            Field("score", "number", lambda it: it.score),
+            Field("lexical", "number", lambda it: it.lexical),
+            Field("semantic", "number", lambda it: it.semantic),
+            Field("judged", "truth", lambda it: it.judged),
+            *LINE_FIELDS[1:],
+            Field("columns", "texts", lambda it: [column.name for column in it.columns]),
+            Field("because", "text", lambda it: it.blocks[0].text if it.blocks else None),
+        )
+
+    def _shown(self) -> Sequence[Shown]:
+        header: Tuple[str, ...] = ("", "table", "score", "judged", "rows", "columns", "changed", "because")
+        lines: List[Tuple[str, ...]] = []
+        for place, hit in enumerate(self.results, 1):
+            because = marked(shortened(hit.blocks[0].text, 300), hit.blocks[0].words) if hit.blocks else ""
+            judged = {None: "", True: "relevant", False: "not relevant"}[hit.judged]
+            about = (row_count(hit), cell(hit.column_count), day(hit.modified), because)
+            lines.append((cell(place), hit.name, cell(hit.score), judged, *about))
+        if not self.modes.judge:
+            header, lines = (*header[:3], *header[4:]), [(*line[:3], *line[4:]) for line in lines]
+        found = f"{len(self):,} of {counted(self.tables_searched, 'table')}, {self.took_ms:.0f} ms"
+        right = ("", "score", "rows", "columns")
+        return (Shown(f"{self.question}: {found}", header, lines, self.notes, right, ("because",)),)
+
+
+@dataclass(frozen=True)
+class Suggestion(Linked):
+    """A name."""
+
+    text: str
+    #: What is called so: ``table`` or ``column``.
+    kind: str
+    #: The table's name, where it is one.
+    table: Optional[str]
+    #: Its lake.
+    lake: Optional[str]
+    #: How many tables have the column; 1 for a table.
+    tables: int
+
+
+@dataclass(frozen=True, repr=False)
+class Suggestions(Rows[Suggestion], Told):
+    """Names that go on as a text does: tables first, then columns."""
+
+    suggestions: Tuple[Suggestion, ...]
+
+    def _items(self) -> Sequence[Suggestion]:
+        return self.suggestions
+
+    def _fields(self) -> Sequence[Field[Any]]:
+        return (
+            Field("text", "text", lambda it: it.text),
+            Field("kind", "text", lambda it: it.kind),
+            Field("table", "text", lambda it: it.table),
+            Field("lake", "text", lambda it: it.lake),
+            Field("tables", "whole", lambda it: it.tables),
+        )
+
+    def _shown(self) -> Sequence[Shown]:
+        lines = [(it.text, it.kind, cell(it.tables)) for it in self.suggestions]
+        title = counted(len(self), "suggestion")
+        return (Shown(title, ("name", "of a", "tables"), lines, right=("tables",)),)
+
+
+@dataclass(frozen=True, repr=False)
+class SimilarTable(TableLine):
+    """A table that is like another."""
+
+    #: How alike they are in meaning: a cosine, at most 1.
+    similarity: float
+
+    def _about(self) -> List[str]:
+        return [f"similarity {cell(self.similarity)}", *super()._about()]
+
+
+@dataclass(frozen=True, repr=False)
+class SimilarAnswer(Rows[SimilarTable], Told):
+    """Tables that are like one, the most alike first."""
+
+    #: The one's name.
+    table: str
+    lake: str
+    results: Tuple[SimilarTable, ...]
+
+    def _items(self) -> Sequence[SimilarTable]:
+        return self.results
+
+    def _fields(self) -> Sequence[Field[Any]]:
+        return (
+            LINE_FIELDS[0],
+            Field("similarity", "number", lambda it: it.similarity),
+            *LINE_FIELDS[1:],
+        )
+
+    def _shown(self) -> Sequence[Shown]:
+        lines = [
+            (it.name, cell(it.similarity), row_count(it), cell(it.column_count), day(it.modified))
+            for it in self.results
+        ]
+        title = f"{counted(len(self), 'table')} like {self.table}"
+        header = ("table", "similarity", "rows", "columns", "changed")
+        return (Shown(title, header, lines, right=("similarity", "rows", "columns")),)

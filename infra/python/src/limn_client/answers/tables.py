@@ -1,0 +1,258 @@
+"""Tables: as lines of lists, and all that is known of one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, List, Optional, Sequence, Tuple
+
+from .._decode import Told
+from .._rows import Displayed, Field, Rows, Shown, cell, counted
+from .._text import printable, shortened
+from .linked import TableRef
+
+
+@dataclass(frozen=True, repr=False)
+class TableLine(Displayed, TableRef):
+    """A table in a list."""
+
+    #: Its path in its lake.
+    name: str
+    #: The lake's URL.
+    lake: str
+    #: The URL of its file or folder.
+    location: str
+    #: The format of its files.
+    format: str
+    #: Its rows, if they are known.
+    rows: Optional[int]
+    #: Whether they were counted, and not estimated.
+    rows_exact: bool
+    #: The number of its columns.
+    column_count: int
+    #: When its newest file was written.
+    modified: Optional[datetime]
+    #: Why its newest version could not be read: then this is the last that could.
+    error: Optional[str]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({printable(', '.join([repr(self.name), *self._about()]))})"
+
+    def _about(self) -> List[str]:
+        rows = "rows not counted" if self.rows is None else f"{row_count(self)} row{'' if self.rows == 1 else 's'}"
+        return [rows, counted(self.column_count, "column"), self.format]
+
+    def _shown(self) -> Sequence[Shown]:
+        about = self._about()
+        if self.modified is not None:
+            about.append(f"changed {minute(self.modified)}")
+        notes = [self.location]
+        if self.error:
+            notes.append(f"its newest version cannot be read: {self.error}")
+        return (Shown(f"{self.name}: {', '.join(about)}", (), (), notes),)
+
+
+LINE_FIELDS: Tuple[Field[Any], ...] = (
+    Field("table", "text", lambda it: it.name),
+    Field("format", "text", lambda it: it.format),
+    Field("rows", "whole", lambda it: it.rows),
+    Field("rows_exact", "truth", lambda it: it.rows_exact),
+    Field("column_count", "whole", lambda it: it.column_count),
+    Field("modified", "time", lambda it: it.modified),
+    Field("lake", "text", lambda it: it.lake),
+    Field("location", "text", lambda it: it.location),
+    Field("error", "text", lambda it: it.error),
+)
+
+
+def row_count(table: TableLine) -> str:
+    return "" if table.rows is None else ("" if table.rows_exact else "~") + cell(table.rows)
+
+
+def day(time: Optional[datetime]) -> str:
+    return "" if time is None else f"{time:%Y-%m-%d}"
+
+
+def minute(time: Optional[datetime]) -> str:
+    return "" if time is None else f"{time:%Y-%m-%d %H:%M}"
+
+
+@dataclass(frozen=True)
+class ColumnLine(Told):
+    """A column in a search result."""
+
+    name: str
+    #: Its type, such as ``integer``.
+    data_type: str
+    #: What a language model says of it.
+    narration: Optional[str]
+
+
+@dataclass(frozen=True)
+class Frequent(Told):
+    """A frequent value."""
+
+    value: str
+    #: How often it occurs in the rows that were looked at.
+    count: int
+
+
+@dataclass(frozen=True)
+class ColumnDetail(ColumnLine):
+    """A column with its profile."""
+
+    #: The share of empty cells, 0 to 1.
+    null_share: float
+    #: Distinct values.
+    distinct: int
+    #: Whether they were counted.
+    distinct_exact: bool
+    #: The least value.
+    min: Optional[str]
+    #: The greatest value.
+    max: Optional[str]
+    #: The most frequent values.
+    frequent: Tuple[Frequent, ...]
+    #: Whether all rows were looked at.
+    profile_exact: bool
+
+
+@dataclass(frozen=True)
+class ContextText(Told):
+    """A text about a table."""
+
+    #: Where it is from: a path in the lake, or ``registered``.
+    source: str
+    text: str
+
+
+@dataclass(frozen=True)
+class FileDetail(Told):
+    """A file of a table."""
+
+    #: Its path in the lake.
+    path: str
+    #: Its length in bytes.
+    size: int
+    #: When it was written.
+    modified: Optional[datetime]
+    #: Its rows, if they are known.
+    rows: Optional[int]
+    #: Why it could not be read.
+    error: Optional[str]
+
+
+@dataclass(frozen=True, repr=False)
+class Profile(Rows[ColumnDetail]):
+    """A table's columns, a line each."""
+
+    #: The table's name.
+    table: str
+    columns: Tuple[ColumnDetail, ...]
+
+    def _items(self) -> Sequence[ColumnDetail]:
+        return self.columns
+
+    def _fields(self) -> Sequence[Field[Any]]:
+        return (
+            Field("column", "text", lambda it: it.name),
+            Field("data_type", "text", lambda it: it.data_type),
+            Field("null_share", "number", lambda it: it.null_share),
+            Field("distinct", "whole", lambda it: it.distinct),
+            Field("distinct_exact", "truth", lambda it: it.distinct_exact),
+            Field("min", "text", lambda it: it.min),
+            Field("max", "text", lambda it: it.max),
+            Field("frequent", "texts", lambda it: [value.value for value in it.frequent]),
+            Field("profile_exact", "truth", lambda it: it.profile_exact),
+            Field("narration", "text", lambda it: it.narration),
+        )
+
+    def _shown(self) -> Sequence[Shown]:
+        lines = [
+            (
+                it.name,
+                it.data_type,
+                f"{it.null_share:.0%}",
+                ("" if it.distinct_exact else "~") + cell(it.distinct),
+                shortened(cell(it.min), 20),
+                shortened(cell(it.max), 20),
+                ", ".join(shortened(value.value, 20) for value in it.frequent[:3]),
+                cell(it.narration),
+            )
+            for it in self.columns
+        ]
+        header = ("column", "type", "empty", "distinct", "least", "greatest", "frequent", "what it is")
+        title = f"{self.table}: {counted(len(self), 'column')}"
+        return (Shown(title, header, lines, right=("empty", "distinct"), wide=("frequent", "what it is")),)
+
+
+@dataclass(frozen=True, repr=False)
+class Preview(Rows[Tuple[Optional[str], ...]]):
+    """Sampled rows of a table: a text a cell, ``None`` where it is empty."""
+
+    #: The table's name.
+    table: str
+    #: Names of the columns.
+    columns: Tuple[str, ...]
+    rows: Tuple[Tuple[Optional[str], ...], ...]
+
+    def _items(self) -> Sequence[Tuple[Optional[str], ...]]:
+        return self.rows
+
+    def _fields(self) -> Sequence[Field[Any]]:
+        def value(place: int) -> Field[Any]:
+            return Field(self.columns[place], "text", lambda row: row[place] if place < len(row) else None)
+
+        return tuple(map(value, range(len(self.columns))))
+
+    def _shown(self) -> Sequence[Shown]:
+        lines = [[cell(value) for value in row] for row in self.rows]
+        title = f"{self.table}: {counted(len(self), 'sampled row')}"
+        return (Shown(title, self.columns, lines),)
+
+
+@dataclass(frozen=True, repr=False)
+class TableDetail(TableLine):
+    """What is known of a table."""
+
+    #: The snapshot that this is from.
+    snapshot: int
+    #: Its columns, in order.
+    columns: Tuple[ColumnDetail, ...]
+    #: Sampled rows: a cell a column, ``None`` where it is empty.
+    sample: Tuple[Tuple[Optional[str], ...], ...]
+    #: Texts about it.
+    contexts: Tuple[ContextText, ...]
+    #: Its files, at most 100.
+    files: Tuple[FileDetail, ...]
+    #: How many files it has.
+    file_count: int
+    #: When it was described.
+    indexed: Optional[datetime]
+    #: Whether a language model has yet to describe columns.
+    awaits_narration: bool
+    #: Whether values of rows are told; without them, sample, ranges and frequent values are empty.
+    previews: bool
+
+    @property
+    def profile(self) -> Profile:
+        """The columns as a table: ``detail.profile.to_pandas()``."""
+        return Profile(self.name, self.columns)
+
+    @property
+    def preview(self) -> Preview:
+        """The sampled rows as a table: ``detail.preview.to_pandas()``."""
+        return Preview(self.name, tuple(column.name for column in self.columns), self.sample)
+
+    def _shown(self) -> Sequence[Shown]:
+        (about,) = super()._shown()
+        texts = [f"{text.source}: {shortened(text.text, 500)}" for text in self.contexts]
+        shown = [replace(about, notes=[*about.notes, *texts])]
+        if self.columns:
+            shown.extend(self.profile._shown())
+        if self.sample:
+            shown.extend(self.preview._shown())
+        return shown
+
+    # The whole, not the line.
+    __repr__ = Displayed.__repr__

@@ -1,0 +1,306 @@
+"""The client of a node: a method an address."""
+
+from __future__ import annotations
+
+import os
+import ssl
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Dict, Iterator, Optional, Type, TypeVar, Union
+
+from ._decode import Told, decode
+from ._errors import LimnError
+from ._http import Transport
+from .answers import (
+    Diff,
+    History,
+    Listing,
+    SearchAnswer,
+    SimilarAnswer,
+    Snapshots,
+    Status,
+    Suggestions,
+    TableDetail,
+    TableLine,
+    Tree,
+    Verdict,
+    link,
+)
+
+A = TypeVar("A", bound=Told)
+
+
+class Client:
+    """Asks a limn node.
+
+    ::
+
+        client = Client("https://limn.example.org", api_key="limn_…")
+        for hit in client.search("which customers left last year?"):
+            print(hit.name, hit.score)
+
+    One client may be used by many threads. It keeps connections open; ``close()``, or a ``with`` block, ends them.
+
+    :param url: where the node is. A path is kept: ``https://example.org/limn`` asks at ``/limn/v1/…``.
+    :param api_key: the key that ``limn keys add`` printed; without it, that of ``LIMN_API_KEY``. ``""`` sends none.
+    :param timeout: how many seconds an answer may take. A node gives up after 60 itself, and says so.
+    :param connect_timeout: how many seconds a connection may take.
+    :param retries: how often a request is sent again when the node says when (``Retry-After`` of 429, 503); 0 is never.
+    :param max_wait: how many seconds may be waited for that in all. A node that asks for more is not waited for.
+    :param ssl_context: how to speak TLS, such as with an authority of your own. Certificates are verified without it.
+    :param proxy: ``http://HOST:PORT``; without it, as ``HTTPS_PROXY``, ``HTTP_PROXY``, ``NO_PROXY`` say; ``""`` is none.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:7700",
+        *,
+        api_key: Optional[str] = None,
+        timeout: float = 70.0,
+        connect_timeout: float = 10.0,
+        retries: int = 3,
+        max_wait: float = 60.0,
+        ssl_context: Optional[ssl.SSLContext] = None,
+        proxy: Optional[str] = None,
+    ) -> None:
+        key = os.environ.get("LIMN_API_KEY") if api_key is None else api_key
+        self._transport = Transport(
+            url,
+            key=key or None,
+            timeout=timeout,
+            connect_timeout=connect_timeout,
+            retries=retries,
+            max_wait=max_wait,
+            ssl_context=ssl_context,
+            proxy=proxy,
+        )
+
+    # From a question to tables
+
+    def search(
+        self,
+        question: str,
+        *,
+        k: Optional[int] = None,
+        alpha: Optional[float] = None,
+        candidates: Optional[int] = None,
+        judge: Optional[bool] = None,
+        prefix: Optional[str] = None,
+        format: Optional[str] = None,
+        column_type: Optional[str] = None,
+        min_rows: Optional[int] = None,
+        max_rows: Optional[int] = None,
+        modified_after: Union[datetime, str, None] = None,
+        modified_before: Union[datetime, str, None] = None,
+    ) -> SearchAnswer:
+        """Finds the tables that answer a question.
+
+        :param question: the question in plain words.
+        :param k: how many tables are wanted: 1 to 1000 (5).
+        :param alpha: the share of the words' side in the score, 0 (meaning alone) to 1 (words alone).
+        :param candidates: candidates that each side gives for each table wanted.
+        :param judge: whether a language model judges the first tables, where the node has one. Takes seconds.
+        :param prefix: only tables at this path or below it.
+        :param format: only tables of this format, such as ``csv``.
+        :param column_type: only tables with a column of this type, such as ``integer``.
+        :param min_rows: only tables with at least so many rows.
+        :param max_rows: only tables with at most so many rows.
+        :param modified_after: only tables that were changed at this time or later (with its time zone).
+        :param modified_before: only tables that were changed before this time.
+        """
+        asked = _given(
+            q=question,
+            k=k,
+            alpha=alpha,
+            candidates=candidates,
+            judge=judge,
+            prefix=prefix,
+            format=format,
+            column_type=column_type,
+            min_rows=min_rows,
+            max_rows=max_rows,
+            modified_after=_time("modified_after", modified_after),
+            modified_before=_time("modified_before", modified_before),
+        )
+        # Told in a body: addresses are what proxies keep in their logs, and shorten.
+        told = self._transport.send("POST", "/v1/search", body=asked).json()
+        answer = decode(SearchAnswer, told)
+        return link(answer, self, _question=answer.question, _snapshot=answer.snapshot)
+
+    def suggest(self, text: str, *, limit: Optional[int] = None) -> Suggestions:
+        """Names of tables and columns that go on as the last word of a text does; ``limit`` of them, 1 to 50 (8)."""
+        return self._get(Suggestions, "/v1/suggest", q=text, limit=limit)
+
+    def feedback(
+        self,
+        question: str,
+        table: str,
+        verdict: Verdict,
+        *,
+        lake: Optional[str] = None,
+        snapshot: Optional[int] = None,
+        comment: Optional[str] = None,
+    ) -> None:
+        """Tells the node's operator whether a table was what a question wanted. ``hit.feedback("right")`` is shorter.
+
+        :param verdict: ``"right"`` or ``"wrong"``.
+        :param snapshot: the snapshot that was asked.
+        """
+        said = _given(question=question, table=table, verdict=verdict, lake=lake, snapshot=snapshot, comment=comment)
+        self._transport.send("POST", "/v1/feedback", body=said, repeatable=False)
+
+    # What the lake holds
+
+    def table(self, name: str, *, lake: Optional[str] = None) -> TableDetail:
+        """What is known of a table: columns with their profiles, sampled rows, texts, files.
+
+        :param name: its path in its lake.
+        :param lake: the lake's URL, where several lakes have a table of this name.
+        :raises NotFoundError: where there is none that the key may see.
+        """
+        return self._get(TableDetail, "/v1/table", table=name, lake=lake)
+
+    def similar(self, name: str, *, lake: Optional[str] = None, k: Optional[int] = None) -> SimilarAnswer:
+        """Tables that are like one; ``k`` of them, 1 to 100 (5)."""
+        return self._get(SimilarAnswer, "/v1/table/similar", table=name, lake=lake, k=k)
+
+    def history(self, name: str, *, lake: Optional[str] = None, limit: Optional[int] = None) -> History:
+        """What became of a table in the last ``limit`` snapshots, 1 to 200 (20)."""
+        return self._get(History, "/v1/table/history", table=name, lake=lake, limit=limit)
+
+    def tables(
+        self,
+        *,
+        prefix: Optional[str] = None,
+        format: Optional[str] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Listing:
+        """A part of the list of all tables. :meth:`iter_tables` goes through all of it.
+
+        :param after: where to go on: the ``next`` of the part before.
+        :param limit: how many, 1 to 1000 (100).
+        """
+        return self._get(Listing, "/v1/tables", prefix=prefix, format=format, after=after, limit=limit)
+
+    def iter_tables(
+        self, *, prefix: Optional[str] = None, format: Optional[str] = None, page: int = 1000
+    ) -> Iterator[TableLine]:
+        """All tables in the order of their lakes and names, fetched in parts of ``page`` as they are needed."""
+        after = None
+        while True:
+            part = self.tables(prefix=prefix, format=format, after=after, limit=page)
+            yield from part
+            if part.next is None or part.next == after:
+                return
+            after = part.next
+
+    def tree(self, prefix: Optional[str] = None, *, after: Optional[str] = None, limit: Optional[int] = None) -> Tree:
+        """What lies in a folder; at the top without one.
+
+        :param after: where to go on: the ``next`` of the answer before.
+        :param limit: how many folders and tables are told at once, 1 to 1000 (1000).
+        """
+        return self._get(Tree, "/v1/tree", prefix=prefix, after=after, limit=limit)
+
+    # What became of it
+
+    def diff(
+        self,
+        *,
+        since: Optional[str] = None,
+        older: Optional[int] = None,
+        newer: Optional[int] = None,
+        prefix: Optional[str] = None,
+        limit: Optional[int] = None,
+    ) -> Diff:
+        """What differs between two snapshots; without numbers, between the newest and the last that differs from it.
+
+        :param since: how long ago, such as ``1d`` or ``12h``, in place of ``older``.
+        :param older: the older snapshot's number.
+        :param newer: the newer snapshot's number (the newest).
+        :param prefix: only tables at this path or below it.
+        :param limit: how many tables of each list are told, 1 to 10000 (1000).
+        """
+        asked = {"from": older, "since": since, "to": newer, "prefix": prefix, "limit": limit}
+        return self._get(Diff, "/v1/diff", **asked)
+
+    def snapshots(self) -> Snapshots:
+        """The snapshots that there are, newest first, at most 100."""
+        return self._get(Snapshots, "/v1/snapshots")
+
+    def events(self, events: Any) -> None:
+        """Hands events of the lake's store (S3, EventBridge), as JSON, to the watcher. Needs the right ``admin``."""
+        # What comes twice does no harm: a watcher looks where events point, and believes nothing else of them.
+        self._transport.send("POST", "/v1/events", body=events)
+
+    # How the node is
+
+    def status(self) -> Status:
+        """How the index and the node are, and what the key may do."""
+        return self._get(Status, "/v1/status")
+
+    def is_live(self) -> bool:
+        """Whether a node runs at the address, however busy. Needs no key, and sends none."""
+        return self._health("/health/live")
+
+    def is_ready(self) -> bool:
+        """Whether the node can answer. Needs no key, and sends none."""
+        return self._health("/health/ready")
+
+    def metrics(self) -> str:
+        """What Prometheus reads, in the format OpenMetrics. Needs the right ``admin``."""
+        return self._transport.send("GET", "/metrics").body.decode("utf-8", "replace")
+
+    # The client itself
+
+    @property
+    def url(self) -> str:
+        """Where the node is."""
+        return self._transport.url
+
+    def close(self) -> None:
+        """Ends the connections that are kept. The client may be used again."""
+        self._transport.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self.url!r}{', api_key=…' if self._transport.has_key else ''})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a client is not pickled: it has a key and connections; make one where it is needed")
+
+    def _get(self, kind: Type[A], path: str, **asked: Any) -> A:
+        told = self._transport.send("GET", path, _given(**asked)).json()
+        return link(decode(kind, told), self)
+
+    def _health(self, path: str) -> bool:
+        try:
+            return self._transport.send("GET", path, with_key=False).status == 204
+        except LimnError:
+            return False
+
+
+def _given(**asked: Any) -> Dict[str, Any]:
+    """What was said, as it is sent. What was not, the node decides."""
+    return {name: value for name, value in asked.items() if value is not None}
+
+
+def _time(what: str, time: Union[datetime, str, None]) -> Optional[str]:
+    if not isinstance(time, datetime):
+        return time
+    if time.utcoffset() is None:
+        raise ValueError(
+            f"{what} has no time zone: say which is meant, as datetime(…, tzinfo=timezone.utc) or by .astimezone()"
+        )
+    return time.isoformat()
