@@ -314,7 +314,7 @@ pub struct HistoryRequest {
     /// The lake's URL, where several lakes have a table of this name.
     #[serde(default)]
     pub lake: Option<String>,
-    /// How many snapshots are looked at: 1 to 200, 20 if nothing is said.
+    /// Of how many snapshots it is told what they changed, the newest first: 1 to 200, 20 if nothing is said.
     #[serde(default)]
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
@@ -367,7 +367,8 @@ pub async fn history(
     let told = node
         .live
         .index()
-        .history(&sight.view.snapshot, &key, limit)
+        // What changed in a snapshot is told from the one before it.
+        .history(&sight.view.snapshot, &key, limit + 1)
         .await?;
     let moments = told.events.into_iter().map(|event| {
         let detail = event.changes().changed.into_iter().next().map(changed);
