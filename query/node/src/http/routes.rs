@@ -54,6 +54,18 @@ type Answer<T> = Result<Json<T>, Problem>;
 )]
 struct Description;
 
+/// What every address may answer instead.
+#[derive(utoipa::IntoResponses)]
+#[expect(dead_code, reason = "described, and made from problems in reply.rs")]
+enum Failures {
+    /// The request is refused.
+    #[response(status = "4XX")]
+    Refused(ErrorAnswer),
+    /// It cannot be answered now.
+    #[response(status = 503)]
+    Unable(ErrorAnswer),
+}
+
 struct Keys;
 
 impl Modify for Keys {
@@ -75,7 +87,7 @@ impl FromRequestParts<Arc<Node>> for Sight {
 }
 
 /// Finds the tables that answer a question.
-#[utoipa::path(get, path = "/v1/search", tag = "search", params(SearchRequest), responses((status = 200, body = SearchAnswer), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/search", tag = "search", params(SearchRequest), responses((status = 200, body = SearchAnswer), Failures))]
 async fn search(
     State(node): Shared,
     sight: Sight,
@@ -85,7 +97,7 @@ async fn search(
 }
 
 /// Finds the tables that answer a question, told in a body.
-#[utoipa::path(post, path = "/v1/search", tag = "search", request_body = SearchRequest, responses((status = 200, body = SearchAnswer), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(post, path = "/v1/search", tag = "search", request_body = SearchRequest, responses((status = 200, body = SearchAnswer), Failures))]
 async fn search_told(
     State(node): Shared,
     sight: Sight,
@@ -95,7 +107,7 @@ async fn search_told(
 }
 
 /// Suggests names while somebody types.
-#[utoipa::path(get, path = "/v1/suggest", tag = "search", params(Suggest), responses((status = 200, body = Suggestions), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/suggest", tag = "search", params(Suggest), responses((status = 200, body = Suggestions), Failures))]
 async fn suggest(
     State(node): Shared,
     sight: Sight,
@@ -107,7 +119,7 @@ async fn suggest(
 }
 
 /// Keeps what somebody says of a result.
-#[utoipa::path(post, path = "/v1/feedback", tag = "search", request_body = Feedback, responses((status = 204), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(post, path = "/v1/feedback", tag = "search", request_body = Feedback, responses((status = 204), Failures))]
 async fn feedback(
     State(node): Shared,
     sight: Sight,
@@ -117,7 +129,7 @@ async fn feedback(
 }
 
 /// Tells what is known of a table.
-#[utoipa::path(get, path = "/v1/table", tag = "tables", params(TableRequest), responses((status = 200, body = TableDetail), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/table", tag = "tables", params(TableRequest), responses((status = 200, body = TableDetail), Failures))]
 async fn table(
     State(node): Shared,
     sight: Sight,
@@ -127,7 +139,7 @@ async fn table(
 }
 
 /// Finds tables that are like one.
-#[utoipa::path(get, path = "/v1/table/similar", tag = "tables", params(SimilarRequest), responses((status = 200, body = SimilarAnswer), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/table/similar", tag = "tables", params(SimilarRequest), responses((status = 200, body = SimilarAnswer), Failures))]
 async fn similar(
     State(node): Shared,
     sight: Sight,
@@ -137,7 +149,7 @@ async fn similar(
 }
 
 /// Tells what became of a table.
-#[utoipa::path(get, path = "/v1/table/history", tag = "changes", params(HistoryRequest), responses((status = 200, body = History), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/table/history", tag = "changes", params(HistoryRequest), responses((status = 200, body = History), Failures))]
 async fn history(
     State(node): Shared,
     sight: Sight,
@@ -147,7 +159,7 @@ async fn history(
 }
 
 /// Lists tables.
-#[utoipa::path(get, path = "/v1/tables", tag = "tables", params(ListRequest), responses((status = 200, body = Listing), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/tables", tag = "tables", params(ListRequest), responses((status = 200, body = Listing), Failures))]
 async fn tables(
     State(node): Shared,
     sight: Sight,
@@ -159,7 +171,7 @@ async fn tables(
 }
 
 /// Looks into a folder of the lake.
-#[utoipa::path(get, path = "/v1/tree", tag = "tables", params(TreeRequest), responses((status = 200, body = Tree), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/tree", tag = "tables", params(TreeRequest), responses((status = 200, body = Tree), Failures))]
 async fn tree(State(node): Shared, sight: Sight, Asked(asked): Asked<TreeRequest>) -> Answer<Tree> {
     node.compute(move || answers::tree(&sight, &asked))
         .await?
@@ -167,19 +179,19 @@ async fn tree(State(node): Shared, sight: Sight, Asked(asked): Asked<TreeRequest
 }
 
 /// Compares two snapshots.
-#[utoipa::path(get, path = "/v1/diff", tag = "changes", params(DiffRequest), responses((status = 200, body = Diff), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/diff", tag = "changes", params(DiffRequest), responses((status = 200, body = Diff), Failures))]
 async fn diff(State(node): Shared, sight: Sight, Asked(asked): Asked<DiffRequest>) -> Answer<Diff> {
     answers::diff(&node, &sight, &asked).await.map(Json)
 }
 
 /// Lists snapshots.
-#[utoipa::path(get, path = "/v1/snapshots", tag = "changes", responses((status = 200, body = Snapshots), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/snapshots", tag = "changes", responses((status = 200, body = Snapshots), Failures))]
 async fn snapshots(State(node): Shared, sight: Sight) -> Answer<Snapshots> {
     answers::snapshots(&node, &sight).await.map(Json)
 }
 
 /// Takes events of the lake's store and hands them to the watcher. Needs the right `admin`.
-#[utoipa::path(post, path = "/v1/events", tag = "changes", request_body(content = serde_json::Value, description = "Events of S3 or EventBridge"), responses((status = 202), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(post, path = "/v1/events", tag = "changes", request_body(content = serde_json::Value, description = "Events of S3 or EventBridge"), responses((status = 202), Failures))]
 async fn events(
     State(node): Shared,
     sight: Sight,
@@ -201,7 +213,7 @@ async fn events(
 }
 
 /// Tells how the index and the node are.
-#[utoipa::path(get, path = "/v1/status", tag = "node", responses((status = 200, body = Status), (status = "4XX", body = ErrorAnswer), (status = 503, body = ErrorAnswer)))]
+#[utoipa::path(get, path = "/v1/status", tag = "node", responses((status = 200, body = Status), Failures))]
 async fn status(State(node): Shared, sight: Sight) -> Answer<Status> {
     answers::status(&node, &sight).map(Json)
 }
