@@ -381,8 +381,6 @@ fn newer_snapshots_are_served_and_no_request_fails() {
     assert!(answered.load(Ordering::Relaxed) > 20);
     let changes = node.get("/v1/diff?since=1d").ok();
     assert_eq!(changes["appeared"].as_array().unwrap().len(), 6);
-    let newest = "/v1/table/history?table=new/table5&limit=1";
-    assert_eq!(node.get(newest).ok()["history"][0]["change"], "appeared");
     let first = node.get("/v1/diff?since=1d&limit=2").ok();
     assert_eq!(first["appeared"].as_array().unwrap().len(), 2);
     assert_eq!(first["counts"]["appeared"], 6);

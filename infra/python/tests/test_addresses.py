@@ -126,7 +126,9 @@ def test_history(client: Client) -> None:
     assert [moment.change for moment in told] == ["changed", "appeared"]
     assert (told.table, told.back_to, told.is_whole) == ("hr/employees", 1, True)
     assert told[0].snapshot == 2 and told[0].published is not None and told[0].detail
-    assert client.history("hr/employees", limit=1).back_to == 2
+    newest = client.history("hr/employees", limit=1)
+    assert [moment.change for moment in newest] == ["changed"]
+    assert newest.back_to == 2 and not newest.is_whole
     assert client.table("new/glaciers").history()[0].change == "appeared"
 
 
@@ -180,7 +182,9 @@ def test_diff(client: Client) -> None:
     assert changed.name == "hr/employees" and (changed.rows_before, changed.rows_after) == (120, 1)
     assert changed.columns and {column.change for column in changed.columns} >= {"dropped"}
     assert changed.table().rows == 1
-    assert told.counts.total == len(told) and client.diff(older=1, limit=1).counts == told.counts
+    counted = (len(told.appeared), len(told.renamed), len(told.changed), len(told.vanished))
+    assert told.counts.total == sum(counted) and told.counts.appeared == 1
+    assert client.diff(older=1, limit=1).counts == told.counts
     assert client.diff() == told and client.diff(since="1d") == told
     assert not client.diff(older=1, prefix="hydrology").changed
     assert [table.name for table in client.diff(older=1, prefix="new").appeared] == ["new/glaciers"]

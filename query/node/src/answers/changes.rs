@@ -329,7 +329,7 @@ pub struct History {
     pub lake: String,
     /// The snapshots that changed it.
     pub history: Vec<Moment>,
-    /// The oldest snapshot that was looked at.
+    /// The oldest snapshot of which it is told.
     pub back_to: u64,
     /// Whether that is the index's first.
     pub is_whole: bool,
@@ -370,7 +370,10 @@ pub async fn history(
         // What changed in a snapshot is told from the one before it.
         .history(&sight.view.snapshot, &key, limit + 1)
         .await?;
-    let moments = told.events.into_iter().map(|event| {
+    let from = (sight.view.snapshot.number + 1).saturating_sub(limit as u64);
+    let events = told.events.into_iter();
+    let events = events.filter(|event| event.snapshot >= from);
+    let moments = events.map(|event| {
         let detail = event.changes().changed.into_iter().next().map(changed);
         let detail = detail.map(|mut detail| {
             hide_failure(sight, &mut detail);
@@ -394,8 +397,8 @@ pub async fn history(
     });
     Ok(History {
         history: moments.collect(),
-        back_to: told.oldest,
-        is_whole: told.end == HistoryEnd::Beginning,
+        back_to: told.oldest.max(from),
+        is_whole: told.end == HistoryEnd::Beginning && from <= 1,
         table: key.name,
         lake: key.lake,
     })
