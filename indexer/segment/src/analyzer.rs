@@ -33,15 +33,26 @@ pub fn analyze(text: &str) -> Vec<String> {
 
 /// Calls `visit` with each term of a text, in order. Allocates nothing per term.
 pub fn analyze_into(text: &str, visit: &mut impl FnMut(&str)) {
+    analyze_beginning(text, |_| true, visit);
+}
+
+/// As [`analyze_into`], of the terms that begin with a byte that is `wanted`, perhaps with others: what looks for a few
+/// terms need not stem all words. A stem begins as its word does.
+pub fn analyze_beginning(text: &str, wanted: impl Fn(u8) -> bool, visit: &mut impl FnMut(&str)) {
     // Taken out while in use: a visitor that analyzes another text gets a cache of its own.
     let mut stems = STEMS.take().unwrap_or_else(Stems::new);
     let mut splitter = Splitter::default();
+    let mut word_came = |word: &str| {
+        if word.as_bytes().first().is_some_and(|first| wanted(*first)) {
+            stems.visit(word, visit);
+        }
+    };
     // Word by word, so that one foreign letter does not slow a whole text down.
     for word in text.split(|c: char| c.is_ascii_whitespace()) {
         for c in fold(word).chars() {
-            splitter.push(c, &mut |word| stems.visit(word, visit));
+            splitter.push(c, &mut word_came);
         }
-        splitter.end(&mut |word| stems.visit(word, visit));
+        splitter.end(&mut word_came);
     }
     STEMS.set(Some(stems));
 }
@@ -290,6 +301,18 @@ mod tests {
                 proptest::prop_assert!(!term.contains(char::is_whitespace), "{:?}", term);
                 proptest::prop_assert!(!term.bytes().any(|b| b.is_ascii_uppercase()));
             }
+        }
+
+        #[test]
+        fn looking_for_terms_by_their_first_byte_misses_none(
+            text in "(\\PC{0,20}|[a-z]{1,9}(ied|ying|ies|sses|ly|s)? ?|[A-Z][a-z]{1,6} ){0,9}",
+            first in proptest::prelude::any::<u8>(),
+        ) {
+            let mut found = Vec::new();
+            analyze_beginning(&text, |byte| byte == first, &mut |term: &str| found.push(term.to_owned()));
+            let mut all = analyze(&text);
+            all.retain(|term| term.as_bytes()[0] == first);
+            proptest::prop_assert_eq!(found, all);
         }
 
         #[test]

@@ -289,6 +289,22 @@ impl SegmentReader {
         self.blocks.text(block, &self.texts, &self.path)
     }
 
+    /// Calls `visit` with the texts of some blocks; blocks in order are read together.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::text`], and those of `visit`; some texts may have been visited by then.
+    pub fn texts<E: From<SegmentError>>(
+        &self,
+        blocks: impl IntoIterator<Item = u32>,
+        mut visit: impl FnMut(u32, &str) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut frame = TextFrame::default();
+        for block in blocks {
+            visit(block, self.text_in(&mut frame, block)?)?;
+        }
+        Ok(())
+    }
+
     /// As [`SegmentReader::text`], for blocks that are read in order.
     pub(crate) fn text_in<'f>(
         &self,

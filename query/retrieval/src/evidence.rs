@@ -3,14 +3,12 @@
 //! Only the tables of the final answer are looked at, so their texts may be read and analyzed anew: a
 //! handful a question, and the index need not keep what each block contributed.
 
-use std::collections::{HashMap, HashSet};
-
-use limn_segment::analyzer::analyze_into;
 use limn_segment::{BlockKind, SegmentError};
 
 use crate::answer::Evidence;
 use crate::corpus::{Corpus, Table};
 use crate::lexical::KnownTerms;
+use crate::sought::Sought;
 use crate::words::matching_words;
 
 /// Blocks shown of a table, and how good a block must be beside the best to be shown.
@@ -27,16 +25,16 @@ pub(crate) fn evidence(
     vector: &[f32],
     known: &KnownTerms,
 ) -> Result<Vec<Evidence>, SegmentError> {
-    let found = scored_texts(corpus, table, vector, known)?;
+    let sought = Sought::new(known);
+    let found = scored_texts(corpus, table, vector, &sought)?;
     let enough = found.first().map_or(0.0, |best| best.score * SHARE_OF_BEST);
-    let weights = weights(known);
     Ok(found
         .into_iter()
         .filter(|text| text.score >= enough)
         .take(BLOCKS)
         .map(|ScoredText { kind, text, score }| Evidence {
             kind,
-            words: matching_words(&text, &weights),
+            words: matching_words(&text, &sought),
             text,
             score,
         })
@@ -51,71 +49,52 @@ pub(crate) struct ScoredText {
     pub(crate) score: f32,
 }
 
-fn weights(known: &KnownTerms) -> HashMap<&str, f32> {
-    let weights = known.iter().map(|(term, weight)| (term.as_str(), *weight));
-    weights.collect()
-}
-
 /// All texts of a table with how well they match, best first; of cells the matching ones only.
 pub(crate) fn scored_texts(
     corpus: &Corpus,
     table: &Table,
     vector: &[f32],
-    known: &KnownTerms,
+    sought: &Sought,
 ) -> Result<Vec<ScoredText>, SegmentError> {
-    let weights = weights(known);
-    let total: f32 = known.iter().map(|(_, weight)| weight).sum();
+    let total = sought.total();
     let reader = &corpus.segments[table.segment].reader;
     let mut found: Vec<(u32, ScoredText)> = Vec::new();
-    for block in corpus.blocks_of(table) {
+    reader.texts(corpus.blocks_of(table), |block, text| {
         let kind = reader.kind(block);
-        let text = reader.text(block)?;
-        let matched = matched_weight(&text, &weights);
-        let words = if total > 0.0 { matched / total } else { 0.0 };
+        let worth = sought.worth(text);
+        let words = if total > 0.0 { worth / total } else { 0.0 };
         if kind == BlockKind::Cells {
-            if let Some(text) = matching_cells(&text, &weights) {
+            if let Some(text) = matching_cells(text, sought) {
                 let score = 0.5 * words;
                 found.push((block, ScoredText { kind, text, score }));
             }
-            continue;
+            return Ok(());
         }
         let cosine = reader.similarity(vector, block)?.unwrap_or(0.0).max(0.0);
         let score = 0.5 * words + 0.5 * cosine;
+        let text = text.to_owned();
         found.push((block, ScoredText { kind, text, score }));
-    }
+        Ok::<(), SegmentError>(())
+    })?;
     found.sort_by(|(a, first), (b, second)| second.score.total_cmp(&first.score).then(a.cmp(b)));
     Ok(found.into_iter().map(|(_, text)| text).collect())
 }
 
-/// The summed weights of the distinct question terms in a text.
-fn matched_weight(text: &str, weights: &HashMap<&str, f32>) -> f32 {
-    let mut seen = HashSet::new();
-    analyze_into(text, &mut |term: &str| {
-        if let Some((&term, _)) = weights.get_key_value(term) {
-            seen.insert(term);
-        }
-    });
-    // Summed in a fixed order.
-    let mut terms: Vec<&str> = seen.into_iter().collect();
-    terms.sort_unstable();
-    terms.iter().filter_map(|term| weights.get(term)).sum()
-}
-
 /// The lines of a cells block (`column: value | value`) cut to the values that hold a question's
 /// word; `None` where no line does.
-fn matching_cells(text: &str, weights: &HashMap<&str, f32>) -> Option<String> {
+fn matching_cells(text: &str, sought: &Sought) -> Option<String> {
     let mut lines: Vec<(f32, String)> = Vec::new();
     for line in text.lines() {
         let (column, values) = line.split_once(": ").unwrap_or(("", line));
         let kept: Vec<&str> = values
             .split(" | ")
-            .filter(|value| matched_weight(value, weights) > 0.0)
+            .filter(|value| sought.worth(value) > 0.0)
             .take(CELL_LINES)
             .collect();
         if kept.is_empty() {
             continue;
         }
-        let weight = matched_weight(&kept.join(" "), weights);
+        let weight = sought.worth(&kept.join(" "));
         let shown = if column.is_empty() {
             kept.join(" | ")
         } else {
@@ -150,12 +129,12 @@ mod tests {
 
     #[test]
     fn cells_are_cut_to_what_matches() {
-        let weights = HashMap::from([("leipzig", 2.0), ("red", 1.0)]);
+        let sought = Sought::of(vec![("leipzig", 2.0), ("red", 1.0)]);
         let text = "colour: red | green | dark red\ncity: Leipzig | Halle\nnumber: 1 | 2";
         assert_eq!(
-            matching_cells(text, &weights).unwrap(),
+            matching_cells(text, &sought).unwrap(),
             "city: Leipzig\ncolour: red | dark red"
         );
-        assert_eq!(matching_cells("a: b", &weights), None);
+        assert_eq!(matching_cells("a: b", &sought), None);
     }
 }

@@ -56,6 +56,7 @@ mod searcher;
 mod selection;
 mod semantic;
 mod similar;
+mod sought;
 mod words;
 
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};

@@ -5,9 +5,9 @@
 //! piece is analyzed by itself. Where the pieces have other terms than the run as a whole, the run stands
 //! for all of them, so a word that is told is always one that matches.
 
-use std::collections::HashMap;
-
 use limn_segment::analyzer::analyze;
+
+use crate::sought::Sought;
 
 /// The most words that are told of a text.
 const WORDS: usize = 8;
@@ -15,22 +15,30 @@ const WORDS: usize = 8;
 /// The distinct words of a text whose terms have a weight, heaviest first; words of one weight in the
 /// order of their terms, spellings of one term in the order of the text. Where there are too many, every
 /// term's first spelling goes before any second one.
-pub(crate) fn matching_words(text: &str, weights: &HashMap<&str, f32>) -> Vec<String> {
+pub(crate) fn matching_words(text: &str, sought: &Sought) -> Vec<String> {
     // By term, in the order of the text.
-    let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
-    for piece in text.split(is_between).flat_map(pieces) {
-        for term in analyze(piece) {
-            if let Some((&term, _)) = weights.get_key_value(term.as_str()) {
-                let spellings = found.entry(term).or_default();
+    let mut found: Vec<Vec<&str>> = vec![Vec::new(); sought.terms().len()];
+    for run in text.split(is_between) {
+        // The pieces of a run have its terms.
+        let mut has_any = false;
+        sought.find(run, |_| has_any = true);
+        if !has_any {
+            continue;
+        }
+        for piece in pieces(run) {
+            sought.find(piece, |at| {
+                let spellings = &mut found[at];
                 if spellings.len() < WORDS && !spellings.contains(&piece) {
                     spellings.push(piece);
                 }
-            }
+            });
         }
     }
-    let mut terms: Vec<(&str, Vec<&str>)> = found.into_iter().collect();
-    let weight = |term: &str| weights.get(term).copied().unwrap_or(0.0);
-    terms.sort_unstable_by(|a, b| weight(b.0).total_cmp(&weight(a.0)).then(a.0.cmp(b.0)));
+    let found = sought.terms().iter().zip(found);
+    let mut terms: Vec<(&(&str, f32), Vec<&str>)> = found.collect();
+    terms.retain(|(_, spellings)| !spellings.is_empty());
+    // Stable: terms of one weight stay in their order.
+    terms.sort_by(|(a, _), (b, _)| b.1.total_cmp(&a.1));
     // How many spellings of each term: one more of each, from the first on, while there is room.
     let mut taken = vec![0; terms.len()];
     let mut room = WORDS;
@@ -121,8 +129,8 @@ mod tests {
             .iter()
             .flat_map(|(word, weight)| analyze(word).into_iter().map(|term| (term, *weight)))
             .collect();
-        let weights = terms.iter().map(|(term, w)| (term.as_str(), *w)).collect();
-        matching_words(text, &weights)
+        let terms = terms.iter().map(|(term, weight)| (term.as_str(), *weight));
+        matching_words(text, &Sought::of(terms.collect()))
     }
 
     #[test]
@@ -166,8 +174,8 @@ mod tests {
             question in "[aAbB1é京]{1,3}",
         ) {
             let terms = analyze(&question);
-            let weights: HashMap<&str, f32> = terms.iter().map(|t| (t.as_str(), 1.0)).collect();
-            let words = matching_words(&text, &weights);
+            let sought = Sought::of(terms.iter().map(|term| (term.as_str(), 1.0)).collect());
+            let words = matching_words(&text, &sought);
             for word in &words {
                 prop_assert!(text.contains(word));
                 prop_assert!(analyze(word).iter().any(|term| terms.contains(term)));

@@ -9,6 +9,7 @@ use super::prompt::TableText;
 use crate::corpus::{Corpus, Table};
 use crate::evidence::scored_texts;
 use crate::lexical::KnownTerms;
+use crate::sought::Sought;
 
 /// The table's texts for a question.
 pub(crate) fn table_text(
@@ -18,7 +19,7 @@ pub(crate) fn table_text(
     known: &KnownTerms,
 ) -> Result<TableText, SegmentError> {
     let mut text = TableText::default();
-    for found in scored_texts(corpus, table, vector, known)? {
+    for found in scored_texts(corpus, table, vector, &Sought::new(known))? {
         let side = match found.kind {
             BlockKind::Schema => &mut text.schema,
             BlockKind::Rows | BlockKind::Cells => &mut text.rows,

@@ -1,0 +1,58 @@
+//! A question's terms, as texts are searched for them.
+
+use limn_segment::analyzer::analyze_beginning;
+
+use crate::lexical::KnownTerms;
+
+/// The terms that are looked for, with what each is worth.
+pub(crate) struct Sought<'a> {
+    /// Sorted by term.
+    terms: Vec<(&'a str, f32)>,
+    /// The bytes that a term begins with, a bit each: most words of a text need no look at all.
+    firsts: [u64; 4],
+}
+
+impl<'a> Sought<'a> {
+    pub(crate) fn new(known: &'a KnownTerms) -> Sought<'a> {
+        let terms = known.iter().map(|(term, weight)| (term.as_str(), *weight));
+        Sought::of(terms.collect())
+    }
+
+    pub(crate) fn of(mut terms: Vec<(&'a str, f32)>) -> Sought<'a> {
+        terms.sort_by(|a, b| a.0.cmp(b.0));
+        terms.dedup_by_key(|term| term.0);
+        let mut firsts = [0; 4];
+        for first in terms.iter().filter_map(|(term, _)| term.bytes().next()) {
+            firsts[usize::from(first / 64)] |= 1 << (first % 64);
+        }
+        Sought { terms, firsts }
+    }
+
+    /// The terms, sorted.
+    pub(crate) fn terms(&self) -> &[(&'a str, f32)] {
+        &self.terms
+    }
+
+    /// What all of them are worth.
+    pub(crate) fn total(&self) -> f32 {
+        self.terms.iter().map(|(_, weight)| weight).sum()
+    }
+
+    /// Calls `visit` with the place among the terms of each that a text has, in the order of the text.
+    pub(crate) fn find(&self, text: &str, mut visit: impl FnMut(usize)) {
+        let begins = |byte: u8| self.firsts[usize::from(byte / 64)] >> (byte % 64) & 1 == 1;
+        analyze_beginning(text, begins, &mut |found: &str| {
+            if let Ok(at) = self.terms.binary_search_by(|(term, _)| (*term).cmp(found)) {
+                visit(at);
+            }
+        });
+    }
+
+    /// What the distinct terms in a text are worth; summed in the order of the terms.
+    pub(crate) fn worth(&self, text: &str) -> f32 {
+        let mut has = vec![false; self.terms.len()];
+        self.find(text, |at| has[at] = true);
+        let terms = self.terms.iter().zip(has);
+        terms.filter(|(_, has)| *has).map(|(term, _)| term.1).sum()
+    }
+}
