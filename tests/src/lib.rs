@@ -6,8 +6,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod answers;
+pub mod certificates;
 pub mod faulty;
 pub mod ground;
+pub mod issuer;
 pub mod kill;
 pub mod lake;
 pub mod llama;

@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use clap::Subcommand;
 use limn_node::access::Right;
 
+use super::oidc::OidcArgs;
 use super::{IndexPlace, JsonOutput, JudgeOptions, ModelOptions, positive};
 
 #[derive(Debug, clap::Args)]
@@ -23,19 +24,21 @@ pub struct ServeArgs {
         env = "LIMN_LISTEN"
     )]
     pub listen: SocketAddr,
-    /// Ask for a key of this file (limn keys add).
+    /// Ask for a key of this file (limn keys add), or a token where there is an --oidc-issuer.
     #[arg(long, value_name = "FILE", env = "LIMN_KEYS")]
     pub keys: Option<PathBuf>,
     /// Answer everybody who reaches an address other than loopback, without a key.
-    #[arg(long, conflicts_with = "keys")]
+    #[arg(long, conflicts_with_all = ["keys", "oidc_issuer"])]
     pub open_to_all: bool,
     /// Without keys: answer requests that name this host, besides localhost.
-    #[arg(long, value_name = "NAME", conflicts_with = "keys")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["keys", "oidc_issuer"])]
     pub allow_host: Vec<String>,
-    /// The certificate chain of TLS, in PEM.
+    #[command(flatten)]
+    pub oidc: OidcArgs,
+    /// The certificate chain of TLS, in PEM; read again when it changes.
     #[arg(long, value_name = "FILE.pem", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
-    /// The key of the certificate, in PEM.
+    /// The key of the certificate, in PEM; read again when it changes.
     #[arg(long, value_name = "FILE.pem", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
     /// Show no values of rows: no samples, frequent values, ranges, nor texts made of them.
@@ -64,6 +67,9 @@ pub struct ServeArgs {
     /// Add what people say of results to this file; limn eval reads it as questions.
     #[arg(long, value_name = "FILE.jsonl")]
     pub feedback: Option<PathBuf>,
+    /// How large that file may get; beyond it feedback is refused until the file is moved away.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes)]
+    pub feedback_size: u64,
     /// Hand events of POST /v1/events to the limn watch --listen at this address; its token is read from
     /// LIMN_EVENTS_TOKEN.
     #[arg(long, value_name = "URL")]
