@@ -65,7 +65,7 @@ pub(crate) fn scored_texts(
 ) -> Result<Vec<ScoredText>, SegmentError> {
     let weights = weights(known);
     let total: f32 = known.iter().map(|(_, weight)| weight).sum();
-    let reader = &corpus.segments[table.segment].reader;
+    let reader = &corpus.segment_of(table).reader;
     let mut found: Vec<(u32, ScoredText)> = Vec::new();
     for block in corpus.blocks_of(table) {
         let kind = reader.kind(block);
