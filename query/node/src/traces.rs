@@ -49,7 +49,7 @@ impl Traces {
     pub fn from_env(runtime: Handle) -> Result<Option<Traces>, TracesError> {
         let is_set = |name: &&str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let is_off = std::env::var("OTEL_SDK_DISABLED").is_ok_and(|off| off == "true");
-        if is_off || !ENDPOINTS.iter().any(|name| is_set(&name)) {
+        if is_off || !ENDPOINTS.iter().any(is_set) {
             return Ok(None);
         }
         let failed = |error: String| TracesError(error);
