@@ -1,9 +1,8 @@
 //! `limn keys`: who may ask a node, and for what.
 
 use std::io::{self, Write};
-use std::path::Path;
 
-use limn_node::access::{KeyError, KeyRecord, NewKey, read_records, write_records};
+use limn_node::access::{KeyError, KeyRecord, NewKey, edit_records, read_records};
 
 use crate::Outcome;
 use crate::args::{AddKeyArgs, KeysArgs, KeysCommand, ListKeysArgs, RemoveKeyArgs};
@@ -21,13 +20,14 @@ pub async fn run(args: KeysArgs) -> anyhow::Result<Outcome> {
 }
 
 fn add(args: AddKeyArgs) -> anyhow::Result<Outcome> {
-    let mut records = known(&args.place.file)?;
     let prefixes = (!args.prefix.is_empty()).then_some(args.prefix);
     let NewKey { key, mut record } = KeyRecord::make(&args.name, prefixes, args.rights)?;
     record.expires = args.expires;
     record.per_minute = args.per_minute.map(Into::into);
-    records.push(record.clone());
-    write_records(&args.place.file, &records)?;
+    edit_records(&args.place.file, true, |records| {
+        records.push(record.clone());
+        Ok(())
+    })?;
     if args.output.json {
         let mut told = serde_json::to_value(&record)?;
         told["key"] = key.into();
@@ -88,24 +88,16 @@ fn without_hash(record: &KeyRecord) -> serde_json::Result<serde_json::Value> {
 
 fn remove(args: RemoveKeyArgs) -> anyhow::Result<Outcome> {
     let path = &args.place.file;
-    let mut records = read_records(path)?;
-    let before = records.len();
-    records.retain(|record| record.id != args.id);
-    if records.len() == before {
-        return Err(KeyError::NoSuchKey {
-            path: path.display().to_string(),
-            id: args.id,
+    edit_records(path, false, |records| {
+        let before = records.len();
+        records.retain(|record| record.id != args.id);
+        match records.len() < before {
+            true => Ok(()),
+            false => Err(KeyError::NoSuchKey {
+                path: path.display().to_string(),
+                id: args.id.clone(),
+            }),
         }
-        .into());
-    }
-    write_records(path, &records)?;
+    })?;
     Ok(Outcome::Done)
-}
-
-/// The records of a file, none where there is no file yet.
-fn known(path: &Path) -> Result<Vec<KeyRecord>, KeyError> {
-    match path.exists() {
-        true => read_records(path),
-        false => Ok(Vec::new()),
-    }
 }

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -19,6 +19,9 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 use super::{Caller, Reach, Right};
+
+/// What a key begins with.
+pub(super) const MARK: &str = "limn_";
 
 /// How often the file is looked at for a change.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -68,6 +71,15 @@ pub enum KeyError {
         #[source]
         source: std::io::Error,
     },
+    /// It cannot be changed.
+    #[error("{path} cannot be changed: {source}")]
+    Change {
+        /// The file.
+        path: String,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
     /// A line of it is no record.
     #[error("{path}, line {line}: {detail}; write it by limn keys add")]
     Line {
@@ -105,7 +117,7 @@ impl KeyRecord {
         let random = OsRng.try_fill_bytes(&mut bytes);
         random.map_err(|error| KeyError::Random(error.to_string()))?;
         let (id, secret) = (hex(&bytes[..4]), hex(&bytes[4..]));
-        let key = format!("limn_{id}_{secret}");
+        let key = format!("{MARK}{id}_{secret}");
         let record = KeyRecord {
             id,
             name: name.to_owned(),
@@ -164,7 +176,7 @@ impl KeyFile {
     pub(super) fn caller(&self, key: &str) -> Option<Caller> {
         self.look_again();
         let id = key
-            .strip_prefix("limn_")
+            .strip_prefix(MARK)
             .and_then(|rest| rest.split('_').next());
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         // An id is no secret: whether it is known may be told by the time that this takes.
@@ -231,31 +243,7 @@ pub fn read_records(path: &Path) -> Result<Vec<KeyRecord>, KeyError> {
         .collect()
 }
 
-/// Writes a file of these records in the place of the one there is, readable by its owner only.
-///
-/// # Errors
-/// [`KeyError::Io`].
-pub fn write_records(path: &Path, records: &[KeyRecord]) -> Result<(), KeyError> {
-    let written = || -> std::io::Result<()> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(format!(".{}", std::process::id()));
-        let beside = PathBuf::from(beside);
-        let mut options = fs::OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&beside)?;
-        for record in records {
-            serde_json::to_writer(&mut file, record)?;
-            file.write_all(b"\n")?;
-        }
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    };
-    written().map_err(|source| io_error(path, source))
-}
-
-fn io_error(path: &Path, source: std::io::Error) -> KeyError {
+pub(super) fn io_error(path: &Path, source: std::io::Error) -> KeyError {
     KeyError::Io {
         path: path.display().to_string(),
         source,
@@ -279,6 +267,7 @@ fn hex(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::super::edit_records;
     use super::*;
 
     #[test]
@@ -289,15 +278,13 @@ mod tests {
         let one = KeyRecord::make("one", Some(vec!["hr".into()]), rights.clone()).unwrap();
         let mut over = KeyRecord::make("over", None, rights).unwrap();
         over.record.expires = Some(chrono::Utc::now() - chrono::Duration::seconds(1));
-        write_records(&path, &[one.record.clone(), over.record.clone()]).unwrap();
+        let write = |records: &mut Vec<KeyRecord>| {
+            records.extend([one.record.clone(), over.record.clone()]);
+            Ok(())
+        };
+        edit_records(&path, true, write).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(!text.contains(&one.key) && !text.contains(&one.key[14..]));
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let mode = fs::metadata(&path).unwrap().permissions().mode();
-            assert_eq!(mode & 0o777, 0o600);
-        }
         let keys = KeyFile::open(&path).unwrap();
         let caller = keys.caller(&one.key).unwrap();
         assert!(caller.may(Right::Search) && !caller.may(Right::Rows));

@@ -4,6 +4,7 @@
 //! decided before anything is ranked, counted or looked up: a request works on a
 //! [`View`](crate::live::View) that holds the allowed tables only, so there is nothing to leak.
 
+mod key_edit;
 mod keys;
 mod rate;
 mod share;
@@ -15,7 +16,8 @@ use limn_segment::{TableKey, is_under};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-pub use keys::{KeyError, KeyFile, KeyRecord, NewKey, read_records, write_records};
+pub use key_edit::edit_records;
+pub use keys::{KeyError, KeyFile, KeyRecord, NewKey, read_records};
 pub use rate::Rates;
 pub use share::{Share, Shares};
 
