@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::{Client, Method, StatusCode};
@@ -14,6 +15,7 @@ pub struct Node {
     /// Where it serves, `http://127.0.0.1:port`.
     pub url: String,
     process: Child,
+    said: Arc<Mutex<Vec<String>>>,
     client: Client,
     runtime: tokio::runtime::Runtime,
 }
@@ -74,27 +76,39 @@ impl Node {
             .spawn()
             .expect("limn starts");
         let mut lines = BufReader::new(process.stderr.take().expect("piped")).lines();
-        let mut before = Vec::new();
+        let said = Arc::new(Mutex::new(Vec::new()));
+        let hear = {
+            let said = Arc::clone(&said);
+            move |line| said.lock().expect("no panic").push(line)
+        };
         let url = loop {
             let Some(Ok(line)) = lines.next() else {
-                panic!("the node ended: {before:#?}");
+                panic!("the node ended: {said:#?}");
             };
-            match line.split_once(" at http") {
-                Some((_, rest)) => break format!("http{rest}"),
-                None => before.push(line),
+            let url = line.split_once(" at http");
+            let url = url.map(|(_, rest)| format!("http{rest}"));
+            hear(line);
+            if let Some(url) = url {
+                break url;
             }
         };
         // What else it says must not block it.
-        std::thread::spawn(move || lines.for_each(drop));
+        std::thread::spawn(move || lines.map_while(Result::ok).for_each(hear));
         Node {
             url,
             process,
+            said,
             client: Client::builder()
                 .timeout(Duration::from_secs(120))
                 .build()
                 .expect("a client"),
             runtime: tokio::runtime::Runtime::new().expect("a runtime"),
         }
+    }
+
+    /// What it has said so far on standard error.
+    pub fn said(&self) -> String {
+        self.said.lock().expect("no panic").join("\n")
     }
 
     /// The node's process.

@@ -465,6 +465,46 @@ fn feedback_becomes_questions_to_measure_by() {
 }
 
 #[test]
+fn a_full_file_of_feedback_loses_nothing_and_is_begun_anew_when_it_is_moved() {
+    use std::os::unix::fs::PermissionsExt;
+    let ground = Ground::new();
+    let (file, moved) = (ground.at("feedback.jsonl"), ground.at("moved.jsonl"));
+    let flags = ["--feedback", &file, "--feedback-size", "2KiB"];
+    let node = Node::start(&ground.at("index"), &flags);
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let mut said = Vec::new();
+    let refused = loop {
+        let question = format!("question {} {}", said.len(), "x".repeat(200));
+        let feedback = json!({"question": question, "table": "hr/employees", "verdict": "right"});
+        match node.post("/v1/feedback", &feedback) {
+            reply if reply.status == 204 => said.push(question),
+            reply => break reply,
+        }
+        assert!(said.len() < 100);
+    };
+    refused.is_error(503, "unavailable");
+    assert!(refused.body.contains("--feedback-size") && node.said().contains("--feedback-size"));
+    let kept = |file: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(text.len() <= 2 << 10, "{}", text.len());
+        let lines = text
+            .lines()
+            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let questions = lines.map(|line| line["question"].as_str().unwrap().to_owned());
+        questions.collect()
+    };
+    assert!(said.len() > 2);
+    assert_eq!(kept(&file), said);
+    std::fs::rename(&file, &moved).unwrap();
+    let feedback = json!({"question": "new", "table": "hr/employees", "verdict": "right"});
+    assert_eq!(node.post("/v1/feedback", &feedback).status, 204);
+    assert_eq!((kept(&file), kept(&moved)), (vec!["new".to_owned()], said));
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
 fn a_node_that_others_can_reach_asks_for_keys() {
     let ground = Ground::new();
     let index = ground.at("index");

@@ -64,6 +64,9 @@ pub struct ServeArgs {
     /// Add what people say of results to this file; limn eval reads it as questions.
     #[arg(long, value_name = "FILE.jsonl")]
     pub feedback: Option<PathBuf>,
+    /// How large that file may get; beyond it feedback is refused until the file is moved away.
+    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes)]
+    pub feedback_size: u64,
     /// Hand events of POST /v1/events to the limn watch --listen at this address; its token is read from
     /// LIMN_EVENTS_TOKEN.
     #[arg(long, value_name = "URL")]

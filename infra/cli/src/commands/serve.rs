@@ -110,7 +110,7 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
         say(&one_line(note));
     }
     let feedback = args.feedback.as_deref().map(|path| {
-        let opened = FeedbackFile::open(path);
+        let opened = FeedbackFile::open(path, args.feedback_size);
         opened.with_context(|| {
             format!(
                 "{} cannot be written: choose another --feedback",

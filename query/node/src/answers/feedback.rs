@@ -62,37 +62,64 @@ struct Line<'a> {
     comment: Option<&'a str>,
 }
 
-/// The file that feedback is added to.
+/// The file that feedback is added to, up to a size. It is opened for each line: one that is moved away is begun anew.
 #[derive(Debug)]
 pub struct FeedbackFile {
     path: PathBuf,
-    file: Mutex<File>,
+    most: u64,
+    turn: Mutex<()>,
+}
+
+/// A line cannot be added.
+enum Unkept {
+    Full,
+    Failed(std::io::Error),
+}
+
+impl From<std::io::Error> for Unkept {
+    fn from(error: std::io::Error) -> Unkept {
+        Unkept::Failed(error)
+    }
 }
 
 impl FeedbackFile {
-    /// Opens a file to add to it.
+    /// A file to add to, which is made if there is none, readable by its owner only, and gets at most so many bytes.
     ///
     /// # Errors
     /// What the system says.
-    pub fn open(path: &Path) -> std::io::Result<FeedbackFile> {
+    pub fn open(path: &Path, most: u64) -> std::io::Result<FeedbackFile> {
+        open(path)?;
         Ok(FeedbackFile {
             path: path.to_owned(),
-            file: Mutex::new(OpenOptions::new().create(true).append(true).open(path)?),
+            most,
+            turn: Mutex::new(()),
         })
     }
 
-    fn add(&self, line: &Line<'_>) -> std::io::Result<()> {
-        let mut text = serde_json::to_vec(line)?;
+    fn add(&self, line: &Line<'_>) -> Result<(), Unkept> {
+        let mut text = serde_json::to_vec(line).map_err(std::io::Error::from)?;
         text.push(b'\n');
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.write_all(&text)
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = open(&self.path)?;
+        if file.metadata()?.len().saturating_add(text.len() as u64) > self.most {
+            return Err(Unkept::Full);
+        }
+        Ok(file.write_all(&text)?)
     }
+}
+
+fn open(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
 }
 
 /// Keeps what somebody says.
 ///
 /// # Errors
-/// No such table among those that the caller may see; a node that keeps no feedback.
+/// No such table among those that the caller may see; a node that keeps no feedback, or has as much as it may.
 pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Problem> {
     sight.require(Right::Search)?;
     let question = short_enough("the question", &feedback.question, TEXT)?;
@@ -122,12 +149,25 @@ pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Probl
         snapshot: feedback.snapshot,
         comment: Some(comment).filter(|text| !text.is_empty()),
     });
-    kept.map_err(|error| {
-        tracing::error!(file = %file.path.display(), %error, "feedback cannot be kept");
-        Problem::new(
-            Code::Unavailable,
-            "feedback cannot be kept now",
-            "tell the operator; the log says why",
-        )
+    kept.map_err(|unkept| {
+        let file = file.path.display();
+        match unkept {
+            Unkept::Full => {
+                tracing::error!(%file, "the file of feedback is full: move it away, or raise --feedback-size");
+                Problem::new(
+                    Code::Unavailable,
+                    "the node has as much feedback as it may keep",
+                    "tell its operator to move the file away or to raise --feedback-size, and send this again then",
+                )
+            }
+            Unkept::Failed(error) => {
+                tracing::error!(%file, %error, "feedback cannot be kept");
+                Problem::new(
+                    Code::Unavailable,
+                    "feedback cannot be kept now",
+                    "tell the operator; the log says why",
+                )
+            }
+        }
     })
 }
