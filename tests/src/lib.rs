@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod answers;
+pub mod certificates;
 pub mod faulty;
 pub mod ground;
 pub mod kill;

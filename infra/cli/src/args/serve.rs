@@ -32,10 +32,10 @@ pub struct ServeArgs {
     /// Without keys: answer requests that name this host, besides localhost.
     #[arg(long, value_name = "NAME", conflicts_with = "keys")]
     pub allow_host: Vec<String>,
-    /// The certificate chain of TLS, in PEM.
+    /// The certificate chain of TLS, in PEM; read again when it changes.
     #[arg(long, value_name = "FILE.pem", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
-    /// The key of the certificate, in PEM.
+    /// The key of the certificate, in PEM; read again when it changes.
     #[arg(long, value_name = "FILE.pem", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
     /// Show no values of rows: no samples, frequent values, ranges, nor texts made of them.

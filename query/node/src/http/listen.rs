@@ -5,7 +5,6 @@
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -21,11 +20,10 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use super::tls::Tls;
 
 /// Connections at a time; more wait.
 const CONNECTIONS: usize = 1_024;
@@ -45,16 +43,6 @@ pub struct ListenOptions {
     pub address: SocketAddr,
     /// With TLS, if there is one.
     pub tls: Option<Tls>,
-}
-
-/// A certificate and its key.
-#[derive(Clone)]
-pub struct Tls(Arc<ServerConfig>);
-
-impl std::fmt::Debug for Tls {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Tls(…)")
-    }
 }
 
 /// A node cannot listen.
@@ -79,34 +67,6 @@ pub enum ListenError {
         /// Why.
         detail: String,
     },
-}
-
-impl Tls {
-    /// Reads a chain of certificates and the key of the first, in PEM.
-    ///
-    /// # Errors
-    /// [`ListenError::Tls`].
-    pub fn read(certificates: &Path, key: &Path) -> Result<Tls, ListenError> {
-        let unusable = |file: &Path| {
-            let file = file.display().to_string();
-            move |detail: String| ListenError::Tls { file, detail }
-        };
-        let chain = CertificateDer::pem_file_iter(certificates)
-            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
-            .map_err(|error| unusable(certificates)(error.to_string()))?;
-        if chain.is_empty() {
-            return Err(unusable(certificates)("it holds no certificate".to_owned()));
-        }
-        let secret =
-            PrivateKeyDer::from_pem_file(key).map_err(|error| unusable(key)(error.to_string()))?;
-        let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
-        let config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .and_then(|config| config.with_no_client_auth().with_single_cert(chain, secret));
-        let mut config = config.map_err(|error| unusable(key)(error.to_string()))?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-        Ok(Tls(Arc::new(config)))
-    }
 }
 
 /// A socket that waits for connections.

@@ -6,7 +6,9 @@ mod listen;
 mod page;
 mod reply;
 mod routes;
+mod tls;
 
 pub use guard::Hosts;
-pub use listen::{ListenError, ListenOptions, Listener, Tls};
+pub use listen::{ListenError, ListenOptions, Listener};
 pub use routes::{openapi, router};
+pub use tls::Tls;
