@@ -9,6 +9,7 @@ pub mod answers;
 pub mod certificates;
 pub mod faulty;
 pub mod ground;
+pub mod issuer;
 pub mod kill;
 pub mod lake;
 pub mod llama;

@@ -16,9 +16,9 @@ use utoipa::ToSchema;
 pub enum Code {
     /// The request makes no sense.
     BadRequest,
-    /// No key, or none that is known.
+    /// No key and no token, or none that is good.
     Unauthorized,
-    /// The key has not the right.
+    /// The key or token has not the right.
     Forbidden,
     /// There is no such thing among what the caller may see.
     NotFound,
@@ -108,7 +108,8 @@ impl Problem {
         )
     }
 
-    fn unavailable(what: &str, remedy: &str) -> Problem {
+    /// Something that the node needs and cannot use now.
+    pub(crate) fn unavailable(what: &str, remedy: &str) -> Problem {
         Problem::new(Code::Unavailable, what, remedy).after(Duration::from_secs(5))
     }
 

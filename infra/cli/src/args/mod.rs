@@ -1,5 +1,6 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
+mod oidc;
 mod serve;
 
 use std::net::SocketAddr;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use limn_models::{DeviceChoice, Prices};
 
+pub use oidc::OidcArgs;
 pub use serve::{
     AddKeyArgs, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs, RemoveKeyArgs, ServeArgs,
 };

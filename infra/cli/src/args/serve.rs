@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use clap::Subcommand;
 use limn_node::access::Right;
 
+use super::oidc::OidcArgs;
 use super::{IndexPlace, JsonOutput, JudgeOptions, ModelOptions, positive};
 
 #[derive(Debug, clap::Args)]
@@ -23,15 +24,17 @@ pub struct ServeArgs {
         env = "LIMN_LISTEN"
     )]
     pub listen: SocketAddr,
-    /// Ask for a key of this file (limn keys add).
+    /// Ask for a key of this file (limn keys add), or a token where there is an --oidc-issuer.
     #[arg(long, value_name = "FILE", env = "LIMN_KEYS")]
     pub keys: Option<PathBuf>,
     /// Answer everybody who reaches an address other than loopback, without a key.
-    #[arg(long, conflicts_with = "keys")]
+    #[arg(long, conflicts_with_all = ["keys", "oidc_issuer"])]
     pub open_to_all: bool,
     /// Without keys: answer requests that name this host, besides localhost.
-    #[arg(long, value_name = "NAME", conflicts_with = "keys")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["keys", "oidc_issuer"])]
     pub allow_host: Vec<String>,
+    #[command(flatten)]
+    pub oidc: OidcArgs,
     /// The certificate chain of TLS, in PEM; read again when it changes.
     #[arg(long, value_name = "FILE.pem", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, bail};
 use limn_models::ModelStore;
-use limn_node::access::{Access, KeyFile};
+use limn_node::access::{Access, Issuer, IssuerError, IssuerOptions, KeyFile};
 use limn_node::http::{Hosts, ListenOptions, Listener, Tls, router};
 use limn_node::{EventsTo, FeedbackFile, Node, NodeOptions};
 use limn_pipeline::CancellationToken;
 use limn_segment::{IndexStore, SegmentCache};
 
 use crate::Outcome;
-use crate::args::{CacheArgs, ServeArgs};
+use crate::args::{CacheArgs, OidcArgs, ServeArgs};
 use crate::commands::{embedder_of, judge};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::say;
@@ -22,17 +22,21 @@ const TOKEN: &str = "LIMN_EVENTS_TOKEN";
 
 pub async fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
     let is_local = args.listen.ip().is_loopback();
-    let access = match &args.keys {
-        Some(file) => Access::Keys(KeyFile::open(file)?),
-        None if is_local || args.open_to_all => Access::Open,
-        None => bail!(
-            "--listen {} can be reached from other machines: ask for keys (--keys FILE, see limn keys add), or say that everybody may see everything (--open-to-all)",
+    let issuer = issuer(&args.oidc)?;
+    let access = match (&args.keys, &issuer) {
+        (None, None) if is_local || args.open_to_all => Access::Open,
+        (None, None) => bail!(
+            "--listen {} can be reached from other machines: ask for keys (--keys FILE, see limn keys add) or tokens (--oidc-issuer URL), or say that everybody may see everything (--open-to-all)",
             args.listen
         ),
+        (keys, issuer) => Access::Shown {
+            keys: keys.as_ref().map(KeyFile::open).transpose()?,
+            issuer: issuer.clone(),
+        },
     };
-    if args.keys.is_some() && !is_local && args.tls_cert.is_none() {
+    if !access.is_open() && !is_local && args.tls_cert.is_none() {
         say(
-            "keys come in the clear: give --tls-cert and --tls-key, or put a proxy with TLS before the node",
+            "keys and tokens come in the clear: give --tls-cert and --tls-key, or put a proxy with TLS before the node",
         );
     }
     let hosts = match (&access, args.open_to_all) {
@@ -57,6 +61,14 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
         options.cache = cache(&args.cache);
     }
     let node = Arc::new(Node::open(index, snapshot, embedder, options).await?);
+    if let Some(issuer) = &issuer
+        && let Err(trouble) = issuer.start().await
+    {
+        say(&format!(
+            "the issuer of tokens cannot be asked for its keys: {}; it is asked again, and until it answers tokens are refused (status 503)",
+            one_line(&trouble)
+        ));
+    }
     let stop = CancellationToken::new();
     stop_when_interrupted(stop.clone(), |_| {
         say("stopping: requests under way are answered; interrupt again to end at once");
@@ -77,6 +89,21 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
     node.follow(stop).await;
     serving.await.context("serving failed")?;
     Ok(Outcome::Done)
+}
+
+/// The issuer of tokens, if there is one.
+fn issuer(args: &OidcArgs) -> Result<Option<Arc<Issuer>>, IssuerError> {
+    let Some(issuer) = &args.oidc_issuer else {
+        return Ok(None);
+    };
+    let issuer = Issuer::new(IssuerOptions {
+        issuer: issuer.clone(),
+        audiences: args.oidc_audience.clone(),
+        prefix_claim: args.prefix_claim.clone(),
+        rights_claim: args.rights_claim.clone(),
+        roots: args.ca.clone(),
+    });
+    Ok(Some(Arc::new(issuer?)))
 }
 
 /// The cache of remote segments; without one the node serves all the same, and reads more.

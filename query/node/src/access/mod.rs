@@ -1,11 +1,12 @@
 //! Who may see what: callers, the tables they may see, and their rights.
 //!
-//! A caller is known by an API key ([`KeyFile`]), or is whoever can reach a node that asks for none. What a caller may see is
-//! decided before anything is ranked, counted or looked up: a request works on a
+//! A caller is known by an API key ([`KeyFile`]) or a token of an issuer ([`Issuer`]), or is whoever can reach a node that
+//! asks for neither. What a caller may see is decided before anything is ranked, counted or looked up: a request works on a
 //! [`View`](crate::live::View) that holds the allowed tables only, so there is nothing to leak.
 
 mod key_edit;
 mod keys;
+mod oidc;
 mod rate;
 mod share;
 
@@ -16,8 +17,11 @@ use limn_segment::{TableKey, is_under};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::problem::{Code, Problem};
+
 pub use key_edit::edit_records;
 pub use keys::{KeyError, KeyFile, KeyRecord, NewKey, read_records};
+pub use oidc::{Issuer, IssuerError, IssuerOptions};
 pub use rate::Rates;
 pub use share::{Share, Shares};
 
@@ -115,7 +119,7 @@ impl Reach {
 /// Who asks.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Its key's id, for logs, rates and caches; `anyone` where no key is asked for.
+    /// Its key's id, or its token's issuer and subject, for logs, rates and caches; `anyone` where none is asked for.
     pub id: Arc<str>,
     /// What it may see.
     pub reach: Reach,
@@ -147,20 +151,43 @@ impl Caller {
 pub enum Access {
     /// Everybody may do everything: for a node that only this machine's users reach.
     Open,
-    /// By an API key.
-    Keys(KeyFile),
+    /// By what they show.
+    Shown {
+        /// An API key.
+        keys: Option<KeyFile>,
+        /// A token.
+        issuer: Option<Arc<Issuer>>,
+    },
 }
 
 impl Access {
-    /// The caller that shows this text after `Authorization: Bearer`; `None` if nobody is known by it.
-    pub fn caller(&self, shown: Option<&str>) -> Option<Caller> {
-        match self {
-            Access::Open => Some(Caller::anyone()),
-            Access::Keys(keys) => keys.caller(shown.unwrap_or_default()),
+    /// The caller that shows this text after `Authorization: Bearer`.
+    ///
+    /// # Errors
+    /// Why nobody is known by it.
+    pub async fn caller(&self, shown: Option<&str>) -> Result<Caller, Problem> {
+        let Access::Shown { keys, issuer } = self else {
+            return Ok(Caller::anyone());
+        };
+        let shown = shown.unwrap_or_default();
+        if let Some(issuer) = issuer
+            && !shown.is_empty()
+            && !shown.starts_with(keys::MARK)
+        {
+            return issuer.caller(shown).await;
         }
+        let known = keys.as_ref().and_then(|keys| keys.caller(shown));
+        known.ok_or_else(|| {
+            let remedy = match issuer {
+                None => "send Authorization: Bearer KEY; limn keys add makes one",
+                Some(_) => "send Authorization: Bearer, and a token of the node's issuer or a key of limn keys add",
+            };
+            let what = "no key was shown, or none that is known here";
+            Problem::new(Code::Unauthorized, what, remedy)
+        })
     }
 
-    /// Whether a key is asked for.
+    /// Whether nothing is asked for.
     pub fn is_open(&self) -> bool {
         matches!(self, Access::Open)
     }

@@ -59,8 +59,8 @@ impl Sight {
         }
         Err(Problem::new(
             Code::Forbidden,
-            format!("the key has not the right '{right}'"),
-            format!("ask the operator for a key with it (limn keys add --right {right})"),
+            format!("the key or token has not the right '{right}'"),
+            format!("ask the operator for one with it (limn keys add --right {right})"),
         ))
     }
 

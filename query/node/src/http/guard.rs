@@ -136,13 +136,8 @@ async fn admitted(
     if is_public(route) {
         return Ok(None);
     }
-    let Some(caller) = guard.node.access.caller(shown(request.headers())) else {
-        return Err(Problem::new(
-            Code::Unauthorized,
-            "no key was shown, or none that is known here",
-            "send Authorization: Bearer KEY; limn keys add makes one",
-        ));
-    };
+    let shown = shown(request.headers());
+    let caller = guard.node.access.caller(shown).await?;
     guard.node.rates.take(&caller).map_err(|wait| {
         Problem::new(
             Code::TooManyRequests,
