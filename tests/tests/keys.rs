@@ -26,7 +26,9 @@ fn all_end_well(processes: Vec<Child>) {
 fn names(file: &str) -> Vec<(String, String)> {
     let listed = limn(&["keys", "list", "--keys", file, "--json"]).ok();
     let listed = listed.as_array().unwrap().iter();
-    let field = |record: &serde_json::Value, name: &str| record[name].as_str().unwrap().to_owned();
+    let field = |record: &serde_json::Value, name: &str| {
+        record[name].as_str().unwrap_or_default().to_owned()
+    };
     listed
         .map(|record| (field(record, "name"), field(record, "id")))
         .collect()

@@ -526,7 +526,7 @@ fn an_issuer_with_a_certificate_of_its_own_is_believed_when_that_is_given() {
             .is_error(503, "unavailable");
     }
     // Keys that come without TLS are nobody's.
-    issuer.discovery(&json!({"issuer": issuer.url, "jwks_uri": "http://127.0.0.1:1/keys"}));
+    issuer.discovery(&json!({"issuer": issuer.url, "jwks_uri": "http://keys.test/keys"}));
     let node = ground.node(&issuer, &["--oidc-ca", &ground.at("ca.pem")]);
     assert!(node.said().contains("without TLS"), "{}", node.said());
 }
