@@ -16,6 +16,7 @@ pub mod llama;
 pub mod node;
 pub mod s3;
 pub mod sqs;
+pub mod synthetic;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
