@@ -43,20 +43,17 @@ pub fn corpora() -> PathBuf {
 /// The `limn` binary of this build.
 ///
 /// `cargo test --workspace` builds it before any test runs, because `infra/cli` has a test of its own
-/// binary; it lies beside the folder of the test executables.
+/// binary; it lies beside the folder of the test executables, and beside the other programs.
 pub fn binary() -> PathBuf {
-    let test = std::env::current_exe().expect("a test knows its executable");
-    let binary = test
-        .ancestors()
-        .nth(2)
-        .expect("target/release/deps/test")
-        .join("limn");
-    assert!(
-        binary.is_file(),
-        "{} is missing; run the tests with infra/test or cargo test --workspace",
-        binary.display()
-    );
-    binary
+    let own = std::env::current_exe().expect("a program knows its executable");
+    let near = own.ancestors().skip(1).take(2).map(|it| it.join("limn"));
+    let found = near.into_iter().find(|binary| binary.is_file());
+    found.unwrap_or_else(|| {
+        panic!(
+            "limn is missing beside {}; run the tests with infra/test or cargo test --workspace",
+            own.display()
+        )
+    })
 }
 
 /// How a run of `limn` ended.

@@ -120,9 +120,7 @@ pub struct Base {
 }
 
 /// All open segments of an index's newest snapshot.
-pub async fn open(
-    index: &IndexStore,
-) -> (Snapshot, Vec<(std::sync::Arc<SegmentReader>, Deletes)>) {
+pub async fn open(index: &IndexStore) -> (Snapshot, Vec<(std::sync::Arc<SegmentReader>, Deletes)>) {
     let snapshot = index.require_newest().await.expect("an index");
     let mut segments = Vec::new();
     for entry in &snapshot.segments {

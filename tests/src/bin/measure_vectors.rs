@@ -158,7 +158,10 @@ fn hits(found: &[f32], exact: &[(f32, Place)]) -> usize {
 /// Blocks of the index, evenly drawn.
 fn sample(segments: &Segments, count: usize) -> Vec<Asked> {
     let mut random = Random::new(11);
-    let all: usize = segments.iter().map(|(it, _)| it.block_count() as usize).sum();
+    let all: usize = segments
+        .iter()
+        .map(|(it, _)| it.block_count() as usize)
+        .sum();
     let mut drawn = BTreeSet::new();
     while drawn.len() < count.min(all / 2) {
         drawn.insert(random.below(all));
