@@ -5,9 +5,12 @@
 //! consecutive blocks, about 16 KiB before compression, so that showing a table's evidence touches
 //! one chunk or two.
 
+use tantivy::directory::OwnedBytes;
+
 use crate::codec::{Cursor, compress, decompress, decompress_frame, put_number};
 use crate::directory::SectionFile;
 use crate::error::SegmentError;
+use crate::spill::{Numbers, spilled};
 use crate::table::{BlockKind, Field};
 
 /// A frame is closed when it holds this much text.
@@ -112,11 +115,11 @@ struct Frame {
     offset: usize,
 }
 
-/// What is known of all blocks, in memory.
+/// What is known of all blocks, in memory that the system may take back.
 pub(crate) struct BlockTable {
-    kinds: Vec<u8>,
-    lengths: [Vec<u32>; 4],
-    text_lengths: Vec<u32>,
+    kinds: OwnedBytes,
+    lengths: [Numbers; 4],
+    text_lengths: Numbers,
     /// With one more at the end, where the last frame ends.
     frames: Vec<Frame>,
 }
@@ -179,9 +182,9 @@ impl BlockTable {
         });
         cursor.end()?;
         Ok(BlockTable {
-            kinds,
-            lengths,
-            text_lengths,
+            kinds: spilled(kinds),
+            lengths: lengths.each_ref().map(|lengths| Numbers::of(lengths)),
+            text_lengths: Numbers::of(&text_lengths),
             frames,
         })
     }
@@ -194,14 +197,15 @@ impl BlockTable {
     /// The blocks that have a vector, in order.
     pub(crate) fn with_vectors(&self) -> Vec<u32> {
         (0u32..)
-            .zip(&self.kinds)
+            .zip(self.kinds.iter())
             .filter(|(_, kind)| *kind & HAS_VECTOR != 0)
             .map(|(block, _)| block)
             .collect()
     }
 
-    pub(crate) fn lengths(&self, field: Field) -> &[u32] {
-        &self.lengths[field.index()]
+    /// How many terms a block has in a field.
+    pub(crate) fn length(&self, field: Field, block: u32) -> u32 {
+        self.lengths[field.index()].at(block as usize)
     }
 
     /// Reads a block's text from the `texts` section.
@@ -226,10 +230,10 @@ impl BlockTable {
     ) -> Result<&'f str, SegmentError> {
         let damaged = |detail: &str| SegmentError::damaged(object, detail.to_owned());
         let size = |blocks: std::ops::Range<u32>| -> usize {
-            self.text_lengths[blocks.start as usize..blocks.end as usize]
-                .iter()
-                .map(|l| *l as usize)
-                .sum()
+            let lengths = self
+                .text_lengths
+                .iter(blocks.start as usize..blocks.end as usize);
+            lengths.map(|length| length as usize).sum()
         };
         if !kept.blocks.contains(&block) {
             // Frames begin at block 0, so there is one before the point of partition.
@@ -246,7 +250,7 @@ impl BlockTable {
             *kept = TextFrame { blocks, bytes };
         }
         let start = size(kept.blocks.start..block);
-        let end = start + self.text_lengths[block as usize] as usize;
+        let end = start + self.text_lengths.at(block as usize) as usize;
         std::str::from_utf8(&kept.bytes[start..end]).map_err(|_| damaged("a text is not UTF-8"))
     }
 }

@@ -6,14 +6,12 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use arrow::array::{AsArray, RecordBatch};
-use arrow::datatypes::Float64Type;
-use arrow::json::writer::{JsonArray, WriterBuilder};
 use bytes::Bytes;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ParquetRecordBatchReaderBuilder, RowSelection, RowSelector};
 
 use crate::catalog::{BATCH_ROWS, CATALOG_FORMAT, FORMAT_KEY, TableRecord};
+use crate::catalog_rows::records;
 use crate::error::SegmentError;
 use crate::table::TableKey;
 
@@ -166,7 +164,7 @@ fn visit_unguarded(
         if seen > rows {
             return Err(wrong());
         }
-        rows_of(&batch)
+        records(&batch)
             .map_err(damaged)?
             .into_iter()
             .for_each(&mut *visit);
@@ -175,40 +173,4 @@ fn visit_unguarded(
         return Err(wrong());
     }
     Ok(())
-}
-
-/// Arrow to structs by way of JSON: short, and columns are found by name.
-fn rows_of(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
-    let mut writer = WriterBuilder::new().build::<_, JsonArray>(Vec::new());
-    writer.write(batch).map_err(|e| e.to_string())?;
-    writer.finish().map_err(|e| e.to_string())?;
-    let json = writer.into_inner();
-    if json.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut records: Vec<TableRecord> = serde_json::from_slice(&json).map_err(|e| e.to_string())?;
-    exact_shares(batch, &mut records);
-    Ok(records)
-}
-
-/// The one floating-point column, taken past JSON, whose parser may be off by the last bit.
-fn exact_shares(batch: &RecordBatch, records: &mut [TableRecord]) {
-    let Some(lists) = batch
-        .column_by_name("columns")
-        .and_then(|c| c.as_list_opt::<i32>())
-    else {
-        return;
-    };
-    for (row, record) in records.iter_mut().enumerate() {
-        let columns = lists.value(row);
-        let shares = columns
-            .as_struct_opt()
-            .and_then(|c| c.column_by_name("null_share"))
-            .and_then(|c| c.as_primitive_opt::<Float64Type>());
-        if let Some(shares) = shares {
-            for (column, share) in record.columns.iter_mut().zip(shares.values()) {
-                column.null_share = *share;
-            }
-        }
-    }
 }

@@ -25,7 +25,6 @@ use crate::cache::Place;
 use crate::cache_folder::Unnamed;
 use crate::error::SegmentError;
 use crate::fetch;
-use crate::graph::Graph;
 use crate::layout::CHUNK;
 use crate::lexical::OpenLexical;
 use crate::map::map;
@@ -76,7 +75,6 @@ pub(crate) struct Generation {
 #[derive(Default)]
 pub(crate) struct Opened {
     pub(crate) lexical: OnceLock<OpenLexical>,
-    pub(crate) graph: OnceLock<Graph>,
 }
 
 impl Generation {
@@ -140,6 +138,16 @@ impl ChunkedFile {
 
     pub(crate) fn damaged(&self, detail: impl Into<String>) -> SegmentError {
         SegmentError::damaged(&self.object, detail)
+    }
+
+    /// Whether chunks may have to be fetched.
+    pub(crate) fn is_remote(&self) -> bool {
+        self.remote.is_some()
+    }
+
+    /// Length of the part that the checksums cover.
+    pub(crate) fn length(&self) -> usize {
+        self.body
     }
 
     pub(crate) fn object(&self) -> &str {

@@ -3,7 +3,8 @@
 //! Rounding moves an inner product by no more than a bound that is known beforehand, so a row whose
 //! coarse score lies further than twice that bound below the n-th best cannot be among the best n.
 //! The rows that remain, a few more than n, are scored exactly: the result is the exact scan's, bit
-//! for bit, for half the bytes. The copy is made in memory when a segment is asked again.
+//! for bit, for half the bytes. The copy is made when a segment is asked again, in a temporary
+//! file (`spill.rs`).
 //!
 //! With `v = s·v̂ + e` and `q = t·q̂ + f` (hats are the rounded integers),
 //! `|q·v − s·t·q̂·v̂| = |q·e + f·s·v̂| ≤ |q||e| + |f||s·v̂|`.
@@ -13,8 +14,13 @@
 
 #![allow(unsafe_code)]
 
+use std::io;
+
 use half::f16;
 use half::slice::HalfFloatSliceExt;
+use tantivy::directory::OwnedBytes;
+
+use crate::spill::Spill;
 
 /// Numbers of a row are padded with zeros to a multiple of this.
 const STEP: usize = 64;
@@ -27,10 +33,10 @@ const ARITHMETIC: f32 = 1e-3;
 pub(crate) struct Coarse {
     /// Bytes of a row.
     width: usize,
-    rows: Vec<i8>,
-    scales: Vec<f32>,
-    /// Sum of a row's bytes, times 128: what the query's offset adds to the inner product.
-    offsets: Vec<i32>,
+    count: usize,
+    /// The rows (signed bytes); then the rows' scales (f32); then of each row the sum of its bytes, times 128 (i32): what
+    /// the query's offset adds to the inner product.
+    bytes: OwnedBytes,
     /// The largest `|e|` and the largest `|s·v̂|` of any row.
     error: f32,
     length: f32,
@@ -86,33 +92,66 @@ fn round(values: &[f32], out: &mut [i8]) -> (f32, f32, f32) {
 
 impl Coarse {
     /// Rounds a matrix of little-endian f16.
-    pub(crate) fn new(matrix: &[u8], dimensions: usize) -> Coarse {
+    ///
+    /// # Errors
+    /// Where no temporary file can be written.
+    pub(crate) fn new(matrix: &[u8], dimensions: usize) -> io::Result<Coarse> {
         let width = dimensions.next_multiple_of(STEP);
         let count = matrix.len() / (dimensions * 2);
-        let mut coarse = Coarse {
-            width,
-            rows: vec![0; count * width],
-            scales: Vec::with_capacity(count),
-            offsets: Vec::with_capacity(count),
-            error: 0.0,
-            length: 0.0,
-        };
+        let (mut scales, mut offsets) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        let (mut largest_error, mut largest_length) = (0.0f32, 0.0f32);
+        let mut rows = Spill::new()?;
         let mut values = vec![0.0f32; width];
         let mut halves = vec![f16::ZERO; dimensions];
-        let rows = matrix.chunks_exact(dimensions * 2);
-        for (row, out) in rows.zip(coarse.rows.chunks_exact_mut(width)) {
+        let mut rounded = vec![0i8; width];
+        let mut bytes = vec![0u8; width];
+        for row in matrix.chunks_exact(dimensions * 2) {
             for (half, bytes) in halves.iter_mut().zip(row.chunks_exact(2)) {
                 *half = f16::from_le_bytes([bytes[0], bytes[1]]);
             }
             halves.convert_to_f32_slice(&mut values[..dimensions]);
-            let (scale, error, length) = round(&values, out);
-            let sum: i32 = out.iter().map(|x| i32::from(*x)).sum();
-            coarse.scales.push(scale);
-            coarse.offsets.push(sum * 128);
-            coarse.error = coarse.error.max(error);
-            coarse.length = coarse.length.max(length);
+            rounded.fill(0);
+            let (scale, error, length) = round(&values, &mut rounded);
+            let sum: i32 = rounded.iter().map(|x| i32::from(*x)).sum();
+            for (byte, x) in bytes.iter_mut().zip(&rounded) {
+                *byte = *x as u8;
+            }
+            rows.add(&bytes)?;
+            scales.push(scale);
+            offsets.push(sum * 128);
+            largest_error = largest_error.max(error);
+            largest_length = largest_length.max(length);
         }
-        coarse
+        for scale in scales {
+            rows.add(&scale.to_ne_bytes())?;
+        }
+        for offset in offsets {
+            rows.add(&offset.to_ne_bytes())?;
+        }
+        Ok(Coarse {
+            width,
+            count,
+            bytes: rows.finish()?,
+            error: largest_error,
+            length: largest_length,
+        })
+    }
+
+    fn rows(&self) -> &[u8] {
+        &self.bytes[..self.count * self.width]
+    }
+
+    /// The scale and the offset of each row.
+    fn corrections(&self) -> impl Iterator<Item = (f32, i32)> {
+        let (scales, offsets) = self.bytes[self.count * self.width..].split_at(self.count * 4);
+        let number = |bytes: &[u8]| [bytes[0], bytes[1], bytes[2], bytes[3]];
+        let scales = scales
+            .chunks_exact(4)
+            .map(move |b| f32::from_ne_bytes(number(b)));
+        let offsets = offsets
+            .chunks_exact(4)
+            .map(move |b| i32::from_ne_bytes(number(b)));
+        scales.zip(offsets)
     }
 
     /// Rows in rising order, among them the best `n` of those that `live` admits and that score `least` or
@@ -137,11 +176,11 @@ impl Coarse {
         }
         // The processor multiplies unsigned by signed bytes: the query is moved up by 128.
         let query: Vec<u8> = rounded.iter().map(|x| (*x as u8) ^ 0x80).collect();
-        let mut products = vec![0i32; self.scales.len()];
+        let mut products = vec![0i32; self.count];
         self.products(&query, &mut products);
         let scores: Vec<f32> = products
             .iter()
-            .zip(self.scales.iter().zip(&self.offsets))
+            .zip(self.corrections())
             .map(|(product, (s, offset))| (product - offset) as f32 * (s * scale))
             .collect();
 
@@ -170,19 +209,20 @@ impl Coarse {
 
     /// Inner products of every row with a query of [`STEP`]-padded bytes.
     fn products(&self, query: &[u8], out: &mut [i32]) {
-        assert!(query.len() == self.width && self.rows.len() == out.len() * self.width);
+        let rows = self.rows();
+        assert!(query.len() == self.width && rows.len() == out.len() * self.width);
         #[cfg(target_arch = "x86_64")]
         {
             if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
                 // SAFETY: the processor has the instructions.
-                return unsafe { x86::products_vnni(query, &self.rows, out) };
+                return unsafe { x86::products_vnni(query, rows, out) };
             }
             if is_x86_feature_detected!("avx2") {
                 // SAFETY: the processor has the instructions.
-                return unsafe { x86::products_avx2(query, &self.rows, out) };
+                return unsafe { x86::products_avx2(query, rows, out) };
             }
         }
-        products_portable(query, &self.rows, out);
+        products_portable(query, rows, out);
     }
 }
 
@@ -193,12 +233,13 @@ fn cut(best: &mut Vec<f32>, n: usize) -> f32 {
     best[n - 1]
 }
 
-fn products_portable(query: &[u8], rows: &[i8], out: &mut [i32]) {
+/// Rows are of signed bytes, the query of unsigned ones.
+fn products_portable(query: &[u8], rows: &[u8], out: &mut [i32]) {
     for (row, product) in rows.chunks_exact(query.len()).zip(out) {
         *product = row
             .iter()
             .zip(query)
-            .map(|(v, q)| i32::from(*v) * i32::from(*q))
+            .map(|(v, q)| i32::from(*v as i8) * i32::from(*q))
             .sum();
     }
 }
@@ -210,7 +251,7 @@ mod x86 {
     use super::STEP;
 
     #[target_feature(enable = "avx512f,avx512vnni")]
-    pub(super) fn products_vnni(query: &[u8], rows: &[i8], out: &mut [i32]) {
+    pub(super) fn products_vnni(query: &[u8], rows: &[u8], out: &mut [i32]) {
         for (row, product) in rows.chunks_exact(query.len()).zip(out) {
             let mut sums = [_mm512_setzero_si512(); 2];
             let steps = query.chunks_exact(STEP).zip(row.chunks_exact(STEP));
@@ -229,7 +270,7 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2")]
-    pub(super) fn products_avx2(query: &[u8], rows: &[i8], out: &mut [i32]) {
+    pub(super) fn products_avx2(query: &[u8], rows: &[u8], out: &mut [i32]) {
         const HALF: usize = 16;
         for (row, product) in rows.chunks_exact(query.len()).zip(out) {
             let mut sum = _mm256_setzero_si256();
@@ -303,7 +344,7 @@ mod tests {
             let live = |row: usize| row % 5 != 3;
             let mut order: Vec<usize> = (0..rows.len()).filter(|row| live(*row)).collect();
             order.sort_by(|a, b| exact[*b].total_cmp(&exact[*a]).then(a.cmp(b)));
-            let coarse = Coarse::new(&matrix, query.len());
+            let coarse = Coarse::new(&matrix, query.len()).unwrap();
             let known = order.get(known).map_or(NONE, |row| exact[*row]);
             for least in [NONE, known] {
                 let found = coarse.candidates(&query, n, least, live).unwrap();
@@ -322,7 +363,7 @@ mod tests {
         ) {
             let byte = |i: usize| xxhash_rust::xxh3::xxh3_64_with_seed(&i.to_le_bytes(), seed) as u8;
             let query: Vec<u8> = (0..width).map(byte).collect();
-            let rows: Vec<i8> = (width..width * 6).map(|i| byte(i) as i8).collect();
+            let rows: Vec<u8> = (width..width * 6).map(byte).collect();
             let mut expected = vec![0; 5];
             products_portable(&query, &rows, &mut expected);
             #[cfg(target_arch = "x86_64")]
@@ -358,14 +399,14 @@ mod tests {
             })
             .collect();
         let query: Vec<f32> = (0..dimensions).map(|i| noise(usize::MAX - i)).collect();
-        let coarse = Coarse::new(&bytes(&matrix), dimensions);
+        let coarse = Coarse::new(&bytes(&matrix), dimensions).unwrap();
         let found = coarse.candidates(&query, n, NONE, |_| true).unwrap();
         assert!((n..4 * n).contains(&found.len()), "{}", found.len());
     }
 
     #[test]
     fn a_query_that_is_no_number_is_left_to_the_exact_scan() {
-        let coarse = Coarse::new(&bytes(&[vec![1.0, 2.0]]), 2);
+        let coarse = Coarse::new(&bytes(&[vec![1.0, 2.0]]), 2).unwrap();
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             assert!(coarse.candidates(&[bad, 1.0], 1, NONE, |_| true).is_none());
             assert!(coarse.candidates(&[bad, 0.0], 1, NONE, |_| true).is_none());

@@ -65,6 +65,11 @@ impl<'a> Cursor<'a> {
         std::str::from_utf8(self.bytes(length)?).map_err(|_| "a text is not UTF-8".to_owned())
     }
 
+    /// How many bytes are left.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+
     pub(crate) fn end(&self) -> Result<(), String> {
         if self.rest.is_empty() {
             Ok(())

@@ -69,7 +69,10 @@ impl Deletes {
 
 /// Deleted blocks of one segment as a bit each: a search that looks at all vectors asks for nearly every
 /// block, and a look into the compressed bitmap takes as long as the vector's score.
-pub(crate) struct DeadBlocks(Vec<u64>);
+pub(crate) struct DeadBlocks {
+    bits: Vec<u64>,
+    count: usize,
+}
 
 impl DeadBlocks {
     pub(crate) fn of(deletes: &Deletes) -> DeadBlocks {
@@ -80,11 +83,19 @@ impl DeadBlocks {
                 *word |= 1 << (block % 64);
             }
         }
-        DeadBlocks(bits)
+        DeadBlocks {
+            bits,
+            count: deletes.0.len() as usize,
+        }
+    }
+
+    /// Number of deleted blocks.
+    pub(crate) fn count(&self) -> usize {
+        self.count
     }
 
     pub(crate) fn contains(&self, block: u32) -> bool {
-        let word = self.0.get(block as usize / 64);
+        let word = self.bits.get(block as usize / 64);
         word.is_some_and(|word| word >> (block % 64) & 1 == 1)
     }
 }

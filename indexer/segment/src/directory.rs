@@ -17,7 +17,7 @@ use tantivy::directory::{
     Directory, DirectoryLock, FileHandle, Lock, OwnedBytes, WatchCallback, WatchHandle, WritePtr,
 };
 
-use crate::chunks::{ChunkedFile, Generation};
+use crate::chunks::ChunkedFile;
 use crate::error::SegmentError;
 use crate::layout::{Contents, Extent, section};
 
@@ -83,11 +83,6 @@ impl SectionFile {
                 Ok(OwnedBytes::new(joined))
             }
         }
-    }
-
-    /// The file of now, with what was made of its bytes.
-    pub(crate) fn current(&self) -> Arc<Generation> {
-        self.file.current()
     }
 
     pub(crate) fn read_all(&self) -> Result<OwnedBytes, SegmentError> {

@@ -1,23 +1,27 @@
-//! The approximate side of large segments: a usearch graph (HNSW) over the stored vectors.
+//! The approximate side of large segments: a graph of neighbours (HNSW: Malkov and Yashunin, TPAMI 2020) over the
+//! stored vectors.
 //!
 //! The vectors section of a segment *is* a usearch file: rows, bytes per row, the matrix, then (only
-//! in segments above the exact limit) usearch's header and graph. Distances while building and
-//! searching come from `kernel.rs`, several times faster than usearch's portable code; results are
-//! scored again by the caller, so the graph decides only which candidates are looked at.
+//! in segments above the exact limit) usearch's header and graph. usearch builds it, with distances from `kernel.rs`, several
+//! times faster than its portable code. The walk is our own, over the bytes as they lie in the file: a reader then keeps
+//! four bytes a node in memory where usearch's view keeps about fifty, the scores it goes by are the ones that are
+//! given back, and a link is a checked index and no pointer. Since the graph decides only which rows are looked
+//! at, it changes no score.
 //!
-//! usearch checks sizes but not links, and a link beyond the last node would read foreign memory:
-//! [`check`] reads the whole graph once before a view is made.
+//! A link beyond the last node is damage: [`Graph::open`] reads the whole graph once, and refuses it.
 //!
-//! `unsafe` here: the view keeps a pointer into the map, which [`Graph`] therefore owns; and
-//! usearch hands our metric pointers to vectors, each of `dimensions` f16, as it was told.
+//! `unsafe` here: while building, usearch hands our metric pointers to vectors, each of `dimensions` f16, as it
+//! was told.
 
 #![allow(unsafe_code)]
 
-use tantivy::directory::OwnedBytes;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
 use usearch::{Index, IndexOptions, MetricKind, ScalarKind};
 
 use crate::codec::Cursor;
-use crate::kernel::pair;
+use crate::kernel::{Query, pair};
 
 /// Links of a node per level; twice as many on the ground level. Small: 16 % of f16 vectors at 384
 /// dimensions.
@@ -25,8 +29,6 @@ const CONNECTIVITY: usize = 12;
 const EXPANSION_ADD: usize = 128;
 /// Candidates kept while searching, at least.
 const EXPANSION_SEARCH: usize = 192;
-/// Searches at a time; one too many falls back to the exact scan.
-const THREADS: usize = 256;
 /// Length of the matrix's own header: rows and bytes per row.
 pub(crate) const MATRIX_HEADER: usize = 8;
 const HEAD: usize = 64;
@@ -42,11 +44,6 @@ fn empty(dimensions: usize) -> Result<Index, String> {
         multi: false,
     })
     .map_err(|e| e.to_string())?;
-    use_our_metric(&mut index, dimensions);
-    Ok(index)
-}
-
-fn use_our_metric(index: &mut Index, dimensions: usize) {
     index.change_metric::<usearch::f16>(Box::new(move |a, b| {
         // SAFETY: usearch calls with pointers to two vectors of the index's dimensions, valid for
         // the duration of the call; bytes need no alignment.
@@ -58,6 +55,7 @@ fn use_our_metric(index: &mut Index, dimensions: usize) {
         };
         1.0 - pair(a, b)
     }));
+    Ok(index)
 }
 
 /// A usearch file of the vectors (little-endian f16, one after the other), keys 0, 1, 2, …
@@ -86,116 +84,223 @@ fn words(row: &[u8]) -> Vec<i16> {
         .collect()
 }
 
-/// A graph over mapped bytes.
-pub(crate) struct Graph {
-    // Dropped before the bytes that it points into.
-    index: Index,
-    _bytes: OwnedBytes,
+/// A row of the matrix, nearer ones being greater; ties by row, so that a walk is one whatever the order in
+/// which links are kept.
+#[derive(Clone, Copy, PartialEq)]
+struct Near {
+    score: f32,
+    row: u32,
 }
+
+impl Eq for Near {}
+
+impl Ord for Near {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_score = self.score.total_cmp(&other.score);
+        by_score.then(other.row.cmp(&self.row))
+    }
+}
+
+impl PartialOrd for Near {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Where everything of a checked graph is. The bytes stay where they are: who walks brings them.
+///
+/// Node by node, in the order of rows: key (u64), level (u16), and for each level from the ground up the number
+/// of links (u32) and room for as many as there may be (u32 each).
+pub(crate) struct Graph {
+    rows: usize,
+    dimensions: usize,
+    /// Room for links on the ground, and on each level above.
+    ground: usize,
+    above: usize,
+    top: usize,
+    entry: u32,
+    /// Where the first node begins.
+    nodes: usize,
+    /// The sum of the levels of the nodes before each.
+    levels_before: Vec<u32>,
+}
+
+/// Rows that a step of a walk looks at, at most: the links of a node on the ground.
+pub(crate) const LINKS_A_STEP: usize = 2 * CONNECTIVITY;
+/// Bytes of a node before its links.
+const NODE_HEAD: usize = 10;
+/// Bytes of a number of links, and of a link.
+const LINK: usize = 4;
 
 impl Graph {
-    /// Views a usearch file of `rows` vectors.
-    pub(crate) fn view(bytes: OwnedBytes, rows: usize, dimensions: usize) -> Result<Graph, String> {
-        check(&bytes, rows, dimensions)?;
-        let mut index = empty(dimensions)?;
-        index
-            .reserve_capacity_and_threads(0, THREADS)
-            .map_err(|e| e.to_string())?;
-        // SAFETY: the bytes live in this struct as long as the index, in place, and never change.
-        unsafe { index.view_from_buffer(&bytes) }.map_err(|e| e.to_string())?;
-        if index.size() != rows
-            || index.dimensions() != dimensions
-            || index.scalar_kind() != ScalarKind::F16
-            || index.multi()
-        {
-            return Err("its graph is of another kind than its vectors".to_owned());
+    /// Checks every count and link of a usearch file against its length and number of rows.
+    pub(crate) fn open(bytes: &[u8], rows: usize, dimensions: usize) -> Result<Graph, String> {
+        let wrong = |what: &str| format!("its graph has a wrong {what}");
+        let mut cursor = Cursor::new(bytes);
+        cursor.bytes(MATRIX_HEADER + rows * dimensions * 2)?;
+        let head = cursor.bytes(HEAD)?;
+        if &head[..7] != b"usearch" {
+            return Err(wrong("header"));
         }
-        index.change_expansion_search(EXPANSION_SEARCH);
-        // Viewing resets the metric to usearch's own.
-        use_our_metric(&mut index, dimensions);
-        Ok(Graph {
-            index,
-            _bytes: bytes,
-        })
-    }
-
-    /// Rows near a query, about `n` of them, of those that `live` admits; unordered candidates.
-    pub(crate) fn search(
-        &self,
-        query: &[u8],
-        n: usize,
-        live: impl Fn(u32) -> bool,
-    ) -> Result<Vec<u32>, String> {
-        let found = self
-            .index
-            .filtered_search(usearch::f16::from_i16s(&words(query)), n, |key| {
-                u32::try_from(key).is_ok_and(&live)
-            })
-            .map_err(|e| e.to_string())?;
-        Ok(found
-            .keys
-            .iter()
-            .filter_map(|k| u32::try_from(*k).ok())
-            .collect())
-    }
-}
-
-/// Checks every count and link of a usearch file against its length and number of rows.
-fn check(bytes: &[u8], rows: usize, dimensions: usize) -> Result<(), String> {
-    let wrong = |what: &str| format!("its graph has a wrong {what}");
-    let mut cursor = Cursor::new(bytes);
-    cursor.bytes(MATRIX_HEADER + rows * dimensions * 2)?;
-    let head = cursor.bytes(HEAD)?;
-    if &head[..7] != b"usearch" {
-        return Err(wrong("header"));
-    }
-    let u64_of = |b: &[u8]| b.iter().rev().fold(0u64, |n, &b| n << 8 | u64::from(b));
-    if u64_of(&head[33..41]) != dimensions as u64 {
-        return Err(wrong("dimension"));
-    }
-    let mut header = [0u64; 5];
-    for number in &mut header {
-        *number = u64_of(cursor.bytes(8)?);
-    }
-    let [size, connectivity, ground, max_level, entry] = header;
-    if size != rows as u64 || entry >= size || max_level > 64 {
-        return Err(wrong("size"));
-    }
-    if !(2..=1024).contains(&connectivity) || !(connectivity..=1024).contains(&ground) {
-        return Err(wrong("number of links"));
-    }
-    let levels: Vec<u64> = cursor
-        .bytes(rows.checked_mul(2).ok_or_else(|| wrong("size"))?)?
-        .chunks_exact(2)
-        .map(u64_of)
-        .collect();
-    if levels
-        .get(entry as usize)
-        .is_none_or(|level| *level < max_level)
-    {
-        return Err(wrong("entry"));
-    }
-    for (key, level) in levels.iter().enumerate() {
-        if *level > max_level
-            || u64_of(cursor.bytes(8)?) != key as u64
-            || u64_of(cursor.bytes(2)?) != *level
-        {
-            return Err(wrong("node"));
+        if u64_of(&head[33..41]) != dimensions as u64 {
+            return Err(wrong("dimension"));
         }
-        for at in 0..=*level {
-            let room = if at == 0 { ground } else { connectivity };
-            let count = u64_of(cursor.bytes(4)?);
-            let links = cursor.bytes(room as usize * 4)?;
-            if count > room {
-                return Err(wrong("number of links"));
+        let mut header = [0u64; 5];
+        for number in &mut header {
+            *number = u64_of(cursor.bytes(8)?);
+        }
+        let [size, connectivity, ground, top, entry] = header;
+        if size != rows as u64 || entry >= size || top > 64 {
+            return Err(wrong("size"));
+        }
+        if !(2..=1024).contains(&connectivity) || !(connectivity..=1024).contains(&ground) {
+            return Err(wrong("number of links"));
+        }
+        let levels = cursor.bytes(rows.checked_mul(2).ok_or_else(|| wrong("size"))?)?;
+        let level_of = |row: usize| levels.get(row * 2..row * 2 + 2).map(u64_of);
+        if level_of(entry as usize).is_none_or(|level| level < top) {
+            return Err(wrong("entry"));
+        }
+        let nodes = bytes.len() - cursor.left();
+        let mut levels_before = Vec::with_capacity(rows);
+        let mut sum = 0u32;
+        for row in 0..rows {
+            let level = level_of(row).ok_or_else(|| wrong("node"))?;
+            if level > top
+                || u64_of(cursor.bytes(8)?) != row as u64
+                || u64_of(cursor.bytes(2)?) != level
+            {
+                return Err(wrong("node"));
             }
-            for link in links.chunks_exact(4).take(count as usize) {
-                // A link must lead to a node that exists on this level.
-                if levels.get(u64_of(link) as usize).is_none_or(|l| *l < at) {
-                    return Err(wrong("link"));
+            levels_before.push(sum);
+            sum = sum
+                .checked_add(level as u32)
+                .ok_or_else(|| wrong("number of levels"))?;
+            for at in 0..=level {
+                let room = if at == 0 { ground } else { connectivity } as usize;
+                let count = u64_of(cursor.bytes(LINK)?);
+                let links = cursor.bytes(room * LINK)?;
+                if count > room as u64 {
+                    return Err(wrong("number of links"));
+                }
+                for link in links.chunks_exact(LINK).take(count as usize) {
+                    // A link must lead to a node that exists on this level.
+                    if level_of(u64_of(link) as usize).is_none_or(|level| level < at) {
+                        return Err(wrong("link"));
+                    }
                 }
             }
         }
+        cursor.end()?;
+        Ok(Graph {
+            rows,
+            dimensions,
+            ground: ground as usize,
+            above: connectivity as usize,
+            top: top as usize,
+            entry: entry as u32,
+            nodes,
+            levels_before,
+        })
     }
-    cursor.end()
+
+    /// The links of a node on a level that it is on.
+    fn links<'b>(
+        &self,
+        bytes: &'b [u8],
+        row: u32,
+        level: usize,
+    ) -> impl Iterator<Item = u32> + use<'b> {
+        let (ground, above) = ((1 + self.ground) * LINK, (1 + self.above) * LINK);
+        let row = row as usize;
+        let levels_before = self.levels_before[row] as usize;
+        let mut at = self.nodes + row * (NODE_HEAD + ground) + levels_before * above + NODE_HEAD;
+        let mut room = self.ground;
+        if level > 0 {
+            at += ground + (level - 1) * above;
+            room = self.above;
+        }
+        let count = number(&bytes[at..at + LINK]) as usize;
+        let links = &bytes[at + LINK..at + (1 + count.min(room)) * LINK];
+        links.chunks_exact(LINK).map(number)
+    }
+
+    /// At least the `n` nearest that a walk finds of the rows that `live` admits, with their scores, in no order; fewer where
+    /// it finds fewer. `bytes` are those that were opened.
+    pub(crate) fn search(
+        &self,
+        bytes: &[u8],
+        query: &Query,
+        n: usize,
+        live: impl Fn(u32) -> bool,
+    ) -> Vec<(u32, f32)> {
+        let score = |row: u32| {
+            let at = MATRIX_HEADER + row as usize * self.dimensions * 2;
+            let score = query.score(&bytes[at..at + self.dimensions * 2]);
+            Near { score, row }
+        };
+        let mut nearest = score(self.entry);
+        for level in (1..=self.top).rev() {
+            loop {
+                let links = self.links(bytes, nearest.row, level);
+                match links.map(score).max() {
+                    Some(next) if next > nearest => nearest = next,
+                    _ => break,
+                }
+            }
+        }
+
+        let kept = n.max(EXPANSION_SEARCH);
+        let mut seen = vec![0u64; self.rows.div_ceil(64)];
+        let mut is_new = |row: u32| {
+            let (word, bit) = (&mut seen[row as usize / 64], 1u64 << (row % 64));
+            let is_new = *word & bit == 0;
+            *word |= bit;
+            is_new
+        };
+        let mut open = BinaryHeap::from([nearest]);
+        let mut found: BinaryHeap<Reverse<Near>> = BinaryHeap::with_capacity(kept + 1);
+        is_new(nearest.row);
+        if live(nearest.row) {
+            found.push(Reverse(nearest));
+        }
+        while let Some(from) = open.pop() {
+            let is_full = found.len() >= kept;
+            if is_full && found.peek().is_some_and(|Reverse(least)| from < *least) {
+                break;
+            }
+            for row in self.links(bytes, from.row, 0) {
+                if !is_new(row) {
+                    continue;
+                }
+                let next = score(row);
+                let is_full = found.len() >= kept;
+                if is_full && found.peek().is_some_and(|Reverse(least)| next < *least) {
+                    continue;
+                }
+                // What may not be found is walked over all the same: behind it there may be more.
+                open.push(next);
+                if live(row) {
+                    found.push(Reverse(next));
+                    if found.len() > kept {
+                        found.pop();
+                    }
+                }
+            }
+        }
+        let found = found.into_iter();
+        found.map(|Reverse(near)| (near.row, near.score)).collect()
+    }
+}
+
+/// Little-endian bytes, at most eight.
+fn u64_of(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .rev()
+        .fold(0, |n, byte| n << 8 | u64::from(*byte))
+}
+
+fn number(bytes: &[u8]) -> u32 {
+    bytes.try_into().map_or(0, u32::from_le_bytes)
 }

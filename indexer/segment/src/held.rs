@@ -19,10 +19,12 @@ use tokio::sync::Semaphore;
 use crate::catalog::{TableRecord, holds_after};
 use crate::catalog_read::visit_catalog;
 use crate::error::SegmentError;
-use crate::index_store::{IndexStore, READS_IN_FLIGHT};
+use crate::index_store::IndexStore;
 use crate::snapshot::{CatalogEntry, Snapshot};
 use crate::table::TableKey;
 
+/// Files read at a time: an index of many small ones is as far away as any other.
+const FILES_IN_FLIGHT: usize = 32;
 /// KiB of catalog files that are in memory at a time while they are read; one larger file may be.
 const KIB_IN_FLIGHT: u32 = 32 << 10;
 
@@ -53,14 +55,150 @@ const KEY_COLUMNS: [&str; 4] = ["lake", "name", "removed", "group"];
 /// same one; where their number changes nobody can tell which is gone, and all are read again.
 type FileId = (String, u32, u32);
 
+/// The log as it was last seen: which number each of its files has here.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Log {
+    files: HashMap<FileId, u32>,
+    /// The files by their numbers.
+    entries: HashMap<u32, CatalogEntry>,
+    next_file: u32,
+}
+
+/// A file of a snapshot's log.
+pub(crate) struct LogFile<'a> {
+    id: FileId,
+    number: u32,
+    entry: &'a CatalogEntry,
+}
+
+impl Log {
+    /// The file of this number.
+    pub(crate) fn entry(&self, file: u32) -> Option<&CatalogEntry> {
+        self.entries.get(&file)
+    }
+
+    /// The files of a snapshot's catalog in order, with the numbers that they have or get here.
+    pub(crate) fn of<'a>(&self, snapshot: &'a Snapshot) -> Vec<LogFile<'a>> {
+        let mut times: HashMap<&str, (u32, u32)> = HashMap::new();
+        for entry in &snapshot.catalog {
+            times.entry(entry.path.as_str()).or_default().1 += 1;
+        }
+        let mut next = self.next_file;
+        let mut log = Vec::with_capacity(snapshot.catalog.len());
+        for entry in &snapshot.catalog {
+            let (time, of) = times.entry(entry.path.as_str()).or_default();
+            let id = (entry.path.clone(), *time, *of);
+            *time += 1;
+            let number = self.files.get(&id).copied().unwrap_or_else(|| {
+                next += 1;
+                next - 1
+            });
+            log.push(LogFile { id, number, entry });
+        }
+        log
+    }
+
+    /// Goes on to a log that [`Log::of`] gave.
+    pub(crate) fn go_on(&mut self, log: Vec<LogFile<'_>>) {
+        let next = log.iter().map(|file| file.number + 1).max();
+        self.next_file = next.unwrap_or(0).max(self.next_file);
+        let entries = log.iter().map(|file| (file.number, file.entry.clone()));
+        self.entries = entries.collect();
+        self.files = log.into_iter().map(|file| (file.id, file.number)).collect();
+    }
+}
+
+/// Rows that hold, wherever they are kept.
+pub(crate) trait Rows<T> {
+    /// A table's.
+    fn held(&self, table: &TableKey) -> Option<HeldRow<T>>;
+
+    /// The tables whose rows are of such files.
+    fn of_files(&self, is_such: &(dyn Fn(u32) -> bool + Sync)) -> Vec<TableKey>;
+
+    /// Whether so many changed rows have to be taken in before there are more.
+    fn is_much(&self, changed: usize) -> bool;
+
+    /// Takes in what holds now of tables; `None` where there is no row any more.
+    fn take_in(
+        &mut self,
+        changed: BTreeMap<TableKey, Option<HeldRow<T>>>,
+    ) -> Result<(), SegmentError>;
+}
+
+/// Brings rows from the log that was last seen to this one: reads the files that are new.
+pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
+    index: &IndexStore,
+    before: &Log,
+    log: &[LogFile<'_>],
+    lake: Option<&str>,
+    rows: &mut R,
+) -> Result<(), SegmentError> {
+    let places: HashMap<u32, usize> = (0..)
+        .zip(log)
+        .map(|(place, file)| (file.number, place))
+        .collect();
+    let known: HashSet<u32> = before.files.values().copied().collect();
+    let mut folding: BTreeMap<TableKey, Folding<T>> = BTreeMap::new();
+    if !known.iter().all(|file| places.contains_key(file)) {
+        let nothing = || Folding {
+            now: None,
+            ahead: None,
+        };
+        let gone = rows.of_files(&|file| !places.contains_key(&file));
+        folding.extend(gone.into_iter().map(|key| (key, nothing())));
+    }
+    let new = (0..)
+        .zip(log)
+        .filter(|(_, file)| !known.contains(&file.number));
+    let new: Vec<(usize, u32, CatalogEntry)> = new
+        .map(|(place, file)| (place, file.number, file.entry.clone()))
+        .collect();
+    let room = Semaphore::new(KIB_IN_FLIGHT as usize);
+    let room = &room;
+    let mut read = stream::iter(new)
+        .map(|(place, file, entry)| async move {
+            let kib = u32::try_from(entry.bytes >> 10).unwrap_or(u32::MAX);
+            // It is never closed. Who waits is served in order, the order in which the files are wanted.
+            let _permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
+            let rows = read_file(index, &entry, file, lake).await?;
+            Ok::<_, SegmentError>((place, rows))
+        })
+        .buffered(FILES_IN_FLIGHT);
+    while let Some((place, read)) = read.try_next().await? {
+        for (key, row) in read {
+            let ahead = || {
+                let held = rows.held(&key)?;
+                Some((*places.get(&held.file)?, held))
+            };
+            let ahead = ahead();
+            let table = folding.entry(key).or_insert(Folding { now: None, ahead });
+            table.pass(place);
+            table.take_in(row);
+        }
+        // A row that stands further down the log must wait for what comes before it.
+        let is_ahead = |table: &Folding<T>| table.ahead.is_some();
+        if rows.is_much(folding.len()) && !folding.values().any(is_ahead) {
+            let folded = std::mem::take(&mut folding).into_iter();
+            rows.take_in(folded.map(|(key, table)| (key, table.now)).collect())?;
+        }
+    }
+    drop(read);
+    let folded = folding.into_iter().map(|(key, mut table)| {
+        table.pass(usize::MAX);
+        (key, table.now)
+    });
+    rows.take_in(folded.collect())
+}
+
 /// What is kept of a row, and the file that it was read from.
 #[derive(Debug)]
-struct HeldRow<T> {
-    value: Arc<T>,
-    file: u32,
-    removed: bool,
+pub(crate) struct HeldRow<T> {
+    pub(crate) value: Arc<T>,
+    pub(crate) file: u32,
+    pub(crate) removed: bool,
     /// xxh3-128 of the row's group.
-    group: u128,
+    pub(crate) group: u128,
 }
 
 // Not derived: what is shared need not be `Clone`.
@@ -120,11 +258,7 @@ impl<T> HeldRow<T> {
 #[derive(Debug)]
 pub struct HeldRows<T = TableRecord> {
     lake: Option<String>,
-    /// The number that each file of the log has here.
-    files: HashMap<FileId, u32>,
-    /// The files by their numbers.
-    entries: HashMap<u32, CatalogEntry>,
-    next_file: u32,
+    log: Log,
     rows: BTreeMap<TableKey, HeldRow<T>>,
 }
 
@@ -133,9 +267,7 @@ impl<T> Default for HeldRows<T> {
     fn default() -> Self {
         HeldRows {
             lake: None,
-            files: HashMap::new(),
-            entries: HashMap::new(),
-            next_file: 0,
+            log: Log::default(),
             rows: BTreeMap::new(),
         }
     }
@@ -214,7 +346,7 @@ impl<T: HeldValue> HeldRows<T> {
     /// The file of the catalog that holds a table's row, for [`IndexStore::row`].
     #[must_use]
     pub fn file_of(&self, table: &TableKey) -> Option<&CatalogEntry> {
-        self.entries.get(&self.rows.get(table)?.file)
+        self.log.entry(self.rows.get(table)?.file)
     }
 
     /// Goes on to `snapshot`: reads the files that it names and the one before did not. Gives the tables
@@ -227,90 +359,51 @@ impl<T: HeldValue> HeldRows<T> {
         index: &IndexStore,
         snapshot: &Snapshot,
     ) -> Result<Vec<(TableKey, Option<Arc<T>>)>, SegmentError> {
-        let log = self.log(snapshot);
-        let places: HashMap<u32, usize> =
-            (0..).zip(&log).map(|(place, it)| (it.1, place)).collect();
-        let known: HashSet<u32> = self.files.values().copied().collect();
-        let mut folding: BTreeMap<TableKey, Folding<T>> = BTreeMap::new();
-        if !known.iter().all(|file| places.contains_key(file)) {
-            let gone = |held: &HeldRow<T>| !places.contains_key(&held.file);
-            let gone = self.rows.iter().filter(|(_, held)| gone(held));
-            let nothing = || Folding {
-                now: None,
-                ahead: None,
-            };
-            folding.extend(gone.map(|(key, _)| (key.clone(), nothing())));
-        }
-        let new = (0..)
-            .zip(&log)
-            .filter(|(_, (_, file, _))| !known.contains(file));
-        let new: Vec<(usize, u32, CatalogEntry)> = new
-            .map(|(place, (_, file, entry))| (place, *file, (*entry).clone()))
-            .collect();
-        let (room, lake) = (Semaphore::new(KIB_IN_FLIGHT as usize), self.lake.as_deref());
-        let room = &room;
-        let mut read = stream::iter(new)
-            .map(|(place, file, entry)| async move {
-                let kib = u32::try_from(entry.bytes >> 10).unwrap_or(u32::MAX);
-                // It is never closed. Who waits is served in order, the order in which the files are wanted.
-                let _permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
-                let rows = read_file(index, &entry, file, lake).await?;
-                Ok::<_, SegmentError>((place, rows))
-            })
-            .buffered(READS_IN_FLIGHT);
-        while let Some((place, rows)) = read.try_next().await? {
-            for (key, row) in rows {
-                let ahead = || {
-                    let held = self.rows.get(&key)?;
-                    Some((*places.get(&held.file)?, held.clone()))
-                };
-                let ahead = ahead();
-                let table = folding.entry(key).or_insert(Folding { now: None, ahead });
-                table.pass(place);
-                table.take_in(row);
-            }
-        }
-        drop(read);
-        self.next_file = log
-            .iter()
-            .map(|it| it.1 + 1)
-            .max()
-            .unwrap_or(0)
-            .max(self.next_file);
-        let entries = log.iter().map(|(_, file, entry)| (*file, (*entry).clone()));
-        self.entries = entries.collect();
-        self.files = log.into_iter().map(|(id, file, _)| (id, file)).collect();
-        let mut changed = Vec::with_capacity(folding.len());
-        for (key, mut table) in folding {
-            table.pass(usize::MAX);
-            let before = match table.now {
+        let log = self.log.of(snapshot);
+        let mut rows = Changing {
+            rows: &mut self.rows,
+            changed: Vec::new(),
+        };
+        follow::<T, _>(index, &self.log, &log, self.lake.as_deref(), &mut rows).await?;
+        let changed = rows.changed;
+        self.log.go_on(log);
+        Ok(changed)
+    }
+}
+
+/// Rows in a map, and what held before of those that changed.
+struct Changing<'a, T> {
+    rows: &'a mut BTreeMap<TableKey, HeldRow<T>>,
+    changed: Vec<(TableKey, Option<Arc<T>>)>,
+}
+
+impl<T> Rows<T> for Changing<'_, T> {
+    fn held(&self, table: &TableKey) -> Option<HeldRow<T>> {
+        self.rows.get(table).cloned()
+    }
+
+    fn of_files(&self, is_such: &(dyn Fn(u32) -> bool + Sync)) -> Vec<TableKey> {
+        let such = self.rows.iter().filter(|(_, held)| is_such(held.file));
+        such.map(|(key, _)| key.clone()).collect()
+    }
+
+    fn is_much(&self, _changed: usize) -> bool {
+        // All at once, or (after an error) nothing.
+        false
+    }
+
+    fn take_in(
+        &mut self,
+        changed: BTreeMap<TableKey, Option<HeldRow<T>>>,
+    ) -> Result<(), SegmentError> {
+        for (key, now) in changed {
+            let before = match now {
                 Some(held) => self.rows.insert(key.clone(), held),
                 None => self.rows.remove(&key),
             };
-            changed.push((key, before.map(|held| held.value)));
+            self.changed.push((key, before.map(|held| held.value)));
         }
-        Ok(changed)
-    }
-
-    /// The files of a snapshot's catalog in order, with the numbers that they have or get here.
-    fn log<'a>(&self, snapshot: &'a Snapshot) -> Vec<(FileId, u32, &'a CatalogEntry)> {
-        let mut times: HashMap<&str, (u32, u32)> = HashMap::new();
-        for entry in &snapshot.catalog {
-            times.entry(entry.path.as_str()).or_default().1 += 1;
-        }
-        let mut next = self.next_file;
-        let mut log = Vec::with_capacity(snapshot.catalog.len());
-        for entry in &snapshot.catalog {
-            let (time, of) = times.entry(entry.path.as_str()).or_default();
-            let id = (entry.path.clone(), *time, *of);
-            *time += 1;
-            let file = self.files.get(&id).copied().unwrap_or_else(|| {
-                next += 1;
-                next - 1
-            });
-            log.push((id, file, entry));
-        }
-        log
+        Ok(())
     }
 }
 

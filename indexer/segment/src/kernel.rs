@@ -31,14 +31,6 @@ impl Query {
         }
     }
 
-    /// The query as a row of f16, for usearch.
-    pub(crate) fn to_row(&self) -> Vec<u8> {
-        self.padded[..self.dimensions]
-            .iter()
-            .flat_map(|x| f16::from_f32(*x).to_le_bytes())
-            .collect()
-    }
-
     /// Bytes of one stored vector.
     pub(crate) fn row_bytes(&self) -> usize {
         self.dimensions * 2
@@ -372,7 +364,6 @@ mod tests {
                 .map(|x| f16::from_le_bytes([x[0], x[1]]).to_f32())
                 .collect();
             let query = Query::new(&a_f32);
-            assert_eq!(query.to_row(), a);
             let expected = query.score(b).to_bits();
             assert_eq!(pair(a, b).to_bits(), expected, "{dimensions} dimensions");
             assert_eq!(

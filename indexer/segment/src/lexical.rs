@@ -277,12 +277,12 @@ impl LexicalReader {
         })
     }
 
-    /// Calls `visit` with each block that has the term and how often; in block order.
+    /// Calls `visit` with runs of blocks that have the term, and how often each has it; in block order.
     pub(crate) fn postings(
         &self,
         field: Field,
         term: &str,
-        visit: &mut dyn FnMut(u32, u32),
+        visit: &mut dyn FnMut(&[u32], &[u32]),
     ) -> Result<(), SegmentError> {
         let (known, inverted) = self.inverted(field)?;
         let term = Term::from_field_text(known, term);
@@ -290,21 +290,20 @@ impl LexicalReader {
         let mut visiting = false;
         let mut beyond = false;
         let walk = catch_unwind(AssertUnwindSafe(|| -> std::io::Result<()> {
-            let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::WithFreqs)?
-            else {
+            let found = inverted.read_block_postings(&term, IndexRecordOption::WithFreqs)?;
+            let Some(mut postings) = found else {
                 return Ok(());
             };
-            let mut block = postings.doc();
-            while block != TERMINATED {
-                if block >= self.blocks {
+            while !postings.docs().is_empty() {
+                let blocks = postings.docs();
+                if blocks.iter().any(|block| *block >= self.blocks) {
                     beyond = true;
                     break;
                 }
-                let frequency = postings.term_freq();
                 visiting = true;
-                visit(block, frequency);
+                visit(blocks, &postings.freqs()[..blocks.len()]);
                 visiting = false;
-                block = postings.advance();
+                postings.advance();
             }
             Ok(())
         }));

@@ -82,6 +82,7 @@ mod cache;
 mod cache_folder;
 mod catalog;
 mod catalog_read;
+mod catalog_rows;
 mod chunks;
 mod coarse;
 mod codec;
@@ -104,7 +105,9 @@ mod narrations;
 mod probe;
 mod reader;
 mod remote;
+mod shelf_rows;
 mod snapshot;
+mod spill;
 mod table;
 mod tables;
 #[cfg(test)]
@@ -136,9 +139,12 @@ pub use narrations::{
     write_narrations,
 };
 pub use reader::{BlockMeta, SegmentReader};
+pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts};
 pub use snapshot::{
     CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo, nonce,
 };
-pub use table::{Block, BlockKind, Field, Shard, TableBlocks, TableKey, is_under, text_hash};
-pub use tables::SegmentTable;
+pub use table::{
+    Block, BlockKind, Field, KeyRef, Shard, TableBlocks, TableKey, is_under, text_hash,
+};
+pub use tables::{SegmentTable, SegmentTables};
 pub use verify::{Problem, Verified};

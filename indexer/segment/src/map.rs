@@ -3,8 +3,8 @@
 //! `unsafe` here: mapping a file. A map is sound as long as nobody changes or truncates
 //! the file behind it. Segments are immutable objects, written under another name and moved into
 //! place; nothing in limn opens one for writing again, and deleting a mapped file leaves its bytes
-//! alive. The temporary file of a remote segment is unlinked at creation, so only this process can
-//! reach it; a file of the segment cache is in a folder that this process alone has locked
+//! alive. The temporary file of a remote segment, and what is made of segments (`spill.rs`), are unlinked at creation, so only this process can
+//! reach them; a file of the segment cache is in a folder that this process alone has locked
 //! (`cache_folder.rs`), is never made shorter, and is mapped only if it has the segment's length. Each byte of either is
 //! written before anybody is given a slice that covers it, and never after (the
 //! bitmap of `chunks.rs`, released after the write and acquired before the read). Somebody who
@@ -18,8 +18,18 @@ use std::io;
 use memmap2::{Advice, Mmap};
 use tantivy::directory::OwnedBytes;
 
-/// Maps a whole file for reading. Empty files cannot be mapped and give an error.
+/// Maps a whole segment for reading. Empty files cannot be mapped and give an error.
 pub(crate) fn map(file: &File) -> io::Result<OwnedBytes> {
+    // Questions touch postings here and there.
+    map_for(file, Advice::Random)
+}
+
+/// As [`map`], a file that is read from its beginning to its end.
+pub(crate) fn map_for_passes(file: &File) -> io::Result<OwnedBytes> {
+    map_for(file, Advice::Normal)
+}
+
+fn map_for(file: &File, advice: Advice) -> io::Result<OwnedBytes> {
     if file.metadata()?.len() == 0 {
         return Err(io::Error::new(
             io::ErrorKind::UnexpectedEof,
@@ -29,7 +39,7 @@ pub(crate) fn map(file: &File) -> io::Result<OwnedBytes> {
     // SAFETY: see the module's text: the file is not changed while it is mapped, but for bytes that
     // no slice covers yet.
     let map = unsafe { Mmap::map(file)? };
-    // Questions touch postings here and there; advice is best effort.
-    let _ = map.advise(Advice::Random);
+    // Best effort.
+    let _ = map.advise(advice);
     Ok(OwnedBytes::new(map))
 }

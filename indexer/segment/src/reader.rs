@@ -18,13 +18,13 @@ use crate::chunks::{ChunkedFile, Generation};
 use crate::deletes::Deletes;
 use crate::directory::{SectionDirectory, SectionFile};
 use crate::error::SegmentError;
-use crate::layout::{self, CHUNK, Contents, section};
+use crate::layout::{self, CHUNK, Contents, Extent, section};
 use crate::lexical::LexicalReader;
 use crate::map::map;
 use crate::remote::{RemoteSegment, check_footer, check_size};
 use crate::snapshot::SegmentEntry;
 use crate::table::{BlockKind, Field, Shard};
-use crate::tables::{SegmentTable, decode_tables};
+use crate::tables::SegmentTables;
 use crate::vectors::VectorReader;
 
 /// What is known of a block without touching its text.
@@ -43,7 +43,7 @@ pub struct SegmentReader {
     path: String,
     file: Arc<ChunkedFile>,
     contents: Contents,
-    tables: Vec<SegmentTable>,
+    tables: Arc<SegmentTables>,
     blocks: BlockTable,
     lexical: LexicalReader,
     vectors: VectorReader,
@@ -181,7 +181,7 @@ impl SegmentReader {
             ));
         }
         let tables = section(section::TABLES)?.read_all()?;
-        let tables = decode_tables(&tables, &contents).map_err(damaged)?;
+        let tables = SegmentTables::decode(&tables, &contents).map_err(damaged)?;
         let lexical = LexicalReader::open(
             file,
             SectionDirectory::new(file, &contents),
@@ -197,7 +197,7 @@ impl SegmentReader {
         Ok(Arc::new(SegmentReader {
             path: entry.path.clone(),
             file: Arc::clone(file),
-            tables,
+            tables: Arc::new(tables),
             blocks,
             lexical,
             vectors,
@@ -210,6 +210,37 @@ impl SegmentReader {
     /// Reads all of the segment and checks it against its checksums.
     pub(crate) fn verify_bytes(&self) -> Result<(), SegmentError> {
         self.file.verify()
+    }
+
+    /// Brings what questions read of every segment (words and vectors, no texts), in as few requests as can be. Of a local segment there is
+    /// nothing to bring.
+    ///
+    /// # Errors
+    /// Those of reading the segment.
+    pub fn bring(&self) -> Result<(), SegmentError> {
+        if !self.file.is_remote() {
+            return Ok(());
+        }
+        let wanted = |name: &str| name == section::VECTORS || name.starts_with(section::TANTIVY);
+        let sections = self.contents.sections.iter();
+        let extents = sections
+            .filter(|it| wanted(&it.name))
+            .flat_map(|it| &it.extents);
+        let ends =
+            extents.map(|Extent(start, length)| (*start as usize, (start + length) as usize));
+        // They lie side by side.
+        let range = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        range.map_or(Ok(()), |(start, end)| self.file.slice(start..end).map(drop))
+    }
+
+    /// Bytes that [`SegmentReader::bring`] may take in a cache; 0 of a local segment.
+    #[must_use]
+    pub fn remote_bytes(&self) -> u64 {
+        if self.file.is_remote() {
+            self.file.length() as u64
+        } else {
+            0
+        }
     }
 
     /// Path under the index root.
@@ -257,15 +288,20 @@ impl SegmentReader {
         BlockMeta {
             table: self.table_of(block),
             kind: self.blocks.kind(block),
-            lengths: Field::ALL.map(|field| self.blocks.lengths(field)[block as usize]),
+            lengths: self.field_lengths(block),
         }
+    }
+
+    /// Exact token count of each field of a block, by [`Field::index`]. Panics like [`SegmentReader::block`].
+    #[must_use]
+    pub fn field_lengths(&self, block: u32) -> [u32; 4] {
+        Field::ALL.map(|field| self.blocks.length(field, block))
     }
 
     /// Number of a block's table in [`SegmentReader::tables`].
     #[must_use]
     pub fn table_of(&self, block: u32) -> u32 {
-        // Tables cover the blocks in order, the first from block 0 on.
-        (self.tables.partition_point(|t| t.first_block <= block) as u32).saturating_sub(1)
+        self.tables.of_block(block)
     }
 
     /// What a block is about. Panics like [`SegmentReader::block`].
@@ -276,8 +312,13 @@ impl SegmentReader {
 
     /// The tables, in the order of their keys and of their blocks.
     #[must_use]
-    pub fn tables(&self) -> &[SegmentTable] {
+    pub fn tables(&self) -> &SegmentTables {
         &self.tables
+    }
+
+    /// The same, for who needs them longer than the segment.
+    pub(crate) fn shared_tables(&self) -> Arc<SegmentTables> {
+        Arc::clone(&self.tables)
     }
 
     /// The text of a block.
@@ -362,6 +403,24 @@ impl SegmentReader {
         field: Field,
         term: &str,
         visit: &mut dyn FnMut(u32, u32),
+    ) -> Result<(), SegmentError> {
+        self.posting_runs(field, term, &mut |blocks, times| {
+            for (block, times) in blocks.iter().zip(times) {
+                visit(*block, *times);
+            }
+        })
+    }
+
+    /// As [`SegmentReader::postings`], many at a time: `visit` is called with blocks and, in a slice as long, how
+    /// often each has the term.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::postings`].
+    pub fn posting_runs(
+        &self,
+        field: Field,
+        term: &str,
+        visit: &mut dyn FnMut(&[u32], &[u32]),
     ) -> Result<(), SegmentError> {
         self.lexical.postings(field, term, visit)
     }

@@ -34,7 +34,58 @@ impl TableKey {
     }
 }
 
+impl TableKey {
+    /// The same, without owning it.
+    #[must_use]
+    pub fn borrowed(&self) -> KeyRef<'_> {
+        KeyRef {
+            lake: &self.lake,
+            name: &self.name,
+        }
+    }
+}
+
 impl fmt::Display for TableKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.borrowed().fmt(f)
+    }
+}
+
+/// A table's identity, as [`TableKey`], where somebody else holds the text. Both sort alike.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyRef<'a> {
+    /// As [`TableKey::lake`].
+    pub lake: &'a str,
+    /// As [`TableKey::name`].
+    pub name: &'a str,
+}
+
+impl KeyRef<'_> {
+    /// The key itself.
+    #[must_use]
+    pub fn to_key(self) -> TableKey {
+        TableKey {
+            lake: self.lake.to_owned(),
+            name: self.name.to_owned(),
+        }
+    }
+
+    /// Puts it into a key that is there: who looks at many of them makes no text for each.
+    pub fn write_to(self, key: &mut TableKey) {
+        key.lake.clear();
+        key.lake.push_str(self.lake);
+        key.name.clear();
+        key.name.push_str(self.name);
+    }
+}
+
+impl PartialEq<TableKey> for KeyRef<'_> {
+    fn eq(&self, other: &TableKey) -> bool {
+        *self == other.borrowed()
+    }
+}
+
+impl fmt::Display for KeyRef<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} in {}", self.name, self.lake)
     }

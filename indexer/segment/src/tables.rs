@@ -1,9 +1,15 @@
-//! The `tables` section: which blocks are whose. Hot, decoded whole at opening.
+//! The `tables` section: which blocks are whose. Hot, checked whole at opening.
+
+use std::fmt;
+use std::ops::Range;
+
+use tantivy::directory::OwnedBytes;
 
 use crate::codec::{Cursor, compress, decompress, put_number, put_text};
 use crate::error::SegmentError;
 use crate::layout::Contents;
-use crate::table::TableKey;
+use crate::spill::spilled;
+use crate::table::{KeyRef, TableKey};
 
 /// Lake, name and location of one table may not be longer together; bounds decompression.
 const MAX_NAMES: usize = 16 << 10;
@@ -12,16 +18,165 @@ const MAX_NUMBERS: usize = 40;
 const LEVEL: i32 = 19;
 
 /// A table in a segment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SegmentTable {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentTable<'a> {
     /// Its identity.
-    pub key: TableKey,
+    pub key: KeyRef<'a>,
     /// URL of its file or directory.
-    pub location: String,
+    pub location: &'a str,
     /// Its first block.
     pub first_block: u32,
     /// Number of its blocks.
     pub blocks: u32,
+}
+
+/// The tables of a segment, in the order of their keys and of their blocks.
+///
+/// Their names stay as they are in the section, in memory that the system may take back; a table takes twelve bytes
+/// beside them.
+pub struct SegmentTables {
+    lakes: Vec<String>,
+    /// The decompressed section.
+    bytes: OwnedBytes,
+    /// Where each table's row begins in it.
+    rows: Vec<u64>,
+    /// Each table's first block, and at the end the number of blocks.
+    first_blocks: Vec<u32>,
+}
+
+/// A table as the section has it, but for its first block.
+struct Row<'a> {
+    lake: usize,
+    name: &'a str,
+    location: &'a str,
+    blocks: u32,
+}
+
+impl<'a> Row<'a> {
+    fn read(cursor: &mut Cursor<'a>) -> Result<Row<'a>, String> {
+        Ok(Row {
+            lake: usize::try_from(cursor.number()?).map_err(|e| e.to_string())?,
+            name: cursor.text()?,
+            location: cursor.text()?,
+            blocks: cursor.number_u32()?,
+        })
+    }
+}
+
+impl fmt::Debug for SegmentTables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl SegmentTables {
+    /// Decodes the section; the footer's counts are bounded by the file's length.
+    pub(crate) fn decode(bytes: &[u8], contents: &Contents) -> Result<SegmentTables, String> {
+        let limit = (contents.tables as usize).saturating_mul(MAX_NAMES + MAX_NUMBERS);
+        let bytes = spilled(decompress(bytes, limit)?);
+        let mut cursor = Cursor::new(&bytes);
+        let lake_count = cursor.number()?;
+        if lake_count > u64::from(contents.tables) {
+            return Err("it has more lakes than tables".to_owned());
+        }
+        let lakes = (0..lake_count)
+            .map(|_| cursor.text().map(str::to_owned))
+            .collect::<Result<Vec<String>, String>>()?;
+        let count = contents.tables as usize;
+        let (mut rows, mut first_blocks) =
+            (Vec::with_capacity(count), Vec::with_capacity(count + 1));
+        let mut first_block = 0u32;
+        for _ in 0..count {
+            rows.push((bytes.len() - cursor.left()) as u64);
+            first_blocks.push(first_block);
+            let row = Row::read(&mut cursor)?;
+            if row.lake >= lakes.len() {
+                return Err("it has a table of no lake".to_owned());
+            }
+            first_block = first_block
+                .checked_add(row.blocks)
+                .filter(|end| row.blocks > 0 && *end <= contents.blocks)
+                .ok_or("its tables have more blocks than it has")?;
+        }
+        first_blocks.push(first_block);
+        if first_block != contents.blocks {
+            return Err("its tables have fewer blocks than it has".to_owned());
+        }
+        cursor.end()?;
+        Ok(SegmentTables {
+            lakes,
+            bytes,
+            rows,
+            first_blocks,
+        })
+    }
+
+    /// The number of tables.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table of this number.
+    #[must_use]
+    pub fn get(&self, number: usize) -> Option<SegmentTable<'_>> {
+        let start = usize::try_from(*self.rows.get(number)?).ok()?;
+        // It was read when the segment was opened.
+        let row = Row::read(&mut Cursor::new(self.bytes.get(start..)?)).ok()?;
+        Some(SegmentTable {
+            key: KeyRef {
+                lake: self.lakes.get(row.lake)?,
+                name: row.name,
+            },
+            location: row.location,
+            first_block: self.first_blocks[number],
+            blocks: row.blocks,
+        })
+    }
+
+    /// The table of this number.
+    ///
+    /// # Panics
+    /// Like indexing a slice, if there is none.
+    #[must_use]
+    pub fn at(&self, number: usize) -> SegmentTable<'_> {
+        assert!(number < self.len(), "no table {number} of {}", self.len());
+        // There is one, so the empty one never comes.
+        self.get(number).unwrap_or(SegmentTable {
+            key: KeyRef { lake: "", name: "" },
+            location: "",
+            first_block: 0,
+            blocks: 0,
+        })
+    }
+
+    /// The blocks of the table of this number.
+    ///
+    /// # Panics
+    /// As [`SegmentTables::at`].
+    #[must_use]
+    pub fn blocks(&self, number: usize) -> Range<u32> {
+        self.first_blocks[number]..self.first_blocks[number + 1]
+    }
+
+    /// The number of the table that has this block.
+    #[must_use]
+    pub fn of_block(&self, block: u32) -> u32 {
+        // Tables cover the blocks in order, the first from block 0 on.
+        let after = self.first_blocks[..self.len()].partition_point(|first| *first <= block);
+        (after as u32).saturating_sub(1)
+    }
+
+    /// All tables.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = SegmentTable<'_>> {
+        (0..self.len()).map(|number| self.at(number))
+    }
 }
 
 /// The `tables` section: lakes once, then name, location and number of blocks of each table.
@@ -67,48 +222,4 @@ impl TableWriter {
         bytes.extend_from_slice(&self.rows);
         compress(&bytes, LEVEL).map_err(|e| SegmentError::invalid("the segment", e))
     }
-}
-
-/// Decodes the section; the footer's counts are bounded by the file's length.
-pub(crate) fn decode_tables(
-    bytes: &[u8],
-    contents: &Contents,
-) -> Result<Vec<SegmentTable>, String> {
-    let limit = (contents.tables as usize).saturating_mul(MAX_NAMES + MAX_NUMBERS);
-    let bytes = decompress(bytes, limit)?;
-    let mut cursor = Cursor::new(&bytes);
-    let lake_count = cursor.number()?;
-    if lake_count > u64::from(contents.tables) {
-        return Err("it has more lakes than tables".to_owned());
-    }
-    let lakes = (0..lake_count)
-        .map(|_| cursor.text())
-        .collect::<Result<Vec<&str>, String>>()?;
-    let mut tables: Vec<SegmentTable> = Vec::with_capacity(contents.tables as usize);
-    let mut first_block = 0u32;
-    for _ in 0..contents.tables {
-        let lake = usize::try_from(cursor.number()?)
-            .ok()
-            .and_then(|i| lakes.get(i));
-        let lake = lake.ok_or("it has a table of no lake")?;
-        let table = SegmentTable {
-            key: TableKey {
-                lake: (*lake).to_owned(),
-                name: cursor.text()?.to_owned(),
-            },
-            location: cursor.text()?.to_owned(),
-            first_block,
-            blocks: cursor.number_u32()?,
-        };
-        first_block = first_block
-            .checked_add(table.blocks)
-            .filter(|end| table.blocks > 0 && *end <= contents.blocks)
-            .ok_or("its tables have more blocks than it has")?;
-        tables.push(table);
-    }
-    if first_block != contents.blocks {
-        return Err("its tables have fewer blocks than it has".to_owned());
-    }
-    cursor.end()?;
-    Ok(tables)
 }

@@ -5,7 +5,7 @@
 //! fill whole cache lines. Row numbers count the blocks that have a vector, in block order.
 //!
 //! Exact search is one pass over the matrix, bound by memory. A reader that is asked again makes a
-//! coarse copy in memory (`coarse.rs`) that halves what a pass reads and changes no result.
+//! coarse copy (`coarse.rs`) that halves what a pass reads and changes no result.
 
 use std::cmp::Ordering;
 use std::sync::OnceLock;
@@ -18,8 +18,9 @@ use crate::coarse::Coarse;
 use crate::deletes::{DeadBlocks, Deletes};
 use crate::directory::SectionFile;
 use crate::error::SegmentError;
-use crate::graph::{self, Graph, MATRIX_HEADER};
+use crate::graph::{self, Graph, LINKS_A_STEP, MATRIX_HEADER};
 use crate::kernel::Query;
+use crate::spill::Numbers;
 
 /// Rows scored at a time: their scores stay in the first cache.
 const BATCH: usize = 512;
@@ -80,12 +81,14 @@ pub(crate) struct VectorReader {
     section: SectionFile,
     dimensions: usize,
     /// Block of each row.
-    blocks: Vec<u32>,
+    blocks: Numbers,
     /// Whether the section goes on with a graph.
-    graph: bool,
+    has_graph: bool,
+    graph: OnceLock<Graph>,
     /// Whether a pass over the matrix was made before.
     asked: AtomicBool,
-    coarse: OnceLock<Coarse>,
+    /// `None` within, where it could not be made.
+    coarse: OnceLock<Option<Coarse>>,
 }
 
 impl VectorReader {
@@ -95,7 +98,7 @@ impl VectorReader {
         section: SectionFile,
         dimensions: usize,
         blocks: Vec<u32>,
-        graph: bool,
+        has_graph: bool,
     ) -> Result<VectorReader, SegmentError> {
         let wrong = || SegmentError::damaged(object, "its vectors do not fill their section");
         let matrix = blocks
@@ -106,15 +109,16 @@ impl VectorReader {
             .ok_or_else(wrong)?;
         let length = tantivy::HasLen::len(&section);
         let empty_rows = dimensions == 0 && !blocks.is_empty();
-        if empty_rows || length < matrix || (!graph && length != matrix) {
+        if empty_rows || length < matrix || (!has_graph && length != matrix) {
             return Err(wrong());
         }
         Ok(VectorReader {
             object: object.to_owned(),
             section,
             dimensions,
-            blocks,
-            graph,
+            blocks: Numbers::of(&blocks),
+            has_graph,
+            graph: OnceLock::new(),
             asked: AtomicBool::new(false),
             coarse: OnceLock::new(),
         })
@@ -134,9 +138,10 @@ impl VectorReader {
 
     /// The stored bytes of a block's vector.
     pub(crate) fn row(&self, block: u32) -> Result<Option<OwnedBytes>, SegmentError> {
-        let Ok(row) = self.blocks.binary_search(&block) else {
+        let row = self.blocks.first_from(block);
+        if self.blocks.get(row) != Some(block) {
             return Ok(None);
-        };
+        }
         let start = MATRIX_HEADER + row * self.dimensions * 2;
         self.section
             .read(start..start + self.dimensions * 2)
@@ -189,28 +194,31 @@ impl VectorReader {
         {
             return Err(self.damaged("its matrix has another size than its blocks need"));
         }
-        if self.graph
-            && let Some(found) = self.search_graph(&section, &exact, n, deletes)?
+        let dead = DeadBlocks::of(deletes);
+        let live = |block| !dead.contains(block);
+        if self.has_graph
+            && let Some(found) = self.search_graph(&section, &exact, n, &dead)?
         {
             return Ok(found);
         }
-        let dead = DeadBlocks::of(deletes);
-        let live = |block| !dead.contains(block);
         let mut best = Best::new(n);
         best.floor = least;
         if let Some(rows) = self.coarse_rows(matrix, query, n, least, &dead) {
             for at in rows {
                 let score = exact.score(&matrix[at * row..(at + 1) * row]);
-                best.offer(score, self.blocks[at], live);
+                best.offer(score, self.blocks.at(at), live);
             }
             return Ok(best.sorted());
         }
         let mut scores = [0.0f32; BATCH];
-        for (batch, blocks) in self.blocks.chunks(BATCH).enumerate() {
+        for start in (0..self.blocks.len()).step_by(BATCH) {
+            let blocks = self
+                .blocks
+                .iter(start..self.blocks.len().min(start + BATCH));
             let scores = &mut scores[..blocks.len()];
-            exact.scores(&matrix[batch * BATCH * row..], scores);
+            exact.scores(&matrix[start * row..], scores);
             for (score, block) in scores.iter().zip(blocks) {
-                best.offer(*score, *block, live);
+                best.offer(*score, block, live);
             }
         }
         Ok(best.sorted())
@@ -229,50 +237,57 @@ impl VectorReader {
             return None;
         }
         let matrix = &matrix[..self.blocks.len() * self.dimensions * 2];
-        self.coarse
-            .get_or_init(|| Coarse::new(matrix, self.dimensions))
-            .candidates(query, n, least, |row| !dead.contains(self.blocks[row]))
+        let made = self.coarse.get_or_init(|| {
+            let made = Coarse::new(matrix, self.dimensions);
+            made.inspect_err(|error| {
+                tracing::warn!(%error, "no temporary file can be written (see TMPDIR): questions take longer");
+            })
+            .ok()
+        });
+        made.as_ref()?
+            .candidates(query, n, least, |row| !dead.contains(self.blocks.at(row)))
     }
 
-    /// `None` if the graph finds too few: then the exact scan answers.
+    /// `None` if the graph finds too few, or a walk would meet hardly anything that lives: then the exact scan
+    /// answers.
     fn search_graph(
         &self,
-        section: &OwnedBytes,
+        section: &[u8],
         query: &Query,
         n: usize,
-        deletes: &Deletes,
+        dead: &DeadBlocks,
     ) -> Result<Option<Vec<(u32, f32)>>, SegmentError> {
-        // The view goes with the file that it is of.
-        let generation = self.section.current();
-        let slot = &generation.opened.graph;
-        let graph = match slot.get() {
+        let rows = self.blocks.len();
+        let live = |row: u32| {
+            let block = self.blocks.get(row as usize);
+            block.is_some_and(|block| !dead.contains(block))
+        };
+        let wanted = n.saturating_mul(OVERSAMPLE).min(rows);
+        // A walk looks at about so many rows for each that lives and is wanted.
+        let is_live = rows.saturating_sub(dead.count()).max(1);
+        let dead_beside = rows / is_live - 1;
+        let looked_at = wanted
+            .saturating_mul(LINKS_A_STEP)
+            .saturating_mul(dead_beside);
+        if looked_at >= rows {
+            return Ok(None);
+        }
+        let graph = match self.graph.get() {
             Some(graph) => graph,
             None => {
-                let graph = Graph::view(section.clone(), self.blocks.len(), self.dimensions)
-                    .map_err(|e| self.damaged(e))?;
-                slot.get_or_init(|| graph)
+                let opened = Graph::open(section, rows, self.dimensions);
+                let opened = opened.map_err(|e| self.damaged(e))?;
+                self.graph.get_or_init(|| opened)
             }
         };
-        let live = |row: u32| {
-            self.blocks
-                .get(row as usize)
-                .is_some_and(|block| !deletes.contains(*block))
-        };
-        let wanted = n.saturating_mul(OVERSAMPLE).min(self.blocks.len());
-        let rows = match graph.search(&query.to_row(), wanted, live) {
-            Ok(rows) if rows.len() >= n => rows,
-            Ok(_) => return Ok(None),
-            Err(e) => {
-                tracing::debug!(segment = self.object, error = e, "graph search failed");
-                return Ok(None);
-            }
-        };
+        let found = graph.search(section, query, wanted, live);
+        if found.len() < n {
+            return Ok(None);
+        }
         let mut best = Best::new(n);
-        for row in rows {
-            if let Some(block) = self.blocks.get(row as usize)
-                && let Some(stored) = self.row(*block)?
-            {
-                best.offer(query.score(&stored), *block, |b| !deletes.contains(b));
+        for (row, score) in found {
+            if let Some(block) = self.blocks.get(row as usize) {
+                best.offer(score, block, |_| true);
             }
         }
         Ok(Some(best.sorted()))

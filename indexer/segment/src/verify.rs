@@ -13,7 +13,7 @@ use crate::error::SegmentError;
 use crate::index_store::IndexStore;
 use crate::reader::SegmentReader;
 use crate::snapshot::{SegmentEntry, Snapshot};
-use crate::tables::SegmentTable;
+use crate::tables::SegmentTables;
 
 /// What was verified of a snapshot, and what is wrong.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -46,7 +46,7 @@ pub struct Problem {
 /// What is kept of a segment that could be read: no open file, and no copy of a remote one.
 struct Segment {
     /// In the order of their blocks.
-    tables: Vec<SegmentTable>,
+    tables: Arc<SegmentTables>,
     blocks: u32,
     deletes: Deletes,
     /// How many live blocks the catalog's tables have in it.
@@ -133,7 +133,7 @@ impl IndexStore {
         })??;
         Ok(Segment {
             deletes: self.deletes(entry).await?,
-            tables: reader.tables().to_vec(),
+            tables: reader.shared_tables(),
             blocks: reader.block_count(),
             told: 0,
         })
@@ -175,8 +175,8 @@ fn check_table(
         };
     };
     let first = table.first_block;
-    let up_to = segment.tables.partition_point(|it| it.first_block <= first);
-    let there = up_to.checked_sub(1).and_then(|at| segment.tables.get(at));
+    let there = segment.tables.of_block(first) as usize;
+    let there = segment.tables.get(there);
     let is_there = there.is_some_and(|it| {
         it.key == table.key() && it.first_block == first && it.blocks == table.blocks
     });

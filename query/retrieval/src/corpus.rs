@@ -10,10 +10,11 @@
 //! nothing else is not part of the corpus. So what is true of a corpus in general is true of a restricted
 //! one: it is that of an index of the kept tables. What open segments hold is shared, not copied.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use limn_segment::{BlockKind, Deletes, Field, SegmentReader, TableKey};
+use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey};
 
 use crate::scoring::{FIELDS, Formula};
 
@@ -47,16 +48,12 @@ pub(crate) struct Opened {
     pub(crate) deletes_path: Option<String>,
 }
 
-/// A live table. Its key and location are its segment's: [`Corpus::key`], [`Corpus::location`].
-#[derive(Clone)]
+/// A live table: what there is of it is its segment's ([`Corpus::key`], [`Corpus::location`], [`Corpus::range_of`]).
+#[derive(Clone, Copy)]
 pub(crate) struct Table {
-    pub(crate) segment: usize,
+    segment: u32,
     /// Its place among its segment's tables.
     at: u32,
-    pub(crate) first_block: u32,
-    pub(crate) blocks: u32,
-    /// What one occurrence of a term counts, by field.
-    pub(crate) norms: [f32; FIELDS],
 }
 
 /// A segment with what the scorer needs of it.
@@ -103,7 +100,8 @@ impl Segment {
             if !self.deletes.contains(block) {
                 hidden
                     .get_or_insert_with(|| Deletes::clone(&self.deletes))
-                    .delete_table(block, 1);
+                    .0
+                    .insert(block);
             }
         }
         if let Some(hidden) = hidden {
@@ -120,6 +118,8 @@ pub(crate) struct Corpus {
     /// No other corpus of this process has it.
     pub(crate) id: u64,
     pub(crate) tables: Vec<Table>,
+    /// What one occurrence of a term counts, by field and table.
+    pub(crate) norms: [Vec<f32>; FIELDS],
     pub(crate) segments: Vec<Segment>,
     /// Blocks of all segments, dead ones included.
     pub(crate) blocks: usize,
@@ -145,15 +145,22 @@ impl Corpus {
 
     /// The corpus of an index that holds only the tables that are kept, perhaps without values.
     pub(crate) fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Corpus {
-        let kept = |table: &&Table| keep(self.key(table));
-        let mut tables: Vec<Table> = self.tables.iter().filter(kept).cloned().collect();
+        let mut key = TableKey {
+            lake: String::new(),
+            name: String::new(),
+        };
+        let mut kept = |table: &&Table| {
+            self.key(table).write_to(&mut key);
+            keep(&key)
+        };
+        let mut tables: Vec<Table> = self.tables.iter().filter(&mut kept).copied().collect();
         let mut opened = Vec::new();
         let mut number = vec![None; self.segments.len()];
         for table in &mut tables {
-            let segment = &self.segments[table.segment];
-            table.segment = *number[table.segment].get_or_insert_with(|| {
+            let segment = &self.segments[table.segment as usize];
+            table.segment = *number[table.segment as usize].get_or_insert_with(|| {
                 opened.push(segment.opened());
-                opened.len() - 1
+                opened.len() as u32 - 1
             });
         }
         let values = match self.values {
@@ -164,7 +171,7 @@ impl Corpus {
     }
 
     /// The corpus of these tables, sorted by key, each once; others of the segments are hidden.
-    fn of(opened: Vec<Opened>, mut tables: Vec<Table>, values: Values) -> Corpus {
+    fn of(opened: Vec<Opened>, tables: Vec<Table>, values: Values) -> Corpus {
         let mut segments: Vec<Segment> = Vec::with_capacity(opened.len());
         let mut base = 0;
         for opened in opened {
@@ -172,38 +179,38 @@ impl Corpus {
             base += segment.table_of.len();
             segments.push(segment);
         }
-        let mut lengths = vec![[0u64; FIELDS]; tables.len()];
+        let mut lengths: [Vec<u32>; FIELDS] = Default::default();
+        for lengths in &mut lengths {
+            lengths.resize(tables.len(), 0);
+        }
         for (number, table) in tables.iter().enumerate() {
-            let segment = &mut segments[table.segment];
-            for block in table.first_block..table.first_block + table.blocks {
+            let segment = &mut segments[table.segment as usize];
+            for block in segment.reader.tables().blocks(table.at as usize) {
                 if segment.deletes.contains(block) || values.hide(segment.reader.kind(block)) {
                     continue;
                 }
                 segment.table_of[block as usize] = number as u32;
-                let meta = segment.reader.block(block);
-                for (sum, length) in lengths[number].iter_mut().zip(meta.lengths) {
-                    *sum += u64::from(length);
+                let of_block = segment.reader.field_lengths(block);
+                for (lengths, length) in lengths.iter_mut().zip(of_block) {
+                    lengths[number] = lengths[number].saturating_add(length);
                 }
             }
         }
         for segment in &mut segments {
             segment.hide_others();
         }
-        let mut averages = [0.0f64; FIELDS];
-        for (field, average) in averages.iter_mut().enumerate() {
-            let sum: u64 = lengths.iter().map(|lengths| lengths[field]).sum();
-            let filled = lengths.iter().filter(|lengths| lengths[field] > 0).count();
-            *average = sum as f64 / filled.max(1) as f64;
-        }
-        for (table, lengths) in tables.iter_mut().zip(&lengths) {
-            for field in Field::ALL {
-                let at = field.index();
-                table.norms[at] = Formula::LIMN.norm(field, lengths[at], averages[at]);
-            }
-        }
+        let norms = Field::ALL.map(|field| {
+            let lengths = &lengths[field.index()];
+            let sum: u64 = lengths.iter().map(|length| u64::from(*length)).sum();
+            let filled = lengths.iter().filter(|length| **length > 0).count();
+            let average = sum as f64 / filled.max(1) as f64;
+            let norm = |length: &u32| Formula::LIMN.norm(field, u64::from(*length), average);
+            lengths.iter().map(norm).collect()
+        });
         Corpus {
             id: MADE.fetch_add(1, Ordering::Relaxed),
             tables,
+            norms,
             segments,
             blocks: base,
             values,
@@ -211,29 +218,47 @@ impl Corpus {
         }
     }
 
+    /// The segment that a table lies in.
+    pub(crate) fn segment_of(&self, table: &Table) -> &Segment {
+        &self.segments[table.segment as usize]
+    }
+
+    /// The number of that segment.
+    pub(crate) fn segment_number(&self, table: &Table) -> usize {
+        table.segment as usize
+    }
+
     /// Whose rows a table holds.
-    pub(crate) fn key(&self, table: &Table) -> &TableKey {
-        &self.segments[table.segment].reader.tables()[table.at as usize].key
+    pub(crate) fn key(&self, table: &Table) -> KeyRef<'_> {
+        let tables = self.segment_of(table).reader.tables();
+        tables.at(table.at as usize).key
     }
 
     /// The URL of a table's file or folder.
     pub(crate) fn location(&self, table: &Table) -> &str {
-        &self.segments[table.segment].reader.tables()[table.at as usize].location
+        let tables = self.segment_of(table).reader.tables();
+        tables.at(table.at as usize).location
+    }
+
+    /// The blocks of a table in its segment, deleted ones included.
+    pub(crate) fn range_of(&self, table: &Table) -> Range<u32> {
+        let tables = self.segment_of(table).reader.tables();
+        tables.blocks(table.at as usize)
     }
 
     /// A table's number.
     pub(crate) fn number_of(&self, key: &TableKey) -> Option<u32> {
         let found = self
             .tables
-            .binary_search_by(|table| self.key(table).cmp(key));
+            .binary_search_by(|table| self.key(table).cmp(&key.borrowed()));
         found.ok().map(|number| number as u32)
     }
 
     /// The live blocks of a table, with their numbers in its segment.
     pub(crate) fn blocks_of(&self, table: &Table) -> impl Iterator<Item = u32> + use<'_> {
-        let segment = &self.segments[table.segment];
-        let range = table.first_block..table.first_block + table.blocks;
-        range.filter(move |&block| segment.table_of[block as usize] != DEAD)
+        let segment = self.segment_of(table);
+        self.range_of(table)
+            .filter(move |&block| segment.table_of[block as usize] != DEAD)
     }
 
     /// Plain mode's statistics.
@@ -253,23 +278,23 @@ fn live_tables(opened: &[Opened]) -> Vec<Table> {
         },
     ) in opened.iter().enumerate()
     {
-        for (at, table) in reader.tables().iter().enumerate() {
-            let mut blocks = table.first_block..table.first_block + table.blocks;
+        for at in 0..reader.tables().len() {
+            let mut blocks = reader.tables().blocks(at);
             if blocks.all(|block| deletes.contains(block)) {
                 continue;
             }
             tables.push(Table {
-                segment,
+                segment: segment as u32,
                 at: at as u32,
-                first_block: table.first_block,
-                blocks: table.blocks,
-                norms: [0.0; FIELDS],
             });
         }
     }
-    let key = |table: &Table| &opened[table.segment].reader.tables()[table.at as usize].key;
+    let key = |table: &Table| {
+        let tables = opened[table.segment as usize].reader.tables();
+        tables.at(table.at as usize).key
+    };
     // Stable: of equal keys the last segment's comes last.
-    tables.sort_by(|a, b| key(a).cmp(key(b)));
+    tables.sort_by(|a, b| key(a).cmp(&key(b)));
     tables.dedup_by(|later, kept| {
         let is_same = key(later) == key(kept);
         if is_same {
@@ -287,11 +312,9 @@ fn plain(segments: &[Segment]) -> Plain {
         if segment.table_of[block] == DEAD {
             return 0;
         }
-        let meta = segment.reader.block(block as u32);
+        let lengths = segment.reader.field_lengths(block as u32);
         let fields = Field::ALL.into_iter().filter(|&field| counted(field));
-        fields
-            .map(|field| u64::from(meta.lengths[field.index()]))
-            .sum()
+        fields.map(|field| u64::from(lengths[field.index()])).sum()
     };
     let (mut count, mut sum) = (0u64, 0u64);
     for segment in segments {

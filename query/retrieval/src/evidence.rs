@@ -57,7 +57,7 @@ pub(crate) fn scored_texts(
     sought: &Sought,
 ) -> Result<Vec<ScoredText>, SegmentError> {
     let total = sought.total();
-    let reader = &corpus.segments[table.segment].reader;
+    let reader = &corpus.segment_of(table).reader;
     let mut found: Vec<(u32, ScoredText)> = Vec::new();
     reader.texts(corpus.blocks_of(table), |block, text| {
         let kind = reader.kind(block);

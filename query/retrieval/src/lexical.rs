@@ -86,14 +86,15 @@ pub(crate) fn score_tables(
                 if formula.weights[at] <= 0.0 {
                     continue;
                 }
-                let sums = &mut scratch.term;
+                let (sums, norms) = (&mut scratch.term, &corpus.norms[at]);
                 segment
                     .reader
-                    .postings(field, term, &mut |block, frequency| {
-                        let table = segment.table_of[block as usize];
-                        if table != DEAD {
-                            let norm = corpus.tables[table as usize].norms[at];
-                            sums.add(table, frequency as f32 * norm);
+                    .posting_runs(field, term, &mut |blocks, frequencies| {
+                        for (block, frequency) in blocks.iter().zip(frequencies) {
+                            let table = segment.table_of[*block as usize];
+                            if table != DEAD {
+                                sums.add(table, *frequency as f32 * norms[table as usize]);
+                            }
                         }
                     })?;
             }

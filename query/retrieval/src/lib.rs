@@ -41,6 +41,7 @@
 //! [`RetrievalError::is_retryable`] tells whether asking again can help.
 
 mod answer;
+mod bringing;
 mod corpus;
 mod deadline;
 mod error;

@@ -3,6 +3,7 @@
 //! Every cut is by a total order, score first, then the table's number, then the block, so a ranking
 //! is one whatever the shards.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashSet};
 
 use limn_segment::SegmentError;
@@ -59,14 +60,12 @@ pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcom
     let _span = info_span!(target: TRACE, "semantic").entered();
     let formula = &Formula::LIMN;
     let corpus = request.corpus;
-    let mut matches: Vec<(u32, f32)> = scratch
-        .scores
-        .touched()
-        .iter()
-        .filter(|&&table| request.allows(table))
-        .map(|&table| (table, scratch.scores.get(table)))
-        .collect();
-    let any_word = !matches.is_empty();
+    let matches = || {
+        let touched = scratch.scores.touched().iter().copied();
+        touched
+            .filter(|table| request.allows(*table))
+            .map(|table| (table, scratch.scores.get(table)))
+    };
     let mut cosines: BTreeMap<u32, Option<f32>> = BTreeMap::new();
     let mut size = formula.depth(request.k, request.candidates);
     loop {
@@ -90,12 +89,13 @@ pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcom
             .collect();
         best(&mut close, size);
         let mut union: Vec<u32> = close.iter().map(|&(table, _)| table).collect();
-        union.extend(best(&mut matches, size).iter().map(|&(table, _)| table));
+        let (matching, match_count) = top(matches(), size);
+        union.extend(matching.iter().map(|&(table, _)| table));
         union.sort_unstable();
         union.dedup();
 
         let exhausted =
-            near.len() < size.saturating_mul(formula.blocks_per_table) && matches.len() <= size;
+            near.len() < size.saturating_mul(formula.blocks_per_table) && match_count <= size;
         if union.len() < request.k && !exhausted {
             size = size.saturating_mul(4);
             continue;
@@ -110,7 +110,7 @@ pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcom
         return Ok(Outcome {
             ranked,
             best_cosine: near.first().map(|block| block.cosine),
-            any_word,
+            any_word: match_count > 0,
         });
     }
 }
@@ -130,9 +130,36 @@ fn cosine_of(
     Ok(cosine)
 }
 
+/// By score, then number.
+fn order(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+}
+
+/// The first `n` of any number by score, then number, in this order; and how many there are in all. Once the first
+/// have come, most of the others cost one comparison.
+fn top(scored: impl Iterator<Item = (u32, f32)>, n: usize) -> (Vec<(u32, f32)>, usize) {
+    let (n, mut count) = (n.max(1), 0);
+    let mut kept: Vec<(u32, f32)> = Vec::new();
+    let mut last = None;
+    for one in scored {
+        count += 1;
+        if last.is_some_and(|last| order(&one, &last).is_gt()) {
+            continue;
+        }
+        kept.push(one);
+        if kept.len() >= n.saturating_mul(2) {
+            best(&mut kept, n);
+            kept.truncate(n);
+            last = kept.last().copied();
+        }
+    }
+    best(&mut kept, n);
+    kept.truncate(n);
+    (kept, count)
+}
+
 /// The first `n` by score, then number, in this order, moved to the front; returns them.
 fn best(scored: &mut [(u32, f32)], n: usize) -> &[(u32, f32)] {
-    let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0));
     if scored.len() > n && n > 0 {
         scored.select_nth_unstable_by(n - 1, order);
     }
@@ -274,6 +301,18 @@ mod tests {
         assert_eq!(best(&mut scored, 3), [(3, 2.0), (1, 1.0), (5, 1.0)]);
         assert_eq!(best(&mut scored, 99).len(), 5);
         assert_eq!(best(&mut Vec::new(), 3), []);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_top_of_a_stream_is_that_of_a_list(scores in proptest::collection::vec(0u8..6, 0..60), n in 1usize..12) {
+            let scored: Vec<(u32, f32)> = (0..).zip(scores.iter().map(|score| f32::from(*score))).collect();
+            let (found, count) = top(scored.iter().rev().copied(), n);
+            let mut sorted = scored.clone();
+            sorted.sort_by(order);
+            sorted.truncate(n);
+            proptest::prop_assert_eq!((found, count), (sorted, scored.len()));
+        }
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use limn_models::Embedder;
-use limn_segment::{SegmentCache, Snapshot, TableKey};
+use limn_segment::{KeyRef, SegmentCache, Snapshot, TableKey};
 use tracing::info_span;
 
 use crate::TRACE;
 use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
+use crate::bringing::Brought;
 use crate::corpus::{Corpus, Opened, Segment, Values};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
@@ -31,6 +32,7 @@ pub struct Searcher {
     embedder: Arc<dyn Embedder>,
     /// Where bytes of remote segments are kept.
     cache: Option<SegmentCache>,
+    brought: Brought,
     /// Kept between questions, and shared by all searchers that come of one.
     scratch: Arc<Mutex<Vec<Scratch>>>,
 }
@@ -42,7 +44,7 @@ pub struct TableRef<'a> {
     /// others.
     pub number: u32,
     /// Its lake and name.
-    pub key: &'a TableKey,
+    pub key: KeyRef<'a>,
     /// The URL of its file or folder.
     pub location: &'a str,
 }
@@ -69,6 +71,7 @@ impl Searcher {
             snapshot: Arc::new(snapshot),
             embedder,
             cache: None,
+            brought: Brought::default(),
             scratch: Arc::default(),
         }
     }
@@ -80,6 +83,7 @@ impl Searcher {
             snapshot: Arc::new(snapshot),
             embedder: Arc::clone(&self.embedder),
             cache: self.cache.clone(),
+            brought: Brought::default(),
             scratch: Arc::clone(&self.scratch),
         }
     }
@@ -109,7 +113,7 @@ impl Searcher {
     /// are searched exactly: what a word is worth, which words occur nowhere, how many tables there are.
     /// Nothing that it says depends on a table that is not kept. (Times may: it reads the same segments.)
     ///
-    /// Open segments and the embedder are shared. Its own are about 40 bytes a kept table and 4 bytes a
+    /// Open segments and the embedder are shared. Its own are about 24 bytes a kept table and 4 bytes a
     /// block of the segments that hold one; others are not part of it. Making it looks at every table.
     #[must_use]
     pub fn restricted(&self, keep: impl Fn(&TableKey) -> bool, values: Values) -> Searcher {
@@ -118,6 +122,7 @@ impl Searcher {
             snapshot: Arc::clone(&self.snapshot),
             embedder: Arc::clone(&self.embedder),
             cache: self.cache.clone(),
+            brought: Brought::default(),
             scratch: Arc::clone(&self.scratch),
         }
     }
@@ -167,16 +172,29 @@ impl Searcher {
 
     /// The tables that fit, as a filter for questions to this searcher ([`Query::selection`]).
     pub fn select(&self, fits: impl Fn(&TableKey) -> bool) -> Selection {
-        self.select_numbers(
-            self.tables()
-                .filter(|table| fits(table.key))
-                .map(|t| t.number),
-        )
+        let mut key = TableKey {
+            lake: String::new(),
+            name: String::new(),
+        };
+        let fitting = self.tables().filter(|table| {
+            table.key.write_to(&mut key);
+            fits(&key)
+        });
+        self.select_numbers(fitting.map(|table| table.number))
     }
 
     /// As [`select`](Self::select), for who knows the tables' numbers ([`TableRef::number`]).
     pub fn select_numbers(&self, numbers: impl IntoIterator<Item = u32>) -> Selection {
         Selection::new(&self.corpus, numbers.into_iter())
+    }
+
+    /// Brings what questions read of remote segments, many segments at a time, if all of them have room in the cache. The first question
+    /// does so, too, and waits for it: who has time before it may do it then.
+    ///
+    /// # Errors
+    /// Where a segment cannot be read; the next one who asks tries again.
+    pub fn bring(&self) -> Result<(), RetrievalError> {
+        Ok(self.brought.bring(&self.corpus, self.cache.as_ref())?)
     }
 
     /// A text's vector, of unit length.
@@ -312,6 +330,7 @@ impl Searcher {
             };
             return Ok((ranking, vector, KnownTerms::new()));
         }
+        self.bring()?;
         let request = Request {
             corpus: &self.corpus,
             vector: &vector,
@@ -420,7 +439,7 @@ impl Searcher {
                 key: self
                     .corpus
                     .key(&self.corpus.tables[ranked.table as usize])
-                    .clone(),
+                    .to_key(),
                 score: ranked.score,
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,

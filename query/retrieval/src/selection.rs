@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use limn_segment::{Deletes, TableKey};
+use limn_segment::{Deletes, KeyRef};
 
 use crate::corpus::Corpus;
 use crate::error::RetrievalError;
@@ -59,10 +59,11 @@ impl Selection {
                 continue;
             }
             // Within a segment blocks come in the order of their tables' numbers.
-            let blocks = &mut selection.segments[table.segment].blocks;
+            let blocks = &mut selection.segments[corpus.segment_number(table)].blocks;
+            let own = corpus.range_of(table);
             match blocks.last_mut() {
-                Some(last) if last.end == table.first_block => last.end += table.blocks,
-                _ => blocks.push(table.first_block..table.first_block + table.blocks),
+                Some(last) if last.end == own.start => last.end = own.end,
+                _ => blocks.push(own),
             }
         }
         selection
@@ -186,11 +187,10 @@ impl<'a> Filter<'a> {
             return Cow::Borrowed(selected.unwrap_or_default());
         };
         let tables = self.corpus.segments[segment].reader.tables();
-        let below = under(tables.len(), |at| &tables[at].key, folder.prefix);
-        let below = below.into_iter().map(|range| {
-            let last = &tables[range.end - 1];
-            tables[range.start].first_block..last.first_block + last.blocks
-        });
+        let below = under(tables.len(), |at| tables.at(at).key, folder.prefix);
+        let below = below
+            .into_iter()
+            .map(|range| tables.blocks(range.start).start..tables.blocks(range.end - 1).end);
         let below: Vec<Range<u32>> = below.collect();
         Cow::Owned(match selected {
             Some(selected) => common(selected, &below),
@@ -224,17 +224,17 @@ fn others(corpus: &Corpus, segment: usize, blocks: &[Range<u32>]) -> Deletes {
 }
 
 /// The places of the tables that lie under a path, in `count` keys that are sorted: none is empty.
-fn under<'k>(count: usize, key: impl Fn(usize) -> &'k TableKey, path: &str) -> Vec<Range<usize>> {
+fn under<'k>(count: usize, key: impl Fn(usize) -> KeyRef<'k>, path: &str) -> Vec<Range<usize>> {
     let path = path.trim_matches('/');
     let mut found = Vec::new();
     let mut start = 0;
     while start < count {
-        let lake = &key(start).lake;
-        let end = first(start..count, |at| key(at).lake > *lake);
+        let lake = key(start).lake;
+        let end = first(start..count, |at| key(at).lake > lake);
         if path.is_empty() {
             found.push(start..end);
         } else {
-            let from = |name: &str| first(start..end, |at| key(at).name.as_str() >= name);
+            let from = |name: &str| first(start..end, |at| key(at).name >= name);
             // The table of this very name, and what lies below it: '0' comes after '/'.
             let same = from(path);
             let is_same = same < end && key(same).name == path;
@@ -278,7 +278,7 @@ fn common(many: &[Range<u32>], few: &[Range<u32>]) -> Vec<Range<u32>> {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use limn_segment::is_under;
+    use limn_segment::{TableKey, is_under};
     use proptest::prelude::*;
 
     use super::*;
@@ -295,7 +295,7 @@ mod tests {
                 .into_iter()
                 .map(|(lake, name)| TableKey { lake, name })
                 .collect();
-            let runs = under(keys.len(), |at| &keys[at], &path);
+            let runs = under(keys.len(), |at| keys[at].borrowed(), &path);
             let found: Vec<usize> = runs.into_iter().flatten().collect();
             let expected = (0..keys.len()).filter(|at| is_under(&keys[*at].name, &path));
             prop_assert_eq!(found, expected.collect::<Vec<_>>());

@@ -114,7 +114,7 @@ pub(crate) fn table_score(
     table: &Table,
 ) -> Result<Option<f32>, SegmentError> {
     let mut kinds = [None::<f32>; BlockKind::ALL.len()];
-    let reader = &corpus.segments[table.segment].reader;
+    let reader = &corpus.segment_of(table).reader;
     for block in corpus.blocks_of(table) {
         let kind = reader.kind(block);
         if kind == BlockKind::Cells {

@@ -73,6 +73,7 @@ impl Searcher {
             });
         };
         let filter = Filter::new(corpus, selection, None)?;
+        self.bring()?;
         let sides = sides(corpus, &corpus.tables[own as usize])?;
         let mut scored = Vec::new();
         for candidate in candidates(corpus, own, &sides, k, filter.as_ref(), Deadline(until))? {
@@ -84,7 +85,7 @@ impl Searcher {
         let best = scored.into_iter().take(k).map(|(number, similarity)| {
             let table = &corpus.tables[number as usize];
             Similar {
-                key: corpus.key(table).clone(),
+                key: corpus.key(table).to_key(),
                 location: corpus.location(table).to_owned(),
                 // Stored vectors have unit length up to the rounding of their 16 bits.
                 similarity: similarity.clamp(-1.0, 1.0),
@@ -98,7 +99,7 @@ impl Searcher {
 type Sides = [Option<Vec<f32>>; KINDS.len()];
 
 fn sides(corpus: &Corpus, table: &Table) -> Result<Sides, SegmentError> {
-    let reader = &corpus.segments[table.segment].reader;
+    let reader = &corpus.segment_of(table).reader;
     let mut sides = Sides::default();
     for (side, kind) in sides.iter_mut().zip(KINDS) {
         let mut sum = vec![0.0f32; reader.dimensions()];
@@ -131,7 +132,7 @@ fn candidates(
     filter: Option<&Filter>,
     deadline: Deadline,
 ) -> Result<BTreeSet<u32>, RetrievalError> {
-    let own_blocks = corpus.tables[own as usize].blocks as usize;
+    let own_blocks = corpus.range_of(&corpus.tables[own as usize]).len();
     let mut size = Formula::LIMN.depth(k, None);
     loop {
         let wanted = size.saturating_mul(Formula::LIMN.blocks_per_table);
@@ -154,7 +155,7 @@ fn candidates(
 /// The module's formula; `None` where the tables have no kind in common.
 fn similarity(corpus: &Corpus, sides: &Sides, number: u32) -> Result<Option<f32>, SegmentError> {
     let table = &corpus.tables[number as usize];
-    let reader = &corpus.segments[table.segment].reader;
+    let reader = &corpus.segment_of(table).reader;
     let mut kinds = [None::<f32>; KINDS.len()];
     for block in corpus.blocks_of(table) {
         let kind = reader.kind(block);

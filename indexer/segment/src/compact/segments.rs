@@ -73,7 +73,7 @@ pub(crate) fn merge_segments(
             })?;
         }
         let at = reader.table_of(table.first_block) as usize;
-        writer.end_table(&reader.tables()[at].location)?;
+        writer.end_table(reader.tables().at(at).location)?;
     }
     writer.finish().map(Some)
 }

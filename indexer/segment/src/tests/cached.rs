@@ -335,11 +335,11 @@ fn what_is_held_for_long_goes_with_its_file() {
     let readers = lab.open(&cache);
     lab.compare(&readers);
     let file = cache.place(&lab.entries[0].path).unwrap().opened().unwrap();
-    read_something(&readers[0], &lab.truth[0], 5);
+    read_something(&readers[0], &lab.truth[0], 4);
     let old = Arc::downgrade(&file.current());
     assert!(
         old.upgrade()
-            .is_some_and(|it| it.opened.graph.get().is_some())
+            .is_some_and(|it| it.opened.lexical.get().is_some())
     );
     let slice = file.slice(0..1000).unwrap();
     let copy = slice.to_vec();

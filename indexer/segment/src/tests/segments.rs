@@ -54,10 +54,10 @@ fn everything_comes_back() {
         assert_eq!(&found, expected, "{field:?} {term}");
     }
     for (key, first, count) in &segment.tables {
-        let table = reader.tables().iter().find(|t| &t.key == key).unwrap();
+        let table = reader.tables().iter().find(|t| t.key == *key).unwrap();
         assert_eq!((table.first_block, table.blocks), (*first, *count));
         for b in *first..first + count {
-            assert_eq!(&reader.tables()[reader.block(b).table as usize], table);
+            assert_eq!(reader.tables().at(reader.block(b).table as usize), table);
         }
     }
     assert!(reader.text(reader.block_count()).is_err());
@@ -82,7 +82,8 @@ fn nearest_is_exact_and_filtered() {
     let segment = built(60);
     let reader = SegmentReader::from_bytes(segment.bytes, &segment.entry).unwrap();
     let mut deletes = Deletes::none();
-    deletes.delete_table(reader.tables()[5].first_block, reader.tables()[5].blocks);
+    let fifth = reader.tables().at(5);
+    deletes.delete_table(fifth.first_block, fifth.blocks);
     for seed in 0..20 {
         let query = unit_vector(1000 + seed);
         let mut all: Vec<(u32, f32)> = (0u32..)
@@ -128,7 +129,7 @@ fn answers_of(readers: &[std::sync::Arc<SegmentReader>]) -> BTreeMap<String, Str
     let query = unit_vector(77);
     for reader in readers {
         let name = |b: u32| {
-            let table = &reader.tables()[reader.block(b).table as usize];
+            let table = reader.tables().at(reader.block(b).table as usize);
             format!("{}#{}", table.key, b - table.first_block)
         };
         for b in 0..reader.block_count() {
@@ -154,7 +155,7 @@ fn answers_of(readers: &[std::sync::Arc<SegmentReader>]) -> BTreeMap<String, Str
         .flat_map(|r| {
             let found = r.nearest(&query, 12, &Deletes::none()).unwrap();
             found.into_iter().map(|(b, s)| {
-                let table = &r.tables()[r.block(b).table as usize];
+                let table = r.tables().at(r.block(b).table as usize);
                 (s, format!("{}#{}", table.key, b - table.first_block))
             })
         })

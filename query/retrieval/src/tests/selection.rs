@@ -114,7 +114,7 @@ fn a_filter_that_leaves_nothing_is_told() {
 #[test]
 fn numbers_are_the_searchers_own() {
     let all = searcher(&small_lake(), 2);
-    let names: Vec<&str> = all.tables().map(|table| table.key.name.as_str()).collect();
+    let names: Vec<&str> = all.tables().map(|table| table.key.name).collect();
     assert_eq!(names, ["science/fish", "shop/items", "shop/orders"]);
     let items = all.table(&key("shop/items")).unwrap();
     assert_eq!((items.number, items.location), (1, "lake/shop/items.csv"));

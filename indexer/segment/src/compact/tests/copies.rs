@@ -164,10 +164,10 @@ fn a_segment_that_is_named_twice_is_merged_as_one() {
         let mut later = base.next();
         let last = later.segments.len() - 1;
         later.segments.remove(last);
-        let gone = &reader.tables()[0];
+        let gone = reader.tables().at(0);
         later.catalog.push(
             index
-                .put_catalog(Shard(0), &[removed(&gone.key)])
+                .put_catalog(Shard(0), &[removed(&gone.key.to_key())])
                 .await
                 .unwrap(),
         );

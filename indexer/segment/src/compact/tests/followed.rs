@@ -74,6 +74,7 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
                 HeldRows::of(Some("s3://lake-1")),
             ];
             let mut briefs: HeldRows<Brief> = HeldRows::keeping(None);
+            let mut shelf = ShelfRows::default();
             for step in 0..24 {
                 let newest = index.require_newest().await.unwrap();
                 if noise(seed, step).is_multiple_of(4) {
@@ -88,6 +89,8 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
                     briefs.advance(&index, &newest).await.unwrap();
                     let expected = index.tables_with_removed(&newest, None).await.unwrap();
                     assert_kept(&index, &briefs, &expected).await;
+                    shelf = shelf.advanced(&index, &newest).await.unwrap();
+                    assert_packed(&index, &shelf, &expected).await;
                 }
                 for (which, (held, lake)) in followers
                     .iter_mut()
@@ -123,6 +126,42 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
         compactions > 10 && moved_on > 300,
         "{compactions}, {moved_on}"
     );
+}
+
+/// Rows in a file are those that hold, and are found by their keys.
+async fn assert_packed(index: &IndexStore, shelf: &ShelfRows, expected: &[TableRecord]) {
+    assert_eq!(
+        (shelf.len(), shelf.is_empty()),
+        (expected.len(), expected.is_empty())
+    );
+    for (number, row) in expected.iter().enumerate() {
+        let key = row.key();
+        assert_eq!(shelf.find(key.borrowed()), Some(number));
+        let file = shelf.file_of(number).unwrap();
+        assert_eq!(index.row(file, &key).await.unwrap().as_ref(), Some(row));
+        let Some(table) = shelf.table(number) else {
+            assert!(row.removed);
+            continue;
+        };
+        assert!(!row.removed && table.key == key);
+        assert_eq!(
+            (table.location, table.format),
+            (&*row.location, &*row.format)
+        );
+        assert_eq!((table.rows, table.rows_exact), (row.rows, row.rows_exact));
+        assert_eq!(table.error, row.error.as_deref());
+        let newest = row.files_now().map(|file| file.modified_ms).max();
+        assert_eq!(table.modified_ms, newest);
+        let columns = row.columns.iter().map(|column| ColumnFacts {
+            name: &column.name,
+            data_type: &column.data_type,
+            narration: column.narration.as_deref(),
+        });
+        assert_eq!(table.column_count, row.columns.len());
+        assert!(table.columns().eq(columns));
+    }
+    assert_eq!(shelf.find(super::key(99).borrowed()), None);
+    assert!(shelf.table(expected.len()).is_none());
 }
 
 /// A small part of each row is kept, and the whole row is where it is said to be.

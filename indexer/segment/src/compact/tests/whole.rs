@@ -53,7 +53,7 @@ async fn contents(index: &IndexStore, snapshot: &Snapshot) -> BTreeMap<TableKey,
                 })
                 .unwrap();
         }
-        for table in reader.tables() {
+        for table in reader.tables().iter() {
             if deletes.contains(table.first_block) {
                 continue;
             }
@@ -68,7 +68,7 @@ async fn contents(index: &IndexStore, snapshot: &Snapshot) -> BTreeMap<TableKey,
                     format!("{text} {lengths:?} {terms:?} {vector:?}")
                 })
                 .collect();
-            assert!(tables.insert(table.key.clone(), blocks).is_none());
+            assert!(tables.insert(table.key.to_key(), blocks).is_none());
         }
     }
     tables

@@ -1,0 +1,343 @@
+//! Catalog rows out of Arrow's columns.
+//!
+//! Columns are found by their names. One that is not there, and a null where the record has no room for one, is the record's
+//! default; one of another type than the format's is damage. Nothing is copied but what the records
+//! keep: an index of a million tables is opened at the speed at which this goes.
+
+use std::ops::Range;
+
+use arrow::array::{
+    Array, ArrowPrimitiveType, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray,
+    StructArray,
+};
+use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
+
+use crate::catalog::{
+    ColumnRecord, ContextRecord, FileRecord, SinceSample, TableRecord, ValueCount,
+};
+
+/// The records of a batch.
+pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
+    let all = StructArray::from(batch.clone());
+    let of = Of(&all);
+    let (lakes, names, locations, formats) = (
+        of.texts("lake")?,
+        of.texts("name")?,
+        of.texts("location")?,
+        of.texts("format")?,
+    );
+    let (removed, rows, rows_exact) = (
+        of.flags("removed")?,
+        of.numbers::<UInt64Type>("rows")?,
+        of.flags("rows_exact")?,
+    );
+    let (columns, files, contexts) = (
+        of.structs("columns", Columns::of)?,
+        of.structs("files", Files::of)?,
+        of.structs("contexts", Contexts::of)?,
+    );
+    let samples = of.lists_of_texts("sample")?;
+    let (segments, first_blocks, blocks) = (
+        of.texts("segment")?,
+        of.numbers::<UInt32Type>("first_block")?,
+        of.numbers::<UInt32Type>("blocks")?,
+    );
+    let (groups, errors, awaiting, indexed) = (
+        of.texts("group")?,
+        of.texts("error")?,
+        of.flags("awaits_narration")?,
+        of.numbers::<Int64Type>("indexed_ms")?,
+    );
+    let record = |row: usize| -> Result<TableRecord, String> {
+        let sample = samples.range(row).map(|at| {
+            let values = samples.items.as_ref();
+            values.map_or(Vec::new(), |values| {
+                values.range(at).map(|at| values.items.get(at)).collect()
+            })
+        });
+        Ok(TableRecord {
+            lake: lakes.text(row),
+            name: names.text(row),
+            location: locations.text(row),
+            format: formats.text(row),
+            removed: removed.get(row),
+            rows: rows.get(row),
+            rows_exact: rows_exact.get(row),
+            columns: columns.all(row, Columns::record)?,
+            sample: sample.collect(),
+            files: files.all(row, Files::record)?,
+            contexts: contexts.all(row, Contexts::record)?,
+            segment: segments.text(row),
+            first_block: first_blocks.get(row).unwrap_or_default(),
+            blocks: blocks.get(row).unwrap_or_default(),
+            group: groups.text(row),
+            error: errors.get(row),
+            awaits_narration: awaiting.get(row),
+            indexed_ms: indexed.get(row).unwrap_or_default(),
+        })
+    };
+    (0..batch.num_rows()).map(record).collect()
+}
+
+/// The columns of a struct, or of all rows.
+struct Of<'a>(&'a StructArray);
+
+impl<'a> Of<'a> {
+    fn column<A: 'static>(&self, name: &str) -> Result<Option<&'a A>, String> {
+        let Some(column) = self.0.column_by_name(name) else {
+            return Ok(None);
+        };
+        let typed = column.as_any().downcast_ref::<A>();
+        typed
+            .map(Some)
+            .ok_or_else(|| format!("its column {name} is of type {}", column.data_type()))
+    }
+
+    fn texts(&self, name: &str) -> Result<Texts<'a>, String> {
+        self.column(name).map(Texts)
+    }
+
+    fn flags(&self, name: &str) -> Result<Flags<'a>, String> {
+        self.column(name).map(Flags)
+    }
+
+    fn numbers<P: ArrowPrimitiveType>(&self, name: &str) -> Result<Numbers<'a, P>, String> {
+        self.column(name).map(Numbers)
+    }
+
+    /// A column of lists of structs, of which `item` finds the columns.
+    fn structs<T>(
+        &self,
+        name: &str,
+        item: impl FnOnce(Of<'a>) -> Result<T, String>,
+    ) -> Result<Lists<'a, Option<T>>, String> {
+        let lists: Option<&ListArray> = self.column(name)?;
+        let items = lists.map(|lists| {
+            let items = lists.values().as_any().downcast_ref::<StructArray>();
+            item(Of(items.ok_or_else(|| {
+                format!("its column {name} holds no structs")
+            })?))
+        });
+        Ok(Lists {
+            lists,
+            items: items.transpose()?,
+        })
+    }
+
+    /// A column of lists of lists of texts.
+    fn lists_of_texts(&self, name: &str) -> Result<TextLists<'a>, String> {
+        let wrong = || format!("its column {name} holds no lists of texts");
+        let lists: Option<&ListArray> = self.column(name)?;
+        let items = lists.map(|lists| {
+            let inner = lists.values().as_any().downcast_ref::<ListArray>();
+            let inner = inner.ok_or_else(wrong)?;
+            let texts = inner.values().as_any().downcast_ref::<StringArray>();
+            Ok::<_, String>(Lists {
+                lists: Some(inner),
+                items: Texts(Some(texts.ok_or_else(wrong)?)),
+            })
+        });
+        Ok(Lists {
+            lists,
+            items: items.transpose()?,
+        })
+    }
+}
+
+struct Texts<'a>(Option<&'a StringArray>);
+
+impl Texts<'_> {
+    fn get(&self, row: usize) -> Option<String> {
+        let column = self.0.filter(|column| column.is_valid(row))?;
+        Some(column.value(row).to_owned())
+    }
+
+    fn text(&self, row: usize) -> String {
+        self.get(row).unwrap_or_default()
+    }
+}
+
+struct Flags<'a>(Option<&'a BooleanArray>);
+
+impl Flags<'_> {
+    fn get(&self, row: usize) -> bool {
+        let column = self.0.filter(|column| column.is_valid(row));
+        column.is_some_and(|column| column.value(row))
+    }
+}
+
+struct Numbers<'a, P: ArrowPrimitiveType>(Option<&'a PrimitiveArray<P>>);
+
+impl<P: ArrowPrimitiveType> Numbers<'_, P> {
+    fn get(&self, row: usize) -> Option<P::Native> {
+        let column = self.0.filter(|column| column.is_valid(row))?;
+        Some(column.value(row))
+    }
+}
+
+/// A column of lists, and what they are lists of.
+struct Lists<'a, T> {
+    lists: Option<&'a ListArray>,
+    items: T,
+}
+
+type TextLists<'a> = Lists<'a, Option<Lists<'a, Texts<'a>>>>;
+
+impl<T> Lists<'_, T> {
+    /// The items of a row's list.
+    fn range(&self, row: usize) -> Range<usize> {
+        match self.lists.filter(|lists| lists.is_valid(row)) {
+            Some(lists) => {
+                let offsets = lists.value_offsets();
+                offsets[row] as usize..offsets[row + 1] as usize
+            }
+            None => 0..0,
+        }
+    }
+}
+
+impl<T> Lists<'_, Option<T>> {
+    fn all<R>(
+        &self,
+        row: usize,
+        record: impl Fn(&T, usize) -> Result<R, String>,
+    ) -> Result<Vec<R>, String> {
+        match &self.items {
+            Some(items) => self.range(row).map(|at| record(items, at)).collect(),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+struct Columns<'a> {
+    names: Texts<'a>,
+    types: Texts<'a>,
+    null_shares: Numbers<'a, Float64Type>,
+    distinct: Numbers<'a, UInt64Type>,
+    distinct_exact: Flags<'a>,
+    min: Texts<'a>,
+    max: Texts<'a>,
+    frequent: Lists<'a, Option<(Texts<'a>, Numbers<'a, UInt64Type>)>>,
+    profile_exact: Flags<'a>,
+    narrations: Texts<'a>,
+}
+
+impl<'a> Columns<'a> {
+    fn of(of: Of<'a>) -> Result<Columns<'a>, String> {
+        Ok(Columns {
+            names: of.texts("name")?,
+            types: of.texts("data_type")?,
+            null_shares: of.numbers("null_share")?,
+            distinct: of.numbers("distinct")?,
+            distinct_exact: of.flags("distinct_exact")?,
+            min: of.texts("min")?,
+            max: of.texts("max")?,
+            frequent: of.structs("frequent", |of| {
+                Ok((of.texts("value")?, of.numbers("count")?))
+            })?,
+            profile_exact: of.flags("profile_exact")?,
+            narrations: of.texts("narration")?,
+        })
+    }
+
+    fn record(&self, at: usize) -> Result<ColumnRecord, String> {
+        Ok(ColumnRecord {
+            name: self.names.text(at),
+            data_type: self.types.text(at),
+            null_share: self.null_shares.get(at).unwrap_or_default(),
+            distinct: self.distinct.get(at).unwrap_or_default(),
+            distinct_exact: self.distinct_exact.get(at),
+            min: self.min.get(at),
+            max: self.max.get(at),
+            frequent: self.frequent.all(at, |(values, counts), at| {
+                Ok(ValueCount {
+                    value: values.text(at),
+                    count: counts.get(at).unwrap_or_default(),
+                })
+            })?,
+            profile_exact: self.profile_exact.get(at),
+            narration: self.narrations.get(at),
+        })
+    }
+}
+
+struct Files<'a> {
+    paths: Texts<'a>,
+    etags: Texts<'a>,
+    versions: Texts<'a>,
+    sizes: Numbers<'a, UInt64Type>,
+    modified: Numbers<'a, Int64Type>,
+    fingerprints: Texts<'a>,
+    rows: Numbers<'a, UInt64Type>,
+    summaries: Texts<'a>,
+    errors: Texts<'a>,
+    since_sample: Texts<'a>,
+}
+
+impl<'a> Files<'a> {
+    fn of(of: Of<'a>) -> Result<Files<'a>, String> {
+        Ok(Files {
+            paths: of.texts("path")?,
+            etags: of.texts("etag")?,
+            versions: of.texts("version")?,
+            sizes: of.numbers("size")?,
+            modified: of.numbers("modified_ms")?,
+            fingerprints: of.texts("fingerprint")?,
+            rows: of.numbers("rows")?,
+            summaries: of.texts("summary")?,
+            errors: of.texts("error")?,
+            since_sample: of.texts("since_sample")?,
+        })
+    }
+
+    fn record(&self, at: usize) -> Result<FileRecord, String> {
+        let since_sample = match self.since_sample.get(at).as_deref() {
+            None => None,
+            Some("came") => Some(SinceSample::Came),
+            Some("went") => Some(SinceSample::Went),
+            Some(other) => return Err(format!("a file that '{other}'")),
+        };
+        Ok(FileRecord {
+            path: self.paths.text(at),
+            etag: self.etags.get(at),
+            version: self.versions.get(at),
+            size: self.sizes.get(at).unwrap_or_default(),
+            modified_ms: self.modified.get(at).unwrap_or_default(),
+            fingerprint: self.fingerprints.text(at),
+            rows: self.rows.get(at),
+            summary: self.summaries.get(at),
+            error: self.errors.get(at),
+            since_sample,
+        })
+    }
+}
+
+struct Contexts<'a> {
+    sources: Texts<'a>,
+    registered_for: Texts<'a>,
+    texts: Texts<'a>,
+    fingerprints: Texts<'a>,
+    errors: Texts<'a>,
+}
+
+impl<'a> Contexts<'a> {
+    fn of(of: Of<'a>) -> Result<Contexts<'a>, String> {
+        Ok(Contexts {
+            sources: of.texts("source")?,
+            registered_for: of.texts("registered_for")?,
+            texts: of.texts("text")?,
+            fingerprints: of.texts("fingerprint")?,
+            errors: of.texts("error")?,
+        })
+    }
+
+    fn record(&self, at: usize) -> Result<ContextRecord, String> {
+        Ok(ContextRecord {
+            source: self.sources.text(at),
+            registered_for: self.registered_for.get(at),
+            text: self.texts.text(at),
+            fingerprint: self.fingerprints.text(at),
+            error: self.errors.get(at),
+        })
+    }
+}
