@@ -31,6 +31,7 @@ pub mod http;
 mod live;
 pub mod mcp;
 mod metrics;
+mod names;
 mod node;
 mod problem;
 mod questions;

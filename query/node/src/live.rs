@@ -14,14 +14,14 @@ use std::time::Duration;
 use limn_models::Embedder;
 use limn_retrieval::{RetrievalError, Searcher, Values};
 use limn_segment::{
-    HeldRows, IndexStore, SegmentCache, SegmentError, Snapshot, TableKey, TableRecord,
+    IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot, TableKey, TableRecord,
 };
 use moka::future::Cache;
 use tokio::sync::Mutex;
 
 use crate::access::Reach;
 use crate::problem::Problem;
-use crate::shelf::{Facts, Shelf, forget_unused_schemas};
+use crate::shelf::Shelf;
 
 /// KiB of restricted views that are kept of a snapshot, reckoned by [`View::kib`]; at least [`LARGE_VIEWS`] are.
 const VIEWS_KIB: u32 = 64 << 10;
@@ -105,7 +105,7 @@ struct Served {
 pub struct Live {
     index: IndexStore,
     served: RwLock<Arc<Served>>,
-    rows: Mutex<HeldRows<Facts>>,
+    rows: Mutex<ShelfRows>,
     /// When the index was last seen, in milliseconds since 1970.
     seen_ms: AtomicI64,
 }
@@ -127,7 +127,7 @@ impl Live {
         embedder: Arc<dyn Embedder>,
         cache: Option<SegmentCache>,
     ) -> Result<Live, RetrievalError> {
-        let mut rows = HeldRows::keeping(None);
+        let mut rows = ShelfRows::default();
         let searcher = Searcher::open_with(&index, snapshot.clone(), embedder, cache).await?;
         let whole = view(&index, snapshot, searcher, &mut rows).await?;
         Ok(Live {
@@ -205,7 +205,6 @@ impl Live {
         let searcher = older.open_after(&self.index, snapshot.clone()).await?;
         let whole = view(&self.index, snapshot, searcher, &mut rows).await?;
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served(whole));
-        forget_unused_schemas();
         Ok(true)
     }
 
@@ -229,14 +228,14 @@ async fn view(
     index: &IndexStore,
     snapshot: Snapshot,
     searcher: Searcher,
-    rows: &mut HeldRows<Facts>,
+    rows: &mut ShelfRows,
 ) -> Result<View, RetrievalError> {
-    rows.advance(index, &snapshot).await?;
+    *rows = rows.advanced(index, &snapshot).await?;
     Ok(View {
         snapshot: Arc::new(snapshot),
         reach: Reach::Everything,
         searcher: Arc::new(searcher),
-        shelf: Arc::new(Shelf::of(rows)),
+        shelf: Arc::new(Shelf::of(rows.clone())),
         opened: chrono::Utc::now(),
     })
 }

@@ -1,119 +1,29 @@
-//! The shelf: what lists, trees, suggestions and filters need to know of every table, in memory.
+//! The shelf: what lists, trees, suggestions and filters need to know of every table.
 //!
-//! A table's whole row (its sample, values, files, contexts) is read from the catalog when somebody looks at
-//! that table. Schemas are kept once, however many tables share them.
+//! It lies in a file ([`ShelfRows`]); in memory is what is looked at. A table's whole row (its sample, values, files, contexts) is
+//! read from the catalog when somebody looks at that table.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
-use limn_segment::{CatalogEntry, HeldRows, HeldValue, TableKey, TableRecord, is_under};
+use limn_segment::{CatalogEntry, KeyRef, ShelfRows, TableKey, is_under};
 
 use crate::access::Reach;
+use crate::names::Names;
 
-/// What is known of a column.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Column {
-    /// Its name.
-    pub name: Arc<str>,
-    /// Its type.
-    pub data_type: Arc<str>,
-    /// What a language model says of it.
-    pub narration: Option<Arc<str>>,
-}
-
-/// What is known of a table without looking at its row.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    /// Which table.
-    pub key: TableKey,
-    /// The URL of its file or folder.
-    pub location: Arc<str>,
-    /// The format of its files.
-    pub format: Arc<str>,
-    /// Rows, if they are known.
-    pub rows: Option<u64>,
-    /// Whether they were counted.
-    pub rows_exact: bool,
-    /// Its columns, in order.
-    pub columns: Arc<[Column]>,
-    /// When its newest file was written, in milliseconds since 1970.
-    pub modified_ms: Option<i64>,
-    /// What is wrong with it, if its newest version could not be read.
-    pub error: Option<Arc<str>>,
-}
-
-impl HeldValue for Facts {
-    const COLUMNS: Option<&'static [&'static str]> = Some(&[
-        "location",
-        "format",
-        "rows",
-        "rows_exact",
-        "columns.list.element.name",
-        "columns.list.element.data_type",
-        "columns.list.element.narration",
-        "files.list.element.modified_ms",
-        "files.list.element.since_sample",
-        "error",
-    ]);
-
-    fn of_row(row: TableRecord) -> Facts {
-        let columns = row.columns.iter().map(|column| Column {
-            name: column.name.as_str().into(),
-            data_type: column.data_type.as_str().into(),
-            narration: column.narration.as_deref().map(Into::into),
-        });
-        let columns = shared(columns.collect());
-        Facts {
-            location: row.location.as_str().into(),
-            format: row.format.as_str().into(),
-            rows: row.rows,
-            rows_exact: row.rows_exact,
-            columns,
-            modified_ms: row.files_now().map(|file| file.modified_ms).max(),
-            error: row.error.as_deref().map(Into::into),
-            key: row.key(),
-        }
-    }
-}
-
-type Schema = Arc<[Column]>;
-
-/// All schemas in use: a thousand tables of one schema hold it once.
-static SCHEMAS: LazyLock<Mutex<HashSet<Schema>>> = LazyLock::new(Mutex::default);
-
-fn shared(schema: Schema) -> Schema {
-    let mut known = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = known.get(&schema) {
-        return Arc::clone(known);
-    }
-    known.insert(Arc::clone(&schema));
-    schema
-}
-
-/// Lets go of the schemas that no table has any more.
-pub fn forget_unused_schemas() {
-    let mut known = SCHEMAS.lock().unwrap_or_else(PoisonError::into_inner);
-    known.retain(|schema| Arc::strong_count(schema) > 1);
-}
-
-/// A table on the shelf, and which of the catalog's files holds its row.
-#[derive(Clone, Debug)]
-pub struct Shelved {
-    /// What is known of it.
-    pub facts: Arc<Facts>,
-    /// The number of the file among those of the [`Shelf`].
-    pub file: u32,
-}
+pub use limn_segment::{ColumnFacts as Column, TableFacts as Facts};
 
 /// The tables of a snapshot, or those of them that a caller may see, by key.
 #[derive(Debug, Default)]
 pub struct Shelf {
-    tables: Vec<Shelved>,
-    /// The files of the catalog that hold rows.
-    files: Arc<[CatalogEntry]>,
+    rows: ShelfRows,
+    /// The numbers of the rows that are shown, in order; `None` where all are.
+    shown: Option<Vec<u32>>,
     columns: u64,
-    /// Distinct column names in lower case, with the number of tables that have them.
-    names: BTreeMap<Arc<str>, (Arc<str>, u32)>,
+    /// Distinct column names: in lower case, as one of them is written, and the number of tables that have them.
+    names: BTreeMap<String, (String, u32)>,
+    /// Made when something is suggested first.
+    table_names: OnceLock<Names>,
 }
 
 /// A folder of the tree, and the number of tables below it.
@@ -127,56 +37,77 @@ pub struct Folder {
 
 impl Shelf {
     /// The shelf of the tables that there are.
-    pub fn of(rows: &HeldRows<Facts>) -> Shelf {
-        let mut numbers: HashMap<&str, u32> = HashMap::new();
-        let mut files: Vec<CatalogEntry> = Vec::new();
-        let mut tables = Vec::new();
-        for (key, facts) in rows.live() {
-            let Some(entry) = rows.file_of(key) else {
-                continue;
-            };
-            let file = *numbers.entry(&entry.path).or_insert_with(|| {
-                files.push(entry.clone());
-                files.len() as u32 - 1
-            });
-            let facts = Arc::clone(facts);
-            tables.push(Shelved { facts, file });
-        }
-        Shelf::new(tables, files.into())
+    pub fn of(rows: ShelfRows) -> Shelf {
+        let live = (0..rows.len()).filter(|number| rows.table(*number).is_some());
+        let shown: Vec<u32> = live.map(|number| number as u32).collect();
+        Shelf::showing(rows, shown)
     }
 
-    /// The shelf of these tables, in the order of their keys.
-    fn new(tables: Vec<Shelved>, files: Arc<[CatalogEntry]>) -> Shelf {
-        let mut names: BTreeMap<Arc<str>, (Arc<str>, u32)> = BTreeMap::new();
-        let mut lower: HashMap<Arc<str>, Arc<str>> = HashMap::new();
+    fn showing(rows: ShelfRows, shown: Vec<u32>) -> Shelf {
+        let mut shelf = Shelf {
+            shown: (shown.len() < rows.len()).then_some(shown),
+            rows,
+            ..Shelf::default()
+        };
         let mut columns = 0;
-        for Shelved { facts: table, .. } in &tables {
-            columns += table.columns.len() as u64;
-            for column in table.columns.iter() {
-                let folded = lower.entry(Arc::clone(&column.name));
-                let folded = folded.or_insert_with(|| column.name.to_lowercase().into());
-                let known = names.entry(Arc::clone(folded));
-                known.or_insert_with(|| (Arc::clone(&column.name), 0)).1 += 1;
+        // How often each is written so, and which of them comes first.
+        let mut written: HashMap<&str, (u32, u64)> = HashMap::new();
+        for table in shelf.tables() {
+            for column in table.columns() {
+                columns += 1;
+                written.entry(column.name).or_insert((0, columns)).0 += 1;
             }
         }
-        Shelf {
-            tables,
-            files,
-            columns,
-            names,
+        let mut written: Vec<(&str, (u32, u64))> = written.into_iter().collect();
+        written.sort_unstable_by_key(|(_, (_, first))| *first);
+        let mut names: BTreeMap<String, (String, u32)> = BTreeMap::new();
+        for (name, (times, _)) in written {
+            let known = names.entry(name.to_lowercase());
+            known.or_insert_with(|| (name.to_owned(), 0)).1 += times;
         }
+        (shelf.columns, shelf.names) = (columns, names);
+        shelf
     }
 
     /// The shelf as somebody sees it who may see only this.
     pub fn restricted(&self, reach: &Reach) -> Shelf {
-        let seen = self.tables.iter();
-        let seen = seen.filter(|table| reach.allows(&table.facts.key));
-        Shelf::new(seen.cloned().collect(), Arc::clone(&self.files))
+        let mut key = TableKey {
+            lake: String::new(),
+            name: String::new(),
+        };
+        let mut is_seen = |number: &u32| {
+            let table = self.rows.table(*number as usize);
+            table.is_some_and(|table| {
+                table.key.write_to(&mut key);
+                reach.allows(&key)
+            })
+        };
+        let seen = self.numbers().filter(&mut is_seen).collect();
+        Shelf::showing(self.rows.clone(), seen)
+    }
+
+    /// The numbers of the rows that are shown.
+    fn numbers(&self) -> impl ExactSizeIterator<Item = u32> {
+        let count = self.shown.as_ref().map_or(self.rows.len(), Vec::len);
+        (0..count).map(|at| self.number(at))
+    }
+
+    fn number(&self, at: usize) -> u32 {
+        match &self.shown {
+            Some(shown) => shown[at],
+            None => at as u32,
+        }
     }
 
     /// All tables, in the order of their keys.
-    pub fn tables(&self) -> impl ExactSizeIterator<Item = &Facts> {
-        self.tables.iter().map(|table| table.facts.as_ref())
+    pub fn tables(&self) -> impl ExactSizeIterator<Item = Facts<'_>> {
+        self.numbers().map(|number| self.table(number))
+    }
+
+    fn table(&self, number: u32) -> Facts<'_> {
+        // Only rows of tables are shown, so that it is there.
+        let table = self.rows.table(number as usize);
+        table.unwrap_or_else(|| Facts::unknown(KeyRef { lake: "", name: "" }))
     }
 
     /// Columns of all tables.
@@ -185,24 +116,23 @@ impl Shelf {
     }
 
     /// The table of this key.
-    pub fn get(&self, key: &TableKey) -> Option<&Facts> {
-        self.shelved(key).map(|table| table.facts.as_ref())
+    pub fn get(&self, key: &TableKey) -> Option<Facts<'_>> {
+        self.rows.table(self.find(key)?)
     }
 
-    fn shelved(&self, key: &TableKey) -> Option<&Shelved> {
-        let at = self
-            .tables
-            .binary_search_by(|table| table.facts.key.cmp(key));
-        at.ok().map(|at| &self.tables[at])
+    fn find(&self, key: &TableKey) -> Option<usize> {
+        let number = self.rows.find(key.borrowed())?;
+        let is_shown = |shown: &Vec<u32>| shown.binary_search(&(number as u32)).is_ok();
+        self.shown.as_ref().is_none_or(is_shown).then_some(number)
     }
 
     /// The catalog's file that holds a table's row.
     pub fn file_of(&self, key: &TableKey) -> Option<&CatalogEntry> {
-        self.files.get(self.shelved(key)?.file as usize)
+        self.rows.file_of(self.find(key)?)
     }
 
     /// The tables of this name, of all lakes or of one.
-    pub fn named(&self, name: &str, lake: Option<&str>) -> Vec<&Facts> {
+    pub fn named(&self, name: &str, lake: Option<&str>) -> Vec<Facts<'_>> {
         let lakes = self.lakes().into_iter();
         let lakes = lakes.filter(|of| lake.is_none_or(|lake| lake == *of));
         lakes
@@ -217,24 +147,35 @@ impl Shelf {
 
     /// The lakes, in order.
     pub fn lakes(&self) -> Vec<&str> {
+        let count = self.numbers().len();
+        let lake_of = |at: usize| self.table(self.number(at)).key.lake;
         let mut lakes: Vec<&str> = Vec::new();
         let mut at = 0;
-        while let Some(table) = self.tables.get(at) {
-            let lake = table.facts.key.lake.as_str();
+        while at < count {
+            let lake = lake_of(at);
             lakes.push(lake);
-            at += self.tables[at..].partition_point(|table| table.facts.key.lake == lake);
+            let (mut low, mut high) = (at, count);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if lake_of(middle) == lake {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            at = low;
         }
         lakes
     }
 
     /// The tables at a path or below it.
-    pub fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = &'a Facts> {
+    pub fn under<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = Facts<'a>> {
         let tables = self.tables();
-        tables.filter(move |table| is_under(&table.key.name, prefix))
+        tables.filter(move |table| is_under(table.key.name, prefix))
     }
 
     /// What lies directly in a folder: folders with the number of tables below them, and tables.
-    pub fn folder<'a>(&'a self, prefix: &'a str) -> (Vec<Folder>, Vec<&'a Facts>) {
+    pub fn folder<'a>(&'a self, prefix: &'a str) -> (Vec<Folder>, Vec<Facts<'a>>) {
         let prefix = prefix.trim_matches('/');
         let depth = if prefix.is_empty() {
             0
@@ -261,58 +202,78 @@ impl Shelf {
         (folders.collect(), tables)
     }
 
+    /// Up to `limit` tables for somebody who has typed `word` (in lower case): first those of which the name or its last part
+    /// begins so, then those that have it anywhere.
+    pub fn suggested(&self, word: &str, limit: usize) -> impl Iterator<Item = Facts<'_>> {
+        let names = self
+            .table_names
+            .get_or_init(|| Names::of(self.tables().map(|table| table.key.name)));
+        let found = names.find(word, limit).into_iter();
+        found.map(|at| self.table(self.number(at as usize)))
+    }
+
     /// Column names that begin with this text, in whatever case, with the number of tables that have them.
     pub fn column_names<'a>(&'a self, start: &'a str) -> impl Iterator<Item = (&'a str, u32)> {
-        let from: Arc<str> = start.into();
-        let names = self.names.range(from..);
+        let names = self.names.range(start.to_owned()..);
         names
             .take_while(move |(folded, _)| folded.starts_with(start))
-            .map(|(_, (name, tables))| (name.as_ref(), *tables))
+            .map(|(_, (name, tables))| (name.as_str(), *tables))
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use limn_segment::{ColumnRecord, IndexStore, Shard, Snapshot, TableRecord};
+
     use super::*;
 
-    fn facts(name: &str, columns: &[&str]) -> Shelved {
-        let columns = columns.iter().map(|name| Column {
-            name: (*name).into(),
-            data_type: "text".into(),
-            narration: None,
+    fn row(name: &str, columns: &[&str]) -> TableRecord {
+        let columns = columns.iter().map(|name| ColumnRecord {
+            name: (*name).to_owned(),
+            data_type: "text".to_owned(),
+            ..ColumnRecord::default()
         });
-        let facts = Facts {
-            key: TableKey {
-                lake: "/lake".to_owned(),
-                name: name.to_owned(),
-            },
-            location: name.into(),
-            format: "csv".into(),
+        TableRecord {
+            lake: "/lake".to_owned(),
+            name: name.to_owned(),
+            location: name.to_owned(),
+            format: "csv".to_owned(),
             rows: Some(1),
-            rows_exact: true,
             columns: columns.collect(),
-            modified_ms: None,
-            error: None,
-        };
-        Shelved {
-            facts: Arc::new(facts),
-            file: 0,
+            ..TableRecord::default()
         }
     }
 
-    #[test]
-    fn folders_are_counted_and_a_restricted_shelf_knows_nothing_else() {
-        let tables = vec![
-            facts("hr", &["Salary"]),
-            facts("sales", &["x"]),
-            facts("sales/2024/orders", &["Day", "amount"]),
-            facts("sales/2025/orders", &["day"]),
-        ];
-        let shelf = Shelf::new(tables, Arc::default());
+    async fn shelf(rows: &[TableRecord]) -> Shelf {
+        let folder = tempfile::tempdir().unwrap();
+        let index = IndexStore::open(folder.path().to_str().unwrap()).unwrap();
+        let mut snapshot = Snapshot::first("m", 1, 1);
+        let entry = index.put_catalog(Shard(0), rows).await.unwrap();
+        snapshot.catalog.push(entry);
+        let rows = ShelfRows::default().advanced(&index, &snapshot).await;
+        Shelf::of(rows.unwrap())
+    }
+
+    #[tokio::test]
+    async fn folders_are_counted_and_a_restricted_shelf_knows_nothing_else() {
+        let gone = TableRecord {
+            removed: true,
+            ..row("sales/2023/orders", &["gone"])
+        };
+        let shelf = shelf(&[
+            row("hr", &["Salary"]),
+            row("sales", &["x"]),
+            gone,
+            row("sales/2024/orders", &["Day", "amount"]),
+            row("sales/2025/orders", &["day"]),
+        ])
+        .await;
+        assert_eq!((shelf.tables().len(), shelf.columns()), (4, 5));
         let (folders, tables) = shelf.folder("");
-        let names = |tables: &[&Facts]| -> Vec<String> {
-            tables.iter().map(|table| table.key.name.clone()).collect()
+        let names = |tables: &[Facts]| -> Vec<String> {
+            let names = tables.iter().map(|table| table.key.name.to_owned());
+            names.collect()
         };
         assert_eq!(folders.len(), 1);
         assert_eq!((folders[0].path.as_str(), folders[0].tables), ("sales", 2));
@@ -322,12 +283,26 @@ mod tests {
         assert_eq!(names(&tables), ["sales"]);
         let days: Vec<_> = shelf.column_names("da").collect();
         assert_eq!(days, [("Day", 2)]);
+        let suggested: Vec<Facts> = shelf.suggested("o", 9).collect();
+        assert_eq!(
+            names(&suggested),
+            ["sales/2024/orders", "sales/2025/orders"]
+        );
 
         let seen = shelf.restricted(&Reach::under(["sales".to_owned()]));
         assert_eq!((seen.tables().len(), seen.columns()), (3, 4));
         assert_eq!(seen.column_names("sal").count(), 0);
+        assert_eq!(seen.suggested("r", 9).count(), 2);
         assert!(seen.named("hr", None).is_empty());
         assert_eq!(shelf.named("hr", Some("/lake")).len(), 1);
         assert!(shelf.named("hr", Some("/other")).is_empty());
+        assert_eq!(shelf.lakes(), ["/lake"]);
+        let key = |name: &str| TableKey {
+            lake: "/lake".to_owned(),
+            name: name.to_owned(),
+        };
+        assert!(shelf.get(&key("sales/2023/orders")).is_none());
+        assert!(seen.get(&key("hr")).is_none() && seen.file_of(&key("hr")).is_none());
+        assert!(seen.get(&key("sales")).is_some() && seen.file_of(&key("sales")).is_some());
     }
 }

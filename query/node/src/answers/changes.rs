@@ -362,7 +362,7 @@ pub async fn history(
     let key = sight
         .table(&request.table, request.lake.as_deref())?
         .key
-        .clone();
+        .to_key();
     let _turn = node.heavy_turn().await?;
     let told = node
         .live

@@ -125,7 +125,7 @@ pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Probl
     let question = short_enough("the question", &feedback.question, TEXT)?;
     let comment = feedback.comment.as_deref().unwrap_or_default();
     let comment = short_enough("the comment", comment, TEXT)?;
-    let table = &sight.table(&feedback.table, feedback.lake.as_deref())?.key;
+    let table = sight.table(&feedback.table, feedback.lake.as_deref())?.key;
     let Some(file) = &node.feedback else {
         return Err(Problem::new(
             Code::NotFound,
@@ -133,7 +133,7 @@ pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Probl
             "its operator can start it with --feedback FILE",
         ));
     };
-    let name = table.name.as_str();
+    let name = table.name;
     let tables: &[&str] = match feedback.verdict {
         Verdict::Right => &[name],
         Verdict::Wrong => &[],
@@ -144,7 +144,7 @@ pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Probl
         question,
         tables,
         table: name,
-        lake: &table.lake,
+        lake: table.lake,
         verdict: feedback.verdict,
         snapshot: feedback.snapshot,
         comment: Some(comment).filter(|text| !text.is_empty()),

@@ -5,6 +5,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{Sight, TableLine, bounded, short_enough};
 use crate::access::Right;
+use crate::names::last_part;
 use crate::problem::Problem;
 
 /// Paths of one step of the tree, and tables of a list.
@@ -72,16 +73,16 @@ pub fn list(sight: &Sight, request: &ListRequest) -> Result<Listing, Problem> {
     let mut tables = Vec::new();
     let mut next = None;
     for table in sight.view.shelf.under(prefix) {
-        if format.is_some_and(|format| !format.eq_ignore_ascii_case(&table.format)) {
+        if format.is_some_and(|format| !format.eq_ignore_ascii_case(table.format)) {
             continue;
         }
         count += 1;
-        let key = (table.key.lake.as_str(), table.key.name.as_str());
+        let key = (table.key.lake, table.key.name);
         if after.is_some_and(|after| key <= after) {
             continue;
         }
         if tables.len() < limit {
-            tables.push(sight.line(table));
+            tables.push(sight.line(&table));
         } else if next.is_none() {
             next = tables
                 .last()
@@ -240,31 +241,18 @@ pub fn suggest(sight: &Sight, request: &Suggest) -> Result<Suggestions, Problem>
     let Some(word) = text.split_whitespace().next_back() else {
         return Ok(Suggestions { suggestions });
     };
-    let mut starting = Vec::new();
-    let mut within = Vec::new();
-    for table in sight.view.shelf.tables() {
-        let name = table.key.name.to_lowercase();
-        if last_part(&name).starts_with(word) || name.starts_with(word) {
-            starting.push(table);
-            if starting.len() == limit {
-                break;
-            }
-        } else if within.len() < limit && name.contains(word) {
-            within.push(table);
-        }
-    }
     let columns: Vec<(&str, u32)> = {
         let mut columns: Vec<(&str, u32)> = sight.view.shelf.column_names(word).collect();
         columns.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         columns.truncate(limit.div_ceil(3));
         columns
     };
-    let tables = starting.into_iter().chain(within);
-    suggestions.extend(tables.take(limit - columns.len()).map(|table| Suggestion {
-        text: table.key.name.clone(),
+    let tables = sight.view.shelf.suggested(word, limit - columns.len());
+    suggestions.extend(tables.map(|table| Suggestion {
+        text: table.key.name.to_owned(),
         kind: SuggestionKind::Table,
-        table: Some(table.key.name.clone()),
-        lake: Some(table.key.lake.clone()),
+        table: Some(table.key.name.to_owned()),
+        lake: Some(table.key.lake.to_owned()),
         tables: 1,
     }));
     suggestions.extend(columns.into_iter().map(|(name, tables)| Suggestion {
@@ -275,8 +263,4 @@ pub fn suggest(sight: &Sight, request: &Suggest) -> Result<Suggestions, Problem>
         tables: u64::from(tables),
     }));
     Ok(Suggestions { suggestions })
-}
-
-fn last_part(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }

@@ -65,16 +65,13 @@ impl Sight {
     }
 
     /// The one table of this name; of a name that several lakes have, that of the lake.
-    fn table(&self, name: &str, lake: Option<&str>) -> Result<&Facts, Problem> {
+    fn table(&self, name: &str, lake: Option<&str>) -> Result<Facts<'_>, Problem> {
         let found = self.view.shelf.named(name, lake);
         match found.as_slice() {
             [] => Err(Problem::no_table(name)),
-            [table] => Ok(table),
+            [table] => Ok(*table),
             several => {
-                let lakes: Vec<&str> = several
-                    .iter()
-                    .map(|table| table.key.lake.as_str())
-                    .collect();
+                let lakes: Vec<&str> = several.iter().map(|table| table.key.lake).collect();
                 Err(Problem::bad(
                     format!("several lakes have a table '{name}'"),
                     format!("name the lake, too: {}", lakes.join(", ")),
@@ -84,9 +81,9 @@ impl Sight {
     }
 
     /// A table in a list.
-    fn line(&self, table: &Facts) -> TableLine {
+    fn line(&self, table: &Facts<'_>) -> TableLine {
         TableLine {
-            error: table.error.as_deref().map(|error| self.failure(error)),
+            error: table.error.map(|error| self.failure(error)),
             ..TableLine::of(table)
         }
     }
@@ -131,17 +128,17 @@ pub struct TableLine {
 }
 
 impl TableLine {
-    fn of(table: &Facts) -> TableLine {
+    fn of(table: &Facts<'_>) -> TableLine {
         TableLine {
-            table: table.key.name.clone(),
-            lake: table.key.lake.clone(),
-            location: table.location.to_string(),
-            format: table.format.to_string(),
+            table: table.key.name.to_owned(),
+            lake: table.key.lake.to_owned(),
+            location: table.location.to_owned(),
+            format: table.format.to_owned(),
             rows: table.rows,
             rows_exact: table.rows_exact,
-            column_count: table.columns.len(),
+            column_count: table.column_count,
             modified: table.modified_ms.and_then(time),
-            error: table.error.as_deref().map(str::to_owned),
+            error: table.error.map(str::to_owned),
         }
     }
 }

@@ -179,7 +179,7 @@ pub async fn search(
     let find = move || {
         if let Some(filter) = filter {
             let facts = |key: &TableKey| view.shelf.get(key);
-            let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(table));
+            let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(&table));
             query.selection = Some(view.searcher.select(fits).into());
         }
         let Some(verdicts) = verdicts else {
@@ -247,13 +247,8 @@ fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
     let blocks = hit.blocks.into_iter();
     let blocks = blocks.filter(|block| sight.shows_values || block.kind == BlockKind::Context);
     Some(SearchResult {
-        line: sight.line(table),
-        columns: table
-            .columns
-            .iter()
-            .take(COLUMNS)
-            .map(ColumnLine::of)
-            .collect(),
+        line: sight.line(&table),
+        columns: table.columns().take(COLUMNS).map(ColumnLine::of).collect(),
         score: hit.score,
         lexical: hit.lexical,
         semantic: hit.semantic,
@@ -274,11 +269,11 @@ impl Block {
 }
 
 impl ColumnLine {
-    pub(super) fn of(column: &Column) -> ColumnLine {
+    pub(super) fn of(column: Column<'_>) -> ColumnLine {
         ColumnLine {
-            name: column.name.to_string(),
-            data_type: column.data_type.to_string(),
-            narration: column.narration.as_deref().map(str::to_owned),
+            name: column.name.to_owned(),
+            data_type: column.data_type.to_owned(),
+            narration: column.narration.map(str::to_owned),
         }
     }
 }
@@ -309,7 +304,7 @@ impl Filter {
     }
 
     /// A table of which it is not known what is asked has it not.
-    fn allows(&self, table: &Facts) -> bool {
+    fn allows(&self, table: &Facts<'_>) -> bool {
         let is = |wanted: &Option<String>, has: &str| {
             wanted
                 .as_deref()
@@ -317,12 +312,11 @@ impl Filter {
         };
         let (least, most) = self.rows;
         let (after, before) = self.modified_ms;
-        is(&self.format, &table.format)
+        is(&self.format, table.format)
             && (self.column_type.is_none()
                 || table
-                    .columns
-                    .iter()
-                    .any(|column| is(&self.column_type, &column.data_type)))
+                    .columns()
+                    .any(|column| is(&self.column_type, column.data_type)))
             && least.is_none_or(|least| table.rows.is_some_and(|rows| rows >= least))
             && most.is_none_or(|most| table.rows.is_some_and(|rows| rows <= most))
             && after.is_none_or(|after| table.modified_ms.is_some_and(|ms| ms >= after))

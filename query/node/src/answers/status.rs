@@ -79,11 +79,11 @@ pub fn status(node: &Node, sight: &Sight) -> Result<Status, Problem> {
     let failing = || {
         view.shelf
             .tables()
-            .filter_map(|table| Some((table, table.error.as_ref()?)))
+            .filter_map(|table| Some((table, table.error?)))
     };
     let failures = failing().take(FAILURES).map(|(table, error)| Failure {
-        table: table.key.name.clone(),
-        lake: table.key.lake.clone(),
+        table: table.key.name.to_owned(),
+        lake: table.key.lake.to_owned(),
         error: sight.failure(error),
     });
     Ok(Status {

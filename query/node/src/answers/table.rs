@@ -117,10 +117,10 @@ pub async fn describe(
 ) -> Result<TableDetail, Problem> {
     sight.require(Right::Search)?;
     let facts = sight.table(&request.table, request.lake.as_deref())?;
-    let row = sight.row(node, &facts.key).await?;
+    let row = sight.row(node, &facts.key.to_key()).await?;
     let shows = sight.shows_values;
     Ok(TableDetail {
-        line: sight.line(facts),
+        line: sight.line(&facts),
         snapshot: sight.view.snapshot.number,
         indexed: time(row.indexed_ms),
         columns: row
@@ -244,7 +244,7 @@ pub async fn similar(
     let key = sight
         .table(&request.table, request.lake.as_deref())?
         .key
-        .clone();
+        .to_key();
     let view = sight.view.clone();
     if view.searcher.table(&key).is_none() {
         // It could never be read: nothing is known that others could be like.
@@ -260,7 +260,7 @@ pub async fn similar(
         .await??;
     let results = found.into_iter().filter_map(|similar| {
         Some(SimilarTable {
-            line: sight.line(sight.view.shelf.get(&similar.key)?),
+            line: sight.line(&sight.view.shelf.get(&similar.key)?),
             similarity: similar.similarity,
         })
     });
