@@ -4,7 +4,7 @@
 //! The vectors section of a segment *is* a usearch file: rows, bytes per row, the matrix, then (only
 //! in segments above the exact limit) usearch's header and graph. usearch builds it, with distances from `kernel.rs`, several
 //! times faster than its portable code. The walk is our own, over the bytes as they lie in the file: a reader then keeps
-//! four bytes a node in memory where usearch's view keeps about fifty, the scores it goes by are the ones that are
+//! four bytes a node in memory, less than usearch's view, the scores it goes by are the ones that are
 //! given back, and a link is a checked index and no pointer. Since the graph decides only which rows are looked
 //! at, it changes no score.
 //!

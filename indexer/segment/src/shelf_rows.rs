@@ -1,6 +1,6 @@
 //! What lists, filters and suggestions need to know of every table, for very many tables: packed into a file.
 //!
-//! [`HeldRows`](crate::HeldRows) keeps what it is asked to keep as objects in memory, about a kilobyte a table with
+//! [`HeldRows`](crate::HeldRows) keeps what it is asked to keep as objects in memory, a table with
 //! its columns. Here the rows that hold lie in the order of their keys in a temporary file (`spill.rs`), of which the system keeps in
 //! memory what is looked at, and a table is read where it lies. Going on to another snapshot writes the
 //! file anew, with what changed: as fast as a disk writes, some hundred bytes a table.
