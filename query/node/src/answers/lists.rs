@@ -154,10 +154,10 @@ pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
     let below: u64 = folders.iter().map(|folder| folder.tables).sum();
     let count = below + tables.len() as u64;
     folders.retain(|folder| folder.path.as_str() > after);
-    tables.retain(|table| table.key.name.as_str() > after);
+    tables.retain(|table| table.key.name > after);
     // Those of one path are told together: a folder and tables of its name, tables of several lakes.
     let folder_paths = folders.iter().map(|folder| folder.path.as_str());
-    let table_paths = tables.iter().map(|table| table.key.name.as_str());
+    let table_paths = tables.iter().map(|table| table.key.name);
     let mut paths: Vec<&str> = folder_paths.chain(table_paths).collect();
     paths.sort_unstable();
     paths.dedup();
@@ -177,8 +177,8 @@ pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
             .collect(),
         tables: tables
             .iter()
-            .filter(|table| is_told(&table.key.name))
-            .map(|table| sight.line(table))
+            .filter(|table| is_told(table.key.name))
+            .map(|table| sight.line(&table))
             .collect(),
         next,
     })

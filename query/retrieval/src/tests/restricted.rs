@@ -140,7 +140,8 @@ fn of_a_table_that_is_live_in_two_segments_the_first_is_hidden() {
     let both = Searcher::from_segments(both, snapshot(), Arc::new(HashedWords));
     assert_eq!(both.table_count(), 3);
     let number = both.corpus().number_of(&key("shop/orders")).unwrap();
-    assert_eq!(both.corpus().tables[number as usize].segment, 1);
+    let table = &both.corpus().tables[number as usize];
+    assert_eq!(both.corpus().segment_number(table), 1);
     let question = Query::new("customer orders");
     assert_eq!(
         told(&both.search(&question).unwrap()),
