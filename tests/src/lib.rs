@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// The repository's root, asked of cargo at run time: a target folder shared by several clones keeps
 /// the path of one of them.
@@ -152,4 +153,13 @@ pub fn index_hashed(lake: &Path, index: &Path, more: &[&str]) -> Run {
     ];
     arguments.extend(more);
     limn(&arguments)
+}
+
+/// A folder with a varied `lake` in it, and an `index` of that with the model-free embedder.
+pub fn varied_index() -> TempDir {
+    let folder = TempDir::new().expect("a temporary folder");
+    let at = |name: &str| folder.path().join(name);
+    lake::varied(&at("lake"));
+    index_hashed(&at("lake"), &at("index"), &[]).code_is(0);
+    folder
 }

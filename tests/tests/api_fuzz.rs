@@ -6,26 +6,15 @@
 use std::process::Command;
 
 use limn_tests::node::Node;
-use limn_tests::{lake, limn, text};
-use tempfile::TempDir;
+use limn_tests::{text, varied_index};
 
 /// What is checked of each answer.
 const CHECKS: &str = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance,response_headers_conformance";
 
 #[test]
 fn requests_made_from_the_description_are_answered_as_described() {
-    let folder = TempDir::new().unwrap();
+    let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
-    lake::varied(folder.path().join("lake").as_ref());
-    limn(&[
-        "index",
-        &at("lake"),
-        "--index",
-        &at("index"),
-        "--embedder",
-        "hashed-words",
-    ])
-    .code_is(0);
     let node = Node::start(&at("index"), &["--feedback", &at("feedback.jsonl")]);
     let tools = std::env::home_dir().unwrap().join(".cache/limn/python");
     let made = Command::new("python3")

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use limn_tests::node::{Node, Reply, escaped};
-use limn_tests::{lake, limn, text};
+use limn_tests::{lake, limn, text, varied_index};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -148,18 +148,8 @@ fn a_key_of_one_folder_is_answered_as_if_there_were_no_other() {
 
 #[test]
 fn rights_are_asked_for() {
-    let folder = TempDir::new().unwrap();
+    let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
-    lake::varied(Path::new(&at("lake")));
-    limn(&[
-        "index",
-        &at("lake"),
-        "--index",
-        &at("index"),
-        "--embedder",
-        "hashed-words",
-    ])
-    .code_is(0);
     let keys = at("keys");
     let search = key(&keys, &["--right", "search"]);
     let rows = key(&keys, &[]);
@@ -244,18 +234,8 @@ fn rights_are_asked_for() {
 
 #[test]
 fn a_node_without_previews_shows_values_to_nobody() {
-    let folder = TempDir::new().unwrap();
+    let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
-    lake::varied(Path::new(&at("lake")));
-    limn(&[
-        "index",
-        &at("lake"),
-        "--index",
-        &at("index"),
-        "--embedder",
-        "hashed-words",
-    ])
-    .code_is(0);
     let node = Node::start(&at("index"), &["--no-previews"]);
     let table = node.get("/v1/table?table=hr/employees").ok();
     assert_eq!(table["previews"], false);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use limn_tests::certificates::Certificate;
 use limn_tests::node::Node;
-use limn_tests::{index_hashed, lake, limn, text};
+use limn_tests::{limn, text, varied_index};
 use reqwest::{Response, Version};
 use serde_json::Value;
 use tempfile::TempDir;
@@ -51,10 +51,8 @@ async fn becomes_trusted(certificate: &Certificate, node: &Node) {
 
 #[test]
 fn a_node_with_tls_answers_in_both_versions_and_takes_over_a_new_certificate() {
-    let folder = TempDir::new().unwrap();
+    let folder = varied_index();
     let at = |name: &str| folder.path().join(name);
-    lake::varied(&at("lake"));
-    index_hashed(&at("lake"), &at("index"), &[]).code_is(0);
     let (cert, key) = (at("cert.pem"), at("key.pem"));
     let made = [(); 3].map(|()| Certificate::make());
     put(&cert, &made[0].certificate);

@@ -11,7 +11,7 @@ use limn_node::access::{Issuer, IssuerOptions};
 use limn_tests::certificates::Certificate;
 use limn_tests::issuer::{IssuerServer, Served, TokenKey, base64, token};
 use limn_tests::node::{Node, Reply};
-use limn_tests::{index_hashed, lake, limn, text};
+use limn_tests::{limn, text, varied_index};
 use ring::hmac;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,11 +23,7 @@ struct Ground(TempDir);
 
 impl Ground {
     fn new() -> Ground {
-        let folder = TempDir::new().unwrap();
-        let lake_folder = folder.path().join("lake");
-        lake::varied(&lake_folder);
-        index_hashed(&lake_folder, &folder.path().join("index"), &[]).code_is(0);
-        Ground(folder)
+        Ground(varied_index())
     }
 
     fn at(&self, name: &str) -> String {

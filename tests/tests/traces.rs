@@ -8,8 +8,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use limn_tests::node::Node;
-use limn_tests::{lake, limn, text};
-use tempfile::TempDir;
+use limn_tests::{text, varied_index};
 
 /// A collector: its address, and the paths and bodies of what it is sent.
 fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
@@ -58,18 +57,8 @@ fn holds(body: &[u8], part: &[u8]) -> bool {
 
 #[test]
 fn a_request_is_told_to_the_collector_in_the_trace_that_it_came_with() {
-    let folder = TempDir::new().unwrap();
+    let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
-    lake::varied(folder.path().join("lake").as_ref());
-    limn(&[
-        "index",
-        &at("lake"),
-        "--index",
-        &at("index"),
-        "--embedder",
-        "hashed-words",
-    ])
-    .code_is(0);
     let (address, heard) = collector();
     let environment = [("OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(), address)];
     let node = Node::start_in(&at("index"), &[], &environment);
@@ -102,18 +91,8 @@ fn a_request_is_told_to_the_collector_in_the_trace_that_it_came_with() {
 
 #[test]
 fn a_node_serves_whether_or_not_a_collector_listens() {
-    let folder = TempDir::new().unwrap();
+    let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
-    lake::varied(folder.path().join("lake").as_ref());
-    limn(&[
-        "index",
-        &at("lake"),
-        "--index",
-        &at("index"),
-        "--embedder",
-        "hashed-words",
-    ])
-    .code_is(0);
     // Nobody listens there.
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", socket.local_addr().unwrap());

@@ -208,56 +208,69 @@ impl BlockTable {
         self.lengths[field.index()].at(block as usize)
     }
 
-    /// Reads a block's text from the `texts` section.
-    pub(crate) fn text(
-        &self,
-        block: u32,
-        texts: &SectionFile,
-        object: &str,
-    ) -> Result<String, SegmentError> {
-        let mut frame = TextFrame::default();
-        let text = self.text_in(&mut frame, block, texts, object)?;
-        Ok(text.to_owned())
+    /// The frame that a block's text is in.
+    pub(crate) fn frame_of(&self, block: u32) -> usize {
+        // Frames begin at block 0, so there is one before the point of partition.
+        let after = self.frames.partition_point(|f| f.first_block <= block);
+        after.saturating_sub(1)
     }
 
-    /// As [`BlockTable::text`], by way of a frame that is read only if the block is in another one.
-    pub(crate) fn text_in<'f>(
+    /// Reads a frame from the `texts` section.
+    pub(crate) fn frame(
         &self,
-        kept: &'f mut TextFrame,
-        block: u32,
+        at: usize,
         texts: &SectionFile,
         object: &str,
-    ) -> Result<&'f str, SegmentError> {
+    ) -> Result<TextFrame, SegmentError> {
         let damaged = |detail: &str| SegmentError::damaged(object, detail.to_owned());
-        let size = |blocks: std::ops::Range<u32>| -> usize {
-            let lengths = self
-                .text_lengths
-                .iter(blocks.start as usize..blocks.end as usize);
-            lengths.map(|length| length as usize).sum()
+        let (Some(frame), Some(next)) = (self.frames.get(at), self.frames.get(at + 1)) else {
+            return Err(damaged("it has no such frame"));
         };
-        if !kept.blocks.contains(&block) {
-            // Frames begin at block 0, so there is one before the point of partition.
-            let at = self
-                .frames
-                .partition_point(|f| f.first_block <= block)
-                .saturating_sub(1);
-            let (Some(frame), Some(next)) = (self.frames.get(at), self.frames.get(at + 1)) else {
-                return Err(damaged("it has no such block"));
-            };
-            let blocks = frame.first_block..next.first_block;
-            let bytes = texts.read(frame.offset..next.offset)?;
-            let bytes = decompress_frame(&bytes, size(blocks.clone())).map_err(|e| damaged(&e))?;
-            *kept = TextFrame { blocks, bytes };
+        let (first_block, end) = (frame.first_block as usize, next.first_block as usize);
+        let mut length = 0;
+        let lengths = self.text_lengths.iter(first_block..end);
+        let ends: Vec<u32> = lengths
+            .map(|text| {
+                length += text;
+                length
+            })
+            .collect();
+        let bytes = texts.read(frame.offset..next.offset)?;
+        let bytes = decompress_frame(&bytes, length as usize).map_err(|e| damaged(&e))?;
+        let text = String::from_utf8(bytes).map_err(|_| damaged("a text is not UTF-8"))?;
+        if !ends.iter().all(|end| text.is_char_boundary(*end as usize)) {
+            return Err(damaged("a text is not UTF-8"));
         }
-        let start = size(kept.blocks.start..block);
-        let end = start + self.text_lengths.at(block as usize) as usize;
-        std::str::from_utf8(&kept.bytes[start..end]).map_err(|_| damaged("a text is not UTF-8"))
+        Ok(TextFrame {
+            first_block: frame.first_block,
+            ends,
+            text,
+        })
     }
 }
 
-/// The texts of consecutive blocks.
-#[derive(Default)]
-pub(crate) struct TextFrame {
-    blocks: std::ops::Range<u32>,
-    bytes: Vec<u8>,
+/// The texts of consecutive blocks, which are stored and read together: about 16 KiB.
+#[derive(Debug)]
+pub struct TextFrame {
+    first_block: u32,
+    /// Where each text ends, in bytes.
+    ends: Vec<u32>,
+    text: String,
+}
+
+impl TextFrame {
+    /// A block's text, if it is in this frame.
+    #[must_use]
+    pub fn text(&self, block: u32) -> Option<&str> {
+        let at = block.checked_sub(self.first_block)? as usize;
+        let end = *self.ends.get(at)? as usize;
+        let start = at.checked_sub(1).map_or(0, |at| self.ends[at] as usize);
+        self.text.get(start..end)
+    }
+
+    /// Bytes of memory that it takes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        size_of::<TextFrame>() + self.ends.len() * size_of::<u32>() + self.text.len()
+    }
 }

@@ -230,7 +230,7 @@ impl Graph {
     pub(crate) fn search(
         &self,
         bytes: &[u8],
-        query: &Query,
+        query: &Query<'_>,
         n: usize,
         live: impl Fn(u32) -> bool,
     ) -> Vec<(u32, f32)> {

@@ -10,21 +10,26 @@
 
 #![allow(unsafe_code)]
 
+use std::borrow::Cow;
+
 use half::f16;
 
 /// Elements that are handled together; a vector's tail is padded with zeros.
 const LANES: usize = 16;
 
 /// A query, padded for the kernels.
-pub(crate) struct Query {
-    padded: Vec<f32>,
+pub(crate) struct Query<'a> {
+    padded: Cow<'a, [f32]>,
     dimensions: usize,
 }
 
-impl Query {
-    pub(crate) fn new(query: &[f32]) -> Query {
-        let mut padded = query.to_vec();
-        padded.resize(query.len().next_multiple_of(LANES), 0.0);
+impl Query<'_> {
+    pub(crate) fn new(query: &[f32]) -> Query<'_> {
+        let mut padded = Cow::from(query);
+        if !query.len().is_multiple_of(LANES) {
+            let length = query.len().next_multiple_of(LANES);
+            padded.to_mut().resize(length, 0.0);
+        }
         Query {
             padded,
             dimensions: query.len(),
@@ -317,7 +322,8 @@ mod tests {
         for dimensions in [1, 2, 15, 16, 17, 31, 64, 100, 384, 385] {
             let rows = 11;
             let matrix = matrix(rows, dimensions);
-            let query = Query::new(&noise(dimensions, 3));
+            let numbers = noise(dimensions, 3);
+            let query = Query::new(&numbers);
             let mut expected = vec![0.0; rows];
             query.scores_portable(&matrix, &mut expected);
             let check = |name: &str, scores: &dyn Fn(&mut [f32])| {

@@ -118,6 +118,7 @@ mod verify;
 pub mod analyzer;
 pub mod diff;
 
+pub use blocks::TextFrame;
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
 pub use cache::SegmentCache;
 pub use catalog::{

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bytes::Bytes;
 use half::f16;
@@ -27,6 +28,9 @@ use crate::table::{BlockKind, Field, Shard};
 use crate::tables::SegmentTables;
 use crate::vectors::VectorReader;
 
+/// How many readers there were in this process.
+static OPENED: AtomicU64 = AtomicU64::new(0);
+
 /// What is known of a block without touching its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockMeta {
@@ -40,6 +44,7 @@ pub struct BlockMeta {
 
 /// An open segment. Cheap to share; all methods may be called from many threads.
 pub struct SegmentReader {
+    id: u64,
     path: String,
     file: Arc<ChunkedFile>,
     contents: Contents,
@@ -195,6 +200,7 @@ impl SegmentReader {
             contents.graph,
         )?;
         Ok(Arc::new(SegmentReader {
+            id: OPENED.fetch_add(1, Ordering::Relaxed),
             path: entry.path.clone(),
             file: Arc::clone(file),
             tables: Arc::new(tables),
@@ -205,6 +211,12 @@ impl SegmentReader {
             hashes,
             contents,
         }))
+    }
+
+    /// No other reader of this process has it.
+    #[must_use]
+    pub fn id(&self) -> u64 {
+        self.id
     }
 
     /// Reads all of the segment and checks it against its checksums.
@@ -327,33 +339,39 @@ impl SegmentReader {
     /// Those of reading the segment; a block that does not exist.
     pub fn text(&self, block: u32) -> Result<String, SegmentError> {
         self.check_block(block)?;
-        self.blocks.text(block, &self.texts, &self.path)
+        let mut frame = None;
+        self.text_in(&mut frame, block).map(str::to_owned)
     }
 
-    /// Calls `visit` with the texts of some blocks; blocks in order are read together.
+    /// The number of the frame that a block's text is in: what [`SegmentReader::frame`] reads.
+    #[must_use]
+    pub fn frame_of(&self, block: u32) -> usize {
+        self.blocks.frame_of(block)
+    }
+
+    /// Reads the texts of consecutive blocks together.
     ///
     /// # Errors
-    /// As [`SegmentReader::text`], and those of `visit`; some texts may have been visited by then.
-    pub fn texts<E: From<SegmentError>>(
-        &self,
-        blocks: impl IntoIterator<Item = u32>,
-        mut visit: impl FnMut(u32, &str) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut frame = TextFrame::default();
-        for block in blocks {
-            visit(block, self.text_in(&mut frame, block)?)?;
-        }
-        Ok(())
+    /// As [`SegmentReader::text`].
+    pub fn frame(&self, number: usize) -> Result<TextFrame, SegmentError> {
+        self.blocks.frame(number, &self.texts, &self.path)
     }
 
-    /// As [`SegmentReader::text`], for blocks that are read in order.
+    /// As [`SegmentReader::text`], for blocks that are read in order: their frame is kept.
     pub(crate) fn text_in<'f>(
         &self,
-        frame: &'f mut TextFrame,
+        kept: &'f mut Option<TextFrame>,
         block: u32,
     ) -> Result<&'f str, SegmentError> {
         self.check_block(block)?;
-        self.blocks.text_in(frame, block, &self.texts, &self.path)
+        if kept
+            .as_ref()
+            .is_none_or(|frame| frame.text(block).is_none())
+        {
+            *kept = Some(self.frame(self.frame_of(block))?);
+        }
+        let text = kept.as_ref().and_then(|frame| frame.text(block));
+        text.ok_or_else(|| SegmentError::damaged(&self.path, "a block has no text"))
     }
 
     /// Calls `visit` with each term of a field, and for each block that has it how often, as

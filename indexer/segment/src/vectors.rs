@@ -204,9 +204,24 @@ impl VectorReader {
         let mut best = Best::new(n);
         best.floor = least;
         if let Some(rows) = self.coarse_rows(matrix, query, n, least, &dead) {
-            for at in rows {
+            // Those that promise most come first: most of the others cannot be among the best then.
+            let mut most: Vec<f32> = rows.iter().map(|(_, most)| *most).collect();
+            let promising = match most.len() {
+                count if count > n => *most.select_nth_unstable_by(n - 1, |a, b| b.total_cmp(a)).1,
+                _ => f32::NEG_INFINITY,
+            };
+            let look = |at: usize, best: &mut Best| {
                 let score = exact.score(&matrix[at * row..(at + 1) * row]);
                 best.offer(score, self.blocks.at(at), live);
+            };
+            for (at, _) in rows.iter().filter(|(_, most)| *most >= promising) {
+                look(*at, &mut best);
+            }
+            best.settle();
+            for (at, most) in rows.iter().filter(|(_, most)| *most < promising) {
+                if *most >= best.floor {
+                    look(*at, &mut best);
+                }
             }
             return Ok(best.sorted());
         }
@@ -224,7 +239,7 @@ impl VectorReader {
         Ok(best.sorted())
     }
 
-    /// The rows worth an exact look, where there are many rows and this is not the first question.
+    /// The rows worth an exact look, each with a score that it does not exceed, where there are many rows and this is not the first question.
     fn coarse_rows(
         &self,
         matrix: &[u8],
@@ -232,7 +247,7 @@ impl VectorReader {
         n: usize,
         least: f32,
         dead: &DeadBlocks,
-    ) -> Option<Vec<usize>> {
+    ) -> Option<Vec<(usize, f32)>> {
         if self.blocks.len() / COARSE_FROM < n || !self.asked.swap(true, Relaxed) {
             return None;
         }
@@ -253,7 +268,7 @@ impl VectorReader {
     fn search_graph(
         &self,
         section: &[u8],
-        query: &Query,
+        query: &Query<'_>,
         n: usize,
         dead: &DeadBlocks,
     ) -> Result<Option<Vec<(u32, f32)>>, SegmentError> {
@@ -324,6 +339,13 @@ impl Best {
         }
         self.kept.push((block, score));
         if self.kept.len() >= 2 * self.n {
+            self.settle();
+        }
+    }
+
+    /// Lets go of what is not among the best any more.
+    fn settle(&mut self) {
+        if self.kept.len() >= self.n {
             self.kept.select_nth_unstable_by(self.n - 1, better);
             self.kept.truncate(self.n);
             self.floor = self.kept[self.n - 1].1;

@@ -69,6 +69,8 @@ def test_options_of_search_do_what_they_say(client: Client) -> None:
         client.search(QUESTION, modified_after=datetime(2024, 1, 1))
     assert client.search(QUESTION, judge=False).modes.judge is False
     assert len(client.search(QUESTION, candidates=1, k=5)) <= 10
+    assert any(table.blocks for table in client.search(QUESTION))
+    assert not any(table.blocks for table in client.search(QUESTION, blocks=0))
 
 
 def test_suggest(client: Client) -> None:

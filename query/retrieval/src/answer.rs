@@ -35,6 +35,8 @@ pub struct Query {
     pub prefix: Option<String>,
     /// Only these tables, of those under the prefix where there is one.
     pub selection: Option<Arc<Selection>>,
+    /// How many texts are told of each table that is found, at most. With 0, no text is read.
+    pub evidence: usize,
     /// How tables are scored.
     pub mode: Mode,
     /// The question's vector, where it is known already.
@@ -47,6 +49,9 @@ pub struct Query {
 }
 
 impl Query {
+    /// Texts that are told of a table.
+    pub const EVIDENCE: usize = 3;
+
     /// A query with the defaults: k 5, α 0.5, the default candidates, no judge.
     pub fn new(text: impl Into<String>) -> Query {
         Query {
@@ -56,6 +61,7 @@ impl Query {
             candidates: None,
             prefix: None,
             selection: None,
+            evidence: Query::EVIDENCE,
             mode: Mode::default(),
             vector: None,
             judge: None,

@@ -56,6 +56,9 @@ pub(crate) struct Table {
     at: u32,
 }
 
+/// So many blocks are looked at by several threads: of fewer, one has made most of its way before another has begun.
+pub(crate) const LARGE: usize = 1 << 16;
+
 /// A segment with what the scorer needs of it.
 pub(crate) struct Segment {
     pub(crate) reader: Arc<SegmentReader>,
@@ -259,6 +262,20 @@ impl Corpus {
         let segment = self.segment_of(table);
         self.range_of(table)
             .filter(move |&block| segment.table_of[block as usize] != DEAD)
+    }
+
+    /// Does two things: at the same time where the corpus is so large that it is worth another thread's while.
+    pub(crate) fn both<A: Send, B: Send>(
+        &self,
+        one: impl FnOnce() -> A + Send,
+        other: impl FnOnce() -> B + Send,
+    ) -> (A, B) {
+        if self.blocks < LARGE {
+            return (one(), other());
+        }
+        let span = tracing::Span::current();
+        let other = || span.in_scope(other);
+        rayon::join(|| span.in_scope(one), other)
     }
 
     /// Plain mode's statistics.

@@ -9,29 +9,34 @@ use crate::answer::Evidence;
 use crate::corpus::{Corpus, Table};
 use crate::lexical::KnownTerms;
 use crate::sought::Sought;
+use crate::texts::Texts;
 use crate::words::matching_words;
 
-/// Blocks shown of a table, and how good a block must be beside the best to be shown.
-const BLOCKS: usize = 3;
+/// How good a block must be beside the best to be shown.
 const SHARE_OF_BEST: f32 = 0.4;
 /// Lines and characters shown of a cells block.
 const CELL_LINES: usize = 8;
 const CELL_CHARACTERS: usize = 400;
 
-/// The best texts of a table, best first; at least one where the table has any.
+/// The best texts of a table, at most so many, best first; at least one where the table has any and one is wanted.
 pub(crate) fn evidence(
     corpus: &Corpus,
+    texts: &Texts,
     table: &Table,
     vector: &[f32],
     known: &KnownTerms,
+    most: usize,
 ) -> Result<Vec<Evidence>, SegmentError> {
+    if most == 0 {
+        return Ok(Vec::new());
+    }
     let sought = Sought::new(known);
-    let found = scored_texts(corpus, table, vector, &sought)?;
+    let found = scored_texts(corpus, texts, table, vector, &sought)?;
     let enough = found.first().map_or(0.0, |best| best.score * SHARE_OF_BEST);
     Ok(found
         .into_iter()
         .filter(|text| text.score >= enough)
-        .take(BLOCKS)
+        .take(most)
         .map(|ScoredText { kind, text, score }| Evidence {
             kind,
             words: matching_words(&text, &sought),
@@ -52,6 +57,7 @@ pub(crate) struct ScoredText {
 /// All texts of a table with how well they match, best first; of cells the matching ones only.
 pub(crate) fn scored_texts(
     corpus: &Corpus,
+    texts: &Texts,
     table: &Table,
     vector: &[f32],
     sought: &Sought,
@@ -59,7 +65,7 @@ pub(crate) fn scored_texts(
     let total = sought.total();
     let reader = &corpus.segment_of(table).reader;
     let mut found: Vec<(u32, ScoredText)> = Vec::new();
-    reader.texts(corpus.blocks_of(table), |block, text| {
+    texts.visit(reader, corpus.blocks_of(table), |block, text| {
         let kind = reader.kind(block);
         let worth = sought.worth(text);
         let words = if total > 0.0 { worth / total } else { 0.0 };
@@ -74,7 +80,7 @@ pub(crate) fn scored_texts(
         let score = 0.5 * words + 0.5 * cosine;
         let text = text.to_owned();
         found.push((block, ScoredText { kind, text, score }));
-        Ok::<(), SegmentError>(())
+        Ok(())
     })?;
     found.sort_by(|(a, first), (b, second)| second.score.total_cmp(&first.score).then(a.cmp(b)));
     Ok(found.into_iter().map(|(_, text)| text).collect())

@@ -58,6 +58,7 @@ mod selection;
 mod semantic;
 mod similar;
 mod sought;
+mod texts;
 mod words;
 
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};

@@ -16,7 +16,7 @@ use crate::error::RetrievalError;
 use crate::lexical::Scratch;
 use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
-use crate::semantic::{nearest, table_score};
+use crate::semantic::{NearBlock, nearest, table_score};
 
 /// A table in rank order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -45,6 +45,21 @@ impl Request<'_> {
     fn allows(&self, table: u32) -> bool {
         self.filter.is_none_or(|filter| filter.allows(table))
     }
+
+    /// The nearest blocks that a ranking by this formula looks at first.
+    pub(crate) fn first_nearest(
+        &self,
+        formula: &Formula,
+    ) -> Result<Vec<NearBlock>, RetrievalError> {
+        self.nearest(formula, formula.depth(self.k, self.candidates))
+    }
+
+    /// The nearest blocks among which a formula looks for so many candidates.
+    fn nearest(&self, formula: &Formula, size: usize) -> Result<Vec<NearBlock>, RetrievalError> {
+        let _span = info_span!(target: TRACE, "nearest").entered();
+        let wanted = size.saturating_mul(formula.blocks_per_table);
+        nearest(self.corpus, self.vector, wanted, self.filter, self.deadline)
+    }
 }
 
 /// A ranking, and the best cosine of any block that may be found.
@@ -55,11 +70,14 @@ pub(crate) struct Outcome {
     pub(crate) any_word: bool,
 }
 
-/// Ranks whole tables, `scratch.scores` holding their lexical scores.
-pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcome, RetrievalError> {
+/// Ranks whole tables, `scratch.scores` holding their lexical scores; `near` are the blocks of [`Request::first_nearest`].
+pub(crate) fn rank_tables(
+    request: &Request,
+    scratch: &Scratch,
+    near: Vec<NearBlock>,
+) -> Result<Outcome, RetrievalError> {
     let _span = info_span!(target: TRACE, "semantic").entered();
     let formula = &Formula::LIMN;
-    let corpus = request.corpus;
     let matches = || {
         let touched = scratch.scores.touched().iter().copied();
         touched
@@ -68,14 +86,12 @@ pub(crate) fn rank_tables(request: &Request, scratch: &Scratch) -> Result<Outcom
     };
     let mut cosines: BTreeMap<u32, Option<f32>> = BTreeMap::new();
     let mut size = formula.depth(request.k, request.candidates);
+    let mut first = Some(near);
     loop {
-        let near = nearest(
-            corpus,
-            request.vector,
-            size.saturating_mul(formula.blocks_per_table),
-            request.filter,
-            request.deadline,
-        )?;
+        let near = match first.take() {
+            Some(near) => near,
+            None => request.nearest(formula, size)?,
+        };
         let mut close = Vec::new();
         let mut seen = HashSet::new();
         for block in &near {
@@ -214,7 +230,11 @@ struct Place {
 
 /// Ranks tables by their best block, `scratch.scores` holding the blocks' lexical scores; deepens
 /// until k distinct tables are found.
-pub(crate) fn rank_plain(request: &Request, scratch: &Scratch) -> Result<Outcome, RetrievalError> {
+pub(crate) fn rank_plain(
+    request: &Request,
+    scratch: &Scratch,
+    near: Vec<NearBlock>,
+) -> Result<Outcome, RetrievalError> {
     let _span = info_span!(target: TRACE, "semantic").entered();
     let corpus = request.corpus;
     let mut matches: Vec<(Place, f32)> = Vec::with_capacity(scratch.scores.touched().len());
@@ -227,14 +247,12 @@ pub(crate) fn rank_plain(request: &Request, scratch: &Scratch) -> Result<Outcome
     }
     matches.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     let mut depth = Formula::PLAIN.depth(request.k, request.candidates);
+    let mut first = Some(near);
     loop {
-        let near = nearest(
-            corpus,
-            request.vector,
-            depth,
-            request.filter,
-            request.deadline,
-        )?;
+        let near = match first.take() {
+            Some(near) => near,
+            None => request.nearest(&Formula::PLAIN, depth)?,
+        };
         let exhausted = near.len() < depth && matches.len() <= depth;
         let mut union: Vec<Place> = near
             .iter()

@@ -17,13 +17,18 @@ use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::lexical::{KnownTerms, Scratch, score_blocks, score_tables};
 use crate::question::Question;
 use crate::ranking::{Outcome, Ranked, Request, rank_plain, rank_tables};
+use crate::scoring::Formula;
 use crate::selection::{Filter, Selection};
+use crate::texts::Texts;
 
 /// With no word of the question in the index, the best block must be at least this close in meaning,
 /// and this many standard deviations (1/√dimensions) above what unrelated directions have.
 /// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1.
 const CLOSE_ENOUGH: f32 = 0.35;
 const DEVIATIONS: f32 = 5.0;
+
+/// How the words of a question are scored.
+type Score = fn(&Corpus, &Question, Deadline, &mut Scratch) -> Result<KnownTerms, RetrievalError>;
 
 /// A snapshot opened for questions. Shared by any number of threads.
 pub struct Searcher {
@@ -35,6 +40,7 @@ pub struct Searcher {
     brought: Brought,
     /// Kept between questions, and shared by all searchers that come of one.
     scratch: Arc<Mutex<Vec<Scratch>>>,
+    texts: Arc<Texts>,
 }
 
 /// A live table of a searcher.
@@ -73,6 +79,7 @@ impl Searcher {
             cache: None,
             brought: Brought::default(),
             scratch: Arc::default(),
+            texts: Arc::default(),
         }
     }
 
@@ -85,6 +92,7 @@ impl Searcher {
             cache: self.cache.clone(),
             brought: Brought::default(),
             scratch: Arc::clone(&self.scratch),
+            texts: Arc::clone(&self.texts),
         }
     }
 
@@ -124,6 +132,7 @@ impl Searcher {
             cache: self.cache.clone(),
             brought: Brought::default(),
             scratch: Arc::clone(&self.scratch),
+            texts: Arc::clone(&self.texts),
         }
     }
 
@@ -241,7 +250,14 @@ impl Searcher {
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
                 judged: ranked.judged,
-                blocks: evidence(&self.corpus, table, &vector, &known)?,
+                blocks: evidence(
+                    &self.corpus,
+                    &self.texts,
+                    table,
+                    &vector,
+                    &known,
+                    query.evidence,
+                )?,
             });
         }
         Ok(Answer {
@@ -280,7 +296,7 @@ impl Searcher {
         let (candidates, vector, known) = self.candidates(query, depth)?;
         let texts = candidates.tables.into_iter().map(|ranked| {
             let table = &self.corpus.tables[ranked.table as usize];
-            let text = table_text(&self.corpus, table, &vector, &known)?;
+            let text = table_text(&self.corpus, &self.texts, table, &vector, &known)?;
             Ok((ranked.key.name, text))
         });
         texts.collect()
@@ -298,7 +314,13 @@ impl Searcher {
             let text = |table: u32| {
                 Deadline(query.until).check()?;
                 let table = &self.corpus.tables[table as usize];
-                Ok(table_text(&self.corpus, table, &vector, &known)?)
+                Ok(table_text(
+                    &self.corpus,
+                    &self.texts,
+                    table,
+                    &vector,
+                    &known,
+                )?)
             };
             let judged = ranking.tables.len().min(depth);
             let tables: Vec<u32> = ranking.tables.iter().map(|ranked| ranked.table).collect();
@@ -318,8 +340,7 @@ impl Searcher {
         depth: usize,
     ) -> Result<(Ranking, Vec<f32>, KnownTerms), RetrievalError> {
         let vector = self.checked(query)?;
-        let plain = query.mode == Mode::Plain;
-        let question = Question::new(&query.text, plain);
+        let question = Question::new(&query.text, query.mode == Mode::Plain);
         let selection = query.selection.as_deref();
         let filter = Filter::new(&self.corpus, selection, query.prefix.as_deref())?;
         if let Some(note) = self.nothing_to_search(filter.as_ref()) {
@@ -342,12 +363,18 @@ impl Searcher {
             deadline: Deadline(query.until),
         };
         let mut scratch = self.take_scratch();
-        let (known, outcome) = if plain {
-            let known = score_blocks(&self.corpus, &question, request.deadline, &mut scratch)?;
-            (known, rank_plain(&request, &scratch)?)
-        } else {
-            let known = score_tables(&self.corpus, &question, request.deadline, &mut scratch)?;
-            (known, rank_tables(&request, &scratch)?)
+        let (formula, score): (_, Score) = match query.mode {
+            Mode::Plain => (&Formula::PLAIN, score_blocks),
+            Mode::Limn => (&Formula::LIMN, score_tables),
+        };
+        let (known, near) = self.corpus.both(
+            || score(&self.corpus, &question, request.deadline, &mut scratch),
+            || request.first_nearest(formula),
+        );
+        let (known, near) = (known?, near?);
+        let outcome = match query.mode {
+            Mode::Plain => rank_plain(&request, &scratch, near)?,
+            Mode::Limn => rank_tables(&request, &scratch, near)?,
         };
         self.give_back(scratch);
 

@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use limn_segment::{BlockKind, SegmentError};
+use rayon::prelude::*;
 
-use crate::corpus::{Corpus, DEAD, Table};
+use crate::corpus::{Corpus, DEAD, LARGE, Table};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::{Formula, combine_kinds};
@@ -37,20 +38,44 @@ pub(crate) fn nearest(
     // The largest first: after it the small ones that nights leave cost little.
     let mut order: Vec<usize> = (0..corpus.segments.len()).collect();
     order.sort_by_key(|number| std::cmp::Reverse(corpus.segments[*number].table_of.len()));
-    for number in order {
+    let mut rest = order.as_slice();
+    while let Some((number, others)) = rest.split_first() {
         deadline.check()?;
-        search_segment(corpus, number, vector, n, least, filter, &mut found)?;
-        if n > 0 && found.len() >= n {
-            found.select_nth_unstable_by(n - 1, nearer);
-            found.truncate(n);
-            least = found[n - 1].cosine;
+        let near = search_segment(corpus, *number, vector, n, least, filter)?;
+        least = keep_nearest(&mut found, near, n).unwrap_or(least);
+        rest = others;
+        let left: usize = others
+            .iter()
+            .map(|it| corpus.segments[*it].table_of.len())
+            .sum();
+        if left >= LARGE && others.len() > 1 {
+            break;
         }
+    }
+    // Of the others each begins with what the largest has found.
+    let searched = rest.par_iter().map(|number| {
+        deadline.check()?;
+        Ok(search_segment(corpus, *number, vector, n, least, filter)?)
+    });
+    for near in searched.collect::<Result<Vec<_>, RetrievalError>>()? {
+        keep_nearest(&mut found, near, n);
     }
     found.sort_unstable_by(nearer);
     Ok(found)
 }
 
-/// Adds the `n` blocks of a segment that are nearest, those below `least` perhaps left out.
+/// Adds blocks to the `n` nearest; the cosine below which nothing is among them any more, if there is one.
+fn keep_nearest(found: &mut Vec<NearBlock>, near: Vec<NearBlock>, n: usize) -> Option<f32> {
+    found.extend(near);
+    if n == 0 || found.len() < n {
+        return None;
+    }
+    found.select_nth_unstable_by(n - 1, nearer);
+    found.truncate(n);
+    Some(found[n - 1].cosine)
+}
+
+/// The `n` blocks of a segment that are nearest, those below `least` perhaps left out.
 fn search_segment(
     corpus: &Corpus,
     number: usize,
@@ -58,9 +83,9 @@ fn search_segment(
     n: usize,
     least: f32,
     filter: Option<&Filter>,
-    found: &mut Vec<NearBlock>,
-) -> Result<(), SegmentError> {
+) -> Result<Vec<NearBlock>, SegmentError> {
     let segment = &corpus.segments[number];
+    let mut found = Vec::new();
     let mut add = |block: u32, cosine: f32| {
         let table = segment.table_of[block as usize];
         if table != DEAD {
@@ -78,7 +103,7 @@ fn search_segment(
             .nearest_above(vector, n, least, &segment.hidden)?;
         near.into_iter()
             .for_each(|(block, cosine)| add(block, cosine));
-        return Ok(());
+        return Ok(found);
     };
     let shown = filter.blocks(number);
     let count: usize = shown.iter().map(ExactSizeIterator::len).sum();
@@ -90,13 +115,13 @@ fn search_segment(
                 add(block, cosine);
             }
         }
-        return Ok(());
+        return Ok(found);
     }
     let hidden = filter.hidden(number, &shown);
     let near = segment.reader.nearest_above(vector, n, least, &hidden)?;
     near.into_iter()
         .for_each(|(block, cosine)| add(block, cosine));
-    Ok(())
+    Ok(found)
 }
 
 /// Nearer first; ties by table and block.

@@ -227,6 +227,24 @@ fn an_answer_shows_why() {
         json["results"][0]["blocks"][0]["kind"]
     );
     assert!(json["results"][0]["judged"].is_null());
+
+    // Texts that were read before are the same, and fewer are the first of them.
+    let told = |evidence: usize| {
+        let query = Query {
+            evidence,
+            ..Query::new("customers from Leipzig")
+        };
+        searcher.search(&query).unwrap().results
+    };
+    let all = told(Query::EVIDENCE);
+    assert!(all[0].blocks.len() > 1);
+    for most in [0, 1, 2] {
+        for (full, cut) in all.iter().zip(told(most)) {
+            let end = most.min(full.blocks.len());
+            assert_eq!((&cut.table, cut.score), (&full.table, full.score));
+            assert_eq!(cut.blocks, full.blocks[..end]);
+        }
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub(crate) fn merge_segments(
         source.reader.verify_bytes()?;
         open.push(Open {
             terms: TermsByBlock::of(source)?,
-            frame: TextFrame::default(),
+            frame: None,
         });
     }
     let mut writer = SegmentWriter::new(settings)?;
@@ -112,7 +112,7 @@ fn check(sources: &[Source], tables: &[LiveTable]) -> Result<(), SegmentError> {
 /// What is held of a source while its blocks are copied in order.
 struct Open {
     terms: TermsByBlock,
-    frame: TextFrame,
+    frame: Option<TextFrame>,
 }
 
 /// The terms of each live block of a segment, by field.

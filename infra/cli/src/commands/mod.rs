@@ -93,19 +93,15 @@ pub async fn open_searcher(location: &str) -> anyhow::Result<Searcher> {
 /// A query as the search options say, without a judge.
 pub fn query(text: &str, k: usize, options: &SearchOptions) -> Query {
     Query {
-        text: text.to_owned(),
         k,
         alpha: options.alpha,
         candidates: options.candidates,
         prefix: options.under.prefix.clone(),
-        selection: None,
         mode: if options.plain {
             Mode::Plain
         } else {
             Mode::Limn
         },
-        vector: None,
-        judge: None,
-        until: None,
+        ..Query::new(text)
     }
 }

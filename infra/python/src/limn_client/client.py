@@ -84,6 +84,7 @@ class Client:
         k: Optional[int] = None,
         alpha: Optional[float] = None,
         candidates: Optional[int] = None,
+        blocks: Optional[int] = None,
         judge: Optional[bool] = None,
         prefix: Optional[str] = None,
         format: Optional[str] = None,
@@ -99,6 +100,7 @@ class Client:
         :param k: how many tables are wanted: 1 to 1000 (5).
         :param alpha: the share of the words' side in the score, 0 (meaning alone) to 1 (words alone).
         :param candidates: candidates that each side gives for each table wanted.
+        :param blocks: how many texts are told of each table: 0 to 10 (3); with 0 there is the ranking alone, sooner.
         :param judge: whether a language model judges the first tables, where the node has one. Takes seconds.
         :param prefix: only tables at this path or below it.
         :param format: only tables of this format, such as ``csv``.
@@ -113,6 +115,7 @@ class Client:
             k=k,
             alpha=alpha,
             candidates=candidates,
+            blocks=blocks,
             judge=judge,
             prefix=prefix,
             format=format,

@@ -24,6 +24,8 @@ const MOST: usize = 1_000;
 const CANDIDATES: usize = 10_000;
 /// Tables of an answer that a judge reads for.
 const JUDGED: usize = 50;
+/// Texts told of each table.
+const BLOCKS: usize = 10;
 /// Columns told of each table.
 const COLUMNS: usize = 12;
 
@@ -49,6 +51,11 @@ pub struct SearchRequest {
     #[param(minimum = 1, maximum = 1000)]
     #[schema(minimum = 1, maximum = 1000)]
     pub candidates: Option<usize>,
+    /// How many texts are told of each table: 0 to 10, 3 if nothing is said. With 0 there is the ranking alone, sooner.
+    #[serde(default)]
+    #[param(minimum = 0, maximum = 10)]
+    #[schema(minimum = 0, maximum = 10)]
+    pub blocks: Option<usize>,
     /// Whether a language model judges the first tables, where the node has one. Takes seconds.
     #[serde(default)]
     pub judge: Option<bool>,
@@ -219,6 +226,7 @@ fn query(request: &SearchRequest) -> Result<Query, Problem> {
         return Err(Problem::bad("the question is empty", "ask in plain words"));
     }
     query.k = bounded("k", request.k, 5, MOST)?;
+    query.evidence = blocks(request.blocks)?;
     if let Some(alpha) = request.alpha {
         if !(0.0..=1.0).contains(&alpha) {
             return Err(Problem::bad(
@@ -236,6 +244,17 @@ fn query(request: &SearchRequest) -> Result<Query, Problem> {
         query.prefix = Some(short_enough("prefix", prefix, TEXT)?.to_owned());
     }
     Ok(query)
+}
+
+fn blocks(asked: Option<usize>) -> Result<usize, Problem> {
+    let asked = asked.unwrap_or(Query::EVIDENCE);
+    if asked <= BLOCKS {
+        return Ok(asked);
+    }
+    Err(Problem::bad(
+        format!("blocks is {asked}"),
+        format!("choose from 0 to {BLOCKS}"),
+    ))
 }
 
 fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {

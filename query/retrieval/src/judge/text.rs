@@ -10,16 +10,18 @@ use crate::corpus::{Corpus, Table};
 use crate::evidence::scored_texts;
 use crate::lexical::KnownTerms;
 use crate::sought::Sought;
+use crate::texts::Texts;
 
 /// The table's texts for a question.
 pub(crate) fn table_text(
     corpus: &Corpus,
+    texts: &Texts,
     table: &Table,
     vector: &[f32],
     known: &KnownTerms,
 ) -> Result<TableText, SegmentError> {
     let mut text = TableText::default();
-    for found in scored_texts(corpus, table, vector, &Sought::new(known))? {
+    for found in scored_texts(corpus, texts, table, vector, &Sought::new(known))? {
         let side = match found.kind {
             BlockKind::Schema => &mut text.schema,
             BlockKind::Rows | BlockKind::Cells => &mut text.rows,
