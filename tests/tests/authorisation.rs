@@ -3,8 +3,6 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::path::Path;
-
 use limn_tests::node::{Node, Reply, escaped};
 use limn_tests::{lake, limn, text, varied_index};
 use serde_json::{Value, json};
