@@ -178,7 +178,7 @@ pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
         tables: tables
             .iter()
             .filter(|table| is_told(table.key.name))
-            .map(|table| sight.line(&table))
+            .map(|table| sight.line(table))
             .collect(),
         next,
     })

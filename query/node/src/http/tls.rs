@@ -136,6 +136,12 @@ struct Renewed {
     looked: Mutex<Looked>,
 }
 
+/// What files hold that is not what is used.
+struct Changed {
+    digest: [u8; 32],
+    certified: Arc<CertifiedKey>,
+}
+
 struct Looked {
     at: Instant,
     /// What is used.
@@ -163,9 +169,9 @@ impl Renewed {
         looked.at = Instant::now();
         match self.renewal(&looked.content) {
             Ok(None) => looked.trouble = None,
-            Ok(Some((content, certified))) => {
+            Ok(Some(Changed { digest, certified })) => {
                 tracing::info!("the certificate of TLS has changed");
-                (looked.content, looked.trouble) = (content, None);
+                (looked.content, looked.trouble) = (digest, None);
                 *self.used.write().unwrap_or_else(PoisonError::into_inner) = certified;
             }
             Err(error) => {
@@ -179,17 +185,14 @@ impl Renewed {
     }
 
     /// What the files hold, if it is not what is used.
-    fn renewal(
-        &self,
-        used: &[u8; 32],
-    ) -> Result<Option<([u8; 32], Arc<CertifiedKey>)>, ListenError> {
+    fn renewal(&self, used: &[u8; 32]) -> Result<Option<Changed>, ListenError> {
         let content = self.files.content()?;
         let digest = content.digest();
         if digest == *used {
             return Ok(None);
         }
         let certified = self.files.certified(&content, &self.provider)?;
-        Ok(Some((digest, certified)))
+        Ok(Some(Changed { digest, certified }))
     }
 }
 
