@@ -6,24 +6,29 @@
 
 Distinct questions over loopback, k 5, no judge, at 1, 8 and 64 connections that ask again as soon as they are answered:
 with no vector remembered (`--no-question-cache`: each question is embedded each time), and with all vectors known
-(each question was asked once before the clock starts). wrk itself runs on the same cores. Python (tests/bench/python_hybrid)
+(each question was asked once before the clock starts): with the texts that show why, and the ranking alone, which is what
+the Python hybrid tells. wrk itself runs on the same cores. Python (tests/bench/python_hybrid)
 answers one question at a time in its own process, without a network between.
 """
 import argparse
 import contextlib
 import datetime
 import json
-import os
 import pathlib
-import platform
 import re
 import statistics
 import subprocess
 import tempfile
 import urllib.request
 
+from measured import machine, memory
+
 HERE = pathlib.Path(__file__).parent
 CONNECTIONS = (1, 8, 64)
+# What a node remembers, and how many texts are asked for.
+MODES = (("end to end", ["--no-question-cache"], 3), ("vectors known", [], 3), ("ranking alone", [], 0))
+# The part of the Python hybrid that each is held against.
+AGAINST = {"ranking alone": "vectors known"}
 
 
 @contextlib.contextmanager
@@ -53,13 +58,6 @@ def loaded(url, bodies, connections, seconds):
     return found
 
 
-def memory(pid):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    named = dict(line.split(":", 1) for line in lines)
-    return {name: round(int(named[field].split()[0]) / 1024) for name, field in
-            (("resident_mib", "VmRSS"), ("anonymous_mib", "RssAnon"), ("peak_mib", "VmHWM"))}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limn", required=True)
@@ -74,13 +72,16 @@ def main():
     arguments = parser.parse_args()
 
     questions = [json.loads(line)["question"] for line in open(arguments.questions, encoding="utf-8")]
-    bodies = [json.dumps({"q": question, "k": 5}) for question in dict.fromkeys(questions)]
+    questions = list(dict.fromkeys(questions))
     runs, used = {}, {}
     with tempfile.NamedTemporaryFile("w", suffix=".jsonl") as file:
-        file.write("\n".join(bodies) + "\n")
-        file.flush()
         for number in range(arguments.rounds):
-            for name, more in (("end to end", ["--no-question-cache"]), ("vectors known", [])):
+            for name, more, blocks in MODES:
+                bodies = [json.dumps({"q": question, "k": 5, "blocks": blocks}) for question in questions]
+                file.seek(0)
+                file.truncate()
+                file.write("\n".join(bodies) + "\n")
+                file.flush()
                 with served(arguments, more) as (url, pid):
                     for body in bodies:
                         head = {"Content-Type": "application/json"}
@@ -109,7 +110,7 @@ def main():
             "p99_ms": round(middle(lambda run: run["p99_ms"]), 3),
         }
         if arguments.python:
-            base = statistics.median(run["requests"] for run in runs[("python", name, 1)])
+            base = statistics.median(run["requests"] for run in runs[("python", AGAINST.get(name, name), 1)])
             row["ratio_to_python"] = round(row["questions_per_s"] / base, 2)
     for name, row in rows.items():
         ratio = f"   {row['ratio_to_python']:.2f}×" if "ratio_to_python" in row else ""
@@ -117,8 +118,8 @@ def main():
     print(f"memory of the node: {used}")
     if arguments.out:
         with open(arguments.out, "w") as out:
-            json.dump({"date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores, wrk on the same",
-                       "what": f"median of {arguments.rounds} rounds of {arguments.seconds} s, {len(bodies)} questions, k 5",
+            json.dump({"date": datetime.date.today().isoformat(), "machine": f"{machine()}; wrk on the same",
+                       "what": f"median of {arguments.rounds} rounds of {arguments.seconds} s, {len(questions)} questions, k 5",
                        "rows": rows, "memory": used}, out, indent=1)
             out.write("\n")
 

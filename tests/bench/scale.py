@@ -23,13 +23,7 @@ import threading
 import time
 import urllib.parse
 
-
-def memory(pid):
-    """What a process holds, in MiB."""
-    with open(f"/proc/{pid}/status") as status:
-        rows = dict(line.split(":", 1) for line in status)
-    return {name: round(int(rows[row].split()[0]) / 1024, 1)
-            for name, row in (("rss", "VmRSS"), ("anonymous", "RssAnon"), ("of_files", "RssFile"), ("shared", "RssShmem"))}
+from measured import machine, memory
 
 
 class Node:
@@ -187,7 +181,7 @@ def main():
             print(size, json.dumps(results[size]["vectors"]), flush=True)
     if arguments.out:
         with open(arguments.out, "w") as out:
-            json.dump({"date": datetime.date.today().isoformat(), "machine": "2 cores, 24 GiB", "what": f"{len(questions)} questions, median of {arguments.rounds} rounds",
+            json.dump({"date": datetime.date.today().isoformat(), "machine": machine(), "what": f"{len(questions)} questions, median of {arguments.rounds} rounds",
                        "load_before_each": [round(one, 2) for one in load], "sizes": results}, out, indent=1)
             out.write("\n")
 

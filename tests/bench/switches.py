@@ -10,9 +10,7 @@ snapshot, SWITCHES times.
 import argparse
 import datetime
 import json
-import os
 import pathlib
-import platform
 import re
 import shutil
 import subprocess
@@ -20,13 +18,9 @@ import tempfile
 import time
 import urllib.request
 
+from measured import machine, memory
+
 HERE = pathlib.Path(__file__).parent
-
-
-def memory(pid):
-    lines = pathlib.Path(f"/proc/{pid}/status").read_text().splitlines()
-    named = dict(line.split(":", 1) for line in lines)
-    return {name: round(int(named[field].split()[0]) / 1024, 1) for name, field in (("resident_mib", "VmRSS"), ("anonymous_mib", "RssAnon"))}
 
 
 def main():
@@ -68,7 +62,7 @@ def main():
         node.terminate()
         code = node.wait()
     result = {
-        "date": datetime.date.today().isoformat(), "machine": f"{platform.machine()}, {os.cpu_count()} cores, wrk and limn index on the same",
+        "date": datetime.date.today().isoformat(), "machine": f"{machine()}; wrk and limn index on the same",
         "switches": arguments.switches, "seconds": round(seconds, 1), "requests": told["requests"], "failed": told["failed"],
         "p50_ms": told["p50_ms"], "p99_ms": told["p99_ms"], "exit_code": code, "memory_before": before, "course": course,
     }

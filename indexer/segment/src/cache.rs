@@ -8,7 +8,7 @@
 //! When the limit would be passed, the segment that was not used for longest gives its bytes back; one that is
 //! open keeps its *hot* part, which opening needs, and may be asked again at once. Nobody's bytes are pulled
 //! away: the file gets a successor with the hot part alone ([`ChunkedFile::renew`]), and lives on, without a name, until the last
-//! slice of it is dropped. What a reader keeps for long (term dictionaries, a graph) belongs to the
+//! slice of it is dropped. What a reader keeps for long (term dictionaries) belongs to the
 //! file that it was read from and goes with it, so only a question that is being answered holds an old file.
 //!
 //! The limit bounds the files that have names. It is passed where the hot parts of the open segments

@@ -45,6 +45,9 @@ pub(crate) struct Coarse {
 /// Largest integer of a rounded row.
 const LIMIT: f32 = 127.0;
 
+/// A query that is shorter has no bound.
+const SMALLEST: f32 = 1e-15;
+
 /// Added and taken away again, this rounds a small f32 to the nearest whole number.
 const TO_WHOLE: f32 = 12_582_912.0;
 
@@ -155,7 +158,7 @@ impl Coarse {
     }
 
     /// Rows in rising order, each with a score that it does not exceed; among them the best `n` of those that `live` admits and
-    /// that score `least` or more. `None` where the query is no finite vector: then nothing is known about any row.
+    /// that score `least` or more. `None` where the query is no finite vector, or next to nothing: then nothing is known about any row.
     pub(crate) fn candidates(
         &self,
         query: &[f32],
@@ -163,7 +166,17 @@ impl Coarse {
         least: f32,
         live: impl Fn(usize) -> bool,
     ) -> Option<Vec<(usize, f32)>> {
-        let kernel = Kernel::of_this_processor();
+        self.candidates_by(Kernel::of_this_processor(), query, n, least, live)
+    }
+
+    fn candidates_by(
+        &self,
+        kernel: Kernel,
+        query: &[f32],
+        n: usize,
+        least: f32,
+        live: impl Fn(usize) -> bool,
+    ) -> Option<Vec<(usize, f32)>> {
         let mut padded = query.to_vec();
         padded.resize(self.width, 0.0);
         let mut rounded = vec![0i8; self.width];
@@ -172,7 +185,8 @@ impl Coarse {
         let bound = whole * self.error
             + error * self.length
             + ARITHMETIC * whole * (self.length + self.error);
-        if !bound.is_finite() || n == 0 {
+        // The squares of very small numbers are nothing, and the bound would be.
+        if !bound.is_finite() || whole < SMALLEST || n == 0 {
             return None;
         }
         // The processor multiplies unsigned by signed bytes: the query is moved up.
@@ -229,7 +243,7 @@ impl Coarse {
 }
 
 /// How products are computed.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kernel {
     #[cfg(target_arch = "x86_64")]
     Vnni,
@@ -239,17 +253,24 @@ enum Kernel {
 }
 
 impl Kernel {
+    /// Those that this processor has, the fastest first.
+    fn all() -> impl Iterator<Item = Kernel> {
+        let all = [
+            #[cfg(target_arch = "x86_64")]
+            (
+                Kernel::Vnni,
+                is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni"),
+            ),
+            #[cfg(target_arch = "x86_64")]
+            (Kernel::Avx2, is_x86_feature_detected!("avx2")),
+            (Kernel::Portable, true),
+        ];
+        let there = all.into_iter().filter(|(_, is_there)| *is_there);
+        there.map(|(kernel, _)| kernel)
+    }
+
     fn of_this_processor() -> Kernel {
-        #[cfg(target_arch = "x86_64")]
-        {
-            if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vnni") {
-                return Kernel::Vnni;
-            }
-            if is_x86_feature_detected!("avx2") {
-                return Kernel::Avx2;
-            }
-        }
-        Kernel::Portable
+        Kernel::all().next().unwrap_or(Kernel::Portable)
     }
 
     /// Largest integer of a rounded query. Without VNNI two products are summed in 16 bits: there a query has a bit
@@ -406,8 +427,12 @@ mod tests {
             order.sort_by(|a, b| exact[*b].total_cmp(&exact[*a]).then(a.cmp(b)));
             let coarse = Coarse::new(&matrix, query.len()).unwrap();
             let known = order.get(known).map_or(NONE, |row| exact[*row]);
-            for least in [NONE, known] {
-                let found = coarse.candidates(&query, n, least, live).unwrap();
+            let all = Kernel::all().flat_map(|kernel| [(kernel, NONE), (kernel, known)]);
+            for (kernel, least) in all {
+                let Some(found) = coarse.candidates_by(kernel, &query, n, least, live) else {
+                    prop_assert!(query.iter().all(|x| x.abs() < SMALLEST));
+                    continue;
+                };
                 prop_assert!(found.is_sorted_by_key(|(row, _)| *row));
                 for (row, most) in &found {
                     prop_assert!(live(*row) && exact[*row] <= *most, "{} above {most}", exact[*row]);
@@ -470,6 +495,11 @@ mod tests {
     #[test]
     fn a_query_that_is_no_number_is_left_to_the_exact_scan() {
         let coarse = Coarse::new(&bytes(&[vec![1.0, 2.0]]), 2).unwrap();
+        assert!(
+            coarse
+                .candidates(&[1e-25, 1e-26], 1, NONE, |_| true)
+                .is_none()
+        );
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             assert!(coarse.candidates(&[bad, 1.0], 1, NONE, |_| true).is_none());
             assert!(coarse.candidates(&[bad, 0.0], 1, NONE, |_| true).is_none());

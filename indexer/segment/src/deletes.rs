@@ -71,7 +71,6 @@ impl Deletes {
 /// block, and a look into the compressed bitmap takes as long as the vector's score.
 pub(crate) struct DeadBlocks {
     bits: Vec<u64>,
-    count: usize,
 }
 
 impl DeadBlocks {
@@ -83,15 +82,7 @@ impl DeadBlocks {
                 *word |= 1 << (block % 64);
             }
         }
-        DeadBlocks {
-            bits,
-            count: deletes.0.len() as usize,
-        }
-    }
-
-    /// Number of deleted blocks.
-    pub(crate) fn count(&self) -> usize {
-        self.count
+        DeadBlocks { bits }
     }
 
     pub(crate) fn contains(&self, block: u32) -> bool {

@@ -86,13 +86,20 @@ impl SegmentTables {
         let (mut rows, mut first_blocks) =
             (Vec::with_capacity(count), Vec::with_capacity(count + 1));
         let mut first_block = 0u32;
+        let mut before = None;
         for _ in 0..count {
             rows.push((bytes.len() - cursor.left()) as u64);
             first_blocks.push(first_block);
             let row = Row::read(&mut cursor)?;
-            if row.lake >= lakes.len() {
-                return Err("it has a table of no lake".to_owned());
+            let lake = lakes.get(row.lake).ok_or("it has a table of no lake")?;
+            let key = KeyRef {
+                lake,
+                name: row.name,
+            };
+            if before.is_some_and(|before| before >= key) {
+                return Err("its tables are not in order".to_owned());
             }
+            before = Some(key);
             first_block = first_block
                 .checked_add(row.blocks)
                 .filter(|end| row.blocks > 0 && *end <= contents.blocks)

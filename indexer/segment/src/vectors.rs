@@ -75,6 +75,9 @@ impl VectorWriter {
     }
 }
 
+/// Rows by which is told how many live.
+const SAMPLED: usize = 1024;
+
 /// Searches the vectors of a segment.
 pub(crate) struct VectorReader {
     object: String,
@@ -278,9 +281,10 @@ impl VectorReader {
             block.is_some_and(|block| !dead.contains(block))
         };
         let wanted = n.saturating_mul(OVERSAMPLE).min(rows);
-        // A walk looks at about so many rows for each that lives and is wanted.
-        let is_live = rows.saturating_sub(dead.count()).max(1);
-        let dead_beside = rows / is_live - 1;
+        // A walk looks at about so many rows for each that lives and is wanted. How many live is told by some of them.
+        let some = (0..rows as u32).step_by((rows / SAMPLED).max(1));
+        let living = some.clone().filter(|row| live(*row)).count();
+        let dead_beside = some.count() / living.max(1) - 1;
         let looked_at = wanted
             .saturating_mul(LINKS_A_STEP)
             .saturating_mul(dead_beside);

@@ -28,6 +28,8 @@ const VIEWS_KIB: u32 = 64 << 10;
 const LARGE_VIEWS: u32 = 4;
 /// What a view takes that has no tables.
 const EMPTY_VIEW_KIB: u32 = 16;
+/// Bytes that a table takes on a view's shelf.
+const TABLE_ON_SHELF: usize = 128;
 
 /// What a caller may see of an index: from it comes a [`View`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -87,11 +89,14 @@ impl View {
         }
     }
 
-    /// About what a restricted view takes: 72 bytes a table, of which nearly all have two or three blocks of 4.
+    /// About what a restricted view takes: its searcher, and of each table its number, its columns' names and the names that
+    /// suggestions are found by.
     fn kib(&self) -> u32 {
-        let tables = u32::try_from(self.shelf.tables().len()).unwrap_or(u32::MAX);
-        let kib = EMPTY_VIEW_KIB.saturating_add(tables / 12);
-        kib.min(VIEWS_KIB / LARGE_VIEWS)
+        let shelf = self.shelf.tables().len().saturating_mul(TABLE_ON_SHELF);
+        let bytes = self.searcher.own_bytes().saturating_add(shelf);
+        let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
+        kib.saturating_add(EMPTY_VIEW_KIB)
+            .min(VIEWS_KIB / LARGE_VIEWS)
     }
 }
 
@@ -130,6 +135,7 @@ impl Live {
         let mut rows = ShelfRows::default();
         let searcher = Searcher::open_with(&index, snapshot.clone(), embedder, cache).await?;
         let whole = view(&index, snapshot, searcher, &mut rows).await?;
+        bring(&whole);
         Ok(Live {
             index,
             served: RwLock::new(Arc::new(served(whole))),
@@ -204,6 +210,7 @@ impl Live {
         let older = &before.whole.searcher;
         let searcher = older.open_after(&self.index, snapshot.clone()).await?;
         let whole = view(&self.index, snapshot, searcher, &mut rows).await?;
+        bring(&whole);
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served(whole));
         Ok(true)
     }
@@ -238,6 +245,12 @@ async fn view(
         shelf: Arc::new(Shelf::of(rows.clone())),
         opened: chrono::Utc::now(),
     })
+}
+
+/// Brings what questions will read of a remote index; nobody waits for it.
+fn bring(whole: &View) {
+    let searcher = Arc::clone(&whole.searcher);
+    drop(tokio::task::spawn_blocking(move || searcher.bring()));
 }
 
 fn served(whole: View) -> Served {

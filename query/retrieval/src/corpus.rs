@@ -11,7 +11,7 @@
 //! one: it is that of an index of the kept tables. What open segments hold is shared, not copied.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey};
@@ -57,7 +57,7 @@ pub(crate) struct Table {
 }
 
 /// So many blocks are looked at by several threads: of fewer, one has made most of its way before another has begun.
-pub(crate) const LARGE: usize = 1 << 16;
+const LARGE: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
 /// A segment with what the scorer needs of it.
 pub(crate) struct Segment {
@@ -124,6 +124,8 @@ pub(crate) struct Corpus {
     /// What one occurrence of a term counts, by field and table.
     pub(crate) norms: [Vec<f32>; FIELDS],
     pub(crate) segments: Vec<Segment>,
+    /// Whether its bytes are on this machine, so that no thread waits for them.
+    is_here: AtomicBool,
     /// Blocks of all segments, dead ones included.
     pub(crate) blocks: usize,
     values: Values,
@@ -143,7 +145,8 @@ impl Corpus {
     /// The corpus of all live tables.
     pub(crate) fn new(opened: Vec<Opened>) -> Corpus {
         let tables = live_tables(&opened);
-        Self::of(opened, tables, Values::Searched)
+        let is_here = opened.iter().all(|it| it.reader.remote_bytes() == 0);
+        Self::of(opened, tables, Values::Searched, is_here)
     }
 
     /// The corpus of an index that holds only the tables that are kept, perhaps without values.
@@ -170,11 +173,12 @@ impl Corpus {
             Values::Hidden => Values::Hidden,
             Values::Searched => values,
         };
-        Self::of(opened, tables, values)
+        let is_here = self.is_here.load(Ordering::Relaxed);
+        Self::of(opened, tables, values, is_here)
     }
 
     /// The corpus of these tables, sorted by key, each once; others of the segments are hidden.
-    fn of(opened: Vec<Opened>, tables: Vec<Table>, values: Values) -> Corpus {
+    fn of(opened: Vec<Opened>, tables: Vec<Table>, values: Values, is_here: bool) -> Corpus {
         let mut segments: Vec<Segment> = Vec::with_capacity(opened.len());
         let mut base = 0;
         for opened in opened {
@@ -215,6 +219,7 @@ impl Corpus {
             tables,
             norms,
             segments,
+            is_here: AtomicBool::new(is_here),
             blocks: base,
             values,
             plain: OnceLock::new(),
@@ -264,13 +269,29 @@ impl Corpus {
             .filter(move |&block| segment.table_of[block as usize] != DEAD)
     }
 
+    /// Whether so many of its blocks are looked at by several threads: not where these might have to wait for a store.
+    pub(crate) fn is_shared(&self, blocks: usize) -> bool {
+        blocks >= LARGE && self.is_here.load(Ordering::Relaxed)
+    }
+
+    /// All bytes that questions read are on this machine from now on, but for texts.
+    pub(crate) fn is_here(&self) {
+        self.is_here.store(true, Ordering::Relaxed);
+    }
+
+    /// What it takes beside what open segments hold.
+    pub(crate) fn own_bytes(&self) -> usize {
+        let of_a_table = size_of::<Table>() + FIELDS * size_of::<f32>();
+        self.tables.len() * of_a_table + self.blocks * size_of::<u32>()
+    }
+
     /// Does two things: at the same time where the corpus is so large that it is worth another thread's while.
     pub(crate) fn both<A: Send, B: Send>(
         &self,
         one: impl FnOnce() -> A + Send,
         other: impl FnOnce() -> B + Send,
     ) -> (A, B) {
-        if self.blocks < LARGE {
+        if !self.is_shared(self.blocks) {
             return (one(), other());
         }
         let span = tracing::Span::current();

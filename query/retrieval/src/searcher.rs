@@ -8,7 +8,7 @@ use tracing::info_span;
 
 use crate::TRACE;
 use crate::answer::{Answer, Hit, Mode, Query, RankedTable, Ranking};
-use crate::bringing::Brought;
+use crate::bringing::bring;
 use crate::corpus::{Corpus, Opened, Segment, Values};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
@@ -37,7 +37,6 @@ pub struct Searcher {
     embedder: Arc<dyn Embedder>,
     /// Where bytes of remote segments are kept.
     cache: Option<SegmentCache>,
-    brought: Brought,
     /// Kept between questions, and shared by all searchers that come of one.
     scratch: Arc<Mutex<Vec<Scratch>>>,
     texts: Arc<Texts>,
@@ -77,7 +76,6 @@ impl Searcher {
             snapshot: Arc::new(snapshot),
             embedder,
             cache: None,
-            brought: Brought::default(),
             scratch: Arc::default(),
             texts: Arc::default(),
         }
@@ -90,7 +88,6 @@ impl Searcher {
             snapshot: Arc::new(snapshot),
             embedder: Arc::clone(&self.embedder),
             cache: self.cache.clone(),
-            brought: Brought::default(),
             scratch: Arc::clone(&self.scratch),
             texts: Arc::clone(&self.texts),
         }
@@ -130,7 +127,6 @@ impl Searcher {
             snapshot: Arc::clone(&self.snapshot),
             embedder: Arc::clone(&self.embedder),
             cache: self.cache.clone(),
-            brought: Brought::default(),
             scratch: Arc::clone(&self.scratch),
             texts: Arc::clone(&self.texts),
         }
@@ -143,6 +139,12 @@ impl Searcher {
     /// The snapshot that is searched: what was published, also where this searcher is restricted.
     pub fn snapshot(&self) -> &Snapshot {
         &self.snapshot
+    }
+
+    /// Bytes of its own that it takes beside what open segments hold, about: more than its tables' where these are few in
+    /// large segments.
+    pub fn own_bytes(&self) -> usize {
+        self.corpus.own_bytes()
     }
 
     /// The number of live tables.
@@ -197,13 +199,12 @@ impl Searcher {
         Selection::new(&self.corpus, numbers.into_iter())
     }
 
-    /// Brings what questions read of remote segments, many segments at a time, if all of them have room in the cache. The first question
-    /// does so, too, and waits for it: who has time before it may do it then.
-    ///
-    /// # Errors
-    /// Where a segment cannot be read; the next one who asks tries again.
-    pub fn bring(&self) -> Result<(), RetrievalError> {
-        Ok(self.brought.bring(&self.corpus, self.cache.as_ref())?)
+    /// Brings what questions read of remote segments, many segments at a time, if all of them have room in the cache. Questions need not wait
+    /// for it: they read what is not here yet. What cannot be read is told to the log.
+    pub fn bring(&self) {
+        if bring(&self.corpus, self.cache.as_ref()) {
+            self.corpus.is_here();
+        }
     }
 
     /// A text's vector, of unit length.
@@ -351,7 +352,6 @@ impl Searcher {
             };
             return Ok((ranking, vector, KnownTerms::new()));
         }
-        self.bring()?;
         let request = Request {
             corpus: &self.corpus,
             vector: &vector,

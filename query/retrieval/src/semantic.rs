@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use limn_segment::{BlockKind, SegmentError};
 use rayon::prelude::*;
 
-use crate::corpus::{Corpus, DEAD, LARGE, Table};
+use crate::corpus::{Corpus, DEAD, Table};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::{Formula, combine_kinds};
@@ -48,7 +48,7 @@ pub(crate) fn nearest(
             .iter()
             .map(|it| corpus.segments[*it].table_of.len())
             .sum();
-        if left >= LARGE && others.len() > 1 {
+        if others.len() > 1 && corpus.is_shared(left) {
             break;
         }
     }

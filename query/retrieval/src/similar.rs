@@ -73,7 +73,6 @@ impl Searcher {
             });
         };
         let filter = Filter::new(corpus, selection, None)?;
-        self.bring()?;
         let sides = sides(corpus, &corpus.tables[own as usize])?;
         let mut scored = Vec::new();
         for candidate in candidates(corpus, own, &sides, k, filter.as_ref(), Deadline(until))? {

@@ -86,7 +86,10 @@ fn replace(path: &Path, old: &File, records: &[KeyRecord]) -> io::Result<()> {
         }
         be_as(&file, old)?;
         file.sync_all()?;
-        fs::rename(&beside, path)
+        fs::rename(&beside, path)?;
+        // So that a key that was taken out stays out whatever happens to the machine.
+        path.parent()
+            .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     });
     if written.is_err() {
         // What failed is told; a file that stays is removed by the next change.

@@ -101,10 +101,15 @@ impl FeedbackFile {
         text.push(b'\n');
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = open(&self.path)?;
-        if file.metadata()?.len().saturating_add(text.len() as u64) > self.most {
+        let length = file.metadata()?.len();
+        if length.saturating_add(text.len() as u64) > self.most {
             return Err(Unkept::Full);
         }
-        Ok(file.write_all(&text)?)
+        file.write_all(&text).map_err(|error| {
+            // Half a line would spoil the next one, too. What cannot be taken back stays: the error is the same.
+            let _ = file.set_len(length);
+            error.into()
+        })
     }
 }
 
