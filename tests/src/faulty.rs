@@ -61,6 +61,8 @@ struct Shared {
     /// When a careless server had created an object, by request line.
     created: Mutex<HashMap<Vec<u8>, Instant>>,
     requests: AtomicU64,
+    /// Bytes of answers.
+    bytes: AtomicU64,
     /// Faults of requests to come whose first line has these texts.
     planned: Mutex<Vec<(&'static str, &'static str, Fault)>>,
     /// A method and a text of targets of which every request is refused.
@@ -91,6 +93,7 @@ impl FaultyServer {
             careless: AtomicBool::new(false),
             created: Mutex::default(),
             requests: AtomicU64::new(0),
+            bytes: AtomicU64::new(0),
             planned: Mutex::default(),
             refused: Mutex::default(),
             done: Mutex::default(),
@@ -147,6 +150,11 @@ impl FaultyServer {
             .iter()
             .map(|(fault, count)| (format!("{fault:?}"), *count));
         (self.shared.requests.load(Ordering::Relaxed), done.collect())
+    }
+
+    /// Bytes of the server's answers so far.
+    pub fn bytes(&self) -> u64 {
+        self.shared.bytes.load(Ordering::Relaxed)
     }
 
     /// The environment that makes limn come here, on top of that of the server.
@@ -233,6 +241,9 @@ async fn serve(shared: &Shared, mut client: TcpStream) -> io::Result<()> {
     server.write_all(&request).await?;
     let mut answer = Vec::new();
     server.read_to_end(&mut answer).await?;
+    shared
+        .bytes
+        .fetch_add(answer.len() as u64, Ordering::Relaxed);
     if shared.careless.load(Ordering::Relaxed) && shared.overwrites(line, &answer, looked) {
         answer = b"HTTP/1.1 200 OK\r\nETag: \"overwritten\"\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_vec();
     }

@@ -5,6 +5,8 @@
 //! consecutive blocks, about 16 KiB before compression, so that showing a table's evidence touches
 //! one chunk or two.
 
+use std::ops::Range;
+
 use tantivy::directory::OwnedBytes;
 
 use crate::codec::{Cursor, compress, decompress, decompress_frame, put_number};
@@ -266,6 +268,12 @@ impl TextFrame {
         let end = *self.ends.get(at)? as usize;
         let start = at.checked_sub(1).map_or(0, |at| self.ends[at] as usize);
         self.text.get(start..end)
+    }
+
+    /// The blocks whose texts it has.
+    #[must_use]
+    pub fn blocks(&self) -> Range<u32> {
+        self.first_block..self.first_block + self.ends.len() as u32
     }
 
     /// Bytes of memory that it takes.

@@ -25,8 +25,11 @@ use crate::table::TableKey;
 
 /// Files read at a time: an index of many small ones is as far away as any other.
 const FILES_IN_FLIGHT: usize = 32;
-/// KiB of catalog files that are in memory at a time while they are read; one larger file may be.
+/// KiB of catalog files and of what is kept of their rows that are in memory at a time while they are read; one
+/// larger file may be.
 const KIB_IN_FLIGHT: u32 = 32 << 10;
+/// About what is kept of a row takes until it is taken in, in bytes, where that is little.
+const ROW_IN_FLIGHT: u64 = 256;
 
 /// What is kept of a table's row: the row itself ([`TableRecord`]), or something small.
 pub trait HeldValue: Send + Sync + 'static {
@@ -158,14 +161,17 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
     let room = &room;
     let mut read = stream::iter(new)
         .map(|(place, file, entry)| async move {
-            let kib = u32::try_from(entry.bytes >> 10).unwrap_or(u32::MAX);
+            let bytes = entry
+                .bytes
+                .saturating_add(entry.rows.saturating_mul(ROW_IN_FLIGHT));
+            let kib = u32::try_from(bytes >> 10).unwrap_or(u32::MAX);
             // It is never closed. Who waits is served in order, the order in which the files are wanted.
-            let _permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
+            let permit = room.acquire_many(kib.min(KIB_IN_FLIGHT)).await;
             let rows = read_file(index, &entry, file, lake).await?;
-            Ok::<_, SegmentError>((place, rows))
+            Ok::<_, SegmentError>((place, rows, permit))
         })
         .buffered(FILES_IN_FLIGHT);
-    while let Some((place, read)) = read.try_next().await? {
+    while let Some((place, read, permit)) = read.try_next().await? {
         for (key, row) in read {
             let ahead = || {
                 let held = rows.held(&key)?;
@@ -176,6 +182,7 @@ pub(crate) async fn follow<T: HeldValue, R: Rows<T> + Send + Sync>(
             table.pass(place);
             table.take_in(row);
         }
+        drop(permit);
         // A row that stands further down the log must wait for what comes before it.
         let is_ahead = |table: &Folding<T>| table.ahead.is_some();
         if rows.is_much(folding.len()) && !folding.values().any(is_ahead) {

@@ -144,6 +144,7 @@ pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts};
 pub use snapshot::{
     CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo, nonce,
 };
+pub use spill::{Numbers, Spilled, spilled};
 pub use table::{
     Block, BlockKind, Field, KeyRef, Shard, TableBlocks, TableKey, is_under, text_hash,
 };

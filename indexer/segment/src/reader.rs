@@ -370,8 +370,22 @@ impl SegmentReader {
         {
             *kept = Some(self.frame(self.frame_of(block))?);
         }
-        let text = kept.as_ref().and_then(|frame| frame.text(block));
-        text.ok_or_else(|| SegmentError::damaged(&self.path, "a block has no text"))
+        match kept {
+            Some(frame) => self.text_of(frame, block),
+            None => Err(self.no_text()),
+        }
+    }
+
+    /// The text of a block in [its frame](SegmentReader::frame_of).
+    ///
+    /// # Errors
+    /// [`SegmentError::Damaged`] where it is not there.
+    pub fn text_of<'f>(&self, frame: &'f TextFrame, block: u32) -> Result<&'f str, SegmentError> {
+        frame.text(block).ok_or_else(|| self.no_text())
+    }
+
+    fn no_text(&self) -> SegmentError {
+        SegmentError::damaged(&self.path, "a block has no text")
     }
 
     /// Calls `visit` with each term of a field, and for each block that has it how often, as

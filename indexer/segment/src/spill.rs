@@ -39,8 +39,12 @@ impl Spill {
     }
 }
 
-/// The bytes in a file, if they are not few; on the heap where no file can be had.
-pub(crate) fn spilled(bytes: Vec<u8>) -> OwnedBytes {
+/// Bytes that may lie in a file.
+pub type Spilled = OwnedBytes;
+
+/// The bytes in a file, if they are not few; on the heap (and with a warning) where no file can be had.
+#[must_use]
+pub fn spilled(bytes: Vec<u8>) -> Spilled {
     if bytes.len() < SMALL {
         return OwnedBytes::new(bytes);
     }
@@ -54,18 +58,34 @@ pub(crate) fn spilled(bytes: Vec<u8>) -> OwnedBytes {
     })
 }
 
-/// Whole numbers in a file.
-pub(crate) struct Numbers(OwnedBytes);
+/// Whole numbers that may lie in a file, as [`spilled`] bytes do.
+pub struct Numbers(Spilled);
+
+impl std::fmt::Debug for Numbers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Numbers").field(&self.len()).finish()
+    }
+}
 
 impl Numbers {
-    pub(crate) fn of(numbers: &[u32]) -> Numbers {
+    /// Numbers that are kept like this.
+    #[must_use]
+    pub fn of(numbers: &[u32]) -> Numbers {
         Numbers(spilled(
             numbers.iter().flat_map(|n| n.to_le_bytes()).collect(),
         ))
     }
 
-    pub(crate) fn len(&self) -> usize {
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
         self.0.len() / 4
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub(crate) fn get(&self, at: usize) -> Option<u32> {
@@ -74,22 +94,29 @@ impl Numbers {
     }
 
     /// As indexing a slice, with its panic.
-    pub(crate) fn at(&self, at: usize) -> u32 {
+    #[must_use]
+    pub fn at(&self, at: usize) -> u32 {
         let bytes = &self.0[at * 4..at * 4 + 4];
         u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
     }
 
-    pub(crate) fn iter(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = u32> {
+    /// As those of a slice of this range, with its panic.
+    pub fn iter(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = u32> {
         let bytes = self.0[range.start * 4..range.end * 4].chunks_exact(4);
         bytes.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
     }
 
     /// The first place whose number is not below `least`, in rising numbers.
     pub(crate) fn first_from(&self, least: u32) -> usize {
+        self.partition_point(|number| number < least)
+    }
+
+    /// The first place from which on no number is such, where all before it are: as that of a slice.
+    pub fn partition_point(&self, is_such: impl Fn(u32) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            if self.at(middle) < least {
+            if is_such(self.at(middle)) {
                 low = middle + 1;
             } else {
                 high = middle;

@@ -30,6 +30,7 @@ mod events;
 pub mod http;
 mod live;
 pub mod mcp;
+mod memory;
 mod metrics;
 mod names;
 mod node;

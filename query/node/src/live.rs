@@ -20,6 +20,7 @@ use moka::future::Cache;
 use tokio::sync::Mutex;
 
 use crate::access::Reach;
+use crate::memory;
 use crate::problem::Problem;
 use crate::shelf::Shelf;
 
@@ -135,7 +136,7 @@ impl Live {
         let mut rows = ShelfRows::default();
         let searcher = Searcher::open_with(&index, snapshot.clone(), embedder, cache).await?;
         let whole = view(&index, snapshot, searcher, &mut rows).await?;
-        bring(&whole);
+        prepare(&whole);
         Ok(Live {
             index,
             served: RwLock::new(Arc::new(served(whole))),
@@ -194,7 +195,7 @@ impl Live {
     }
 
     /// Looks for a newer snapshot and serves it; tells whether there was one. What is served stays until
-    /// the newer one is open.
+    /// the newer one is open. Computes, in a large index for seconds: not for a thread that answers.
     ///
     /// # Errors
     /// Where the index cannot be read; what was served before still is.
@@ -210,7 +211,7 @@ impl Live {
         let older = &before.whole.searcher;
         let searcher = older.open_after(&self.index, snapshot.clone()).await?;
         let whole = view(&self.index, snapshot, searcher, &mut rows).await?;
-        bring(&whole);
+        prepare(&whole);
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served(whole));
         Ok(true)
     }
@@ -238,19 +239,25 @@ async fn view(
     rows: &mut ShelfRows,
 ) -> Result<View, RetrievalError> {
     *rows = rows.advanced(index, &snapshot).await?;
-    Ok(View {
+    let view = View {
         snapshot: Arc::new(snapshot),
         reach: Reach::Everything,
         searcher: Arc::new(searcher),
         shelf: Arc::new(Shelf::of(rows.clone())),
         opened: chrono::Utc::now(),
-    })
+    };
+    memory::give_back();
+    Ok(view)
 }
 
-/// Brings what questions will read of a remote index; nobody waits for it.
-fn bring(whole: &View) {
-    let searcher = Arc::clone(&whole.searcher);
+/// Makes and brings what requests will need, behind their backs: nobody waits for it.
+fn prepare(whole: &View) {
+    let (searcher, shelf) = (Arc::clone(&whole.searcher), Arc::clone(&whole.shelf));
     drop(tokio::task::spawn_blocking(move || searcher.bring()));
+    drop(tokio::task::spawn_blocking(move || {
+        shelf.prepare();
+        memory::give_back();
+    }));
 }
 
 fn served(whole: View) -> Served {

@@ -1,22 +1,34 @@
 //! The names of tables, for suggestions while a person types: found by how they begin, by how their last part
 //! begins, and by what is in them.
 
-/// The folded names of tables, which have the numbers from 0 on.
-#[derive(Debug)]
+use limn_segment::{Numbers, Spilled, spilled};
+use memchr::memmem::Finder;
+
+/// The folded names of tables, which have the numbers from 0 on. They lie in temporary files: in memory is what is looked at.
 pub struct Names {
     /// All names in lower case, one after the other, each with a line feed before it.
-    folded: String,
-    /// Where each begins in it, and where one more would.
-    starts: Vec<usize>,
+    folded: Spilled,
+    /// Where each begins in it (u64), and where one more would.
+    starts: Spilled,
     /// The tables in the order of their folded names, and of their last parts.
-    by_name: Vec<u32>,
-    by_last_part: Vec<u32>,
+    by_name: Numbers,
+    by_last_part: Numbers,
+}
+
+impl std::fmt::Debug for Names {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Names")
+            .field("tables", &self.by_name.len())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Names {
     /// Takes in the names of tables.
-    pub fn of<'a>(names: impl Iterator<Item = &'a str>) -> Names {
-        let (mut folded, mut starts) = (String::new(), Vec::new());
+    pub fn of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Names {
+        let length = names.clone().map(|name| name.len() + 1).sum();
+        let mut folded = String::with_capacity(length);
+        let mut starts = Vec::new();
         for name in names {
             folded.push('\n');
             starts.push(folded.len());
@@ -24,44 +36,66 @@ impl Names {
         }
         let count = starts.len() as u32;
         starts.push(folded.len() + 1);
-        let mut names = Names {
-            folded,
-            starts,
-            by_name: Vec::new(),
-            by_last_part: Vec::new(),
-        };
-        let sorted = |part: fn(&Names, u32) -> &str| {
+        let name = |number: u32| &folded[starts[number as usize]..starts[number as usize + 1] - 1];
+        let sorted = |part: fn(&str) -> &str| {
             let mut numbers: Vec<u32> = (0..count).collect();
-            numbers.sort_unstable_by(|a, b| part(&names, *a).cmp(part(&names, *b)));
-            numbers
+            numbers.sort_unstable_by(|a, b| part(name(*a)).cmp(part(name(*b))));
+            Numbers::of(&numbers)
         };
-        let (by_name, by_last_part) = (sorted(Names::name), sorted(Names::last_part));
-        (names.by_name, names.by_last_part) = (by_name, by_last_part);
-        names
+        let (by_name, by_last_part) = (sorted(|name| name), sorted(last_part));
+        let starts = starts
+            .iter()
+            .flat_map(|start| (*start as u64).to_le_bytes());
+        Names {
+            starts: spilled(starts.collect()),
+            folded: spilled(folded.into_bytes()),
+            by_name,
+            by_last_part,
+        }
     }
 
-    fn name(&self, number: u32) -> &str {
-        let (start, end) = (
-            self.starts[number as usize],
-            self.starts[number as usize + 1],
-        );
-        &self.folded[start..end - 1]
+    fn start(&self, number: usize) -> usize {
+        let start = self.starts.as_chunks::<8>().0[number];
+        u64::from_le_bytes(start) as usize
     }
 
-    fn last_part(&self, number: u32) -> &str {
-        last_part(self.name(number))
+    fn name(&self, number: u32) -> &[u8] {
+        let number = number as usize;
+        &self.folded[self.start(number)..self.start(number + 1) - 1]
+    }
+
+    fn last_part(&self, number: u32) -> &[u8] {
+        let name = self.name(number);
+        let slash = name.iter().rposition(|byte| *byte == b'/');
+        &name[slash.map_or(0, |at| at + 1)..]
+    }
+
+    /// The number of the name that has this place among all.
+    fn at(&self, place: usize) -> usize {
+        let (mut low, mut high) = (0, self.by_name.len());
+        while low + 1 < high {
+            let middle = low + (high - low) / 2;
+            if self.start(middle) <= place {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        low
     }
 
     /// The first `limit` tables, in the order of their numbers, of which the name or its last part begins with `word` (in lower
     /// case); where these are fewer, then the first of which the name has it anywhere.
     pub fn find(&self, word: &str, limit: usize) -> Vec<u32> {
+        let word = word.as_bytes();
         let mut found: Vec<u32> = Vec::new();
-        let part: [fn(&Names, u32) -> &str; 2] = [Names::name, Names::last_part];
+        let part: [fn(&Names, u32) -> &[u8]; 2] = [Names::name, Names::last_part];
         for (sorted, part) in [&self.by_name, &self.by_last_part].into_iter().zip(part) {
-            let from = sorted.partition_point(|number| part(self, *number) < word);
-            let length =
-                sorted[from..].partition_point(|number| part(self, *number).starts_with(word));
-            found.extend(&sorted[from..from + length]);
+            let from = sorted.partition_point(|number| part(self, number) < word);
+            // Greater than all that begin so.
+            let is_before =
+                |number| part(self, number) < word || part(self, number).starts_with(word);
+            found.extend(sorted.iter(from..sorted.partition_point(is_before)));
         }
         // Where many begin so, only the first are put in order.
         if found.len() > 2 * limit {
@@ -73,11 +107,12 @@ impl Names {
         found.truncate(limit);
         let mut within = Vec::new();
         let mut at = 0;
+        let finder = Finder::new(word);
         while found.len() + within.len() < limit
-            && let Some(place) = self.folded[at..].find(word)
+            && let Some(place) = finder.find(&self.folded[at..])
         {
-            let number = self.starts.partition_point(|start| *start <= at + place) - 1;
-            at = self.starts[number + 1] - 1;
+            let number = self.at(at + place);
+            at = self.start(number + 1) - 1;
             if found.binary_search(&(number as u32)).is_err() {
                 within.push(number as u32);
             }

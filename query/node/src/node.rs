@@ -8,6 +8,7 @@ use limn_models::Embedder;
 use limn_retrieval::judge::Judge;
 use limn_retrieval::{RetrievalError, TRACE, Values};
 use limn_segment::{IndexStore, SegmentCache, Snapshot};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, info_span};
@@ -150,14 +151,22 @@ impl Node {
     }
 
     /// Follows the index until it is told to stop.
-    pub async fn follow(&self, stop: CancellationToken) {
+    pub async fn follow(self: &Arc<Self>, stop: CancellationToken) {
         while stop
             .run_until_cancelled(tokio::time::sleep(self.follow))
             .await
             .is_some()
         {
-            let Some(advanced) = stop.run_until_cancelled(self.live.advance()).await else {
+            let (node, runtime) = (Arc::clone(self), Handle::current());
+            let advance =
+                tokio::task::spawn_blocking(move || runtime.block_on(node.live.advance()));
+            let Some(advanced) = stop.run_until_cancelled(advance).await else {
                 break;
+            };
+            // A panic was told where it happened.
+            let Ok(advanced) = advanced else {
+                self.metrics.missed();
+                continue;
             };
             match advanced {
                 Ok(false) => {}

@@ -87,7 +87,7 @@ impl Shelf {
     }
 
     /// The numbers of the rows that are shown.
-    fn numbers(&self) -> impl ExactSizeIterator<Item = u32> {
+    fn numbers(&self) -> impl ExactSizeIterator<Item = u32> + Clone {
         let count = self.shown.as_ref().map_or(self.rows.len(), Vec::len);
         (0..count).map(|at| self.number(at))
     }
@@ -100,7 +100,7 @@ impl Shelf {
     }
 
     /// All tables, in the order of their keys.
-    pub fn tables(&self) -> impl ExactSizeIterator<Item = Facts<'_>> {
+    pub fn tables(&self) -> impl ExactSizeIterator<Item = Facts<'_>> + Clone {
         self.numbers().map(|number| self.table(number))
     }
 
@@ -202,13 +202,20 @@ impl Shelf {
         (folders.collect(), tables)
     }
 
+    /// Makes what the first suggestion would wait for.
+    pub fn prepare(&self) {
+        self.names();
+    }
+
+    fn names(&self) -> &Names {
+        let names = || Names::of(self.tables().map(|table| table.key.name));
+        self.table_names.get_or_init(names)
+    }
+
     /// Up to `limit` tables for somebody who has typed `word` (in lower case): first those of which the name or its last part
     /// begins so, then those that have it anywhere.
     pub fn suggested(&self, word: &str, limit: usize) -> impl Iterator<Item = Facts<'_>> {
-        let names = self
-            .table_names
-            .get_or_init(|| Names::of(self.tables().map(|table| table.key.name)));
-        let found = names.find(word, limit).into_iter();
+        let found = self.names().find(word, limit).into_iter();
         found.map(|at| self.table(self.number(at as usize)))
     }
 

@@ -33,25 +33,45 @@ pub(crate) fn evidence(
     let sought = Sought::new(known);
     let found = scored_texts(corpus, texts, table, vector, &sought)?;
     let enough = found.first().map_or(0.0, |best| best.score * SHARE_OF_BEST);
-    Ok(found
-        .into_iter()
-        .filter(|text| text.score >= enough)
+    let shown = found.into_iter().filter(|text| text.score >= enough);
+    shown
         .take(most)
-        .map(|ScoredText { kind, text, score }| Evidence {
-            kind,
-            words: matching_words(&text, &sought),
-            text,
-            score,
+        .map(|found| {
+            let (kind, score) = (found.kind, found.score);
+            let text = found.text(corpus, texts, table)?;
+            Ok(Evidence {
+                kind,
+                words: matching_words(&text, &sought),
+                text,
+                score,
+            })
         })
-        .collect())
+        .collect()
 }
 
 /// A text of a table, and how well it matches: half by the weights of its words among the question's,
 /// half by its cosine (of cells by the words alone): 0 to 1.
 pub(crate) struct ScoredText {
     pub(crate) kind: BlockKind,
-    pub(crate) text: String,
     pub(crate) score: f32,
+    block: u32,
+    /// What matches, of cells.
+    cells: Option<String>,
+}
+
+impl ScoredText {
+    /// What it says.
+    pub(crate) fn text(
+        self,
+        corpus: &Corpus,
+        texts: &Texts,
+        table: &Table,
+    ) -> Result<String, SegmentError> {
+        match self.cells {
+            Some(cells) => Ok(cells),
+            None => texts.text(&corpus.segment_of(table).reader, self.block),
+        }
+    }
 }
 
 /// All texts of a table with how well they match, best first; of cells the matching ones only.
@@ -64,26 +84,32 @@ pub(crate) fn scored_texts(
 ) -> Result<Vec<ScoredText>, SegmentError> {
     let total = sought.total();
     let reader = &corpus.segment_of(table).reader;
-    let mut found: Vec<(u32, ScoredText)> = Vec::new();
-    texts.visit(reader, corpus.blocks_of(table), |block, text| {
+    let mut found: Vec<ScoredText> = Vec::new();
+    texts.visit(reader, corpus.blocks_of(table), |block, text, terms| {
         let kind = reader.kind(block);
-        let worth = sought.worth(text);
+        let worth = sought.worth_of(terms);
         let words = if total > 0.0 { worth / total } else { 0.0 };
-        if kind == BlockKind::Cells {
-            if let Some(text) = matching_cells(text, sought) {
-                let score = 0.5 * words;
-                found.push((block, ScoredText { kind, text, score }));
+        let (score, cells) = match kind {
+            BlockKind::Cells if worth <= 0.0 => return Ok(()),
+            BlockKind::Cells => match matching_cells(text, sought) {
+                Some(cells) => (0.5 * words, Some(cells)),
+                None => return Ok(()),
+            },
+            _ => {
+                let cosine = reader.similarity(vector, block)?.unwrap_or(0.0).max(0.0);
+                (0.5 * words + 0.5 * cosine, None)
             }
-            return Ok(());
-        }
-        let cosine = reader.similarity(vector, block)?.unwrap_or(0.0).max(0.0);
-        let score = 0.5 * words + 0.5 * cosine;
-        let text = text.to_owned();
-        found.push((block, ScoredText { kind, text, score }));
+        };
+        found.push(ScoredText {
+            kind,
+            score,
+            block,
+            cells,
+        });
         Ok(())
     })?;
-    found.sort_by(|(a, first), (b, second)| second.score.total_cmp(&first.score).then(a.cmp(b)));
-    Ok(found.into_iter().map(|(_, text)| text).collect())
+    found.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.block.cmp(&b.block)));
+    Ok(found)
 }
 
 /// The lines of a cells block (`column: value | value`) cut to the values that hold a question's

@@ -3,11 +3,14 @@
 use limn_segment::analyzer::analyze_beginning;
 
 use crate::lexical::KnownTerms;
+use crate::texts::Terms;
 
 /// The terms that are looked for, with what each is worth.
 pub(crate) struct Sought<'a> {
     /// Sorted by term.
     terms: Vec<(&'a str, f32)>,
+    /// What texts' terms are compared with.
+    hashes: Vec<u64>,
     /// The bytes that a term begins with, a bit each: most words of a text need no look at all.
     firsts: [u64; 4],
 }
@@ -25,7 +28,12 @@ impl<'a> Sought<'a> {
         for first in terms.iter().filter_map(|(term, _)| term.bytes().next()) {
             firsts[usize::from(first / 64)] |= 1 << (first % 64);
         }
-        Sought { terms, firsts }
+        let hashes = terms.iter().map(|(term, _)| Terms::hash(term)).collect();
+        Sought {
+            terms,
+            hashes,
+            firsts,
+        }
     }
 
     /// The terms, sorted.
@@ -48,7 +56,14 @@ impl<'a> Sought<'a> {
         });
     }
 
-    /// What the distinct terms in a text are worth; summed in the order of the terms.
+    /// What those of a text's terms are worth that are sought; summed in the order of the terms.
+    pub(crate) fn worth_of(&self, text: &Terms) -> f32 {
+        let terms = self.terms.iter().zip(&self.hashes);
+        let found = terms.filter(|(_, hash)| text.has(**hash));
+        found.map(|((_, weight), _)| weight).sum()
+    }
+
+    /// As [`worth_of`](Self::worth_of), for a text that is looked at once.
     pub(crate) fn worth(&self, text: &str) -> f32 {
         let mut has = vec![false; self.terms.len()];
         self.find(text, |at| has[at] = true);

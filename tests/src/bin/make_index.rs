@@ -1,9 +1,6 @@
 //! Writes a large index of synthetic tables, without a lake and without a model.
 //!
-//! `make_index BASE INDEX --tables 1000000 [--shards 8] [--noise 0.6] [--isotropic] [--vocabulary 200000] [--kept 0.5]
-//! [--seed 1] [--threads 2] [--graph-above 100000]`
-//!
-//! BASE is an index of real tables; what is made of it is told in `limn_tests::synthetic`. Each shard is one segment
+//! What is made of the real tables is told in `limn_tests::synthetic`. Each shard is one segment
 //! and one catalog file, made and written by one thread: memory is bounded by the shards under way.
 //! The same arguments write the same objects, but for the time in the snapshot.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
@@ -12,36 +9,60 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use clap::Parser;
 use limn_segment::{
     CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, Snapshot, TableBlocks,
     TableKey, TableRecord, build_segment,
 };
 use limn_tests::synthetic::{Base, Recipe};
 
-const USAGE: &str = "usage: make_index BASE INDEX --tables N [--shards 8] [--noise 0.6] [--isotropic] [--vocabulary 200000] [--kept 0.5] [--seed 1] [--threads 2] [--graph-above 100000]";
+/// Writes a large index of synthetic tables, without a lake and without a model.
+#[derive(Parser)]
+struct Arguments {
+    /// An index of real tables, which the synthetic ones are made of
+    base: String,
+    /// The index to write; there must be none
+    index: String,
+    /// Tables
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    tables: u64,
+    /// Shards, and so segments
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..))]
+    shards: u32,
+    /// How far a block's vector is from the real one that it is made of
+    #[arg(long, default_value_t = 0.6)]
+    noise: f32,
+    /// Noise of one size in all directions
+    #[arg(long)]
+    isotropic: bool,
+    /// Invented words
+    #[arg(long, default_value_t = 200_000)]
+    vocabulary: usize,
+    /// Share of the real words that stay
+    #[arg(long, default_value_t = 0.5)]
+    kept: f64,
+    /// Seed of all chance
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Segments made at a time
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+    /// A segment of more vectors gets a graph
+    #[arg(long, default_value_t = limn_segment::EXACT_LIMIT)]
+    graph_above: usize,
+}
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let flag = |name: &str, default: f64| {
-        let at = arguments.iter().position(|argument| argument == name);
-        at.and_then(|at| arguments.get(at + 1)?.parse().ok())
-            .unwrap_or(default)
-    };
-    let [base, out, ..] = arguments.as_slice() else {
-        eprintln!("{USAGE}");
-        std::process::exit(2);
-    };
-    let tables = flag("--tables", 10_000.0).max(1.0) as u64;
-    let shards = flag("--shards", 8.0).max(1.0) as u32;
-    let threads = flag("--threads", 2.0).max(1.0) as usize;
+    let arguments = Arguments::parse();
+    let (tables, shards, graph_above) = (arguments.tables, arguments.shards, arguments.graph_above);
+    let (threads, out) = (arguments.threads.max(1), &arguments.index);
     let recipe = Recipe {
-        noise: flag("--noise", 0.6) as f32,
-        isotropic: arguments.iter().any(|argument| argument == "--isotropic"),
-        vocabulary: flag("--vocabulary", 200_000.0) as usize,
-        kept: flag("--kept", 0.5),
-        seed: flag("--seed", 1.0) as u64,
+        noise: arguments.noise,
+        isotropic: arguments.isotropic,
+        vocabulary: arguments.vocabulary,
+        kept: arguments.kept,
+        seed: arguments.seed,
     };
-    let graph_above = flag("--graph-above", limn_segment::EXACT_LIMIT as f64) as usize;
 
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let index = IndexStore::open(out).expect("a place for the index");
@@ -50,7 +71,7 @@ fn main() {
             index.prepare().await.expect("a place").is_none(),
             "{out} holds an index already"
         );
-        let base = IndexStore::open(base).expect("the base");
+        let base = IndexStore::open(&arguments.base).expect("the base");
         Base::read(&base).await
     });
     println!("{} real tables", base.len());

@@ -1,7 +1,5 @@
 //! Writes a synthetic lake of a wanted size: Parquet and CSV tables of mixed widths and lengths.
 //!
-//! `make_lake FOLDER --gigabytes 10 --tables 3000 [--seed 1]`
-//!
 //! Table names and columns are drawn from word lists, so that texts differ and embeddings cost what
 //! they cost; sizes are skewed as in real lakes: most tables small, a few of hundreds of megabytes.
 //! The same arguments write the same bytes.
@@ -13,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
+use clap::Parser;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
@@ -238,24 +237,31 @@ fn write_parquet(path: &Path, columns: &[Column], random: &mut Random, bytes: u6
     writer.close().unwrap();
 }
 
+/// Writes a lake of synthetic tables, CSV and Parquet.
+#[derive(Parser)]
+struct Arguments {
+    /// The folder to write to
+    folder: PathBuf,
+    /// Bytes of all tables together, in gigabytes
+    #[arg(long, default_value_t = 10.0)]
+    gigabytes: f64,
+    /// Tables
+    #[arg(long, default_value_t = 3000, value_parser = clap::value_parser!(u64).range(1..))]
+    tables: u64,
+    /// Seed of all chance
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let flag = |name: &str, default: f64| {
-        let at = arguments.iter().position(|argument| argument == name);
-        at.and_then(|at| arguments.get(at + 1)?.parse().ok())
-            .unwrap_or(default)
-    };
-    let Some(root) = arguments
-        .first()
-        .filter(|first| !first.starts_with("--"))
-        .map(PathBuf::from)
-    else {
-        eprintln!("usage: make_lake FOLDER [--gigabytes 10] [--tables 3000] [--seed 1]");
-        std::process::exit(2);
-    };
-    let tables = flag("--tables", 3000.0).max(1.0) as u64;
-    let total = (flag("--gigabytes", 10.0) * 1e9) as u64;
-    let mut random = Random(flag("--seed", 1.0) as u64);
+    let Arguments {
+        folder: root,
+        gigabytes,
+        tables,
+        seed,
+    } = Arguments::parse();
+    let total = (gigabytes * 1e9) as u64;
+    let mut random = Random(seed);
 
     // A table's share falls with its rank as 1 / (rank + 10): the largest of 3,000 is about 1.7 %.
     let weights: Vec<f64> = (0..tables).map(|rank| 1.0 / (rank as f64 + 10.0)).collect();

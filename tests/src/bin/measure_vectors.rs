@@ -1,6 +1,6 @@
 //! How well the nearest vectors of an index are found, against all of them looked at; and how near they are.
 //!
-//! `measure_vectors INDEX --questions QUESTIONS.jsonl [--limit 1000] [--threads 2]` prints JSON:
+//! Prints JSON:
 //!
 //! - `recall_at_10`: of the ten blocks nearest to a question's vector, the share that is found when each segment is
 //!   asked for ten (`asked_for_10`), and when each is asked for as many as a search for five tables asks (`asked_for_100`).
@@ -13,9 +13,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use clap::Parser;
 use limn_models::ModelStore;
 use limn_segment::{Deletes, IndexStore, SegmentReader};
 use limn_tests::synthetic::{Random, dot, open};
@@ -40,25 +42,32 @@ struct Asked {
     own: Option<(usize, u32)>,
 }
 
+/// Measures how well and how fast the nearest vectors of an index are found.
+#[derive(Parser)]
+struct Arguments {
+    /// The index
+    index: String,
+    /// Questions, a JSON object with a `question` a line
+    #[arg(long)]
+    questions: PathBuf,
+    /// Questions, and blocks of the index, that are asked for
+    #[arg(long, default_value_t = 1000)]
+    limit: usize,
+    /// Threads that look at every vector for the comparison
+    #[arg(long, default_value_t = 2)]
+    threads: usize,
+}
+
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let option = |name: &str| {
-        let at = arguments.iter().position(|argument| argument == name)?;
-        arguments.get(at + 1).cloned()
-    };
-    let number = |name: &str, default: usize| {
-        option(name).map_or(default, |text| text.parse().expect("a number"))
-    };
-    let (Some(location), Some(questions)) = (arguments.first(), option("--questions")) else {
-        eprintln!(
-            "usage: measure_vectors INDEX --questions QUESTIONS.jsonl [--limit 1000] [--threads 2]"
-        );
-        std::process::exit(2);
-    };
-    let limit = number("--limit", 1000);
-    let threads = number("--threads", 2).max(1);
+    let Arguments {
+        index: location,
+        questions,
+        limit,
+        threads,
+    } = Arguments::parse();
+    let threads = threads.max(1);
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let index = IndexStore::open(location).expect("an index");
+    let index = IndexStore::open(&location).expect("an index");
     let (snapshot, segments) = runtime.block_on(open(&index));
     let card = ModelStore::card_of_id(&snapshot.embedder).expect("a known embedder");
     let embedder = ModelStore::from_env().embedder(card.name, &|_| {}).unwrap();

@@ -29,7 +29,7 @@ pub(crate) fn table_text(
         };
         // The texts come best first.
         if side.is_empty() {
-            *side = found.text;
+            *side = found.text(corpus, texts, table)?;
         }
     }
     Ok(text)

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::tensors::TensorFile;
+use super::tensors::{Mapped, TensorFile};
 use crate::kernels::floats::ROUND;
 use crate::kernels::{PANEL, QUAD};
 use crate::minilm::shape::{HIDDEN, INNER, LAYERS, POSITIONS, VOCABULARY, WINDOW};
@@ -16,9 +16,9 @@ const STEPS: f32 = 127.0;
 
 /// The whole model.
 pub(super) struct Weights {
-    /// The word matrix as it is in the file, little-endian floats: half of all bytes, of which a
-    /// text uses a few rows, so that converting it would be most of the work of loading.
-    words: Vec<u8>,
+    /// The word matrix, little-endian floats: half of all bytes, of which a text uses a few rows. It is left in
+    /// the file.
+    words: Mapped,
     /// The position's vector plus the one segment type's.
     positions: Vec<f32>,
     pub norm: Norm,
@@ -120,7 +120,7 @@ impl Weights {
                 .for_each(|(number, segment)| *number += segment);
         }
         Ok(Self {
-            words: file.bytes("embeddings.word_embeddings.weight", &[VOCABULARY, HIDDEN])?,
+            words: file.mapped("embeddings.word_embeddings.weight", &[VOCABULARY, HIDDEN])?,
             positions,
             norm: norm(&mut file, "embeddings.LayerNorm")?,
             layers: (0..LAYERS)
