@@ -144,6 +144,63 @@ fn a_key_of_one_folder_is_answered_as_if_there_were_no_other() {
     assert!(status["segments"].is_null() && status["index_bytes"].is_null());
 }
 
+/// What others have asked is answered as late as what nobody has. (The model is the real one: what is remembered of a
+/// question is its vector.)
+#[test]
+fn how_fast_an_answer_comes_does_not_tell_what_others_have_asked() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| text(&folder.path().join(name)).to_owned();
+    lake::varied(&folder.path().join("lake"));
+    limn(&["index", &at("lake"), "--index", &at("index")]).code_is(0);
+    let keys = at("keys");
+    let (all, hr) = (key(&keys, &[]), key(&keys, &["--prefix", "hr"]));
+    let node = Node::start(&at("index"), &["--keys", &keys]);
+    let ask = |key: &str, question: &str| {
+        let path = format!("/v1/search?q={}", escaped(question));
+        let asked = std::time::Instant::now();
+        node.get_with(key, &path).ok();
+        asked.elapsed().as_secs_f64() * 1e3
+    };
+    let median = |mut times: Vec<f64>| {
+        times.sort_by(f64::total_cmp);
+        times[times.len() / 2]
+    };
+    let question = |round: usize, number: usize| {
+        format!(
+            "which employees of office {number} were on sick leave in the {round} hours before the day of planet {number}?"
+        )
+    };
+    for number in 0..5 {
+        ask(&hr, &question(99, number));
+    }
+    // A machine that is busy with other things is given another chance.
+    let mut seen = Vec::new();
+    for round in 0..5 {
+        let (mut new, mut of_others, mut own) = (Vec::new(), Vec::new(), Vec::new());
+        for number in 0..60 {
+            let (one, other) = (question(2 * round, number), question(2 * round + 1, number));
+            ask(&all, &other);
+            // In turns, so that what the machine does beside strikes both.
+            if number % 2 == 0 {
+                new.push(ask(&hr, &one));
+                of_others.push(ask(&hr, &other));
+            } else {
+                of_others.push(ask(&hr, &other));
+                new.push(ask(&hr, &one));
+            }
+            own.push(ask(&hr, &one));
+        }
+        let (new, of_others, own) = (median(new), median(of_others), median(own));
+        seen.push((new, of_others, own));
+        // What is remembered would be seen: one's own question is answered much sooner.
+        let gained = new - own;
+        if gained > 0.2 * new && (new - of_others).abs() < 0.3 * gained {
+            return;
+        }
+    }
+    panic!("new, asked by another, asked before (milliseconds): {seen:?}");
+}
+
 #[test]
 fn rights_are_asked_for() {
     let folder = varied_index();

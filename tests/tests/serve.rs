@@ -285,6 +285,86 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
     assert_eq!(node.end(), Some(0));
 }
 
+#[test]
+fn texts_are_told_as_many_as_are_asked_for() {
+    let ground = Ground::new();
+    let node = Node::start(&ground.at("index"), &[]);
+    for question in QUESTIONS {
+        let told = node.get(&search(question)).ok();
+        for most in [0, 1, 2] {
+            let fewer = node.post(
+                "/v1/search",
+                &json!({"q": question, "k": 5, "blocks": most}),
+            );
+            let mut fewer = fewer.ok();
+            let results = fewer["results"].as_array_mut().unwrap();
+            assert_eq!(results.len(), told["results"].as_array().unwrap().len());
+            for (fewer, told) in results.iter_mut().zip(told["results"].as_array().unwrap()) {
+                let blocks = told["blocks"].as_array().unwrap();
+                let first = &blocks[..blocks.len().min(most)];
+                assert_eq!(fewer["blocks"], json!(first), "{question}");
+                fewer["blocks"] = told["blocks"].clone();
+                assert_eq!(fewer, told, "{question}");
+            }
+        }
+    }
+    node.get("/v1/search?q=x&blocks=11")
+        .is_error(400, "bad_request");
+}
+
+/// Requests under way are bounded for all and for each caller, and who comes too many is told.
+#[test]
+fn a_busy_node_says_so_and_is_well_afterwards() {
+    let ground = Ground::new();
+    let keys = ground.at("keys");
+    let key = || {
+        let made = limn(&["keys", "add", "--keys", &keys, "--json"]).ok();
+        made["key"].as_str().unwrap().to_owned()
+    };
+    let [first, second, third] = [key(), key(), key()];
+    let node = Node::start(
+        &ground.at("index"),
+        &["--keys", &keys, "--concurrency", "2"],
+    );
+    let address = node.url.trim_start_matches("http://").to_owned();
+    // A request whose body does not come has its place meanwhile.
+    let hold = |key: &str| {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        let head = format!(
+            "POST /v1/search HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream
+    };
+    let until = |key: &str, status: u16| {
+        let asked = Instant::now();
+        loop {
+            let reply = node.get_with(key, "/v1/status");
+            if reply.status == status {
+                return reply;
+            }
+            assert!(asked.elapsed() < Duration::from_secs(20), "{reply:?}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let mut held = vec![hold(&first)];
+    let refused = until(&first, 429);
+    refused.is_error(429, "too_many_requests");
+    assert!(refused.headers.contains_key("retry-after"));
+    node.get_with(&second, "/v1/status").ok();
+    held.push(hold(&second));
+    until(&second, 429);
+    let refused = until(&third, 503);
+    refused.is_error(503, "busy");
+    assert!(refused.headers.contains_key("retry-after"));
+    assert_eq!(node.get("/health/live").status, 200);
+    drop(held);
+    for key in [&first, &second, &third] {
+        until(key, 200);
+    }
+    assert_eq!(node.end(), Some(0));
+}
+
 /// Clients that send their request byte by byte, or never, hold nobody up, and are left in time.
 #[test]
 fn a_slow_client_holds_nobody_up() {

@@ -27,11 +27,13 @@ use crate::error::SegmentError;
 use crate::fetch;
 use crate::layout::CHUNK;
 use crate::lexical::OpenLexical;
-use crate::map::map;
+use crate::map::{map, read_ahead};
 
 /// Remote reads are rounded to windows of so many chunks (1 MiB): a request's latency costs more
 /// than its neighbours' bytes.
 const WINDOW: usize = 16;
+/// Chunks of a local file that are read ahead where many are verified one after the other (4 MiB).
+const AHEAD: usize = 64;
 /// Times that a read lets its own file give its bytes back to make room for it; after that the limit is
 /// passed.
 const EVICTIONS_OF_ITSELF: usize = 3;
@@ -285,7 +287,16 @@ impl ChunkedFile {
         generation: &Generation,
         chunks: Range<usize>,
     ) -> Result<(), SegmentError> {
-        for chunk in chunks.filter(|c| !generation.is_ready(*c)) {
+        let mut ahead = chunks.start;
+        for chunk in chunks.clone().filter(|c| !generation.is_ready(*c)) {
+            if chunk >= ahead {
+                ahead = chunks.end.min(chunk + AHEAD);
+                let (start, end) = (
+                    self.chunk_range(chunk).start,
+                    self.chunk_range(ahead - 1).end,
+                );
+                read_ahead(&generation.bytes[start..end]);
+            }
             self.check(chunk, &generation.bytes[self.chunk_range(chunk)])?;
             generation.set_ready(chunk);
         }

@@ -1,6 +1,6 @@
 //! Memory maps: a segment's bytes without copying them to the heap.
 //!
-//! `unsafe` here: mapping a file. A map is sound as long as nobody changes or truncates
+//! `unsafe` here: mapping a file, and advice on what is mapped. A map is sound as long as nobody changes or truncates
 //! the file behind it. Segments are immutable objects, written under another name and moved into
 //! place; nothing in limn opens one for writing again, and deleting a mapped file leaves its bytes
 //! alive. The temporary file of a remote segment, and what is made of segments (`spill.rs`), are unlinked at creation, so only this process can
@@ -18,6 +18,11 @@ use std::io;
 use memmap2::{Advice, Mmap};
 use tantivy::directory::OwnedBytes;
 
+/// No machine of ours has smaller pages, and a multiple of a larger one's size is one of this. (Advice for an address within a larger page
+/// is refused, and so does nothing.)
+#[cfg(unix)]
+const PAGE: usize = 4096;
+
 /// Maps a whole segment for reading. Empty files cannot be mapped and give an error.
 pub(crate) fn map(file: &File) -> io::Result<OwnedBytes> {
     // Questions touch postings here and there.
@@ -27,6 +32,24 @@ pub(crate) fn map(file: &File) -> io::Result<OwnedBytes> {
 /// As [`map`], a file that is read from its beginning to its end.
 pub(crate) fn map_for_passes(file: &File) -> io::Result<OwnedBytes> {
     map_for(file, Advice::Normal)
+}
+
+/// Lets the system read these bytes of a map ahead, which are about to be looked at one after the other: as a whole, and not a
+/// page at a time. Best effort.
+pub(crate) fn read_ahead(bytes: &[u8]) {
+    #[cfg(unix)]
+    {
+        let page = PAGE - 1;
+        let address = bytes.as_ptr() as usize;
+        let start = address & !page;
+        let length = address + bytes.len() - start;
+        // SAFETY: advice changes nothing of what is mapped, and the pages that hold these bytes are.
+        unsafe {
+            libc::madvise(start as *mut libc::c_void, length, libc::MADV_WILLNEED);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = bytes;
 }
 
 fn map_for(file: &File, advice: Advice) -> io::Result<OwnedBytes> {

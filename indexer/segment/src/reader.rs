@@ -224,15 +224,12 @@ impl SegmentReader {
         self.file.verify()
     }
 
-    /// Brings what questions read of every segment (words and vectors, no texts), in as few requests as can be. Of a local segment there is
-    /// nothing to bring.
+    /// Brings what questions read of every segment (words and vectors, no texts), in as few requests as can be, and verifies it. Of a local
+    /// segment it is read from the disk.
     ///
     /// # Errors
     /// Those of reading the segment.
     pub fn bring(&self) -> Result<(), SegmentError> {
-        if !self.file.is_remote() {
-            return Ok(());
-        }
         let wanted = |name: &str| name == section::VECTORS || name.starts_with(section::TANTIVY);
         let sections = self.contents.sections.iter();
         let extents = sections

@@ -1,6 +1,7 @@
 //! The crate's promises, on real segments of small lakes.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod bringing;
 mod following;
 mod judge;
 mod properties;

@@ -61,6 +61,7 @@ impl Agent {
         Parameters(input): Parameters<FindInput>,
         context: RequestContext<RoleServer>,
     ) -> Told {
+        let is_long = input.more.unwrap_or(false);
         let found = async {
             let sight = self.sight(&context).await?;
             let request = SearchRequest {
@@ -69,11 +70,12 @@ impl Agent {
                 prefix: input.prefix,
                 format: input.format,
                 judge: input.judge,
+                // The best text says why.
+                blocks: (!is_long).then_some(1),
                 ..SearchRequest::default()
             };
             answers::search(&self.node, &sight, request).await
         };
-        let is_long = input.more.unwrap_or(false);
         Ok(told(
             found.await.map(|answer| lines::found(&answer, is_long)),
         ))

@@ -1,0 +1,213 @@
+//! Bringing what questions will read of remote segments: a store that fails or hangs costs no answer.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures::stream::BoxStream;
+use limn_models::{Embedder, HashedWords};
+use limn_segment::{IndexStore, SegmentCache, SegmentSettings, Shard, Snapshot, build_segment};
+use limn_store::Store;
+use object_store::memory::InMemory;
+use object_store::path::Path;
+use object_store::{
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
+    PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
+};
+use tokio::sync::watch;
+
+use super::{snapshot, table};
+use crate::{Query, Searcher};
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Manner {
+    Serves,
+    Fails,
+    Hangs,
+}
+
+/// A store in memory that can be told to fail reads, or to let them hang until it is told something else.
+#[derive(Debug)]
+struct Moody {
+    inner: InMemory,
+    manner: watch::Sender<Manner>,
+}
+
+impl fmt::Display for Moody {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)
+    }
+}
+
+#[async_trait]
+impl ObjectStore for Moody {
+    async fn put_opts(&self, at: &Path, load: PutPayload, opts: PutOptions) -> Result<PutResult> {
+        self.inner.put_opts(at, load, opts).await
+    }
+
+    async fn put_multipart_opts(
+        &self,
+        at: &Path,
+        opts: PutMultipartOptions,
+    ) -> Result<Box<dyn MultipartUpload>> {
+        self.inner.put_multipart_opts(at, opts).await
+    }
+
+    async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
+        let mut manner = self.manner.subscribe();
+        let manner = *manner
+            .wait_for(|manner| *manner != Manner::Hangs)
+            .await
+            .unwrap();
+        if manner == Manner::Fails {
+            return Err(object_store::Error::PermissionDenied {
+                path: at.to_string(),
+                source: "injected".into(),
+            });
+        }
+        self.inner.get_opts(at, options).await
+    }
+
+    fn delete_stream(
+        &self,
+        paths: BoxStream<'static, Result<Path>>,
+    ) -> BoxStream<'static, Result<Path>> {
+        self.inner.delete_stream(paths)
+    }
+
+    fn list(&self, prefix: Option<&Path>) -> BoxStream<'static, Result<ObjectMeta>> {
+        self.inner.list(prefix)
+    }
+
+    async fn list_with_delimiter(&self, prefix: Option<&Path>) -> Result<ListResult> {
+        self.inner.list_with_delimiter(prefix).await
+    }
+
+    async fn copy_opts(&self, from: &Path, to: &Path, options: CopyOptions) -> Result<()> {
+        self.inner.copy_opts(from, to, options).await
+    }
+}
+
+struct Ground {
+    store: Arc<Moody>,
+    index: IndexStore,
+    published: Snapshot,
+    folder: tempfile::TempDir,
+}
+
+impl Ground {
+    /// Three segments, each of which has more than opening reads.
+    async fn new() -> Ground {
+        let store = Arc::new(Moody {
+            inner: InMemory::new(),
+            manner: watch::Sender::new(Manner::Serves),
+        });
+        let index = IndexStore::new(Store::over(store.clone()));
+        let mut published = snapshot();
+        for part in 0..3 {
+            let tables = (0..1500).map(|number| {
+                let name = format!("part{part}/table{number}");
+                table(&name, &format!("river{number}: depth, fish"), &[], &[], "")
+            });
+            let settings = SegmentSettings::new(HashedWords.dimensions(), Shard(0));
+            let built = build_segment(tables.collect(), &settings).unwrap();
+            let entry = index.put_segment(&built).await.unwrap();
+            assert!(entry.bytes > entry.hot + (64 << 10));
+            published.segments.push(entry);
+        }
+        Ground {
+            store,
+            index,
+            published,
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn is(&self, manner: Manner) {
+        self.store.manner.send_replace(manner);
+    }
+
+    async fn open(&self, cache: u64) -> Arc<Searcher> {
+        let cache = SegmentCache::open(&self.folder.path().join("cache"), cache).unwrap();
+        let embedder = Arc::new(HashedWords);
+        let published = self.published.clone();
+        let opened = Searcher::open_with(&self.index, published, embedder, Some(cache));
+        Arc::new(opened.await.unwrap())
+    }
+}
+
+async fn on_a_thread<T: Send + 'static>(
+    searcher: &Arc<Searcher>,
+    work: impl FnOnce(&Searcher) -> T + Send + 'static,
+) -> T {
+    let searcher = Arc::clone(searcher);
+    let done = tokio::task::spawn_blocking(move || work(&searcher));
+    let done = tokio::time::timeout(Duration::from_secs(30), done).await;
+    done.expect("it must not hang").unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_fails_is_asked_again_and_what_is_brought_is_not_asked_for() {
+    let ground = Ground::new().await;
+    let searcher = ground.open(64 << 20).await;
+    let rank = |searcher: &Searcher| searcher.rank(&Query::new("river7 fish"));
+
+    ground.is(Manner::Fails);
+    on_a_thread(&searcher, Searcher::bring).await;
+    assert!(!searcher.corpus().is_shared(usize::MAX));
+    let error = on_a_thread(&searcher, rank).await.unwrap_err().to_string();
+    assert!(error.contains(".seg"), "{error}");
+
+    ground.is(Manner::Serves);
+    let first = on_a_thread(&searcher, rank).await.unwrap();
+    assert_eq!(first.tables.len(), Query::new("x").k);
+    on_a_thread(&searcher, Searcher::bring).await;
+    assert!(searcher.corpus().is_shared(usize::MAX));
+
+    ground.is(Manner::Fails);
+    let again = on_a_thread(&searcher, rank).await.unwrap();
+    assert_eq!(super::bits(&again), super::bits(&first));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_waits_for_what_is_brought() {
+    let mut ground = Ground::new().await;
+    let searcher = ground.open(64 << 20).await;
+    ground.is(Manner::Hangs);
+    let bringing = tokio::task::spawn_blocking({
+        let searcher = Arc::clone(&searcher);
+        move || searcher.bring()
+    });
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!bringing.is_finished());
+    // A snapshot without anything new is opened meanwhile, and says what it has.
+    ground.published.number += 1;
+    let next = searcher.open_after(&ground.index, ground.published.clone());
+    let next = tokio::time::timeout(Duration::from_secs(30), next).await;
+    let next = next.expect("it must not wait").unwrap();
+    assert_eq!(next.table_count(), 4500);
+    assert!(!bringing.is_finished());
+    ground.is(Manner::Serves);
+    let brought = tokio::time::timeout(Duration::from_secs(30), bringing).await;
+    brought.expect("it must end").unwrap();
+    assert!(searcher.corpus().is_shared(usize::MAX));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_brought_for_which_the_cache_has_no_room() {
+    let ground = Ground::new().await;
+    let searcher = ground.open(100 << 10).await;
+    let before = ground.index.store.counts();
+    on_a_thread(&searcher, Searcher::bring).await;
+    assert_eq!(ground.index.store.counts().since(&before).get, 0);
+    assert!(!searcher.corpus().is_shared(usize::MAX));
+    let rank = |searcher: &Searcher| searcher.rank(&Query::new("river7 fish"));
+    assert!(
+        !on_a_thread(&searcher, rank)
+            .await
+            .unwrap()
+            .tables
+            .is_empty()
+    );
+}
