@@ -265,6 +265,9 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
     ] {
         node.get(&search(odd)).ok();
     }
+    let long = "x".repeat(100 << 10);
+    let refused = node.send("GET", "/v1/status", &[("x-long", &long)], None);
+    assert_eq!(refused.status, 431);
     let given = [("x-request-id", "mine-1")];
     let answer = node.send("GET", "/health/live", &given, None);
     assert_eq!(
