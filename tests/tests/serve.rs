@@ -265,9 +265,6 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
     ] {
         node.get(&search(odd)).ok();
     }
-    let long = "x".repeat(100 << 10);
-    let refused = node.send("GET", "/v1/status", &[("x-long", &long)], None);
-    assert_eq!(refused.status, 431);
     let given = [("x-request-id", "mine-1")];
     let answer = node.send("GET", "/health/live", &given, None);
     assert_eq!(
@@ -360,7 +357,7 @@ fn a_busy_node_says_so_and_is_well_afterwards() {
     let refused = until(&third, 503);
     refused.is_error(503, "busy");
     assert!(refused.headers.contains_key("retry-after"));
-    assert_eq!(node.get("/health/live").status, 200);
+    assert_eq!(node.get("/health/live").status, 204);
     drop(held);
     for key in [&first, &second, &third] {
         until(key, 200);
