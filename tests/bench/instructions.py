@@ -26,7 +26,7 @@ def counted(arguments, blocks):
     questions = list(dict.fromkeys(json.loads(line)["question"] for line in open(arguments.questions, encoding="utf-8")))
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "out"
-        command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--toggle-collect={SEARCH}", arguments.limn, "serve",
+        command = ["valgrind", "--tool=callgrind", "--fair-sched=yes", f"--callgrind-out-file={out}", f"--toggle-collect={SEARCH}", arguments.limn, "serve",
                    "--index", arguments.index, "--listen", "127.0.0.1:0", "--judge", "off", "--patience", "5m"]
         node = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
         url = next(found[1] for line in node.stderr if (found := re.search(r" at (http://\S+)", line)))
