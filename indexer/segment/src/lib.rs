@@ -76,6 +76,7 @@
 //! snapshot. A damaged object is named in the error: restore it, or index again; a damaged narration
 //! file may be deleted.
 
+mod best;
 mod blocks;
 mod builder;
 mod cache;

@@ -5,21 +5,20 @@
 //! fill whole cache lines. Row numbers count the blocks that have a vector, in block order.
 //!
 //! Exact search is one pass over the matrix, bound by memory. A reader that is asked again makes a
-//! coarse copy (`coarse.rs`) that halves what a pass reads and changes no result.
+//! coarse copy (`coarse/`) that halves what a pass reads and changes no result.
 
-use std::cmp::Ordering;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use half::f16;
 use tantivy::directory::OwnedBytes;
 
-use crate::coarse::Coarse;
+use crate::best::Best;
+use crate::coarse::{Coarse, Exact, Making};
 use crate::deletes::{DeadBlocks, Deletes};
 use crate::directory::SectionFile;
 use crate::error::SegmentError;
 use crate::graph::{self, Graph, LINKS_A_STEP, MATRIX_HEADER};
-use crate::kernel::Query;
+use crate::kernel::{Query, fetch_ahead};
 use crate::spill::Numbers;
 
 /// Rows scored at a time: their scores stay in the first cache.
@@ -88,10 +87,7 @@ pub(crate) struct VectorReader {
     /// Whether the section goes on with a graph.
     has_graph: bool,
     graph: OnceLock<Graph>,
-    /// Whether a pass over the matrix was made before.
-    asked: AtomicBool,
-    /// `None` within, where it could not be made.
-    coarse: OnceLock<Option<Coarse>>,
+    making: Making,
 }
 
 impl VectorReader {
@@ -122,8 +118,7 @@ impl VectorReader {
             blocks: Numbers::of(&blocks),
             has_graph,
             graph: OnceLock::new(),
-            asked: AtomicBool::new(false),
-            coarse: OnceLock::new(),
+            making: Making::default(),
         })
     }
 
@@ -204,29 +199,17 @@ impl VectorReader {
         {
             return Ok(found);
         }
-        let mut best = Best::new(n);
-        best.floor = least;
-        if let Some(rows) = self.coarse_rows(matrix, query, n, least, &dead) {
-            // Those that promise most come first: most of the others cannot be among the best then.
-            let mut most: Vec<f32> = rows.iter().map(|(_, most)| *most).collect();
-            let promising = match most.len() {
-                count if count > n => *most.select_nth_unstable_by(n - 1, |a, b| b.total_cmp(a)).1,
-                _ => f32::NEG_INFINITY,
+        let mut best = Best::new(n, least);
+        if let Some(coarse) = self.coarse(&section, n) {
+            let is_live = |at: usize| live(self.blocks.at(at));
+            let rows = Rows {
+                matrix,
+                query: &exact,
+                blocks: &self.blocks,
             };
-            let look = |at: usize, best: &mut Best| {
-                let score = exact.score(&matrix[at * row..(at + 1) * row]);
-                best.offer(score, self.blocks.at(at), live);
-            };
-            for (at, _) in rows.iter().filter(|(_, most)| *most >= promising) {
-                look(*at, &mut best);
+            if coarse.search(query, &mut best, is_live, &rows) {
+                return Ok(best.sorted());
             }
-            best.settle();
-            for (at, most) in rows.iter().filter(|(_, most)| *most < promising) {
-                if *most >= best.floor {
-                    look(*at, &mut best);
-                }
-            }
-            return Ok(best.sorted());
         }
         let mut scores = [0.0f32; BATCH];
         for start in (0..self.blocks.len()).step_by(BATCH) {
@@ -242,28 +225,14 @@ impl VectorReader {
         Ok(best.sorted())
     }
 
-    /// The rows worth an exact look, each with a score that it does not exceed, where there are many rows and this is not the first question.
-    fn coarse_rows(
-        &self,
-        matrix: &[u8],
-        query: &[f32],
-        n: usize,
-        least: f32,
-        dead: &DeadBlocks,
-    ) -> Option<Vec<(usize, f32)>> {
-        if self.blocks.len() / COARSE_FROM < n || !self.asked.swap(true, Relaxed) {
+    /// The coarse copy, where it pays and is there.
+    fn coarse(&self, section: &OwnedBytes, n: usize) -> Option<&Coarse> {
+        let rows = self.blocks.len();
+        if rows / COARSE_FROM < n {
             return None;
         }
-        let matrix = &matrix[..self.blocks.len() * self.dimensions * 2];
-        let made = self.coarse.get_or_init(|| {
-            let made = Coarse::new(matrix, self.dimensions);
-            made.inspect_err(|error| {
-                tracing::warn!(%error, "no temporary file can be written (see TMPDIR): questions take longer");
-            })
-            .ok()
-        });
-        made.as_ref()?
-            .candidates(query, n, least, |row| !dead.contains(self.blocks.at(row)))
+        let matrix = || section.slice(MATRIX_HEADER..MATRIX_HEADER + rows * self.dimensions * 2);
+        self.making.get(matrix, self.dimensions)
     }
 
     /// `None` if the graph finds too few, or a walk would meet hardly anything that lives: then the exact scan
@@ -303,7 +272,7 @@ impl VectorReader {
         if found.len() < n {
             return Ok(None);
         }
-        let mut best = Best::new(n);
+        let mut best = Best::new(n, f32::NEG_INFINITY);
         for (row, score) in found {
             if let Some(block) = self.blocks.get(row as usize) {
                 best.offer(score, block, |_| true);
@@ -313,53 +282,27 @@ impl VectorReader {
     }
 }
 
-/// The best n of a stream of scores: gathers up to twice as many, then cuts to n, so a score costs
-/// one comparison once the floor has risen.
-struct Best {
-    n: usize,
-    kept: Vec<(u32, f32)>,
-    /// Scores below cannot be among the best any more.
-    floor: f32,
+/// The rows themselves, beside their coarse copy.
+struct Rows<'a> {
+    matrix: &'a [u8],
+    query: &'a Query<'a>,
+    blocks: &'a Numbers,
 }
 
-/// Better first; ties by block, so that the cut is one whatever the order of arrival.
-fn better(a: &(u32, f32), b: &(u32, f32)) -> Ordering {
-    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+impl Rows<'_> {
+    fn bytes(&self, row: usize) -> &[u8] {
+        let size = self.query.row_bytes();
+        &self.matrix[row * size..(row + 1) * size]
+    }
 }
 
-impl Best {
-    fn new(n: usize) -> Best {
-        Best {
-            n,
-            kept: Vec::with_capacity(2 * n.min(1024)),
-            floor: f32::NEG_INFINITY,
-        }
+impl Exact for Rows<'_> {
+    fn look(&self, row: usize) -> (u32, f32) {
+        (self.blocks.at(row), self.query.score(self.bytes(row)))
     }
 
-    fn offer(&mut self, score: f32, block: u32, live: impl Fn(u32) -> bool) {
-        // Equal scores go on: from the graph, rows come in any order.
-        if score < self.floor || score.is_nan() || !live(block) {
-            return;
-        }
-        self.kept.push((block, score));
-        if self.kept.len() >= 2 * self.n {
-            self.settle();
-        }
-    }
-
-    /// Lets go of what is not among the best any more.
-    fn settle(&mut self) {
-        if self.kept.len() >= self.n {
-            self.kept.select_nth_unstable_by(self.n - 1, better);
-            self.kept.truncate(self.n);
-            self.floor = self.kept[self.n - 1].1;
-        }
-    }
-
-    fn sorted(mut self) -> Vec<(u32, f32)> {
-        self.kept.sort_unstable_by(better);
-        self.kept.truncate(self.n);
-        self.kept
+    fn fetch_ahead(&self, row: usize) {
+        fetch_ahead(self.bytes(row));
     }
 }
 
@@ -367,24 +310,6 @@ impl Best {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
-
-    proptest::proptest! {
-        #[test]
-        fn best_is_a_stable_sort(scores in proptest::collection::vec(-3i8..3, 0..60), n in 1usize..10) {
-            let mut best = Best::new(n);
-            for (block, score) in scores.iter().enumerate().rev() {
-                best.offer(f32::from(*score), block as u32, |b| b % 5 != 4);
-            }
-            let mut expected: Vec<(u32, f32)> = (0u32..)
-                .zip(&scores)
-                .filter(|(b, _)| b % 5 != 4)
-                .map(|(b, s)| (b, f32::from(*s)))
-                .collect();
-            expected.sort_by(|a, b| b.1.total_cmp(&a.1));
-            expected.truncate(n);
-            proptest::prop_assert_eq!(best.sorted(), expected);
-        }
-    }
 
     #[test]
     fn bad_vectors_are_refused() {

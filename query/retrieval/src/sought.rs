@@ -46,10 +46,38 @@ impl<'a> Sought<'a> {
         self.terms.iter().map(|(_, weight)| weight).sum()
     }
 
+    /// Whether a term begins with this byte.
+    fn begins(&self, byte: u8) -> bool {
+        self.firsts[usize::from(byte / 64)] >> (byte % 64) & 1 == 1
+    }
+
+    /// False where the letters alone tell that no term is in a text: none begins where the analyzer may begin a word.
+    fn may_be_in(&self, text: &str) -> bool {
+        if !text.is_ascii() {
+            return true;
+        }
+        let mut before = b' ';
+        for byte in text.bytes() {
+            // An apostrophe neither ends a word nor begins one.
+            if byte == b'\'' {
+                continue;
+            }
+            let goes_on = (byte.is_ascii_lowercase() && before.is_ascii_alphabetic())
+                || (byte.is_ascii_digit() && before.is_ascii_digit());
+            if !goes_on && self.begins(byte.to_ascii_lowercase()) {
+                return true;
+            }
+            before = byte;
+        }
+        false
+    }
+
     /// Calls `visit` with the place among the terms of each that a text has, in the order of the text.
     pub(crate) fn find(&self, text: &str, mut visit: impl FnMut(usize)) {
-        let begins = |byte: u8| self.firsts[usize::from(byte / 64)] >> (byte % 64) & 1 == 1;
-        analyze_beginning(text, begins, &mut |found: &str| {
+        if !self.may_be_in(text) {
+            return;
+        }
+        analyze_beginning(text, |byte| self.begins(byte), &mut |found: &str| {
             if let Ok(at) = self.terms.binary_search_by(|(term, _)| (*term).cmp(found)) {
                 visit(at);
             }
@@ -65,9 +93,38 @@ impl<'a> Sought<'a> {
 
     /// As [`worth_of`](Self::worth_of), for a text that is looked at once.
     pub(crate) fn worth(&self, text: &str) -> f32 {
+        if !self.may_be_in(text) {
+            return 0.0;
+        }
         let mut has = vec![false; self.terms.len()];
         self.find(text, |at| has[at] = true);
         let terms = self.terms.iter().zip(has);
         terms.filter(|(_, has)| *has).map(|(term, _)| term.1).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use limn_segment::analyzer::analyze;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn all_terms_of_a_text_are_found(
+            text in "[abyAB12é' _.-]{0,24}",
+            wanted in prop::collection::btree_set("[abiy12é]{1,3}", 1..6),
+        ) {
+            let sought = Sought::of(wanted.iter().map(|term| (term.as_str(), 1.0)).collect());
+            let mut found = Vec::new();
+            sought.find(&text, |at| found.push(sought.terms()[at].0.to_owned()));
+            let mut held = analyze(&text);
+            held.retain(|term| wanted.contains(term));
+            prop_assert_eq!(&found, &held);
+            let distinct: std::collections::BTreeSet<String> = held.into_iter().collect();
+            prop_assert_eq!(sought.worth(&text), distinct.len() as f32);
+        }
     }
 }
