@@ -76,6 +76,20 @@ pub trait Embedder: Send + Sync {
     /// A [`ModelError`] where the model cannot compute; then no vector of the batch is returned.
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError>;
 
+    /// As [`embed`](Self::embed), perhaps on the threads of a pool: for a short text while there is nothing else to do. Of
+    /// many texts, each thread had better compute its own.
+    ///
+    /// # Errors
+    /// As [`embed`](Self::embed).
+    fn embed_together(
+        &self,
+        texts: &[&str],
+        pool: &rayon::ThreadPool,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        let _ = pool;
+        self.embed(texts)
+    }
+
     /// The vector of one text.
     ///
     /// # Errors

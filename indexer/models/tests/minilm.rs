@@ -105,6 +105,24 @@ fn vectors_are_the_same_bits_alone_and_in_any_batch() {
 
 /// The engine's reason to be the default: it ranks pairs of texts as the reference does.
 #[test]
+fn vectors_are_the_same_bits_on_several_threads() {
+    let model = embedder(ALL_MINILM);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
+    let pool = pool.build().unwrap();
+    let words = "which rivers flow through more than two countries and how long are they ";
+    for length in (0..40).chain([100, 300]) {
+        let text: Vec<&str> = words.split(' ').cycle().take(length).collect();
+        let text = text.join(" ");
+        let texts = [text.as_str(), "a lake"];
+        for texts in [&texts[..1], &texts] {
+            let together = model.embed_together(texts, &pool).unwrap();
+            assert_eq!(together, model.embed(texts).unwrap(), "{length} words");
+        }
+    }
+    assert!(model.embed_together(&[], &pool).unwrap().is_empty());
+}
+
+#[test]
 fn the_integer_engine_ranks_pairs_as_the_reference() {
     let (engine, reference) = (embedder(ALL_MINILM), embedder(ALL_MINILM_F32));
     assert_ne!(engine.id(), reference.id());

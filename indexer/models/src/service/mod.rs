@@ -4,7 +4,8 @@
 //! inside one small matrix product mostly wait for each other. So the service starts N device
 //! threads, and each computes whole batches alone. While they work, new texts pool up; a free
 //! thread takes the oldest waiting text and those nearest to it in length, up to a budget of
-//! tokens (as text-embeddings-inference does). A text that is waiting or being computed is never
+//! tokens (as text-embeddings-inference does). Only a short batch for which there is nothing else to do is
+//! computed by several threads together. A text that is waiting or being computed is never
 //! computed a second time: later callers join the first.
 //!
 //! [`queue`] holds the waiting texts and decides what is a batch; this file runs the threads.
@@ -67,7 +68,12 @@ struct Shared {
     state: Mutex<State>,
     /// Signalled when there is something new to count, to compute, or to stop for.
     work: Condvar,
+    /// Threads for a batch that is alone; none where there is one device thread, or no more threads are to be had.
+    together: Option<rayon::ThreadPool>,
 }
+
+/// A longer batch keeps one thread busy for so long that others come meanwhile.
+const SHORT: usize = 128;
 
 struct State {
     queue: Queue,
@@ -92,6 +98,7 @@ impl EmbeddingService {
             embedder,
             state,
             work: Condvar::new(),
+            together: (threads > 1).then(|| together(threads)).flatten(),
         });
         let threads = (0..threads).map(|_| {
             let shared = Arc::clone(&shared);
@@ -194,7 +201,10 @@ impl Shared {
     fn compute(&self, batch: &Batch) {
         let started = Instant::now();
         let texts: Vec<&str> = batch.texts.iter().map(AsRef::as_ref).collect();
-        let results: Vec<Result<Vec<f32>, ModelError>> = match self.embed_guarded(&texts) {
+        let is_alone = batch.tokens <= SHORT && self.lock().queue.is_all(batch);
+        let together = self.together.as_ref().filter(|_| is_alone);
+        let results: Vec<Result<Vec<f32>, ModelError>> = match self.embed_guarded(&texts, together)
+        {
             Ok(vectors) => vectors.into_iter().map(Ok).collect(),
             Err(error) if texts.len() == 1 => vec![Err(error)],
             // One bad text must cost itself only; a model that is away is not asked for each.
@@ -204,7 +214,7 @@ impl Shared {
                     if let Some(error) = &away {
                         return Err(ModelError::clone(error));
                     }
-                    let embedded = self.embed_guarded(&[text]);
+                    let embedded = self.embed_guarded(&[text], None);
                     away = embedded.as_ref().err().filter(|it| it.is_away()).cloned();
                     Ok(embedded?.swap_remove(0))
                 };
@@ -227,9 +237,17 @@ impl Shared {
     }
 
     /// As many vectors as texts, or an error: a panic becomes one.
-    fn embed_guarded(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
+    fn embed_guarded(
+        &self,
+        texts: &[&str],
+        together: Option<&rayon::ThreadPool>,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
         let model = || self.embedder.id().to_string();
-        match catch_unwind(AssertUnwindSafe(|| self.embedder.embed(texts))) {
+        let embed = || match together {
+            Some(pool) => self.embedder.embed_together(texts, pool),
+            None => self.embedder.embed(texts),
+        };
+        match catch_unwind(AssertUnwindSafe(embed)) {
             Ok(Ok(vectors)) if vectors.len() != texts.len() => Err(ModelError::Compute {
                 model: model(),
                 detail: format!("{} texts gave {} vectors", texts.len(), vectors.len()),
@@ -246,6 +264,14 @@ impl Shared {
             }
         }
     }
+}
+
+/// A pool of so many threads.
+fn together(threads: usize) -> Option<rayon::ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+    let pool = pool.thread_name(|number| format!("limn:embed-{number}"));
+    let refused = |error: &_| tracing::debug!(%error, "texts are embedded by one thread each");
+    pool.build().inspect_err(refused).ok()
 }
 
 /// Makes this thread a rayon pool of one, so that what a model does in rayon runs here.

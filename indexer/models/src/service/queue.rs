@@ -124,6 +124,11 @@ impl Queue {
         joined
     }
 
+    /// Whether nobody waits for any other text than these.
+    pub fn is_all(&self, batch: &Batch) -> bool {
+        self.jobs.len() <= batch.texts.len()
+    }
+
     /// What a free thread should do now: keep enough texts counted to choose from, else compute.
     pub fn next(&mut self) -> Option<Work> {
         let ample = self.batch_tokens * self.threads * 4;

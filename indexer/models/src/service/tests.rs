@@ -17,6 +17,8 @@ struct Probe {
     batches: Mutex<Vec<Vec<String>>>,
     threads: Mutex<HashSet<std::thread::ThreadId>>,
     running: AtomicUsize,
+    /// Batches that several threads were offered for.
+    together: AtomicUsize,
 }
 
 impl Embedder for Probe {
@@ -32,6 +34,14 @@ impl Embedder for Probe {
     fn count_tokens(&self, text: &str) -> usize {
         assert!(text != "uncountable", "cannot count this");
         HashedWords.count_tokens(text)
+    }
+    fn embed_together(
+        &self,
+        texts: &[&str],
+        _: &rayon::ThreadPool,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        self.together.fetch_add(1, Ordering::SeqCst);
+        self.embed(texts)
     }
     fn embed(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, ModelError> {
         self.running.fetch_add(1, Ordering::SeqCst);
@@ -226,6 +236,46 @@ async fn a_dropped_call_leaves_the_queue() {
             .concat()
             .contains(&"unwanted".to_owned())
     );
+}
+
+#[tokio::test]
+async fn a_short_text_that_is_alone_has_all_threads() {
+    let probe = Arc::new(Probe::default());
+    let service = EmbeddingService::start(probe.clone(), 2);
+    let together = || probe.together.load(Ordering::SeqCst);
+    let embed = |text: &str| service.embed(vec![text.to_owned()]);
+    embed("alone").await.unwrap();
+    assert_eq!(together(), 1);
+    // A long one keeps a thread busy while others come.
+    embed(&"long ".repeat(300)).await.unwrap();
+    assert_eq!(together(), 1);
+    // Nor has one that another one is computed beside.
+    probe.held.store(true, Ordering::SeqCst);
+    let first = embed("first");
+    let second = async {
+        wait_until(|| probe.running.load(Ordering::SeqCst) == 1);
+        let second = embed("second");
+        let freed = async {
+            tokio::task::spawn_blocking({
+                let probe = Arc::clone(&probe);
+                move || {
+                    wait_until(|| probe.running.load(Ordering::SeqCst) == 2);
+                    probe.held.store(false, Ordering::SeqCst);
+                }
+            })
+            .await
+            .unwrap();
+        };
+        tokio::join!(second, freed).0
+    };
+    let (first, second) = tokio::join!(first, second);
+    first.unwrap();
+    second.unwrap();
+    assert_eq!(together(), 2, "the first was alone when it was begun");
+
+    let alone = EmbeddingService::start(probe.clone(), 1);
+    alone.embed(vec!["one thread".to_owned()]).await.unwrap();
+    assert_eq!(together(), 2);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use super::arithmetic;
 use super::shape::{HIDDEN, INNER, WINDOW};
 use super::tokens::TextTokens;
-use crate::kernels::Cpu;
+use crate::kernels::{Cpu, ROWS};
 use crate::{Devices, Embedder, ModelError, ModelFiles, ModelId};
 use stages::Quantized;
 use weights::{Layer, Weights};
@@ -126,10 +126,16 @@ impl MiniLm {
         Ok(vectors)
     }
 
-    /// Unit vectors of the sequences, computed together.
-    fn forward(&self, sequences: &[Vec<u32>], scratch: &mut Scratch, vectors: &mut Vec<Vec<f32>>) {
+    /// Unit vectors of the sequences, computed together; `split` over two threads.
+    fn forward(
+        &self,
+        sequences: &[Vec<u32>],
+        split: bool,
+        scratch: &mut Scratch,
+        vectors: &mut Vec<Vec<f32>>,
+    ) {
         let lengths: Vec<usize> = sequences.iter().map(Vec::len).collect();
-        scratch.resize(lengths.iter().sum());
+        scratch.resize(lengths.iter().sum(), split);
         self.weights.look_up(sequences, &mut scratch.states);
         self.cpu
             .normalize(&mut scratch.states, None, &self.weights.norm);
@@ -144,20 +150,47 @@ impl MiniLm {
         }
     }
 
-    /// One encoder layer, in place on `scratch.states`.
+    /// One encoder layer, in place on `scratch.states`. Rows meet in attention only: before and after it, one thread may have the first
+    /// ones and another the rest.
     fn layer(&self, layer: &Layer, lengths: &[usize], scratch: &mut Scratch) {
         let Scratch {
             states,
             projected,
             attended,
-            wide,
-            quantized,
             attention,
+            first,
+            hands: [one, other],
         } = scratch;
+        let (first, is_split) = (*first, *first * HIDDEN < states.len());
+        let (states, more_states) = states.split_at_mut(first * HIDDEN);
+        {
+            let (projected, more_projected) = projected.split_at_mut(first * 3 * HIDDEN);
+            both(
+                is_split,
+                || self.project(layer, states, projected, one),
+                || self.project(layer, more_states, more_projected, other),
+            );
+        }
+        self.cpu.attend(projected, lengths, attention, attended);
+        let (attended, more_attended) = attended.split_at_mut(first * HIDDEN);
+        both(
+            is_split,
+            || self.take_in(layer, states, attended, one),
+            || self.take_in(layer, more_states, more_attended, other),
+        );
+    }
+
+    /// Queries, keys and values of some rows.
+    fn project(&self, layer: &Layer, states: &[f32], projected: &mut [f32], hand: &mut Hand) {
         let cpu = self.cpu;
-        cpu.quantize(states, HIDDEN, quantized);
-        cpu.multiply(quantized, &layer.query_key_value, projected);
-        cpu.attend(projected, lengths, attention, attended);
+        cpu.quantize(states, HIDDEN, &mut hand.quantized);
+        cpu.multiply(&hand.quantized, &layer.query_key_value, projected);
+    }
+
+    /// What comes after attention, of some rows.
+    fn take_in(&self, layer: &Layer, states: &mut [f32], attended: &mut [f32], hand: &mut Hand) {
+        let Hand { wide, quantized } = hand;
+        let cpu = self.cpu;
         cpu.quantize(attended, HIDDEN, quantized);
         cpu.multiply(quantized, &layer.merge, attended);
         cpu.normalize(states, Some(attended), &layer.attention_norm);
@@ -174,6 +207,35 @@ impl MiniLm {
             cpu.normalize(states, Some(narrow), &layer.norm);
         }
     }
+
+    /// The vectors of texts; of each group of them `split` over two threads.
+    fn embed_on_cpu(&self, texts: &[&str], split: bool) -> Result<Vec<Vec<f32>>, ModelError> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        let mut scratch = Scratch::default();
+        let mut group: Vec<Vec<u32>> = Vec::new();
+        let mut tokens = 0;
+        for text in texts {
+            let sequence = self.tokens.window(text)?;
+            if tokens + sequence.len() > GROUP_TOKENS && !group.is_empty() {
+                self.forward(&group, split, &mut scratch, &mut vectors);
+                group.clear();
+                tokens = 0;
+            }
+            tokens += sequence.len();
+            group.push(sequence);
+        }
+        self.forward(&group, split, &mut scratch, &mut vectors);
+        Ok(vectors)
+    }
+}
+
+/// Does one thing, and another at the same time if there is another.
+fn both(is_split: bool, one: impl FnOnce() + Send, other: impl FnOnce() + Send) {
+    if is_split {
+        rayon::join(one, other);
+    } else {
+        one();
+    }
 }
 
 /// The activations of one group of sequences, used again for the next.
@@ -185,18 +247,33 @@ struct Scratch {
     projected: Vec<f32>,
     /// What attention, and later the narrow layer, adds to the states.
     attended: Vec<f32>,
+    attention: stages::AttentionScratch,
+    /// How many rows are the first thread's.
+    first: usize,
+    /// What each thread has for itself.
+    hands: [Hand; 2],
+}
+
+#[derive(Default)]
+struct Hand {
     /// The inner layer of [`INNER_TOKENS`] tokens.
     wide: Vec<f32>,
     quantized: Quantized,
-    attention: stages::AttentionScratch,
 }
 
 impl Scratch {
-    fn resize(&mut self, tokens: usize) {
+    fn resize(&mut self, tokens: usize, split: bool) {
         self.states.resize(tokens * HIDDEN, 0.0);
         self.projected.resize(tokens * 3 * HIDDEN, 0.0);
         self.attended.resize(tokens * HIDDEN, 0.0);
-        self.wide.resize(tokens.min(INNER_TOKENS) * INNER, 0.0);
+        // Whole tiles, so that both together compute as many as one would.
+        self.first = match split {
+            true => tokens.min((tokens / 2).next_multiple_of(ROWS)),
+            false => tokens,
+        };
+        for (hand, tokens) in self.hands.iter_mut().zip([self.first, tokens - self.first]) {
+            hand.wide.resize(tokens.min(INNER_TOKENS) * INNER, 0.0);
+        }
     }
 }
 
@@ -228,21 +305,18 @@ impl Embedder for MiniLm {
         if let Some(encoders) = &self.on_gpus {
             return self.embed_on(encoders, texts);
         }
-        let mut vectors = Vec::with_capacity(texts.len());
-        let mut scratch = Scratch::default();
-        let mut group: Vec<Vec<u32>> = Vec::new();
-        let mut tokens = 0;
-        for text in texts {
-            let sequence = self.tokens.window(text)?;
-            if tokens + sequence.len() > GROUP_TOKENS && !group.is_empty() {
-                self.forward(&group, &mut scratch, &mut vectors);
-                group.clear();
-                tokens = 0;
-            }
-            tokens += sequence.len();
-            group.push(sequence);
+        self.embed_on_cpu(texts, false)
+    }
+
+    fn embed_together(
+        &self,
+        texts: &[&str],
+        pool: &rayon::ThreadPool,
+    ) -> Result<Vec<Vec<f32>>, ModelError> {
+        #[cfg(any(feature = "cuda", test))]
+        if let Some(encoders) = &self.on_gpus {
+            return self.embed_on(encoders, texts);
         }
-        self.forward(&group, &mut scratch, &mut vectors);
-        Ok(vectors)
+        pool.install(|| self.embed_on_cpu(texts, true))
     }
 }
