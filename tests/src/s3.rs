@@ -76,6 +76,8 @@ impl S3Server {
             .arg(format!("-volume.port={}", ports[1]))
             .arg(format!("-filer.port={}", ports[2]))
             .args(["-volume.max=20", "-master.volumeSizeLimitMB=256"])
+            // By itself it takes no writes where less than a hundredth of the disk is free.
+            .arg("-volume.minFreeSpace=64MiB")
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()

@@ -225,7 +225,8 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
         ("/v1/table?table=nowhere", 404, "not_found"),
         ("/v1/table/similar?table=nowhere", 404, "not_found"),
         ("/v1/table/history?table=nowhere", 404, "not_found"),
-        ("/v1/diff?from=999999", 400, "bad_request"),
+        ("/v1/diff?from=999999", 404, "not_found"),
+        ("/v1/diff?from=1&since=1d", 400, "bad_request"),
         ("/v1/diff?since=soon", 400, "bad_request"),
         ("/v1/diff?limit=0", 400, "bad_request"),
         ("/v1/tables?after=x", 400, "bad_request"),
@@ -242,6 +243,10 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
     let plain = [("content-type", "text/plain")];
     node.send("POST", "/v1/search", &plain, None)
         .is_error(415, "unsupported_media_type");
+    // A judge that is not there is missed by who asks for one.
+    let judged = node.post("/v1/search", &json!({"q": "water", "judge": true}));
+    let judged = judged.ok();
+    assert!(judged["notes"].to_string().contains("no judge"), "{judged}");
     let vast = json!({"q": "x".repeat(10_000_000)});
     node.post("/v1/search", &vast).is_error(413, "too_large");
     let words = json!({"q": "many words ".repeat(5_000)});
@@ -481,6 +486,12 @@ fn newer_snapshots_are_served_and_no_request_fails() {
     node.get(&search(QUESTIONS[0])).ok();
     node.get("/v1/table?table=hr/employees")
         .is_error(503, "unavailable");
+    node.get("/v1/snapshots").is_error(503, "unavailable");
+    let metrics = node.get("/metrics").body;
+    let missed = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("limn_snapshot_errors_total "));
+    assert!(missed.unwrap().parse::<u64>().unwrap() > 0, "{metrics}");
     std::fs::rename(ground.at("away"), ground.at("index")).unwrap();
     node.get("/v1/table?table=hr/employees").ok();
     assert_eq!(node.end(), Some(0));

@@ -46,8 +46,8 @@ pub(crate) const BATCH_TOKENS: usize = 2048;
 
 /// Turns texts into vectors whose dot product says how alike they are in meaning.
 ///
-/// Implementations compute on the calling thread and take as long as that takes: callers on an
-/// async runtime go through [`EmbeddingService`](crate::EmbeddingService).
+/// Implementations compute on the calling thread (but for [`embed_together`](Self::embed_together)) and take as long as
+/// that takes: callers on an async runtime go through [`EmbeddingService`](crate::EmbeddingService).
 pub trait Embedder: Send + Sync {
     /// Which function this is; equal ids promise comparable vectors.
     fn id(&self) -> &ModelId;

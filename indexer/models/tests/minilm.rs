@@ -103,9 +103,8 @@ fn vectors_are_the_same_bits_alone_and_in_any_batch() {
     }
 }
 
-/// The engine's reason to be the default: it ranks pairs of texts as the reference does.
 #[test]
-fn vectors_are_the_same_bits_on_several_threads() {
+fn vectors_are_the_same_bits_on_two_threads() {
     let model = embedder(ALL_MINILM);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
     let pool = pool.build().unwrap();
@@ -122,6 +121,7 @@ fn vectors_are_the_same_bits_on_several_threads() {
     assert!(model.embed_together(&[], &pool).unwrap().is_empty());
 }
 
+/// The engine's reason to be the default: it ranks pairs of texts as the reference does.
 #[test]
 fn the_integer_engine_ranks_pairs_as_the_reference() {
     let (engine, reference) = (embedder(ALL_MINILM), embedder(ALL_MINILM_F32));

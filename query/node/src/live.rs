@@ -201,12 +201,16 @@ impl Live {
     /// Where the index cannot be read; what was served before still is.
     pub async fn advance(&self) -> Result<bool, RetrievalError> {
         let mut rows = self.rows.lock().await;
-        let newest = self.index.newest_number().await?;
-        self.seen_ms.store(now_ms(), Ordering::Relaxed);
-        let before = self.served();
-        let Some(newest) = newest.filter(|number| *number != before.whole.snapshot.number) else {
+        let Some(newest) = self.index.newest_number().await? else {
+            // It has vanished: this says so, and what to do.
+            self.index.require_newest().await?;
             return Ok(false);
         };
+        self.seen_ms.store(now_ms(), Ordering::Relaxed);
+        let before = self.served();
+        if newest == before.whole.snapshot.number {
+            return Ok(false);
+        }
         let snapshot = self.index.snapshot(newest).await?;
         let older = &before.whole.searcher;
         let searcher = older.open_after(&self.index, snapshot.clone()).await?;

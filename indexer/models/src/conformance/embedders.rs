@@ -12,7 +12,7 @@ const LENGTH_TOLERANCE: f32 = 1e-4;
 /// It embeds about a hundred short texts and a few of the window's length.
 pub fn embedder_violations(embedder: &dyn Embedder) -> Vec<String> {
     let mut broken = Vec::new();
-    for check in [shapes, batches, repeats, meaning, windows] {
+    for check in [shapes, batches, threads, repeats, meaning, windows] {
         if let Err(violation) = check(embedder) {
             broken.push(format!("{}: {violation}", embedder.id()));
         }
@@ -89,6 +89,30 @@ fn batches(embedder: &dyn Embedder) -> Check {
             &together[place],
             &backwards[texts.len() - 1 - place],
         )?;
+    }
+    Ok(())
+}
+
+/// A text's vector does not depend on who computes it.
+fn threads(embedder: &dyn Embedder) -> Check {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2);
+    let pool = pool.build().map_err(|error| error.to_string())?;
+    let texts = texts();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    for texts in [&[], &texts[..1], &texts] {
+        let together = embedder.embed_together(texts, &pool);
+        let together = together.map_err(|error| error.to_string())?;
+        let alone = embed(embedder, texts)?;
+        if together.len() != alone.len() {
+            return Err(format!(
+                "{} texts gave {} vectors",
+                texts.len(),
+                together.len()
+            ));
+        }
+        for (text, (one, two)) in texts.iter().zip(alone.iter().zip(&together)) {
+            close(text, "on one thread and on several", one, two)?;
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@
 //! threads, and each computes whole batches alone. While they work, new texts pool up; a free
 //! thread takes the oldest waiting text and those nearest to it in length, up to a budget of
 //! tokens (as text-embeddings-inference does). Only a short batch for which there is nothing else to do is
-//! computed by several threads together. A text that is waiting or being computed is never
+//! computed by two threads together. A text that is waiting or being computed is never
 //! computed a second time: later callers join the first.
 //!
 //! [`queue`] holds the waiting texts and decides what is a batch; this file runs the threads.
@@ -46,7 +46,7 @@ pub struct EmbedStats {
     pub tokens: u64,
     /// Batches computed.
     pub batches: u64,
-    /// Time spent computing, summed over the threads.
+    /// Time spent computing, summed over the batches.
     pub busy: Duration,
     /// When the first batch began.
     pub first: Option<Instant>,
@@ -69,11 +69,15 @@ struct Shared {
     /// Signalled when there is something new to count, to compute, or to stop for.
     work: Condvar,
     /// Threads for a batch that is alone; none where there is one device thread, or no more threads are to be had.
+    /// One batch at most is alone at a time.
     together: Option<rayon::ThreadPool>,
 }
 
 /// A longer batch keeps one thread busy for so long that others come meanwhile.
 const SHORT: usize = 128;
+
+/// Threads that a short batch is worth: each reads all weights of the model.
+const TOGETHER: usize = 2;
 
 struct State {
     queue: Queue,
@@ -98,7 +102,7 @@ impl EmbeddingService {
             embedder,
             state,
             work: Condvar::new(),
-            together: (threads > 1).then(|| together(threads)).flatten(),
+            together: (threads > 1).then(together).flatten(),
         });
         let threads = (0..threads).map(|_| {
             let shared = Arc::clone(&shared);
@@ -201,8 +205,8 @@ impl Shared {
     fn compute(&self, batch: &Batch) {
         let started = Instant::now();
         let texts: Vec<&str> = batch.texts.iter().map(AsRef::as_ref).collect();
-        let is_alone = batch.tokens <= SHORT && self.lock().queue.is_all(batch);
-        let together = self.together.as_ref().filter(|_| is_alone);
+        let is_alone = |_: &&_| batch.tokens <= SHORT && self.lock().queue.is_all(batch);
+        let together = self.together.as_ref().filter(is_alone);
         let results: Vec<Result<Vec<f32>, ModelError>> = match self.embed_guarded(&texts, together)
         {
             Ok(vectors) => vectors.into_iter().map(Ok).collect(),
@@ -266,9 +270,9 @@ impl Shared {
     }
 }
 
-/// A pool of so many threads.
-fn together(threads: usize) -> Option<rayon::ThreadPool> {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
+/// The threads of a batch that is alone.
+fn together() -> Option<rayon::ThreadPool> {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(TOGETHER);
     let pool = pool.thread_name(|number| format!("limn:embed-{number}"));
     let refused = |error: &_| tracing::debug!(%error, "texts are embedded by one thread each");
     pool.build().inspect_err(refused).ok()

@@ -239,7 +239,7 @@ async fn a_dropped_call_leaves_the_queue() {
 }
 
 #[tokio::test]
-async fn a_short_text_that_is_alone_has_all_threads() {
+async fn a_short_text_that_is_alone_is_computed_together() {
     let probe = Arc::new(Probe::default());
     let service = EmbeddingService::start(probe.clone(), 2);
     let together = || probe.together.load(Ordering::SeqCst);

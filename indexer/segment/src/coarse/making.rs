@@ -1,9 +1,10 @@
 //! Copies are made behind the questions, one after the other: until one is there, a question looks at every row.
 
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, OnceLock};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::{io, thread};
 
 use tantivy::directory::OwnedBytes;
 
@@ -19,29 +20,77 @@ pub(crate) struct Making {
 #[derive(Debug, Default)]
 struct Copy {
     made: OnceLock<Coarse>,
-    under_way: AtomicBool,
+    /// From when it is ordered until it could not be made.
+    is_ordered: AtomicBool,
+    /// What is to be copied, and its dimensions. A reader that is gone takes it along.
+    matrix: Mutex<Option<(OwnedBytes, usize)>>,
 }
 
-type Job = Box<dyn FnOnce() + Send>;
+/// The copies that are ordered, and whether a thread makes them.
+#[derive(Default)]
+struct Orders {
+    waiting: VecDeque<Weak<Copy>>,
+    is_at_work: bool,
+}
 
-/// Runs a job after those before it, on a thread of its own.
-fn behind(job: Job) {
-    static QUEUE: OnceLock<Sender<Job>> = OnceLock::new();
-    let queue = QUEUE.get_or_init(|| {
-        let (queue, jobs) = channel::<Job>();
-        let made = thread::Builder::new().name("limn-copies".to_owned());
-        let made = made.spawn(move || jobs.into_iter().for_each(|job| job()));
-        if let Err(error) = made {
-            tracing::warn!(%error, "no thread can be had: questions take longer");
+static ORDERS: Mutex<Orders> = Mutex::new(Orders {
+    waiting: VecDeque::new(),
+    is_at_work: false,
+});
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Orders a copy; the thread that makes copies lives as long as there are orders.
+fn order(copy: &Arc<Copy>) -> io::Result<()> {
+    let mut orders = lock(&ORDERS);
+    if !orders.is_at_work {
+        let thread = thread::Builder::new().name("limn-copies".to_owned());
+        thread.spawn(work)?;
+        orders.is_at_work = true;
+    }
+    orders.waiting.push_back(Arc::downgrade(copy));
+    Ok(())
+}
+
+fn work() {
+    loop {
+        let next = {
+            let mut orders = lock(&ORDERS);
+            let next = orders.waiting.pop_front();
+            orders.is_at_work = next.is_some();
+            next
+        };
+        match next {
+            Some(copy) => copy.upgrade().iter().for_each(|copy| copy.make()),
+            None => return,
         }
-        queue
-    });
-    // Without a thread nobody listens.
-    let _ = queue.send(job);
+    }
+}
+
+impl Copy {
+    fn make(&self) {
+        let Some((matrix, dimensions)) = lock(&self.matrix).take() else {
+            return;
+        };
+        // A copy that panics is not made; the others are.
+        let made = catch_unwind(AssertUnwindSafe(|| Coarse::new(&matrix, dimensions)));
+        match made.unwrap_or_else(|_| Err(io::Error::other("making it panicked"))) {
+            // Nobody else makes it: it stays ordered.
+            Ok(made) => drop(self.made.set(made)),
+            Err(error) => self.give_up(&error),
+        }
+    }
+
+    fn give_up(&self, error: &io::Error) {
+        tracing::warn!(%error, "no coarse copy of a segment's vectors could be made: questions take longer");
+        self.is_ordered.store(false, Relaxed);
+    }
 }
 
 impl Making {
-    /// The copy of a matrix (`matrix` tells its bytes), if it is there. It is begun with the second question; where it could not be made, it is tried
+    /// The copy of a matrix (`matrix` tells its bytes), if it is there. It is ordered with the second question; where it could not be made, it is tried
     /// again after as many questions as there were.
     pub(crate) fn get(
         &self,
@@ -52,21 +101,11 @@ impl Making {
             return Some(made);
         }
         let asked = self.asked.fetch_add(1, Relaxed) + 1;
-        if asked > 1 && asked.is_power_of_two() && !self.copy.under_way.swap(true, Relaxed) {
-            // A reader that is gone needs no copy.
-            let copy = Arc::downgrade(&self.copy);
-            let matrix = matrix();
-            behind(Box::new(move || {
-                let Some(copy) = copy.upgrade() else { return };
-                match Coarse::new(&matrix, dimensions) {
-                    // Nobody else makes it.
-                    Ok(made) => drop(copy.made.set(made)),
-                    Err(error) => {
-                        tracing::warn!(%error, "no coarse copy of a segment's vectors could be made (see TMPDIR): questions take longer");
-                    }
-                }
-                copy.under_way.store(false, Relaxed);
-            }));
+        if asked > 1 && asked.is_power_of_two() && !self.copy.is_ordered.swap(true, Relaxed) {
+            *lock(&self.copy.matrix) = Some((matrix(), dimensions));
+            if let Err(error) = order(&self.copy) {
+                self.copy.give_up(&error);
+            }
         }
         None
     }
@@ -107,9 +146,24 @@ mod tests {
         let making = Making::default();
         making.get(|| unreachable!(), 64);
         assert!(making.get(|| matrix(f32::NAN), 64).is_none());
-        wait(|| !making.copy.under_way.load(Relaxed));
+        wait(|| !making.copy.is_ordered.load(Relaxed));
         assert!(making.get(|| unreachable!("the third"), 64).is_none());
         making.get(|| matrix(0.5), 64);
         wait(|| making.copy.made.get().is_some());
+    }
+
+    #[test]
+    fn a_reader_that_is_gone_needs_no_copy() {
+        let copy = Arc::new(Copy::default());
+        *lock(&copy.matrix) = Some((matrix(0.5), 64));
+        let gone = Arc::downgrade(&copy);
+        lock(&ORDERS).waiting.push_back(gone.clone());
+        drop(copy);
+        // What is ordered after it is made.
+        let making = Making::default();
+        making.get(|| unreachable!(), 64);
+        making.get(|| matrix(0.5), 64);
+        wait(|| making.copy.made.get().is_some());
+        assert_eq!(gone.strong_count(), 0);
     }
 }

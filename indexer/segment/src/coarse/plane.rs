@@ -131,8 +131,7 @@ impl PlaneWriter {
         if !(error + length).is_finite() {
             return Err(io::Error::other("a vector is not finite"));
         }
-        let bytes: Vec<u8> = self.rounded.iter().map(|x| *x as u8).collect();
-        self.rows.add(&bytes)?;
+        self.rows.add(bytemuck::cast_slice(&self.rounded))?;
         self.facts.push(Facts {
             scale,
             sum: self.rounded.iter().map(|x| i32::from(*x)).sum::<i32>() as f32,

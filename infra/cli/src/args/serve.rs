@@ -21,7 +21,8 @@ pub struct ServeArgs {
         long,
         value_name = "ADDRESS",
         default_value = "127.0.0.1:7700",
-        env = "LIMN_LISTEN"
+        env = "LIMN_LISTEN",
+        value_parser = address
     )]
     pub listen: SocketAddr,
     /// Ask for a key of this file (limn keys add), or a token where there is an --oidc-issuer.
@@ -192,10 +193,26 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 /// A path that names something: an empty one is a variable that was not set.
 fn path(text: &str) -> Result<String, String> {
-    match text.trim_matches('/').is_empty() {
-        true => Err("the path names nothing; leave --prefix out for all tables".to_owned()),
-        false => Ok(text.to_owned()),
+    if text.trim_matches('/').is_empty() {
+        return Err("the path names nothing; leave --prefix out for all tables".to_owned());
     }
+    if text.contains('*') {
+        return Err(
+            "it is a path and no pattern: all tables at it or below are meant; leave the * out"
+                .to_owned(),
+        );
+    }
+    Ok(text.to_owned())
+}
+
+/// An address to listen on; a name is looked up by nobody, but everybody knows one.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let numbers = match text.strip_prefix("localhost:") {
+        Some(port) => format!("127.0.0.1:{port}"),
+        None => text.to_owned(),
+    };
+    let wrong = |_| "write it as 127.0.0.1:7700, [::1]:7700 or localhost:7700".to_owned();
+    numbers.parse().map_err(wrong)
 }
 
 /// A time that leaves the store in peace.

@@ -154,7 +154,15 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
 async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snapshot, Problem> {
     let index = node.live.index();
     if let Some(number) = request.from {
+        if request.since.is_some() {
+            return Err(Problem::bad(
+                "from and since both say what to compare with",
+                "choose one of them",
+            ));
+        }
         if number > to.number {
+            // One that there is not is told as such.
+            index.snapshot(number).await?;
             return Err(Problem::bad(
                 format!("from ({number}) is newer than to ({})", to.number),
                 "name the older one first",
@@ -295,6 +303,10 @@ pub struct SnapshotInfo {
 pub async fn snapshots(node: &Node, sight: &Sight) -> Result<Snapshots, Problem> {
     sight.require(Right::Search)?;
     let found = node.live.index().snapshots().await?;
+    if found.is_empty() {
+        // The index has vanished.
+        node.live.index().require_newest().await?;
+    }
     let snapshots = found.into_iter().take(LISTED).map(|info| SnapshotInfo {
         snapshot: info.number,
         published: time(info.modified_ms),

@@ -203,6 +203,10 @@ pub async fn search(
     for failure in &answer.failures {
         tracing::warn!(failure, "a model failed");
     }
+    let mut notes = answer.notes;
+    if request.judge == Some(true) && !is_judged {
+        notes.push("nothing was judged: this node has no judge (limn serve --judge)".to_owned());
+    }
     let results = answer.results.into_iter();
     let results: Vec<SearchResult> = results.filter_map(|hit| result(sight, hit)).collect();
     Ok(SearchAnswer {
@@ -215,8 +219,8 @@ pub async fn search(
         },
         results,
         tables_searched: sight.view.searcher.table_count(),
-        notes: answer.notes,
-        took_ms: started.elapsed().as_secs_f64() * 1000.0,
+        notes,
+        took_ms: (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     })
 }
 
