@@ -17,9 +17,11 @@ fn what_changed_in_the_lake_is_told() {
     write("hr/rooms.csv", "room,floor\nA,1\nB,2\n");
     assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
     let diff = |more: &[&str]| limn(&[&["diff", "--index", text(&index)], more].concat());
-    let first = diff(&[]);
-    assert_eq!(first.code, 2);
-    assert!(first.stderr.contains("no snapshot before 1"), "{first:?}");
+    for before_the_first in [&["--json"][..], &["--json", "--since", "1d"]] {
+        let first = diff(before_the_first).ok();
+        assert_eq!(first["from"]["snapshot"], 0);
+        assert_eq!(first["appeared"].as_array().unwrap().len(), 4, "{first}");
+    }
 
     write(
         "sales/orders.csv",
@@ -86,10 +88,10 @@ fn what_changed_in_the_lake_is_told() {
             "{wrong:?}: {run:?}"
         );
     }
-    for since in ["0s", "1d"] {
+    for (since, from) in [("0s", 1), ("1d", 0)] {
         let run = diff(&["--since", since, "--json"]);
-        assert_eq!(run.stderr.contains("as old as --since says"), since == "1d");
-        assert_eq!(run.ok()["from"]["snapshot"], 1);
+        assert_eq!(run.stderr.contains("younger than --since says"), from == 0);
+        assert_eq!(run.ok()["from"]["snapshot"], from);
     }
     // A compaction brings nothing that is told.
     limn(&["compact", "--full", "--index", text(&index)]);

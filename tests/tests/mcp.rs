@@ -3,12 +3,12 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use limn_tests::node::Node;
-use limn_tests::{binary, lake, limn, repository, text};
+use limn_tests::{binary, lake, limn, limn_command, repository, run, text};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -66,9 +66,13 @@ fn calls() -> Value {
         ["describe_table", {"table": "shop/wide", "columns": ["column_199"]}],
         ["sample_rows", {"table": "hr/employees", "limit": 2}],
         ["list_tables", {"limit": 3}],
-        ["lake_changes", {}],
+        ["lake_changes", {"from": 1}],
         ["describe_table", {"table": "nowhere"}],
         ["lake_changes", {"since": "soon"}],
+        ["find_tables", {"question": "sick leave", "format": "xlsx"}],
+        ["list_tables", {"format": "xlsx"}],
+        ["describe_table", {"table": ""}],
+        ["lake_changes", {"from": 999}],
     ])
 }
 
@@ -106,11 +110,20 @@ fn check(told: &Value) {
     assert_eq!(answer(5)["rows"].as_array().unwrap().len(), 2);
     assert_eq!(answer(6)["tables"].as_array().unwrap().len(), 3);
     assert!(answer(6)["next"].is_string());
-    for (at, word) in [(8, "no table"), (9, "since")] {
+    for (at, word) in [
+        (8, "no table"),
+        (9, "since"),
+        (10, "format is 'xlsx'"),
+        (11, "format is 'xlsx'"),
+        (12, "empty"),
+        (13, "no snapshot 999"),
+    ] {
         assert_eq!(answers[at]["error"], true);
         let told = &answers[at]["answer"];
         assert!(told["error"].as_str().unwrap().contains(word), "{told}");
-        assert!(!told["remedy"].as_str().unwrap().is_empty());
+        let remedy = told["remedy"].as_str().unwrap();
+        // Addresses of HTTP mean nothing here.
+        assert!(!remedy.is_empty() && !remedy.contains('/'), "{remedy}");
     }
 }
 
@@ -118,9 +131,10 @@ fn check(told: &Value) {
 fn tools_on_standard_input_and_output() {
     let (_folder, index) = indexed();
     let server = json!({"command": [text(&binary()), "mcp", "--index", index]});
-    let told = call(&server, &json!([["lake_changes", {}]]));
-    // An index of one snapshot has nothing to compare with, and says so.
-    assert_eq!(told["answers"][0]["error"], true);
+    let told = call(&server, &json!([["lake_changes", {}], ["list_tables", {}]]));
+    // Before an index's first snapshot there was nothing.
+    let [changes, tables] = [0, 1].map(|at| &told["answers"][at]["answer"]);
+    assert_eq!(changes["counts"]["appeared"], tables["count"], "{told}");
     lake::write(
         &Path::new(&index).with_file_name("lake"),
         "new.csv",
@@ -139,6 +153,193 @@ fn tools_on_standard_input_and_output() {
     let told = call(&server, &calls());
     check(&told);
     assert_eq!(told["answers"][7]["answer"]["appeared"], json!(["new"]));
+}
+
+/// `limn mcp`, spoken to line by line; killed when dropped.
+struct Spoken {
+    process: Child,
+    said: Option<ChildStdin>,
+    heard: BufReader<ChildStdout>,
+}
+
+impl Spoken {
+    fn start(index: &str) -> Spoken {
+        let mut process = limn_command(&["mcp", "--index", index])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Spoken {
+            said: process.stdin.take(),
+            heard: BufReader::new(process.stdout.take().unwrap()),
+            process,
+        }
+    }
+
+    fn say(&mut self, line: &str) {
+        let said = self.said.as_mut().unwrap();
+        said.write_all(format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    fn ask(&mut self, line: &str) -> Value {
+        self.say(line);
+        let mut answer = String::new();
+        self.heard.read_line(&mut answer).unwrap();
+        serde_json::from_str(&answer).unwrap()
+    }
+
+    fn end(mut self) -> Option<i32> {
+        drop(self.said.take());
+        self.process.wait().unwrap().code()
+    }
+}
+
+impl Drop for Spoken {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn request(id: u32, method: &str, params: &Value) -> String {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
+}
+
+const LIST: &str = r#"{"jsonrpc": "2.0", "id": 5, "method": "tools/list"}"#;
+
+#[test]
+fn what_is_no_message_is_answered_and_a_session_goes_on() {
+    let (_folder, index) = indexed();
+    let mut agent = Spoken::start(&index);
+    let is = |answer: &Value, code: i32, id: &Value| {
+        let told = (&answer["error"]["code"], answer.get("id"));
+        assert_eq!(told, (&json!(code), Some(id)), "{answer}");
+        let remedy = &answer["error"]["data"]["remedy"];
+        assert!(remedy.as_str().is_some_and(|it| !it.is_empty()), "{answer}");
+    };
+    // Before a session has begun.
+    let early = agent.ask(LIST);
+    is(&early, -32600, &json!(5));
+    assert!(
+        early["error"]["data"]["remedy"]
+            .to_string()
+            .contains("initialize")
+    );
+    is(&agent.ask("{bad"), -32700, &Value::Null);
+    agent.say(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#);
+    is(
+        &agent.ask(&request(1, "initialize", &json!({}))),
+        -32602,
+        &json!(1),
+    );
+    let hello = json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    let begun = agent.ask(&request(2, "initialize", &hello));
+    assert_eq!(begun["result"]["serverInfo"]["name"], "limn", "{begun}");
+    agent.say(r#"{"jsonrpc": "2.0", "method": "notifications/initialized"}"#);
+    // And in the midst of it.
+    is(&agent.ask("{bad"), -32700, &Value::Null);
+    is(&agent.ask("[]"), -32600, &Value::Null);
+    is(&agent.ask(r#"{"id": 7}"#), -32600, &json!(7));
+    is(&agent.ask(&"x".repeat(3 << 20)), -32600, &Value::Null);
+    for (id, method) in [
+        (8, "tables/find"),
+        (9, "prompts/list"),
+        (10, "resources/list"),
+    ] {
+        let unknown = agent.ask(&request(id, method, &json!({})));
+        is(&unknown, -32601, &json!(id));
+        let message = unknown["error"]["message"].as_str().unwrap();
+        assert!(
+            message.contains("there is no method") && message.contains(method),
+            "{message}"
+        );
+    }
+    for wrong in [json!([]), json!({})] {
+        let asked = agent.ask(&request(11, "tools/call", &wrong));
+        is(&asked, -32602, &json!(11));
+    }
+    let tools = agent.ask(LIST);
+    assert_eq!(
+        tools["result"]["tools"].as_array().unwrap().len(),
+        5,
+        "{tools}"
+    );
+    let listed = json!({"name": "list_tables", "arguments": {"limit": 1}});
+    let listed = agent.ask(&request(12, "tools/call", &listed));
+    assert_eq!(listed["result"]["isError"], false, "{listed}");
+    assert_eq!(agent.end(), Some(0));
+
+    // Nobody speaks.
+    let silent = run(limn_command(&["mcp", "--index", &index]).stdin(Stdio::null()));
+    silent.code_is(0);
+    assert!(silent.stdout.is_empty(), "{silent:?}");
+    assert_eq!(silent.stderr.lines().count(), 1, "{silent:?}");
+    assert!(
+        silent.stderr.contains("an agent is expected to speak MCP"),
+        "{silent:?}"
+    );
+}
+
+#[test]
+fn what_is_asked_wrongly_over_http_is_told_as_json() {
+    let (_folder, index) = indexed();
+    let node = Node::start(&index, &[]);
+    let accept = ("accept", "application/json, text/event-stream");
+    for method in ["GET", "DELETE", "PUT"] {
+        let refused = node.send(method, "/mcp", &[accept], None);
+        refused.is_error(405, "method_not_allowed");
+        assert_eq!(refused.headers["allow"], "POST");
+    }
+    for taken in ["application/json", "text/html", "*/*"] {
+        let refused = node.send("POST", "/mcp", &[("accept", taken)], Some(LIST));
+        refused.is_error(406, "not_acceptable");
+        let remedy = refused.json()["error"]["remedy"].to_string();
+        assert!(remedy.contains(accept.1), "{remedy}");
+    }
+    node.send(
+        "POST",
+        "/mcp",
+        &[accept, ("content-type", "text/plain")],
+        None,
+    )
+    .is_error(415, "unsupported_media_type");
+    for (body, code, id) in [
+        ("{bad", -32700, Value::Null),
+        ("", -32700, Value::Null),
+        ("[]", -32600, Value::Null),
+        (r#"{"id": 7, "method": 1}"#, -32600, json!(7)),
+    ] {
+        let refused = node.send("POST", "/mcp", &[accept], Some(body));
+        assert_eq!(refused.status, 400, "{refused:?}");
+        let told = refused.json();
+        assert_eq!(told["jsonrpc"], "2.0");
+        assert_eq!(
+            (&told["error"]["code"], told.get("id")),
+            (&json!(code), Some(&id)),
+            "{told}"
+        );
+        assert!(told["error"]["data"]["remedy"].is_string(), "{told}");
+    }
+    let unknown = request(3, "tables/find", &json!({}));
+    let unknown = node.send("POST", "/mcp", &[accept], Some(&unknown)).json();
+    assert_eq!(unknown["error"]["code"], -32601, "{unknown}");
+    assert!(
+        unknown["error"]["message"]
+            .to_string()
+            .contains("there is no method"),
+        "{unknown}"
+    );
+    let tools = node.send("POST", "/mcp", &[accept], Some(LIST)).ok();
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 5);
+    let vast = format!("\"{}\"", "x".repeat(100_000));
+    node.send("POST", "/mcp", &[accept], Some(&vast))
+        .is_error(413, "too_large");
+    assert_eq!(node.end(), Some(0));
 }
 
 #[test]

@@ -223,6 +223,7 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
         ),
         ("/v1/search?q=x&colour=red", 400, "bad_request"),
         ("/v1/table?table=nowhere", 404, "not_found"),
+        ("/v1/table?table=", 400, "bad_request"),
         ("/v1/table/similar?table=nowhere", 404, "not_found"),
         ("/v1/table/history?table=nowhere", 404, "not_found"),
         ("/v1/diff?from=999999", 404, "not_found"),
@@ -287,6 +288,135 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
     assert!(described["paths"]["/v1/search"]["get"].is_object());
     let metrics = node.get("/metrics").body;
     assert!(metrics.contains("route=\"/v1/search\",status=\"400\"") && metrics.contains("# EOF"));
+    assert_eq!(node.end(), Some(0));
+}
+
+#[test]
+fn what_is_wrong_is_told_in_a_callers_words() {
+    let ground = Ground::new();
+    let node = Node::start(&ground.at("index"), &[]);
+    let whole = "a whole number from 1 to 1000 is expected";
+    for (asked, message) in [
+        ("search?q=x&k=1e9", format!("k is '1e9': {whole}")),
+        ("search?q=x&k=-1", format!("k is '-1': {whole}")),
+        ("search?q=x&k=", format!("k is '': {whole}")),
+        ("tables?limit=many", format!("limit is 'many': {whole}")),
+        (
+            "search?q=x&alpha=half",
+            "alpha is 'half': a number from 0 to 1 is expected".to_owned(),
+        ),
+        (
+            "search?q=x&judge=yes",
+            "judge is 'yes': true or false is expected".to_owned(),
+        ),
+        (
+            "search?q=x&min_rows=-5",
+            "min_rows is '-5': a whole number of at least 0 is expected".to_owned(),
+        ),
+        (
+            "search?q=x&modified_after=yesterday",
+            "modified_after is 'yesterday': write a time as 2026-01-31T12:00:00Z or a date as 2026-01-31".to_owned(),
+        ),
+        ("search?q=x&colour=red", "unknown field `colour`".to_owned()),
+        ("search?q=x&k=1&k=2", "duplicate field `k`".to_owned()),
+        ("search?k=1", "missing field `q`".to_owned()),
+        ("table?table=", "the table's name is empty".to_owned()),
+    ] {
+        let told = node.get(&format!("/v1/{asked}"));
+        told.is_error(400, "bad_request");
+        let error = &told.json()["error"]["message"];
+        assert!(error.as_str().unwrap().contains(&message), "{asked}: {error}");
+    }
+    for (body, message) in [
+        (r#"["x", 5]"#, "no object"),
+        (r#""x""#, "no object"),
+        ("", "no object"),
+        (r#"{"q": "#, "no JSON"),
+        (
+            r#"{"q": "x", "k": "5"}"#,
+            "k is \"5\": a whole number from 1 to 1000",
+        ),
+        (
+            r#"{"q": "x", "k": 1e9}"#,
+            "k is 1000000000.0: a whole number",
+        ),
+        (
+            r#"{"q": "x", "modified_before": "soon"}"#,
+            "modified_before is \"soon\": write a time as",
+        ),
+        (r#"{"q": 5}"#, "q is 5: "),
+        (r#"{"q": "x", "colour": 1}"#, "unknown field `colour`"),
+        (r#"{"q": "x", "q": "y"}"#, "duplicate field `q`"),
+    ] {
+        let told = node.send("POST", "/v1/search", &[], Some(body));
+        told.is_error(400, "bad_request");
+        let error = &told.json()["error"]["message"];
+        assert!(error.as_str().unwrap().contains(message), "{body}: {error}");
+    }
+    let list = r#"["x", "hr/employees", "right"]"#;
+    node.send("POST", "/v1/feedback", &[], Some(list))
+        .is_error(400, "bad_request");
+    let count = |path: &str| {
+        let answer = node.get(path).ok();
+        answer["results"].as_array().unwrap().len()
+    };
+    let water = "/v1/search?q=water";
+    assert!(count(water) > 0);
+    assert_eq!(
+        count(&format!("{water}&modified_after=2001-01-01")),
+        count(water)
+    );
+    assert_eq!(count(&format!("{water}&modified_before=2001-01-01")), 0);
+    let since = json!({"q": "water", "modified_after": "2001-01-01"});
+    assert!(
+        !node.post("/v1/search", &since).ok()["results"]
+            .as_array()
+            .unwrap()
+            .is_empty()
+    );
+
+    // A word for no format would find nothing and not say why. What case it has does not count.
+    for asked in [
+        "search?q=x&format=xlsx",
+        "search?q=x&format=",
+        "search?q=x&column_type=int",
+        "tables?format=jsonl",
+    ] {
+        let told = node.get(&format!("/v1/{asked}"));
+        told.is_error(400, "bad_request");
+        let remedy = told.json()["error"]["remedy"].to_string();
+        let known = ["parquet", "integer"]
+            .iter()
+            .any(|word| remedy.contains(word));
+        assert!(known, "{asked}: {remedy}");
+    }
+    for asked in [
+        "search?q=x&format=Parquet&column_type=INTEGER",
+        "tables?format=JSONLines",
+    ] {
+        node.get(&format!("/v1/{asked}")).ok();
+    }
+
+    for (asked, meant) in [
+        ("/health", "did you mean /health/live or /health/ready?"),
+        ("/v1/tabels", "did you mean /v1/tables?"),
+        ("/search?q=x", "did you mean /v1/search?"),
+        ("/nothing/like/it", "see /openapi.json"),
+    ] {
+        let told = node.get(asked);
+        told.is_error(404, "not_found");
+        let remedy = &told.json()["error"]["remedy"];
+        assert!(
+            remedy.as_str().unwrap().starts_with(meant),
+            "{asked}: {remedy}"
+        );
+    }
+    let refused = node.send("DELETE", "/v1/search", &[], None);
+    let methods = refused.headers["allow"].to_str().unwrap();
+    assert!(
+        methods.contains("GET") && methods.contains("POST"),
+        "{methods}"
+    );
     assert_eq!(node.end(), Some(0));
 }
 
@@ -474,9 +604,9 @@ fn newer_snapshots_are_served_and_no_request_fails() {
         stop.store(true, Ordering::Relaxed);
     });
     assert!(answered.load(Ordering::Relaxed) > 20);
-    let changes = node.get("/v1/diff?since=1d").ok();
+    let changes = node.get("/v1/diff?from=1").ok();
     assert_eq!(changes["appeared"].as_array().unwrap().len(), 6);
-    let first = node.get("/v1/diff?since=1d&limit=2").ok();
+    let first = node.get("/v1/diff?from=1&limit=2").ok();
     assert_eq!(first["appeared"].as_array().unwrap().len(), 2);
     assert_eq!(first["counts"]["appeared"], 6);
     assert_eq!(first["counts"], changes["counts"]);

@@ -13,11 +13,14 @@ use crate::catalog::TableRecord;
 use crate::diff::TableChanges;
 use crate::error::SegmentError;
 use crate::index_store::{IndexStore, READS_IN_FLIGHT};
-use crate::snapshot::Snapshot;
+use crate::snapshot::{CatalogEntry, Snapshot};
 use crate::table::TableKey;
 
 /// Snapshots read ahead.
 const SNAPSHOTS_IN_FLIGHT: usize = 4;
+
+/// Tables that went in one snapshot, of which each may be one that another name was given.
+const GONE_LOOKED_AT: usize = 64;
 
 /// What became of one table.
 #[derive(Clone, Debug)]
@@ -153,6 +156,42 @@ impl IndexStore {
             was_there: last.row.is_some(),
             end,
         })
+    }
+
+    /// The name that a table had before the snapshot in which it appeared: that of the table which went there and
+    /// had the same files, if it is one. Where more than [`GONE_LOOKED_AT`] tables went at once, only the first of them
+    /// are looked at.
+    ///
+    /// Two reads, one of each catalog file that the snapshot added, and those of the rows of tables that went.
+    ///
+    /// # Errors
+    /// Store errors, and a damaged or collected snapshot or file.
+    pub async fn name_before(&self, event: &TableEvent) -> Result<Option<String>, SegmentError> {
+        let (None, Some(after), Some(previous)) = (&event.before, &event.after, event.previous)
+        else {
+            return Ok(None);
+        };
+        let now = self.snapshot(event.snapshot).await?;
+        let before = self.snapshot(previous).await?;
+        let known: HashSet<&str> = before.catalog.iter().map(|it| it.path.as_str()).collect();
+        let is_new = |entry: &&CatalogEntry| !known.contains(entry.path.as_str());
+        let mut gone = Vec::new();
+        for entry in now.catalog.iter().filter(is_new) {
+            let rows = self
+                .catalog_columns(entry, &["lake", "name", "removed"])
+                .await?;
+            let went = rows
+                .into_iter()
+                .filter(|row| row.removed && row.lake == after.lake);
+            gone.extend(went.map(|row| row.key()).take(GONE_LOOKED_AT - gone.len()));
+        }
+        let mut rows = Vec::new();
+        for table in gone {
+            let row = self.row_in(&before, &table, &mut Known::new()).await?;
+            rows.extend(row.map(|row| TableRecord::clone(&row)));
+        }
+        let changes = TableChanges::between(rows, vec![TableRecord::clone(after)]);
+        Ok(changes.renamed.into_iter().next().map(|it| it.from))
     }
 
     /// A table's row in a snapshot; reads the files that are not known yet.

@@ -163,6 +163,17 @@ impl IndexStore {
         Ok(snapshot)
     }
 
+    /// As [`IndexStore::snapshot`], where 0 is what there was before the first: nothing.
+    ///
+    /// # Errors
+    /// As [`IndexStore::snapshot`]; of 0, where the first was collected.
+    pub async fn snapshot_or_nothing(&self, number: u64) -> Result<Snapshot, SegmentError> {
+        match number {
+            0 => Ok(self.snapshot(1).await?.before_all()),
+            _ => self.snapshot(number).await,
+        }
+    }
+
     /// All snapshots that still exist, newest first.
     ///
     /// # Errors
@@ -190,7 +201,8 @@ impl IndexStore {
     }
 
     /// Of the snapshots older than number `to`, the newest that was made at `before_ms` (milliseconds since
-    /// 1970) or earlier; where none was, the oldest that there is. `None` if there is none at all.
+    /// 1970) or earlier; where none was, the oldest that there is, or number 0, without any table, where that is the
+    /// index's first. `None` if there is none at all.
     ///
     /// One listing, and a read for each halving of the snapshots that there are.
     ///
@@ -225,7 +237,14 @@ impl IndexStore {
                 Err(error) => return Err(error),
             }
         }
-        Ok(found)
+        // Of an index that is younger, all is new since.
+        match &found {
+            Some(first) if first.number == 1 && first.created_ms > before_ms => {
+                Ok(Some(first.before_all()))
+            }
+            None if to == 1 => self.snapshot_or_nothing(0).await.map(Some),
+            _ => Ok(found),
+        }
     }
 
     /// The number of the newest snapshot, if there is one: one list page.

@@ -5,6 +5,7 @@
 //! answers.
 
 use std::fs::File;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -493,6 +494,20 @@ impl SegmentReader {
     /// As [`SegmentReader::nearest`].
     pub fn similarity(&self, query: &[f32], block: u32) -> Result<Option<f32>, SegmentError> {
         self.vectors.similarity(query, block)
+    }
+
+    /// Calls `visit` with each of some consecutive blocks that has a vector, in their order, and with its score as
+    /// [`SegmentReader::similarity`] tells it. One read.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::nearest`].
+    pub fn similarities(
+        &self,
+        query: &[f32],
+        blocks: Range<u32>,
+        visit: impl FnMut(u32, f32),
+    ) -> Result<(), SegmentError> {
+        self.vectors.similarities(query, blocks, visit)
     }
 
     /// The stored vector of a block; `None` if it has none.

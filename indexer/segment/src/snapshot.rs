@@ -128,6 +128,17 @@ impl Snapshot {
         }
     }
 
+    /// What there was before the first snapshot: the same without any table (number 0).
+    #[must_use]
+    pub fn before_all(&self) -> Snapshot {
+        Snapshot {
+            number: 0,
+            segments: Vec::new(),
+            catalog: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// A copy to build the next snapshot from: number + 1, now, a fresh writer nonce, this one as
     /// its parent.
     #[must_use]

@@ -101,7 +101,7 @@ impl Numbers {
     }
 
     /// As those of a slice of this range, with its panic.
-    pub fn iter(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = u32> {
+    pub fn iter(&self, range: Range<usize>) -> impl ExactSizeIterator<Item = u32> + Clone {
         let bytes = self.0[range.start * 4..range.end * 4].chunks_exact(4);
         bytes.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
     }

@@ -7,6 +7,7 @@
 //! Exact search is one pass over the matrix, bound by memory. A reader that is asked again makes a
 //! coarse copy (`coarse/`) that halves what a pass reads and changes no result.
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use half::f16;
@@ -168,6 +169,30 @@ impl VectorReader {
     ) -> Result<Option<f32>, SegmentError> {
         self.check_query(query)?;
         Ok(self.row(block)?.map(|row| Query::new(query).score(&row)))
+    }
+
+    /// Tells the score of each of some consecutive blocks that has a vector, in their order. One read.
+    pub(crate) fn similarities(
+        &self,
+        query: &[f32],
+        blocks: Range<u32>,
+        mut visit: impl FnMut(u32, f32),
+    ) -> Result<(), SegmentError> {
+        self.check_query(query)?;
+        let first = self.blocks.first_from(blocks.start);
+        let most = blocks.len().min(self.blocks.len() - first);
+        let with_vector = self.blocks.iter(first..first + most);
+        let with_vector = with_vector.take_while(|block| *block < blocks.end);
+        let (exact, start) = (
+            Query::new(query),
+            MATRIX_HEADER + first * self.dimensions * 2,
+        );
+        let length = with_vector.clone().count() * exact.row_bytes();
+        let rows = self.section.read(start..start + length)?;
+        for (block, row) in with_vector.zip(rows.chunks_exact(exact.row_bytes().max(1))) {
+            visit(block, exact.score(row));
+        }
+        Ok(())
     }
 
     /// The best `n` live blocks, best first, ties by block; those below `least` may be left out.

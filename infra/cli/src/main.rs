@@ -37,7 +37,10 @@ enum Outcome {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    // A node answers short questions on these threads, one a core: there is one more for everything else.
+    let cores = std::thread::available_parallelism().map_or(1, Into::into);
     let runtime = match tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(cores + 1)
         .enable_all()
         .build()
     {

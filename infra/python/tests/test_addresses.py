@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import urllib.request
-from datetime import datetime, timedelta, timezone
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from conftest import REPOSITORY, SCRIPT, Ground, Process, limn
 
 import limn_client
-from limn_client import Client, ForbiddenError
+from limn_client import Client, ForbiddenError, NotFoundError
 
 QUESTION = "how clear is the water of the lake"
 
@@ -62,6 +62,7 @@ def test_options_of_search_do_what_they_say(client: Client) -> None:
     now = datetime.now(timezone.utc) + timedelta(days=1)
     assert found(modified_before=now) == everything and not found(modified_after=now)
     assert found(modified_after="2001-01-01T00:00:00Z") == everything
+    assert found(modified_after=date(2001, 1, 1)) == everything and not found(modified_before=date(2001, 1, 1))
     # In another time zone it is the same time.
     there = now.astimezone(timezone(timedelta(hours=-7)))
     assert found(modified_before=there) == everything
@@ -132,6 +133,11 @@ def test_history(client: Client) -> None:
     assert [moment.change for moment in newest] == ["changed"]
     assert newest.back_to == 2 and not newest.is_whole
     assert client.table("new/glaciers").history()[0].change == "appeared"
+    # A table that is gone has a history, too; one that never was has none.
+    gone = client.history("transit/stops")
+    assert [moment.change for moment in gone] == ["vanished", "appeared"]
+    with pytest.raises(NotFoundError):
+        client.history("transit/nowhere")
 
 
 def test_lists_are_gone_through_page_by_page(client: Client) -> None:
@@ -187,7 +193,11 @@ def test_diff(client: Client) -> None:
     counted = (len(told.appeared), len(told.renamed), len(told.changed), len(told.vanished))
     assert told.counts.total == sum(counted) and told.counts.appeared == 1
     assert client.diff(older=1, limit=1).counts == told.counts
-    assert client.diff() == told and client.diff(since="1d") == told
+    assert client.diff() == told
+    # A day ago there was no index.
+    young = client.diff(since="1d")
+    assert (young.older, young.newer) == (0, 2) and young.counts.appeared == client.status().tables
+    assert young == client.diff(older=0)
     assert not client.diff(older=1, prefix="hydrology").changed
     assert [table.name for table in client.diff(older=1, prefix="new").appeared] == ["new/glaciers"]
 

@@ -40,7 +40,13 @@ export async function table(visit) {
           "div",
           { class: "notice failure" },
           el("p", { dir: "auto" }, el("strong", {}, "Its newest version could not be read: "), answer.error),
-          el("p", {}, "What is shown is its last good version."),
+          el(
+            "p",
+            {},
+            answer.columns.length
+              ? "What is shown is its last good version."
+              : "No version of it could be read yet: nothing but its name is known, and no question finds it.",
+          ),
         ),
       answer.awaits_narration &&
         remark(
@@ -181,7 +187,7 @@ function files({ files: list, file_count: count }) {
   ];
 }
 
-const CHANGES = { appeared: "Appeared", changed: "Changed", described_anew: "Described anew", vanished: "Vanished" };
+const CHANGES = { appeared: "Appeared", renamed: "Renamed", changed: "Changed", described_anew: "Described anew", vanished: "Vanished" };
 
 function history({ history: steps }) {
   if (!steps.length) return emptiness("The snapshots that are kept tell of no change.");

@@ -45,6 +45,20 @@ impl EventsTo {
         })
     }
 
+    /// The watcher asks for another token than the node has: sending again changes nothing.
+    fn refused(&self) -> Problem {
+        let watcher = self.url.origin().ascii_serialization();
+        tracing::error!(
+            watcher,
+            "the watcher refuses the node's token: give both the same LIMN_EVENTS_TOKEN"
+        );
+        Problem::new(
+            Code::Unavailable,
+            "the watcher refuses events of this node",
+            "tell the operator, who finds the reason in the node's log; a later listing finds what was missed",
+        )
+    }
+
     /// Hands events on.
     ///
     /// # Errors
@@ -56,7 +70,12 @@ impl EventsTo {
             request = request.bearer_auth(token);
         }
         let away = |why: String| {
-            tracing::error!(why, "events cannot be handed on");
+            let watcher = self.url.origin().ascii_serialization();
+            tracing::error!(
+                watcher,
+                why,
+                "events cannot be handed on: see that limn watch --listen runs there"
+            );
             Problem::new(
                 Code::Unavailable,
                 "the watcher takes no events now",
@@ -74,6 +93,7 @@ impl EventsTo {
                 format!("the watcher understands none of it (status {status})"),
                 "send the events of S3 or EventBridge as they come",
             )),
+            401 | 403 => Err(self.refused()),
             status => Err(away(format!("status {status}"))),
         }
     }

@@ -215,6 +215,16 @@ impl Node {
         run(&self.processors, work).await
     }
 
+    /// As [`compute`](Self::compute), for what takes a millisecond or two: on this thread, which serves connections, too.
+    /// To hand it to another thread and back would take a third of the questions that a node answers.
+    ///
+    /// # Errors
+    /// A node that is ending.
+    pub(crate) async fn compute_here<T>(&self, work: impl FnOnce() -> T) -> Result<T, Problem> {
+        let _turn = turn(&self.processors).await?;
+        Ok(work())
+    }
+
     /// As [`compute`](Self::compute), for a question that a judge reads for, which mostly waits.
     pub(crate) async fn compute_judged<T: Send + 'static>(
         &self,

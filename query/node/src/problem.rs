@@ -24,6 +24,8 @@ pub enum Code {
     NotFound,
     /// The method is not one of this address.
     MethodNotAllowed,
+    /// No form of the answer is one that the request takes.
+    NotAcceptable,
     /// The request took too long to come.
     RequestTimeout,
     /// The body is too large.
@@ -51,6 +53,7 @@ impl Code {
             Code::Forbidden => 403,
             Code::NotFound => 404,
             Code::MethodNotAllowed => 405,
+            Code::NotAcceptable => 406,
             Code::RequestTimeout => 408,
             Code::TooLarge => 413,
             Code::UnsupportedMediaType => 415,
@@ -98,13 +101,19 @@ impl Problem {
         Problem::new(Code::BadRequest, message, remedy)
     }
 
-    /// A table that there is not, or that the caller may not see: the same words for both.
+    /// A table that there is not, or that the caller may not see: the same words for both. No table has an empty name.
     pub fn no_table(name: &str) -> Problem {
+        if name.trim().is_empty() {
+            return Problem::bad(
+                "the table's name is empty",
+                "name one; a search and a list of tables tell their names",
+            );
+        }
         let name = shortened(name, 200);
         Problem::new(
             Code::NotFound,
             format!("there is no table '{name}'"),
-            "look for its name with /v1/suggest, /v1/tables or a search",
+            "look for its name by a search or in a list of tables",
         )
     }
 
@@ -147,7 +156,7 @@ impl From<SegmentError> for Problem {
             return Problem::new(
                 Code::NotFound,
                 format!("there is no snapshot {number}"),
-                "choose one of /v1/snapshots; older ones go with garbage collection",
+                "choose one that there is: old ones go with garbage collection",
             );
         }
         tracing::error!(%error, "the index cannot be read");
@@ -167,7 +176,9 @@ impl From<SegmentError> for Problem {
 impl From<RetrievalError> for Problem {
     fn from(error: RetrievalError) -> Problem {
         match error {
-            RetrievalError::Query { reason } => Problem::bad(reason, "see /openapi.json"),
+            RetrievalError::Query { reason } => {
+                Problem::bad(reason, "mend the question and ask again")
+            }
             RetrievalError::TooLate => Problem::late(),
             RetrievalError::Segment(error) => error.into(),
             RetrievalError::Model(error) => {

@@ -274,6 +274,11 @@ impl Corpus {
         blocks >= LARGE && self.is_here.load(Ordering::Relaxed)
     }
 
+    /// Whether it is so small that one thread looks at all of it at once, and here.
+    pub(crate) fn is_quick(&self) -> bool {
+        self.blocks < LARGE && self.is_here.load(Ordering::Relaxed)
+    }
+
     /// All bytes that questions read are on this machine from now on, but for texts.
     pub(crate) fn is_here(&self) {
         self.is_here.store(true, Ordering::Relaxed);

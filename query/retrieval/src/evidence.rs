@@ -84,6 +84,14 @@ pub(crate) fn scored_texts(
 ) -> Result<Vec<ScoredText>, SegmentError> {
     let total = sought.total();
     let reader = &corpus.segment_of(table).reader;
+    let mut cosines: Vec<(u32, f32)> = Vec::new();
+    reader.similarities(vector, corpus.range_of(table), |block, cosine| {
+        cosines.push((block, cosine));
+    })?;
+    let cosine_of = |block: u32| {
+        let at = cosines.binary_search_by_key(&block, |of| of.0);
+        at.map_or(0.0, |at| cosines[at].1.max(0.0))
+    };
     let mut found: Vec<ScoredText> = Vec::new();
     texts.visit(reader, corpus.blocks_of(table), |block, text, terms| {
         let kind = reader.kind(block);
@@ -95,10 +103,7 @@ pub(crate) fn scored_texts(
                 Some(cells) => (0.5 * words, Some(cells)),
                 None => return Ok(()),
             },
-            _ => {
-                let cosine = reader.similarity(vector, block)?.unwrap_or(0.0).max(0.0);
-                (0.5 * words + 0.5 * cosine, None)
-            }
+            _ => (0.5 * words + 0.5 * cosine_of(block), None),
         };
         found.push(ScoredText {
             kind,

@@ -21,14 +21,27 @@ use crate::scoring::Formula;
 use crate::selection::{Filter, Selection};
 use crate::texts::Texts;
 
-/// With no word of the question in the index, the best block must be at least this close in meaning,
-/// and this many standard deviations (1/√dimensions) above what unrelated directions have.
+/// Where no table has a word of the question, a text at least this close to it in meaning, and this many standard
+/// deviations (1/√dimensions) above what unrelated directions have, is called close.
 /// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1.
-const CLOSE_ENOUGH: f32 = 0.35;
-const DEVIATIONS: f32 = 5.0;
+const CLOSE: f32 = 0.35;
+const CLOSE_DEVIATIONS: f32 = 5.0;
+/// The nearest are shown all the same, and said not to be close, from this on.
+const NEAR: f32 = 0.25;
+const NEAR_DEVIATIONS: f32 = 4.0;
 
 /// How the words of a question are scored.
 type Score = fn(&Corpus, &Question, Deadline, &mut Scratch) -> Result<KnownTerms, RetrievalError>;
+
+/// What an answer is worth.
+enum Relevance {
+    /// A word was found, or a text that is close.
+    Found,
+    /// Neither, but something is nearer than chance would have it.
+    Nearest,
+    /// Nothing worth showing.
+    Nothing,
+}
 
 /// A snapshot opened for questions. Shared by any number of threads.
 pub struct Searcher {
@@ -197,6 +210,11 @@ impl Searcher {
     /// As [`select`](Self::select), for who knows the tables' numbers ([`TableRef::number`]).
     pub fn select_numbers(&self, numbers: impl IntoIterator<Item = u32>) -> Selection {
         Selection::new(&self.corpus, numbers.into_iter())
+    }
+
+    /// Whether a question takes a millisecond or two: it has few blocks to look at, and they are on this machine.
+    pub fn is_quick(&self) -> bool {
+        self.corpus.is_quick()
     }
 
     /// Brings what questions read of remote segments, many segments at a time, if all of them have room in the cache. Questions need not wait
@@ -392,14 +410,23 @@ impl Searcher {
                 unknown.join(", ")
             ));
         }
-        let tables = if self.is_irrelevant(&outcome) {
-            let place = filter.as_ref().map(Filter::place).unwrap_or_default();
-            notes.push(format!(
-                "nothing relevant was found{place}: no table has a word of the question, and no text is close to it in meaning"
-            ));
-            Vec::new()
-        } else {
-            self.named(outcome.ranked)
+        let place = || filter.as_ref().map(Filter::place).unwrap_or_default();
+        let tables = match self.relevance(&outcome, !known.is_empty()) {
+            Relevance::Found => self.named(outcome.ranked),
+            Relevance::Nearest => {
+                notes.push(format!(
+                    "no table{} has a word of the question, and no text is close to it in meaning: these are the nearest",
+                    place()
+                ));
+                self.named(outcome.ranked)
+            }
+            Relevance::Nothing => {
+                notes.push(format!(
+                    "nothing relevant was found{}: no table has a word of the question, and no text is close to it in meaning",
+                    place()
+                ));
+                Vec::new()
+            }
         };
         let ranking = Ranking {
             tables,
@@ -452,11 +479,21 @@ impl Searcher {
         filter.and_then(Filter::nothing_left)
     }
 
-    /// Whether neither side found anything worth showing.
-    fn is_irrelevant(&self, outcome: &Outcome) -> bool {
-        let chance = DEVIATIONS / (self.snapshot.dimensions.max(1) as f32).sqrt();
-        let enough = CLOSE_ENOUGH.max(chance);
-        !outcome.any_word && outcome.best_cosine.is_none_or(|cosine| cosine < enough)
+    /// Whether either side found anything worth showing; `is_known`: whether a word of the question occurs anywhere.
+    /// A word that occurs in tables which a filter leaves out makes the question one for this lake.
+    fn relevance(&self, outcome: &Outcome, is_known: bool) -> Relevance {
+        let chance = 1.0 / (self.snapshot.dimensions.max(1) as f32).sqrt();
+        let is_close = |enough: f32, deviations: f32| {
+            let enough = enough.max(deviations * chance);
+            outcome.best_cosine.is_some_and(|cosine| cosine >= enough)
+        };
+        if outcome.any_word || is_close(CLOSE, CLOSE_DEVIATIONS) {
+            Relevance::Found
+        } else if is_known || is_close(NEAR, NEAR_DEVIATIONS) {
+            Relevance::Nearest
+        } else {
+            Relevance::Nothing
+        }
     }
 
     fn named(&self, ranked: Vec<Ranked>) -> Vec<RankedTable> {

@@ -139,16 +139,14 @@ pub(crate) fn table_score(
     table: &Table,
 ) -> Result<Option<f32>, SegmentError> {
     let mut kinds = [None::<f32>; BlockKind::ALL.len()];
-    let reader = &corpus.segment_of(table).reader;
-    for block in corpus.blocks_of(table) {
+    let segment = corpus.segment_of(table);
+    let (reader, blocks) = (&segment.reader, corpus.range_of(table));
+    reader.similarities(vector, blocks, |block, cosine| {
         let kind = reader.kind(block);
-        if kind == BlockKind::Cells {
-            continue;
-        }
-        if let Some(cosine) = reader.similarity(vector, block)? {
+        if kind != BlockKind::Cells && segment.table_of[block as usize] != DEAD {
             let best = &mut kinds[kind as usize];
             *best = Some(best.map_or(cosine, |best| best.max(cosine)));
         }
-    }
+    })?;
     Ok(combine_kinds(&kinds, Formula::LIMN.second_kind))
 }

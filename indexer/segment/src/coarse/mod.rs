@@ -24,6 +24,9 @@ use self::plane::{Plane, PlaneWriter};
 use self::products::Kernel;
 use crate::best::Best;
 
+/// Rows that are passed by at a time.
+const PASSED_BY: usize = 32;
+
 /// The rows of a matrix, rounded.
 #[derive(Debug)]
 pub(crate) struct Coarse(Plane);
@@ -70,17 +73,23 @@ impl Coarse {
         let Some(asked) = self.0.ask(kernel, query) else {
             return false;
         };
-        let (scores, mut most) = self.0.all(&asked);
+        let mut most = self.0.bounds(&asked);
         // Those that promise most come first: few of the others can be among the best then.
-        let promising = most_promising(&scores, &most, best, &live);
+        let promising = most_promising(&most, best, &live);
         offer(&promising, &most, best, exact);
         best.settle();
         for row in promising {
             // Above no floor: it is not offered again.
             most[row] = f32::NAN;
         }
-        let left = (0..most.len()).filter(|row| most[*row] >= best.floor && live(*row));
-        offer(&left.collect::<Vec<_>>(), &most, best, exact);
+        let mut left = Vec::new();
+        from(&most, best.floor, |row, _| {
+            if live(row) {
+                left.push(row);
+            }
+            best.floor
+        });
+        offer(&left, &most, best, exact);
         true
     }
 }
@@ -107,28 +116,38 @@ fn offer(rows: &[usize], most: &[f32], best: &mut Best, exact: &impl Exact) {
     }
 }
 
-/// As many rows as are wanted: those that score best among those that may be among the best.
-fn most_promising(
-    scores: &[f32],
-    most: &[f32],
-    best: &Best,
-    live: impl Fn(usize) -> bool,
-) -> Vec<usize> {
+/// Calls `visit` with each row whose bound is not below a floor, and with its bound; it says what the floor is from then
+/// on. Nearly all rows are below it: several at a time are passed by.
+fn from(most: &[f32], mut floor: f32, mut visit: impl FnMut(usize, f32) -> f32) {
+    for (at, most) in most.chunks(PASSED_BY).enumerate() {
+        if most.iter().fold(false, |any, most| any | (*most >= floor)) {
+            for (row, most) in (at * PASSED_BY..).zip(most) {
+                if *most >= floor {
+                    floor = visit(row, *most);
+                }
+            }
+        }
+    }
+}
+
+/// As many rows as are wanted: those of the highest bounds.
+fn most_promising(most: &[f32], best: &Best, live: impl Fn(usize) -> bool) -> Vec<usize> {
     let cut = |rows: &mut Vec<(f32, usize)>| {
         rows.select_nth_unstable_by(best.n - 1, |a, b| b.0.total_cmp(&a.0));
         rows.truncate(best.n);
         rows[best.n - 1].0
     };
-    let mut rows: Vec<(f32, usize)> = Vec::with_capacity(2 * best.n.min(scores.len()));
-    let mut floor = f32::NEG_INFINITY;
-    for (row, score) in scores.iter().enumerate() {
-        if *score > floor && most[row] >= best.floor && live(row) {
-            rows.push((*score, row));
+    let mut rows: Vec<(f32, usize)> = Vec::with_capacity(2 * best.n.min(most.len()));
+    let mut floor = best.floor;
+    from(most, floor, |row, most| {
+        if live(row) {
+            rows.push((most, row));
             if rows.len() >= 2 * best.n {
-                floor = cut(&mut rows);
+                floor = floor.max(cut(&mut rows));
             }
         }
-    }
+        floor
+    });
     if rows.len() > best.n {
         cut(&mut rows);
     }

@@ -168,12 +168,11 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// What a row's product with the query stands for, and the most that the exact inner product may be.
+    /// The most that a row's exact inner product may be, by the rounded one.
     #[inline]
-    fn score(&self, product: i32, row: &Facts) -> (f32, f32) {
+    fn most(&self, product: i32, row: &Facts) -> f32 {
         let score = (product as f32 - row.sum * self.up) * (row.scale * self.scale);
-        let bound = self.by_error * row.error + self.by_length * row.length;
-        (score, score + bound)
+        score + (self.by_error * row.error + self.by_length * row.length)
     }
 }
 
@@ -214,16 +213,15 @@ impl Plane {
         &self.bytes[rows.start * self.width..rows.end * self.width]
     }
 
-    /// Of each row its score, and a bound that its exact score does not exceed.
-    pub(super) fn all(&self, asked: &Asked) -> (Vec<f32>, Vec<f32>) {
-        let (mut scores, mut most) = (vec![0.0; self.count], vec![0.0; self.count]);
+    /// Of each row a bound that its exact score does not exceed.
+    pub(super) fn bounds(&self, asked: &Asked) -> Vec<f32> {
+        let mut bounds = vec![0.0; self.count];
         let mut products = [0i32; BATCH];
-        let batches = scores.chunks_mut(BATCH).zip(most.chunks_mut(BATCH));
-        for (at, (scores, most)) in batches.enumerate() {
-            let count = scores.len();
+        for (at, most) in bounds.chunks_mut(BATCH).enumerate() {
+            let count = most.len();
             let rows = at * BATCH..at * BATCH + count;
             // Slices of one known length: several rows are told at a time.
-            let (products, most) = (&mut products[..count], &mut most[..count]);
+            let products = &mut products[..count];
             let [scale, sum, error, length] = self.columns(rows.clone()).map(|it| &it[..count]);
             let bytes = self.rows(rows);
             asked.kernel.products(&asked.bytes, bytes, products);
@@ -234,10 +232,10 @@ impl Plane {
                     error: error[row],
                     length: length[row],
                 };
-                (scores[row], most[row]) = asked.score(products[row], &facts);
+                most[row] = asked.most(products[row], &facts);
             }
         }
-        (scores, most)
+        bounds
     }
 }
 
@@ -259,11 +257,10 @@ mod tests {
             let plane = writer.finish().unwrap();
             for kernel in Kernel::all() {
                 let asked = plane.ask(kernel, &query).unwrap();
-                let (scores, most) = plane.all(&asked);
+                let most = plane.bounds(&asked);
                 for (at, row) in rows.iter().enumerate() {
                     let exact: f32 = row.iter().zip(&query).map(|(v, q)| v * q).sum();
                     prop_assert!(exact <= most[at], "{exact} above {}", most[at]);
-                    prop_assert!(scores[at] <= most[at]);
                 }
             }
         }

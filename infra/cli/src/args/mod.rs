@@ -28,8 +28,8 @@ First steps:
   limn index ./my-lake --index my-lake.limn
   limn search \"which customers left last year?\" --index my-lake.limn
 
-A LAKE and an --index are a path or a URL: file://…, s3://bucket/prefix. S3 credentials and endpoint
-come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP.
+A LAKE and an --index are a path or a URL: file://…, s3://bucket/prefix. S3 credentials and endpoint \
+come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP. \
 The embedded models, and language models that narrate or judge: limn models list."
 )]
 pub struct Args {
@@ -45,11 +45,11 @@ pub struct Args {
 pub enum Command {
     /// Describe every table of a lake and publish a searchable index.
     #[command(after_help = "\
-A second run over the same lake reads only what changed. Tables that cannot be read are listed and
+A second run over the same lake reads only what changed. Tables that cannot be read are listed and \
 cost only themselves; the exit code is then 1.
 
-Where a language model narrates, tables are searchable by their names at once, and in its words as it
-gets on. An interrupt (Ctrl-C) stops a run in good order: what is under way is published, what the
+Where a language model narrates, tables are searchable by their names at once, and in its words as it \
+gets on. An interrupt (Ctrl-C) stops a run in good order: what is under way is published, what the \
 model has said is kept, and the same command goes on.
 
 Examples:
@@ -57,8 +57,8 @@ Examples:
   limn index s3://bucket/lake --index s3://bucket/index --contexts contexts.jsonl --json
   limn index ./lake --index lake.limn --narrate llm
 
-Several processes can share the work of one run (docs/cli.md). Process 0 leads and reports; the same
-command runs on every machine, with its own --process. There is no authentication between processes:
+Several processes can share the work of one run (docs/cli.md). Process 0 leads and reports; the same \
+command runs on every machine, with its own --process. There is no authentication between processes: \
 run them on a private network only.
   limn index ./lake --index lake.limn --processes 4
   limn index s3://bucket/lake --index s3://bucket/index --hosts hosts.txt --process 1
@@ -66,8 +66,8 @@ run them on a private network only.
     Index(IndexArgs),
     /// Bring some tables of an indexed lake up to date, and look at nothing else.
     #[command(after_help = "\
-For schedulers that know which table they have just written. Of a lake in an object store only the
-folders of these tables are listed. Tables that are new are added, those that are gone are removed. The
+For schedulers that know which table they have just written. Of a lake in an object store only the \
+folders of these tables are listed. Tables that are new are added, those that are gone are removed. The \
 lake must have been indexed, with the same settings, by limn index.
 
 Example:
@@ -75,12 +75,12 @@ Example:
     Update(UpdateArgs),
     /// Keep an index up to date while its lake changes.
     #[command(after_help = "\
-The whole lake is listed at the start and then every --every: that listing is the truth. In between, changes
-are told by an SQS queue of S3 event notifications (--queue), by POST /v1/events (--listen; the shapes of S3
-and of EventBridge), and by the file system for a local lake. What is told is only where to look: events may
+The whole lake is listed at the start and then every --every: that listing is the truth. In between, changes \
+are told by an SQS queue of S3 event notifications (--queue), by POST /v1/events (--listen; the shapes of S3 \
+and of EventBridge), and by the file system for a local lake. What is told is only where to look: events may \
 come late, twice or in any order, and many of one table cost one reading of it.
 
-A queue's messages are deleted when what they tell of is published. One that cannot be understood is tried
+A queue's messages are deleted when what they tell of is published. One that cannot be understood is tried \
 --tries times and then moved to --set-aside, or logged and deleted.
 
 Examples:
@@ -90,8 +90,8 @@ Examples:
     Watch(WatchArgs),
     /// Serve an index to browsers, programs and agents.
     #[command(after_help = "\
-The page is at the address itself, the API below /v1 (described at /openapi.json). The node follows the
-index: what a nightly job publishes is served seconds later, and no request is dropped. It listens on
+The page is at the address itself, the API below /v1 (described at /openapi.json). The node follows the \
+index: what a nightly job publishes is served seconds later, and no request is dropped. It listens on \
 loopback unless told otherwise, and elsewhere only with keys (limn keys add) or --open-to-all.
 
 Examples:
@@ -101,7 +101,7 @@ Examples:
     Serve(Box<ServeArgs>),
     /// Give an agent tools over an index: the Model Context Protocol on standard input and output.
     #[command(after_help = "\
-The tools: find_tables, describe_table, sample_rows, list_tables, lake_changes. limn serve offers the same at
+The tools: find_tables, describe_table, sample_rows, list_tables, lake_changes. limn serve offers the same at \
 /mcp (streamable HTTP), with keys.
 
 In the configuration of an agent:
@@ -116,8 +116,8 @@ Example:
     Search(SearchArgs),
     /// Measure how often questions find their tables.
     #[command(after_help = "\
-QUESTIONS is a file with one JSON object a line: {\"question\": TEXT, \"tables\": [NAME, …]}.
-hit = share of questions with at least one of their tables among the first k; recall = mean share of
+QUESTIONS is a file with one JSON object a line: {\"question\": TEXT, \"tables\": [NAME, …]}. \
+hit = share of questions with at least one of their tables among the first k; recall = mean share of \
 their tables found; full = share with all of them.")]
     Eval(EvalArgs),
     /// List the tables of an index.
@@ -128,7 +128,7 @@ their tables found; full = share with all of them.")]
     Snapshots(SnapshotsArgs),
     /// Tell which tables appeared, changed and vanished between two snapshots.
     #[command(after_help = "\
-Told is what changed in the lake: columns, rows and files, texts about a table. Tables only
+Told is what changed in the lake: columns, rows and files, texts about a table. Tables only \
 described anew have not changed.
 
 Examples:
@@ -139,9 +139,9 @@ Examples:
     Diff(DiffArgs),
     /// Merge small segments and catalog files, and drop what is no longer live.
     #[command(after_help = "\
-limn index does this at its end, so that nightly runs need nothing else; this command is for indexes made
-with --no-compact, and for --full before an index is copied or served for long. Answers stay the same.
-Safe beside running readers and writers: what others publish meanwhile stays. Old files go with
+limn index does this at its end, so that nightly runs need nothing else; this command is for indexes made \
+with --no-compact, and for --full before an index is copied or served for long. Answers stay the same. \
+Safe beside running readers and writers: what others publish meanwhile stays. Old files go with \
 limn gc, once they are as old as its --older-than says.
 
 Examples:
@@ -150,9 +150,9 @@ Examples:
     Compact(CompactArgs),
     /// Remove old snapshots, and what no snapshot names.
     #[command(after_help = "\
-The newest snapshot stays, with --keep N so many of the newest, and all that are younger than
---older-than; so does everything that they name. Words that a language model was asked for stay too.
-Safe beside running readers and writers: a job has to publish what it writes within --older-than, and a
+The newest snapshot stays, with --keep N so many of the newest, and all that are younger than \
+--older-than; so does everything that they name. Words that a language model was asked for stay too. \
+Safe beside running readers and writers: a job has to publish what it writes within --older-than, and a \
 reader of a snapshot that is removed opens the index again.
 
 Examples:
@@ -161,7 +161,7 @@ Examples:
     Gc(GcArgs),
     /// Read all of an index and check that it is there and as it was written.
     #[command(after_help = "\
-Every checksum, every reference, and the counts of the catalog are checked. What is damaged or missing
+Every checksum, every reference, and the counts of the catalog are checked. What is damaged or missing \
 is listed; the exit code is then 1. Safe while others read and write.")]
     Verify(VerifyArgs),
     /// List or fetch the embedded models.

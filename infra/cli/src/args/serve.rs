@@ -51,10 +51,10 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub cache: CacheArgs,
     /// Requests a minute that each key may send, at most [default: no bound].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = rate)]
     pub per_minute: Option<NonZeroU32>,
     /// How long an answer may take.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = patience)]
     pub patience: Duration,
     /// Requests that are answered at a time; more wait for a moment and are then refused.
     #[arg(long, value_name = "N", default_value = "256", value_parser = positive)]
@@ -71,8 +71,8 @@ pub struct ServeArgs {
     /// How large that file may get; beyond it feedback is refused until the file is moved away.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes)]
     pub feedback_size: u64,
-    /// Hand events of POST /v1/events to the limn watch --listen at this address; its token is read from
-    /// LIMN_EVENTS_TOKEN.
+    /// Hand events of POST /v1/events to the limn watch --listen at this address; its token, of 16 characters
+    /// or more, is read from LIMN_EVENTS_TOKEN.
     #[arg(long, value_name = "URL")]
     pub events_to: Option<String>,
     #[command(flatten)]
@@ -151,7 +151,7 @@ pub struct AddKeyArgs {
     #[arg(long, value_name = "TIME")]
     pub expires: Option<DateTime<Utc>>,
     /// Requests a minute [default: the node's].
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = rate)]
     pub per_minute: Option<NonZeroU32>,
     #[command(flatten)]
     pub output: JsonOutput,
@@ -217,9 +217,24 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 
 /// A time that leaves the store in peace.
 fn interval(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
-    match time >= Duration::from_millis(100) {
-        true => Ok(time),
-        false => Err("choose 100ms or more".to_owned()),
-    }
+    at_least(Duration::from_millis(100), text)
+}
+
+/// A time within which something can be answered.
+fn patience(text: &str) -> Result<Duration, String> {
+    at_least(Duration::from_secs(1), text)
+}
+
+fn at_least(least: Duration, text: &str) -> Result<Duration, String> {
+    let shortest = humantime::format_duration(least);
+    let wrong = || format!("a time of {shortest} or more is expected, such as 10s or 5min");
+    let time = humantime::parse_duration(text).map_err(|_| wrong())?;
+    (time >= least).then_some(time).ok_or_else(wrong)
+}
+
+/// A number of requests.
+fn rate(text: &str) -> Result<NonZeroU32, String> {
+    let wrong =
+        |_| "a whole number from 1 on is expected; without the flag there is no bound".to_owned();
+    text.parse().map_err(wrong)
 }

@@ -43,7 +43,7 @@ pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
             to.number
         )
     };
-    let mut from = index.snapshot(first).await?;
+    let mut from = index.snapshot_or_nothing(first).await?;
     let mut changes = changes_since(&from).await?;
     // A compaction, or words that came later, are no news.
     for number in older {
@@ -106,12 +106,16 @@ async fn older(index: &IndexStore, args: &DiffArgs, to: &Snapshot) -> anyhow::Re
         let snapshots = index.snapshots().await?.into_iter();
         let older = snapshots.map(|info| info.number);
         let older = older.filter(|number| *number < to.number);
-        return Ok(older.take(LOOKED_BACK).collect());
+        let older: Vec<u64> = older.take(LOOKED_BACK).collect();
+        // The first is compared with nothing.
+        return Ok(if to.number == 1 { vec![0] } else { older });
     };
     let ago = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     let before = Utc::now().timestamp_millis().saturating_sub(ago);
     let found = index.snapshot_before(to.number, before).await?;
-    if let Some(oldest) = found.as_ref().filter(|it| it.created_ms > before) {
+    if found.as_ref().is_some_and(|it| it.number == 0) {
+        say("the index is younger than --since says: all of its tables are new");
+    } else if let Some(oldest) = found.as_ref().filter(|it| it.created_ms > before) {
         say(&format!(
             "the index has no snapshot that is as old as --since says: compared with its oldest, {}",
             oldest.number

@@ -12,6 +12,7 @@ use crate::Outcome;
 use crate::args::McpArgs;
 use crate::commands::serve::cache;
 use crate::commands::{embedder_of, judge};
+use crate::progress::say;
 
 pub async fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
@@ -41,8 +42,13 @@ pub async fn run(args: McpArgs) -> anyhow::Result<Outcome> {
         }
     });
     node.follow(stop).await;
-    serving
+    let has_begun = serving
         .await?
         .map_err(|error| anyhow::anyhow!("the agent's connection broke: {error}"))?;
+    if !has_begun {
+        say(
+            "standard input ended before a session began; an agent is expected to speak MCP there (or over HTTP: limn serve, /mcp)",
+        );
+    }
     Ok(Outcome::Done)
 }

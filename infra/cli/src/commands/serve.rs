@@ -34,6 +34,14 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
             issuer: issuer.clone(),
         },
     };
+    if let Access::Shown {
+        keys: Some(keys),
+        issuer: None,
+    } = &access
+        && keys.is_empty()
+    {
+        say("the file of keys holds none, so that nobody can ask yet: limn keys add makes one");
+    }
     if !access.is_open() && !is_local && args.tls_cert.is_none() {
         say(
             "keys and tokens come in the clear: give --tls-cert and --tls-key, or put a proxy with TLS before the node",
@@ -138,11 +146,9 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
     }
     let feedback = args.feedback.as_deref().map(|path| {
         let opened = FeedbackFile::open(path, args.feedback_size);
-        opened.with_context(|| {
-            format!(
-                "{} cannot be written: choose another --feedback",
-                path.display()
-            )
+        opened.map_err(|error| {
+            let file = path.display();
+            anyhow::anyhow!("{file} cannot be written: {error}; choose another --feedback")
         })
     });
     let events = args.events_to.as_deref().map(|watcher| {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import ssl
-from datetime import datetime
+from datetime import date, datetime, timezone
 from types import TracebackType
 from typing import Any, Dict, Iterator, Optional, Type, TypeVar, Union
 
@@ -91,8 +91,8 @@ class Client:
         column_type: Optional[str] = None,
         min_rows: Optional[int] = None,
         max_rows: Optional[int] = None,
-        modified_after: Union[datetime, str, None] = None,
-        modified_before: Union[datetime, str, None] = None,
+        modified_after: Union[date, str, None] = None,
+        modified_before: Union[date, str, None] = None,
     ) -> SearchAnswer:
         """Finds the tables that answer a question.
 
@@ -107,8 +107,9 @@ class Client:
         :param column_type: only tables with a column of this type, such as ``integer``.
         :param min_rows: only tables with at least so many rows.
         :param max_rows: only tables with at most so many rows.
-        :param modified_after: only tables that were changed at this time or later (with its time zone).
-        :param modified_before: only tables that were changed before this time.
+        :param modified_after: only tables that were changed at this time or later: a ``datetime`` with its time zone, or a
+            ``date``, which begins at midnight UTC.
+        :param modified_before: only tables that were changed before this time, likewise.
         """
         asked = _given(
             q=question,
@@ -299,9 +300,11 @@ def _given(**asked: Any) -> Dict[str, Any]:
     return {name: value for name, value in asked.items() if value is not None}
 
 
-def _time(what: str, time: Union[datetime, str, None]) -> Optional[str]:
-    if not isinstance(time, datetime):
+def _time(what: str, time: Union[date, str, None]) -> Optional[str]:
+    if time is None or isinstance(time, str):
         return time
+    if not isinstance(time, datetime):
+        time = datetime(time.year, time.month, time.day, tzinfo=timezone.utc)
     if time.utcoffset() is None:
         raise ValueError(
             f"{what} has no time zone: say which is meant, as datetime(…, tzinfo=timezone.utc) or by .astimezone()"

@@ -172,6 +172,12 @@ impl KeyFile {
         })
     }
 
+    /// Whether there is no key in it.
+    pub fn is_empty(&self) -> bool {
+        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        keys.is_empty()
+    }
+
     /// The caller that shows this key.
     pub(super) fn caller(&self, key: &str) -> Option<Caller> {
         self.look_again();

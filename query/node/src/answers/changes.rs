@@ -3,17 +3,21 @@
 use std::time::Duration;
 
 use limn_segment::diff::TableChanges;
-use limn_segment::{HistoryEnd, Snapshot, TableRecord, is_under};
+use limn_segment::{
+    HistoryEnd, Snapshot, TableEvent, TableHistory, TableKey, TableRecord, is_under,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Sight, bounded, time};
+use super::{Sight, bounded, short_enough, time};
 use crate::access::Right;
 use crate::node::Node;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 
 /// Tables of one list that are told, at most.
 const TOLD: usize = 10_000;
+/// Bytes of a table's name.
+const NAME: usize = 4_000;
 /// Snapshots that are listed.
 const LISTED: usize = 100;
 
@@ -22,7 +26,7 @@ const LISTED: usize = 100;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DiffRequest {
-    /// The older snapshot's number.
+    /// The older snapshot's number; 0 for what there was before the first: nothing.
     #[serde(default)]
     pub from: Option<u64>,
     /// Instead of a number: how long ago, such as `1d` or `12h`.
@@ -162,13 +166,13 @@ async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snaps
         }
         if number > to.number {
             // One that there is not is told as such.
-            index.snapshot(number).await?;
+            index.snapshot_or_nothing(number).await?;
             return Err(Problem::bad(
                 format!("from ({number}) is newer than to ({})", to.number),
                 "name the older one first",
             ));
         }
-        return Ok(index.snapshot(number).await?);
+        return Ok(index.snapshot_or_nothing(number).await?);
     }
     let since = match request.since.as_deref() {
         None => Duration::ZERO,
@@ -182,7 +186,7 @@ async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snaps
     found.ok_or_else(|| {
         Problem::bad(
             format!("there is no snapshot before {}", to.number),
-            "see /v1/snapshots for what there is",
+            "older ones were collected; the list of snapshots tells what there is",
         )
     })
 }
@@ -354,16 +358,16 @@ pub struct Moment {
     pub snapshot: u64,
     /// When it was published.
     pub published: Option<String>,
-    /// `appeared`, `changed`, `described_anew` or `vanished`.
+    /// `appeared`, `renamed`, `changed`, `described_anew` or `vanished`.
     pub change: String,
-    /// What differs, where it changed, in words.
+    /// What differs, where it changed or was renamed, in words.
     pub detail: Vec<String>,
 }
 
-/// Tells the life of a table.
+/// Tells the life of a table, under the names that it had before, too.
 ///
 /// # Errors
-/// No such table among those that the caller may see; an index that cannot be read.
+/// No such table, now or in the snapshots looked at, among those that the caller may see; an index that cannot be read.
 pub async fn history(
     node: &Node,
     sight: &Sight,
@@ -371,49 +375,105 @@ pub async fn history(
 ) -> Result<History, Problem> {
     sight.require(Right::Search)?;
     let limit = bounded("limit", request.limit, 20, 200)?;
-    let key = sight
-        .table(&request.table, request.lake.as_deref())?
-        .key
-        .to_key();
     let _turn = node.heavy_turn().await?;
-    let told = node
-        .live
-        .index()
-        // What changed in a snapshot is told from the one before it.
-        .history(&sight.view.snapshot, &key, limit + 1)
-        .await?;
-    let from = (sight.view.snapshot.number + 1).saturating_sub(limit as u64);
-    let events = told.events.into_iter();
-    let events = events.filter(|event| event.snapshot >= from);
-    let moments = events.map(|event| {
-        let detail = event.changes().changed.into_iter().next().map(changed);
-        let detail = detail.map(|mut detail| {
-            hide_failure(sight, &mut detail);
-            detail
-        });
-        let change = match (&event.before, &event.after, &detail) {
-            (None, _, _) => "appeared",
-            (_, None, _) => "vanished",
-            (_, _, Some(_)) => "changed",
-            (_, _, None) => "described_anew",
+    let index = node.live.index();
+    let mut newest = Snapshot::clone(&sight.view.snapshot);
+    let from = (newest.number + 1).saturating_sub(limit as u64);
+    // What changed in a snapshot is told from the one before it.
+    let (key, mut told) = life(node, sight, request, limit + 1).await?;
+    let mut moments = Vec::new();
+    loop {
+        moments.extend(told.events.iter().map(|event| moment(sight, event)));
+        let Some(born) = told.events.last().filter(|it| it.snapshot >= from) else {
+            break;
         };
-        Moment {
-            snapshot: event.snapshot,
-            published: time(event.created_ms),
-            change: change.to_owned(),
-            detail: match change {
-                "changed" => detail.as_ref().map(lines).unwrap_or_default(),
-                _ => Vec::new(),
-            },
+        let (Some(before), Some(name)) = (born.previous, index.name_before(born).await?) else {
+            break;
+        };
+        let old = TableKey {
+            lake: key.lake.clone(),
+            name,
+        };
+        if !sight.view.reach.allows(&old) {
+            break;
         }
-    });
+        if let Some(moment) = moments.last_mut() {
+            moment.change = "renamed".to_owned();
+            moment.detail = vec![format!("it was {} before", old.name)];
+        }
+        newest = index.snapshot(before).await?;
+        let left = (newest.number + 2).saturating_sub(from);
+        told = index.history(&newest, &old, left as usize).await?;
+    }
+    moments.retain(|moment| moment.snapshot >= from);
     Ok(History {
-        history: moments.collect(),
+        history: moments,
         back_to: told.oldest.max(from),
         is_whole: told.end == HistoryEnd::Beginning && from <= 1,
         table: key.name,
         lake: key.lake,
     })
+}
+
+/// Which table is meant, and what became of it: one that there is, or one of which the snapshots that are looked at
+/// tell.
+async fn life(
+    node: &Node,
+    sight: &Sight,
+    request: &HistoryRequest,
+    snapshots: usize,
+) -> Result<(TableKey, TableHistory), Problem> {
+    let (index, newest) = (node.live.index(), &sight.view.snapshot);
+    let name = short_enough("the table's name", &request.table, NAME)?;
+    let missing = match sight.table(name, request.lake.as_deref()) {
+        Ok(table) => {
+            let key = table.key.to_key();
+            let told = index.history(newest, &key, snapshots).await?;
+            return Ok((key, told));
+        }
+        Err(missing) if missing.code == Code::NotFound => missing,
+        Err(problem) => return Err(problem),
+    };
+    let lakes = match &request.lake {
+        Some(lake) => vec![lake.as_str()],
+        None => sight.view.shelf.lakes(),
+    };
+    for lake in lakes {
+        let key = TableKey {
+            lake: lake.to_owned(),
+            name: name.to_owned(),
+        };
+        if !sight.view.reach.allows(&key) {
+            continue;
+        }
+        let told = index.history(newest, &key, snapshots).await?;
+        if !told.events.is_empty() {
+            return Ok((key, told));
+        }
+    }
+    Err(missing)
+}
+
+fn moment(sight: &Sight, event: &TableEvent) -> Moment {
+    let mut detail = event.changes().changed.into_iter().next().map(changed);
+    if let Some(detail) = &mut detail {
+        hide_failure(sight, detail);
+    }
+    let change = match (&event.before, &event.after, &detail) {
+        (None, _, _) => "appeared",
+        (_, None, _) => "vanished",
+        (_, _, Some(_)) => "changed",
+        (_, _, None) => "described_anew",
+    };
+    Moment {
+        snapshot: event.snapshot,
+        published: time(event.created_ms),
+        change: change.to_owned(),
+        detail: match change {
+            "changed" => detail.as_ref().map(lines).unwrap_or_default(),
+            _ => Vec::new(),
+        },
+    }
 }
 
 /// Leaves of a failure what the caller may know.

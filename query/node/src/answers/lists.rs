@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use super::kinds::check_format;
 use super::{Sight, TableLine, bounded, short_enough};
 use crate::access::Right;
 use crate::names::last_part;
@@ -23,7 +24,7 @@ pub struct ListRequest {
     /// Only tables at this path or below it.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// Only tables of this format.
+    /// Only tables of this format: `csv`, `jsonlines` or `parquet`.
     #[serde(default)]
     pub format: Option<String>,
     /// Where to go on: the `next` of the list before.
@@ -69,6 +70,9 @@ pub fn list(sight: &Sight, request: &ListRequest) -> Result<Listing, Problem> {
         ),
     };
     let format = request.format.as_deref();
+    if let Some(format) = format {
+        check_format(format, &sight.view.shelf)?;
+    }
     let mut count = 0;
     let mut tables = Vec::new();
     let mut next = None;

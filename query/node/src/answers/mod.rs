@@ -5,6 +5,7 @@
 
 mod changes;
 mod feedback;
+mod kinds;
 mod lists;
 mod search;
 mod status;

@@ -3,16 +3,22 @@
 use std::sync::PoisonError;
 use std::time::Instant;
 
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use limn_retrieval::{Evidence, Hit, Query};
 use limn_segment::{BlockKind, TableKey};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{
+    AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
+};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 
+use super::kinds::{check_column_type, check_format};
 use super::{Sight, TableLine, bounded, short_enough};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
-use crate::shelf::{Column, Facts};
+use crate::shelf::{Column, Facts, Shelf};
 
 /// Bytes of a question.
 const QUESTION: usize = 4_000;
@@ -22,8 +28,8 @@ const TEXT: usize = 2_000;
 const MOST: usize = 1_000;
 /// Candidates a side in all.
 const CANDIDATES: usize = 10_000;
-/// Tables of an answer that a judge reads for.
-const JUDGED: usize = 50;
+/// Tables of an answer that a judge reads for, and that are found in a moment.
+const FEW: usize = 50;
 /// Texts told of each table.
 const BLOCKS: usize = 10;
 /// Columns told of each table.
@@ -62,10 +68,10 @@ pub struct SearchRequest {
     /// Only tables at this path or below it.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// Only tables of this format, such as `csv`.
+    /// Only tables of this format: `csv`, `jsonlines` or `parquet`.
     #[serde(default)]
     pub format: Option<String>,
-    /// Only tables with a column of this type, such as `integer`.
+    /// Only tables with a column of this type: `binary`, `boolean`, `date`, `float`, `integer`, `text`, `timestamp`, `unknown`, or another that the lake has, such as `list`.
     #[serde(default)]
     pub column_type: Option<String>,
     /// Only tables with at least so many rows.
@@ -74,13 +80,47 @@ pub struct SearchRequest {
     /// Only tables with at most so many rows.
     #[serde(default)]
     pub max_rows: Option<u64>,
-    /// Only tables that were changed at this time or later (RFC 3339).
+    /// Only tables that were changed at this time or later: RFC 3339, or a date, which means its midnight in UTC.
     #[serde(default)]
-    pub modified_after: Option<chrono::DateTime<chrono::Utc>>,
-    /// Only tables that were changed before this time (RFC 3339).
+    #[param(inline)]
+    #[schema(inline)]
+    pub modified_after: Option<TimeOrDate>,
+    /// Only tables that were changed before this time: RFC 3339, or a date, which means its midnight in UTC.
     #[serde(default)]
-    pub modified_before: Option<chrono::DateTime<chrono::Utc>>,
+    #[param(inline)]
+    #[schema(inline)]
+    pub modified_before: Option<TimeOrDate>,
 }
+
+/// A time in RFC 3339, or a date, which means its midnight in UTC.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct TimeOrDate(DateTime<Utc>);
+
+impl TryFrom<String> for TimeOrDate {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<TimeOrDate, &'static str> {
+        let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+        let time = text.parse().or_else(|_| text.parse().map(midnight));
+        time.map(TimeOrDate).map_err(
+            |_: chrono::ParseError| "write a time as 2026-01-31T12:00:00Z or a date as 2026-01-31",
+        )
+    }
+}
+
+impl PartialSchema for TimeOrDate {
+    fn schema() -> RefOr<Schema> {
+        let text = |format| {
+            let text = ObjectBuilder::new().schema_type(Type::String);
+            text.format(Some(SchemaFormat::KnownFormat(format)))
+        };
+        let either = AnyOfBuilder::new().item(text(KnownFormat::DateTime));
+        either.item(text(KnownFormat::Date)).into()
+    }
+}
+
+impl ToSchema for TimeOrDate {}
 
 /// The tables found, best first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -170,11 +210,11 @@ pub async fn search(
     let mut query = query(&request)?;
     let filter = Filter::of(&request);
     query.vector = Some(node.questions.vector(&sight.caller, &query.text).await?);
-    let few = query.k <= JUDGED;
+    let few = query.k <= FEW;
     if request.judge == Some(true) && !few {
         return Err(Problem::bad(
             format!("k is {} and a judge was asked for", query.k),
-            format!("choose at most {JUDGED}, or judge: false"),
+            format!("choose at most {FEW}, or judge: false"),
         ));
     }
     let wants_judge = request.judge.unwrap_or(true) && few;
@@ -182,22 +222,26 @@ pub async fn search(
     query.until = Some(sight.until);
     let is_judged = query.judge.is_some();
     let view = sight.view.clone();
+    // A filter looks at every table.
+    let is_quick = few && filter.is_none() && view.searcher.is_quick();
     let verdicts = is_judged.then(|| node.questions.verdicts(&sight.caller, &query.text));
-    let find = move || {
+    let find = move || -> Result<limn_retrieval::Answer, Problem> {
         if let Some(filter) = filter {
+            filter.check(&view.shelf)?;
             let facts = |key: &TableKey| view.shelf.get(key);
             let fits = |key: &TableKey| facts(key).is_some_and(|table| filter.allows(&table));
             query.selection = Some(view.searcher.select(fits).into());
         }
         let Some(verdicts) = verdicts else {
-            return view.searcher.search(&query);
+            return Ok(view.searcher.search(&query)?);
         };
         // One who asks the same again waits for the first and has its verdicts.
         let mut verdicts = verdicts.lock().unwrap_or_else(PoisonError::into_inner);
-        view.searcher.search_knowing(&query, &mut verdicts)
+        Ok(view.searcher.search_knowing(&query, &mut verdicts)?)
     };
     let answer = match is_judged {
         true => node.compute_judged(find).await??,
+        false if is_quick => node.compute_here(find).await??,
         false => node.compute(find).await??,
     };
     for failure in &answer.failures {
@@ -312,7 +356,7 @@ struct Filter {
 impl Filter {
     /// None, where nothing is asked.
     fn of(request: &SearchRequest) -> Option<Filter> {
-        let ms = |time: Option<chrono::DateTime<chrono::Utc>>| time.map(|it| it.timestamp_millis());
+        let ms = |time: Option<TimeOrDate>| time.map(|TimeOrDate(time)| time.timestamp_millis());
         let filter = Filter {
             format: request.format.clone(),
             column_type: request.column_type.clone(),
@@ -324,6 +368,17 @@ impl Filter {
             || filter.rows != (None, None)
             || filter.modified_ms != (None, None);
         is_any.then_some(filter)
+    }
+
+    /// That it asks for what there can be.
+    fn check(&self, shelf: &Shelf) -> Result<(), Problem> {
+        if let Some(format) = &self.format {
+            check_format(format, shelf)?;
+        }
+        if let Some(column_type) = &self.column_type {
+            check_column_type(column_type, shelf)?;
+        }
+        Ok(())
     }
 
     /// A table of which it is not known what is asked has it not.
@@ -344,5 +399,30 @@ impl Filter {
             && most.is_none_or(|most| table.rows.is_some_and(|rows| rows <= most))
             && after.is_none_or(|after| table.modified_ms.is_some_and(|ms| ms >= after))
             && before.is_none_or(|before| table.modified_ms.is_some_and(|ms| ms < before))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    #[test]
+    fn a_date_is_its_midnight() {
+        let read = |text: &str| {
+            let asked = serde_json::json!({"q": "x", "modified_after": text});
+            let asked = serde_json::from_value::<SearchRequest>(asked);
+            asked.map(|asked| asked.modified_after.unwrap().0.to_rfc3339())
+        };
+        let midnight = "2026-01-31T00:00:00+00:00";
+        assert_eq!(read("2026-01-31").unwrap(), midnight);
+        assert_eq!(read("2026-01-31T01:00:00+01:00").unwrap(), midnight);
+        for wrong in ["yesterday", "", "2026-02-30", "31.1.2026", "2026-01-31T"] {
+            let told = read(wrong).unwrap_err().to_string();
+            assert!(told.contains("2026-01-31T12:00:00Z"), "{wrong}: {told}");
+        }
+        let nothing = serde_json::json!({"q": "x", "modified_after": null});
+        let asked: SearchRequest = serde_json::from_value(nothing).unwrap();
+        assert!(asked.modified_after.is_none());
     }
 }

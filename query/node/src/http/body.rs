@@ -5,17 +5,17 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::extract::{FromRequest, FromRequestParts, Query, Request};
 use axum::http::request::Parts;
-use axum::http::{Method, header};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, header};
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use serde::de::DeserializeOwned;
+use utoipa::{IntoParams, ToSchema};
 
+use super::expected;
 use crate::problem::{Code, Problem, shortened};
 
 /// Bytes of a body.
-const BODY: usize = 64 << 10;
+pub(super) const BODY: usize = 64 << 10;
 /// Bytes of a body of events.
 const EVENTS: usize = 1 << 20;
 /// Bytes of a body that is too large which are read before the connection is closed.
@@ -26,48 +26,40 @@ const BODY_TIME: Duration = Duration::from_secs(10);
 /// Parameters of the address.
 pub(super) struct Asked<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Asked<T> {
+impl<S: Send + Sync, T: DeserializeOwned + IntoParams> FromRequestParts<S> for Asked<T> {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let query = Query::<T>::from_request_parts(parts, state).await;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let query = Query::<T>::try_from_uri(&parts.uri);
         query.map(|Query(asked)| Asked(asked)).map_err(|error| {
-            let detail =
-                std::error::Error::source(&error).map_or_else(String::new, ToString::to_string);
+            let pairs = Query::try_from_uri(&parts.uri).map_or_else(|_| Vec::new(), |Query(it)| it);
+            let detail = expected::in_address::<T>(&error, &pairs);
             misunderstood("the parameters of the address", &detail)
         })
     }
 }
 
-/// A body of JSON.
+/// A body that is an object of JSON.
 pub(super) struct Told<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Told<T> {
+impl<S: Send + Sync, T: DeserializeOwned + ToSchema> FromRequest<S> for Told<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let bytes = read(request, BODY).await?;
+        // A list would be taken for an object's values in their order.
+        if !bytes.trim_ascii_start().starts_with(b"{") {
+            return Err(misunderstood("the body", "it is no object of JSON ({…})"));
+        }
         let told = serde_json::from_slice(&bytes);
         told.map(Told)
-            .map_err(|error| misunderstood("the body", &error.to_string()))
+            .map_err(|error| misunderstood("the body", &expected::in_body::<T>(&bytes, &error)))
     }
 }
 
 /// A body of events, as it came.
 pub(super) async fn read_events(request: Request) -> Result<Bytes, Problem> {
     read(request, EVENTS).await
-}
-
-/// Hands a request on when its body has come: for a service that would wait for it as long as it takes.
-pub(super) async fn whole_body(request: Request, next: Next) -> Response {
-    if request.method() != Method::POST {
-        return next.run(request).await;
-    }
-    let (parts, body) = request.into_parts();
-    match within_time(body, BODY).await {
-        Ok(bytes) => next.run(Request::from_parts(parts, bytes.into())).await,
-        Err(problem) => problem.into_response(),
-    }
 }
 
 fn misunderstood(what: &str, detail: &str) -> Problem {
@@ -77,21 +69,32 @@ fn misunderstood(what: &str, detail: &str) -> Problem {
     )
 }
 
-async fn read(request: Request, most: usize) -> Result<Bytes, Problem> {
-    let kind = request.headers().get(header::CONTENT_TYPE);
+/// Whether a body is said to be JSON.
+pub(super) fn is_json(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE);
     let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case("application/json") {
-        return Err(Problem::new(
-            Code::UnsupportedMediaType,
-            "the body is not said to be JSON",
-            "send it with Content-Type: application/json",
-        ));
+    kind.eq_ignore_ascii_case("application/json")
+}
+
+/// A body that is not said to be JSON.
+pub(super) fn not_json() -> Problem {
+    Problem::new(
+        Code::UnsupportedMediaType,
+        "the body is not said to be JSON",
+        "send it with Content-Type: application/json",
+    )
+}
+
+async fn read(request: Request, most: usize) -> Result<Bytes, Problem> {
+    if !is_json(request.headers()) {
+        return Err(not_json());
     }
     within_time(request.into_body(), most).await
 }
 
-async fn within_time(body: Body, most: usize) -> Result<Bytes, Problem> {
+/// A body that comes in time.
+pub(super) async fn within_time(body: Body, most: usize) -> Result<Bytes, Problem> {
     let Ok(read) = tokio::time::timeout(BODY_TIME, collect(body, most)).await else {
         return Err(Problem::new(
             Code::RequestTimeout,

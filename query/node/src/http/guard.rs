@@ -97,7 +97,13 @@ pub(super) async fn guard(
         Err(problem) => (None, problem.into_response()),
     };
     let mut response = match answered.extensions().get::<Problem>() {
-        Some(problem) => written(problem.clone(), &id),
+        Some(problem) => {
+            let mut told = written(problem.clone(), &id);
+            if let Some(methods) = answered.headers().get(header::ALLOW) {
+                told.headers_mut().insert(header::ALLOW, methods.clone());
+            }
+            told
+        }
         None => answered,
     };
     set_headers(&mut response, &id);

@@ -1,8 +1,11 @@
 //! Answers over HTTP: the addresses, what surrounds each request, and the sockets.
 
 mod body;
+mod expected;
 mod guard;
 mod listen;
+mod messages;
+mod nearby;
 mod page;
 mod reply;
 mod routes;

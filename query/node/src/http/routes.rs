@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
+use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -15,10 +15,11 @@ use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::body::{Asked, Told, read_events, whole_body};
+use super::body::{Asked, Told, read_events};
 use super::guard::{Guard, Hosts, guard};
-use super::page;
+use super::nearby::nearby;
 use super::reply::ErrorAnswer;
+use super::{messages, page};
 use crate::access::{Caller, Right};
 use crate::answers;
 use crate::answers::{
@@ -273,17 +274,26 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
     described().into_openapi()
 }
 
+/// Addresses that are not described: the page's, the description's own, and that of agents.
+const UNDESCRIBED: [&str; 6] = ["/", "/table", "/browse", "/status", "/openapi.json", "/mcp"];
+
 /// All addresses of a node.
 pub fn router(node: Arc<Node>, hosts: Hosts) -> Router {
     let (router, openapi) = described().split_for_parts();
+    let described = openapi.paths.paths.keys().map(String::as_str);
+    let known: Arc<[String]> = described.chain(UNDESCRIBED).map(str::to_owned).collect();
     let openapi = bytes::Bytes::from(openapi.to_pretty_json().unwrap_or_default());
     let kind = [(header::CONTENT_TYPE, "application/json")];
-    let nowhere = || async {
-        Problem::new(
-            Code::NotFound,
-            "there is nothing at this address",
-            "see /openapi.json for what there is",
-        )
+    let nowhere = move |address: Uri| async move {
+        let meant = nearby(address.path(), &known);
+        let remedy = match meant.is_empty() {
+            true => "see /openapi.json for what there is".to_owned(),
+            false => format!(
+                "did you mean {}? See /openapi.json for what there is",
+                meant.join(" or ")
+            ),
+        };
+        Problem::new(Code::NotFound, "there is nothing at this address", remedy)
     };
     let not_so = || async {
         Problem::new(
@@ -296,7 +306,7 @@ pub fn router(node: Arc<Node>, hosts: Hosts) -> Router {
     let worth = SizeAbove::new(COMPRESSED).and(NotForContentType::SSE);
     let mcp = Router::new()
         .route_service("/mcp", crate::mcp::service(Arc::clone(&node)))
-        .layer(axum::middleware::from_fn(whole_body));
+        .layer(axum::middleware::from_fn(messages::around));
     router
         .route("/openapi.json", get(move || async move { (kind, openapi) }))
         .route("/", get(page::index))

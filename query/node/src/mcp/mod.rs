@@ -7,14 +7,21 @@
 //! Over HTTP there are no sessions: each request has its caller, whom the guard has found out.
 
 mod lines;
+mod message;
+mod stdio;
 
 use std::sync::Arc;
 
 use axum::http::request::Parts;
 use rmcp::handler::server::router::tool::ToolRouter;
 use rmcp::handler::server::wrapper::Parameters;
-use rmcp::model::{CallToolResult, Implementation, ServerCapabilities, ServerConfig};
-use rmcp::service::RequestContext;
+use rmcp::model::{
+    CallToolResult, CompleteRequestParams, CompleteResult, CustomRequest, CustomResult,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, ServerInitializeError};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
@@ -25,6 +32,9 @@ use crate::answers::{self, DiffRequest, ListRequest, SearchRequest, Sight, Table
 use crate::node::Node;
 use crate::problem::Problem;
 use lines::{ChangesInput, DescribeInput, FindInput, ListInput, SampleInput};
+use message::{no_method, not_understood};
+
+pub(crate) use message::Refused;
 
 /// Bytes of a request over HTTP.
 const BODY: usize = 64 << 10;
@@ -191,8 +201,38 @@ fn told(answer: Result<serde_json::Value, Problem>) -> CallToolResult {
     }
 }
 
+/// Methods of the protocol that are none of ours: rmcp would tell their bare names.
+macro_rules! not_ours {
+    ($($name:ident($asked:ty) -> $told:ty = $method:literal;)*) => {$(
+        async fn $name(
+            &self,
+            _: $asked,
+            _: RequestContext<RoleServer>,
+        ) -> Result<$told, ErrorData> {
+            Err(no_method($method))
+        }
+    )*};
+}
+
 #[tool_handler(router = self.tool_router)]
 impl ServerHandler for Agent {
+    not_ours! {
+        list_prompts(Option<PaginatedRequestParams>) -> ListPromptsResult = "prompts/list";
+        get_prompt(GetPromptRequestParams) -> GetPromptResponse = "prompts/get";
+        list_resources(Option<PaginatedRequestParams>) -> ListResourcesResult = "resources/list";
+        list_resource_templates(Option<PaginatedRequestParams>) -> ListResourceTemplatesResult = "resources/templates/list";
+        read_resource(ReadResourceRequestParams) -> ReadResourceResponse = "resources/read";
+        complete(CompleteRequestParams) -> CompleteResult = "completion/complete";
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(not_understood(&request))
+    }
+
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build());
         info.server_info = Implementation::new("limn", env!("CARGO_PKG_VERSION"));
@@ -200,16 +240,28 @@ impl ServerHandler for Agent {
     }
 }
 
-/// Serves an agent over standard input and output, as this caller, until it goes away.
+/// Serves an agent over standard input and output, as this caller, until it goes away. Whether it has begun a session at all.
 ///
 /// # Errors
 /// What went wrong between the two.
-pub async fn serve_stdio(node: Arc<Node>, caller: Caller) -> Result<(), String> {
-    let agent = Agent::new(node, Some(caller));
-    let running = agent.serve(rmcp::transport::stdio()).await;
-    let running = running.map_err(|error| error.to_string())?;
-    running.waiting().await.map_err(|error| error.to_string())?;
-    Ok(())
+pub async fn serve_stdio(node: Arc<Node>, caller: Caller) -> Result<bool, String> {
+    let (lines, writing) = stdio::lines(tokio::io::stdin(), tokio::io::stdout());
+    let served = match Agent::new(node, Some(caller)).serve(lines).await {
+        Ok(running) => running
+            .waiting()
+            .await
+            .map(|_| true)
+            .map_err(|error| error.to_string()),
+        Err(ServerInitializeError::ConnectionClosed(_)) => Ok(false),
+        Err(error) => Err(error.to_string()),
+    };
+    // Answers are on their way still.
+    match writing.await.map_err(|error| error.to_string())? {
+        // It has gone without reading them.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => served,
+        Err(error) => Err(format!("answers cannot be written: {error}")),
+        Ok(()) => served,
+    }
 }
 
 /// The service of `/mcp`. Callers and hosts are the guard's affair.

@@ -103,6 +103,19 @@ fn a_filter_that_leaves_nothing_is_told() {
         notes(Some("shop"), "shop/items")[1],
         "nothing relevant was found under 'shop' among the tables that the filter leaves: no table has a word of the question, and no text is close to it in meaning"
     );
+    // A question for this lake, whose word is not in this folder.
+    let elsewhere = Query {
+        prefix: Some("shop".into()),
+        ..Query::new("perch")
+    };
+    let answer = searcher.search(&elsewhere).unwrap();
+    assert_eq!(answer.results.len(), 2);
+    assert_eq!(
+        answer.notes,
+        [
+            "no table under 'shop' has a word of the question, and no text is close to it in meaning: these are the nearest"
+        ]
+    );
     // What a word is worth, and whether it is known, is a matter of the whole index.
     let query = Query {
         selection: Some(Arc::new(searcher.select(|key| key.name == "shop/items"))),

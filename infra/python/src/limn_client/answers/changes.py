@@ -50,9 +50,9 @@ class Moment(Told):
     snapshot: int
     #: When it was published.
     published: Optional[datetime]
-    #: ``appeared``, ``changed``, ``described_anew`` or ``vanished``.
+    #: ``appeared``, ``renamed``, ``changed``, ``described_anew`` or ``vanished``.
     change: str
-    #: What differs, where it changed, in words.
+    #: What differs, where it changed or was renamed, in words.
     detail: Tuple[str, ...]
 
 

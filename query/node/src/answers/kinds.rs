@@ -1,0 +1,116 @@
+//! Words for what tables and their columns are, by which a caller asks for some of them.
+//!
+//! The words are those of the lake's readers ([`Format`], [`DataType`]), and those that tables have besides: Parquet's types that are
+//! none of ours go by their own names. A word that is none of them is refused: it would find nothing and not say why.
+
+use std::collections::BTreeSet;
+
+use limn_lake::{DataType, Format};
+
+use crate::problem::{Problem, shortened};
+use crate::shelf::Shelf;
+
+const FORMATS: [Format; 3] = [Format::Csv, Format::JsonLines, Format::Parquet];
+const TYPES: [DataType; 8] = [
+    DataType::Binary,
+    DataType::Boolean,
+    DataType::Date,
+    DataType::Float,
+    DataType::Integer,
+    DataType::Text,
+    DataType::Timestamp,
+    DataType::Unknown,
+];
+
+/// That tables can have this format.
+///
+/// # Errors
+/// A word for none.
+pub(super) fn check_format(asked: &str, shelf: &Shelf) -> Result<(), Problem> {
+    let there = shelf.tables().map(|table| table.format);
+    check("format", asked, FORMATS.map(Format::label), there)
+}
+
+/// That columns can have this type.
+///
+/// # Errors
+/// A word for none.
+pub(super) fn check_column_type(asked: &str, shelf: &Shelf) -> Result<(), Problem> {
+    let there = shelf.tables().flat_map(|table| table.columns());
+    let there = there.map(|column| column.data_type);
+    check(
+        "column_type",
+        asked,
+        TYPES.each_ref().map(DataType::label),
+        there,
+    )
+}
+
+fn check<'a, const N: usize>(
+    what: &str,
+    asked: &str,
+    known: [&'a str; N],
+    there: impl Iterator<Item = &'a str>,
+) -> Result<(), Problem> {
+    let is_asked = |word: &&str| word.eq_ignore_ascii_case(asked);
+    if known.iter().any(is_asked) {
+        return Ok(());
+    }
+    let mut words: BTreeSet<&str> = known.into();
+    words.extend(there);
+    if words.iter().any(is_asked) {
+        return Ok(());
+    }
+    let words: Vec<&str> = words.into_iter().collect();
+    Err(Problem::bad(
+        format!("{what} is '{}'", shortened(asked, 100)),
+        format!("choose one of {}", words.join(", ")),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use utoipa::IntoParams;
+
+    use super::*;
+    use crate::answers::{ListRequest, SearchRequest};
+
+    #[test]
+    fn an_unknown_word_is_refused_with_those_that_there_are() {
+        let shelf = Shelf::default();
+        for asked in ["csv", "CSV", "JsonLines", "parquet"] {
+            check_format(asked, &shelf).unwrap();
+        }
+        check_column_type("Integer", &shelf).unwrap();
+        let refused = check_column_type("int", &shelf).unwrap_err();
+        assert!(refused.remedy.contains("boolean, date, float, integer"));
+        let refused = check_format("xlsx", &shelf).unwrap_err();
+        assert_eq!(refused.message, "format is 'xlsx'");
+        assert_eq!(refused.remedy, "choose one of csv, jsonlines, parquet");
+        // What tables have besides, in whatever case.
+        let there = || ["list", "csv"].into_iter();
+        check("x", "LIST", ["csv"], there()).unwrap();
+        let refused = check("x", "map", ["csv"], there()).unwrap_err();
+        assert_eq!(refused.remedy, "choose one of csv, list");
+    }
+
+    /// What is said of them is written by hand.
+    #[test]
+    fn the_descriptions_name_every_word() {
+        let of = |parameters: Vec<utoipa::openapi::path::Parameter>, name: &str| {
+            let found = parameters.into_iter().find(|it| it.name == name);
+            found.unwrap().description.unwrap()
+        };
+        for parameters in [SearchRequest::into_params, ListRequest::into_params] {
+            let described = of(parameters(|| None), "format");
+            for format in FORMATS {
+                assert!(described.contains(&format!("`{format}`")), "{described}");
+            }
+        }
+        let described = of(SearchRequest::into_params(|| None), "column_type");
+        for data_type in TYPES {
+            assert!(described.contains(&format!("`{data_type}`")), "{described}");
+        }
+    }
+}
