@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_tests::node::{Node, Reply, escaped};
-use limn_tests::{lake, limn, text, varied_index};
+use limn_tests::{index_hashed, lake, limn, text, varied_index};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -199,6 +199,66 @@ fn how_fast_an_answer_comes_does_not_tell_what_others_have_asked() {
         }
     }
     panic!("new, asked by another, asked before (milliseconds): {seen:?}");
+}
+
+#[test]
+fn a_life_is_told_under_the_names_that_may_be_seen() {
+    let folder = TempDir::new().unwrap();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    for (name, column) in [
+        ("hr/rooms", "floor"),
+        ("sales/orders", "total"),
+        ("sales/returns", "reason"),
+    ] {
+        lake::write(
+            &lake,
+            &format!("{name}.csv"),
+            &format!("id,{column}\n1,2\n3,4\n"),
+        );
+    }
+    index_hashed(&lake, &index, &[]).code_is(0);
+    let rename = |from: &str, to: &str| {
+        std::fs::rename(lake.join(from), lake.join(to)).unwrap();
+    };
+    rename("hr/rooms.csv", "hr/places.csv");
+    rename("sales/orders.csv", "hr/orders.csv");
+    std::fs::remove_file(lake.join("sales/returns.csv")).unwrap();
+    index_hashed(&lake, &index, &[]).code_is(0);
+    let keys = text(&folder.path().join("keys")).to_owned();
+    let (all, hr) = (key(&keys, &[]), key(&keys, &["--prefix", "hr"]));
+    let node = Node::start(text(&index), &["--keys", &keys]);
+    let asked = |key: &str, table: &str| {
+        node.get_with(key, &format!("/v1/table/history?table={}", escaped(table)))
+    };
+    let life = |key: &str, table: &str| -> Vec<(String, Value)> {
+        let told = asked(key, table).ok();
+        assert_eq!(told["table"], table);
+        let moments = told["history"].as_array().unwrap().iter();
+        moments
+            .map(|it| {
+                (
+                    it["change"].as_str().unwrap().to_owned(),
+                    it["detail"][0].clone(),
+                )
+            })
+            .collect()
+    };
+    let appeared = ("appeared".to_owned(), Value::Null);
+    let renamed = |from: &str| ("renamed".to_owned(), json!(format!("it was {from} before")));
+    let vanished = ("vanished".to_owned(), Value::Null);
+    for key in [&all, &hr] {
+        let told = life(key, "hr/places");
+        assert_eq!(told, [renamed("hr/rooms"), appeared.clone()]);
+        assert_eq!(life(key, "hr/rooms"), [vanished.clone(), appeared.clone()]);
+    }
+    let told = life(&all, "hr/orders");
+    assert_eq!(told, [renamed("sales/orders"), appeared.clone()]);
+    assert_eq!(life(&hr, "hr/orders"), std::slice::from_ref(&appeared));
+    assert_eq!(life(&all, "sales/returns"), [vanished, appeared]);
+    for hidden in ["sales/returns", "sales/orders", "sales/nowhere"] {
+        asked(&hr, hidden).is_error(404, "not_found");
+    }
+    asked(&all, "sales/nowhere").is_error(404, "not_found");
 }
 
 #[test]

@@ -301,6 +301,9 @@ fn what_is_asked_wrongly_over_http_is_told_as_json() {
         let remedy = refused.json()["error"]["remedy"].to_string();
         assert!(remedy.contains(accept.1), "{remedy}");
     }
+    let version = ("mcp-protocol-version", "2099-01-01");
+    let refused = node.send("POST", "/mcp", &[accept, version], Some(LIST));
+    refused.is_error(400, "bad_request");
     node.send(
         "POST",
         "/mcp",

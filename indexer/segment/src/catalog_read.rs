@@ -4,6 +4,7 @@
 //! record's default stands. What a caller does not ask for is not decoded, and rows come a batch at a
 //! time: who keeps little of each needs little memory, however large the file.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use bytes::Bytes;
@@ -63,19 +64,19 @@ pub(crate) fn visit_catalog(
     visit_guarded(object, bytes, what, visit)
 }
 
-/// The rows of one table, in order: there are two or more where files were merged.
+/// The rows of some tables, in order: of one there are two or more where files were merged.
 ///
 /// Looks for the key first; the other columns of other tables are not decoded.
 pub(crate) fn read_rows_of(
     object: &str,
     bytes: Bytes,
     rows: u64,
-    table: &TableKey,
+    tables: &HashSet<TableKey>,
 ) -> Result<Vec<TableRecord>, SegmentError> {
     let (mut selectors, mut found, mut from, mut at) = (Vec::new(), 0, 0, 0);
     let keys = Some(["lake", "name"].as_slice());
     visit_catalog(object, bytes.clone(), rows, keys, &mut |row| {
-        if row.name == table.name && row.lake == table.lake {
+        if tables.contains(&row.key()) {
             selectors.extend([RowSelector::skip(at - from), RowSelector::select(1)]);
             from = at + 1;
             found += 1;

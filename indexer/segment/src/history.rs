@@ -14,7 +14,7 @@ use crate::diff::TableChanges;
 use crate::error::SegmentError;
 use crate::index_store::{IndexStore, READS_IN_FLIGHT};
 use crate::snapshot::{CatalogEntry, Snapshot};
-use crate::table::TableKey;
+use crate::table::{Shard, TableKey};
 
 /// Snapshots read ahead.
 const SNAPSHOTS_IN_FLIGHT: usize = 4;
@@ -158,15 +158,30 @@ impl IndexStore {
         })
     }
 
-    /// The name that a table had before the snapshot in which it appeared: that of the table which went there and
-    /// had the same files, if it is one. Where more than [`GONE_LOOKED_AT`] tables went at once, only the first of them
-    /// are looked at.
+    /// What a table was before the snapshot in which it appeared under its name: the table of another name that went there and had the
+    /// same files, and the snapshot in which it still was. Only tables that are `seen` are looked at, and of many that went at once
+    /// [`GONE_LOOKED_AT`], those first whose names end alike. `None` also where the files of before are damaged or gone.
     ///
-    /// Two reads, one of each catalog file that the snapshot added, and those of the rows of tables that went.
+    /// Two reads, one of each catalog file that the snapshot added, and one of each older one of the shards of tables that went.
     ///
     /// # Errors
-    /// Store errors, and a damaged or collected snapshot or file.
-    pub async fn name_before(&self, event: &TableEvent) -> Result<Option<String>, SegmentError> {
+    /// Store errors that may pass.
+    pub async fn before_renaming(
+        &self,
+        event: &TableEvent,
+        seen: impl Fn(&TableKey) -> bool,
+    ) -> Result<Option<(Snapshot, TableKey)>, SegmentError> {
+        match self.find_before_renaming(event, seen).await {
+            Err(error) => HistoryEnd::at(error).map(|_| None),
+            found => found,
+        }
+    }
+
+    async fn find_before_renaming(
+        &self,
+        event: &TableEvent,
+        seen: impl Fn(&TableKey) -> bool,
+    ) -> Result<Option<(Snapshot, TableKey)>, SegmentError> {
         let (None, Some(after), Some(previous)) = (&event.before, &event.after, event.previous)
         else {
             return Ok(None);
@@ -177,21 +192,50 @@ impl IndexStore {
         let is_new = |entry: &&CatalogEntry| !known.contains(entry.path.as_str());
         let mut gone = Vec::new();
         for entry in now.catalog.iter().filter(is_new) {
-            let rows = self
-                .catalog_columns(entry, &["lake", "name", "removed"])
-                .await?;
-            let went = rows
-                .into_iter()
-                .filter(|row| row.removed && row.lake == after.lake);
-            gone.extend(went.map(|row| row.key()).take(GONE_LOOKED_AT - gone.len()));
+            let columns = &["lake", "name", "removed"];
+            let rows = self.catalog_columns(entry, columns).await?.into_iter();
+            let went = rows.filter(|row| row.removed && row.lake == after.lake);
+            gone.extend(went.map(|row| row.key()).filter(&seen));
         }
-        let mut rows = Vec::new();
-        for table in gone {
-            let row = self.row_in(&before, &table, &mut Known::new()).await?;
-            rows.extend(row.map(|row| TableRecord::clone(&row)));
-        }
+        let last_part = |name: &str| name.rsplit('/').next().map(str::to_owned);
+        let wanted = last_part(&after.name);
+        gone.sort_by_cached_key(|key| (last_part(&key.name) != wanted, key.clone()));
+        gone.truncate(GONE_LOOKED_AT);
+        let rows = self.rows_in(&before, gone).await?;
         let changes = TableChanges::between(rows, vec![TableRecord::clone(after)]);
-        Ok(changes.renamed.into_iter().next().map(|it| it.from))
+        let renamed = changes.renamed.into_iter().next();
+        Ok(renamed.map(|it| {
+            let old = TableKey {
+                lake: it.lake,
+                name: it.from,
+            };
+            (before, old)
+        }))
+    }
+
+    /// The rows of some tables in a snapshot, in any order; one read of each file of their shards.
+    async fn rows_in(
+        &self,
+        snapshot: &Snapshot,
+        tables: Vec<TableKey>,
+    ) -> Result<Vec<TableRecord>, SegmentError> {
+        let mut by_shard: HashMap<Shard, HashSet<TableKey>> = HashMap::new();
+        for table in tables {
+            let shard = table.shard(snapshot.shards);
+            by_shard.entry(shard).or_default().insert(table);
+        }
+        let mut now: HashMap<TableKey, TableRecord> = HashMap::new();
+        for entry in &snapshot.catalog {
+            let Some(tables) = by_shard.get(&entry.shard) else {
+                continue;
+            };
+            for row in self.rows_of(entry, tables.clone()).await? {
+                if row.holds_after(now.get(&row.key())) {
+                    now.insert(row.key(), row);
+                }
+            }
+        }
+        Ok(now.into_values().filter(|row| !row.removed).collect())
     }
 
     /// A table's row in a snapshot; reads the files that are not known yet.
@@ -208,7 +252,7 @@ impl IndexStore {
         let missing: Vec<_> = missing.cloned().collect();
         let mut reads = stream::iter(missing)
             .map(|entry| async move {
-                let rows = self.rows_of(&entry, table).await?;
+                let rows = self.rows_of(&entry, [table.clone()].into()).await?;
                 Ok::<_, SegmentError>((entry.path, rows))
             })
             .buffer_unordered(READS_IN_FLIGHT);

@@ -4,6 +4,8 @@
 //! content hashes; then the snapshot is created with a conditional PUT. Whatever a killed writer
 //! leaves behind is named by no snapshot and harms nobody.
 
+use std::collections::HashSet;
+
 use bytes::Bytes;
 use futures::StreamExt;
 use limn_store::{PutOutcome, Store, StoreError, StoreErrorKind};
@@ -168,10 +170,16 @@ impl IndexStore {
     /// # Errors
     /// As [`IndexStore::snapshot`]; of 0, where the first was collected.
     pub async fn snapshot_or_nothing(&self, number: u64) -> Result<Snapshot, SegmentError> {
-        match number {
-            0 => Ok(self.snapshot(1).await?.before_all()),
-            _ => self.snapshot(number).await,
+        if number > 0 {
+            return self.snapshot(number).await;
         }
+        let first = self.snapshot(1).await.map_err(|error| match error {
+            SegmentError::NoSuchSnapshot { location, .. } => {
+                SegmentError::NoSuchSnapshot { location, number }
+            }
+            error => error,
+        });
+        Ok(first?.before_all())
     }
 
     /// All snapshots that still exist, newest first.
@@ -468,18 +476,18 @@ impl IndexStore {
         decoded.unwrap_or_else(|_| Err(SegmentError::damaged(object, "reading it panicked")))
     }
 
-    /// All rows that one catalog file has of a table, in order.
+    /// All rows that one catalog file has of some tables, in order.
     ///
     /// # Errors
     /// As [`IndexStore::catalog`].
     pub(crate) async fn rows_of(
         &self,
         entry: &CatalogEntry,
-        table: &TableKey,
+        tables: HashSet<TableKey>,
     ) -> Result<Vec<TableRecord>, SegmentError> {
-        let (rows, table) = (entry.rows, table.clone());
+        let rows = entry.rows;
         self.decoded(entry, move |object, bytes| {
-            read_rows_of(object, bytes, rows, &table)
+            read_rows_of(object, bytes, rows, &tables)
         })
         .await
     }
@@ -497,7 +505,7 @@ impl IndexStore {
     ) -> Result<Option<TableRecord>, SegmentError> {
         // Once one row of a file holds, later ones hold or not whatever was before the file; so this finds
         // the row that holds, if the file has it.
-        let rows = self.rows_of(entry, table).await?;
+        let rows = self.rows_of(entry, [table.clone()].into()).await?;
         let mut now: Option<TableRecord> = None;
         for row in rows {
             if row.holds_after(now.as_ref()) {

@@ -37,13 +37,17 @@ enum Outcome {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    // A node answers short questions on these threads, one a core: there is one more for everything else.
-    let cores = std::thread::available_parallelism().map_or(1, Into::into);
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(cores + 1)
-        .enable_all()
-        .build()
-    {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    if let Command::Serve(_) | Command::Mcp(_) = &args.command {
+        // A node answers short questions on these threads, as many at a time as it may: there is one more for everything else.
+        let cores = std::thread::available_parallelism().map_or(1, Into::into);
+        let threads = match &args.command {
+            Command::Serve(args) => args.threads.unwrap_or(cores),
+            _ => cores,
+        };
+        builder.worker_threads(threads.max(cores) + 1);
+    }
+    let runtime = match builder.enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
             return fail(

@@ -1,6 +1,7 @@
 //! What requests share: the index, the models, and turns at the processors.
 
 use std::num::NonZeroU32;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -219,10 +220,13 @@ impl Node {
     /// To hand it to another thread and back would take a third of the questions that a node answers.
     ///
     /// # Errors
-    /// A node that is ending.
+    /// A mistake in the computation.
     pub(crate) async fn compute_here<T>(&self, work: impl FnOnce() -> T) -> Result<T, Problem> {
         let _turn = turn(&self.processors).await?;
-        Ok(work())
+        std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|_| {
+            tracing::error!("a computation ended in a panic");
+            Problem::internal()
+        })
     }
 
     /// As [`compute`](Self::compute), for a question that a judge reads for, which mostly waits.

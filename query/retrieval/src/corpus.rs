@@ -59,6 +59,9 @@ pub(crate) struct Table {
 /// So many blocks are looked at by several threads: of fewer, one has made most of its way before another has begun.
 const LARGE: usize = if cfg!(test) { 4 } else { 1 << 16 };
 
+/// More blocks of a table than this, on average, are many to look through for the texts that show why.
+const BLOCKS_OF_A_TABLE: usize = 64;
+
 /// A segment with what the scorer needs of it.
 pub(crate) struct Segment {
     pub(crate) reader: Arc<SegmentReader>,
@@ -124,8 +127,10 @@ pub(crate) struct Corpus {
     /// What one occurrence of a term counts, by field and table.
     pub(crate) norms: [Vec<f32>; FIELDS],
     pub(crate) segments: Vec<Segment>,
-    /// Whether its bytes are on this machine, so that no thread waits for them.
-    is_here: AtomicBool,
+    /// Whether its bytes are on this machine, so that no thread waits for them; of all that are restricted from one.
+    is_here: Arc<AtomicBool>,
+    /// Whether they were looked at, too, likewise: then they are in memory where there is room.
+    is_warm: Arc<AtomicBool>,
     /// Blocks of all segments, dead ones included.
     pub(crate) blocks: usize,
     values: Values,
@@ -146,7 +151,8 @@ impl Corpus {
     pub(crate) fn new(opened: Vec<Opened>) -> Corpus {
         let tables = live_tables(&opened);
         let is_here = opened.iter().all(|it| it.reader.remote_bytes() == 0);
-        Self::of(opened, tables, Values::Searched, is_here)
+        let (is_here, is_warm) = (AtomicBool::new(is_here).into(), Arc::default());
+        Self::of(opened, tables, Values::Searched, is_here, is_warm)
     }
 
     /// The corpus of an index that holds only the tables that are kept, perhaps without values.
@@ -173,12 +179,18 @@ impl Corpus {
             Values::Hidden => Values::Hidden,
             Values::Searched => values,
         };
-        let is_here = self.is_here.load(Ordering::Relaxed);
-        Self::of(opened, tables, values, is_here)
+        let (is_here, is_warm) = (Arc::clone(&self.is_here), Arc::clone(&self.is_warm));
+        Self::of(opened, tables, values, is_here, is_warm)
     }
 
     /// The corpus of these tables, sorted by key, each once; others of the segments are hidden.
-    fn of(opened: Vec<Opened>, tables: Vec<Table>, values: Values, is_here: bool) -> Corpus {
+    fn of(
+        opened: Vec<Opened>,
+        tables: Vec<Table>,
+        values: Values,
+        is_here: Arc<AtomicBool>,
+        is_warm: Arc<AtomicBool>,
+    ) -> Corpus {
         let mut segments: Vec<Segment> = Vec::with_capacity(opened.len());
         let mut base = 0;
         for opened in opened {
@@ -219,7 +231,8 @@ impl Corpus {
             tables,
             norms,
             segments,
-            is_here: AtomicBool::new(is_here),
+            is_here,
+            is_warm,
             blocks: base,
             values,
             plain: OnceLock::new(),
@@ -274,14 +287,16 @@ impl Corpus {
         blocks >= LARGE && self.is_here.load(Ordering::Relaxed)
     }
 
-    /// Whether it is so small that one thread looks at all of it at once, and here.
+    /// Whether it is so small that one thread looks at all of it at once, its tables are, too, and it was looked at before.
     pub(crate) fn is_quick(&self) -> bool {
-        self.blocks < LARGE && self.is_here.load(Ordering::Relaxed)
+        let is_small = self.blocks < LARGE.min(self.tables.len().saturating_mul(BLOCKS_OF_A_TABLE));
+        is_small && self.is_warm.load(Ordering::Relaxed)
     }
 
     /// All bytes that questions read are on this machine from now on, but for texts.
     pub(crate) fn is_here(&self) {
         self.is_here.store(true, Ordering::Relaxed);
+        self.is_warm.store(true, Ordering::Relaxed);
     }
 
     /// What it takes beside what open segments hold.

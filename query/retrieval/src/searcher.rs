@@ -212,7 +212,7 @@ impl Searcher {
         Selection::new(&self.corpus, numbers.into_iter())
     }
 
-    /// Whether a question takes a millisecond or two: it has few blocks to look at, and they are on this machine.
+    /// Whether a question takes a millisecond or two: it has few blocks to look at, and [`bring`](Self::bring) has brought them.
     pub fn is_quick(&self) -> bool {
         self.corpus.is_quick()
     }
@@ -489,7 +489,7 @@ impl Searcher {
         };
         if outcome.any_word || is_close(CLOSE, CLOSE_DEVIATIONS) {
             Relevance::Found
-        } else if is_known || is_close(NEAR, NEAR_DEVIATIONS) {
+        } else if !outcome.ranked.is_empty() && (is_known || is_close(NEAR, NEAR_DEVIATIONS)) {
             Relevance::Nearest
         } else {
             Relevance::Nothing

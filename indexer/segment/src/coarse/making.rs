@@ -85,6 +85,7 @@ impl Copy {
 
     fn give_up(&self, error: &io::Error) {
         tracing::warn!(%error, "no coarse copy of a segment's vectors could be made: questions take longer");
+        drop(lock(&self.matrix).take());
         self.is_ordered.store(false, Relaxed);
     }
 }

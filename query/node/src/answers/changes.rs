@@ -1,7 +1,5 @@
 //! What changed: between two snapshots, and in the life of one table.
 
-use std::time::Duration;
-
 use limn_segment::diff::TableChanges;
 use limn_segment::{
     HistoryEnd, Snapshot, TableEvent, TableHistory, TableKey, TableRecord, is_under,
@@ -18,6 +16,8 @@ use crate::problem::{Code, Problem};
 const TOLD: usize = 10_000;
 /// Bytes of a table's name.
 const NAME: usize = 4_000;
+/// Names that a table is followed back to.
+const RENAMINGS: usize = 8;
 /// Snapshots that are listed.
 const LISTED: usize = 100;
 
@@ -174,14 +174,16 @@ async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snaps
         }
         return Ok(index.snapshot_or_nothing(number).await?);
     }
-    let since = match request.since.as_deref() {
-        None => Duration::ZERO,
-        Some(text) => humantime::parse_duration(text).map_err(|_| {
-            Problem::bad("since is no length of time", "write it as 1d, 12h or 30min")
-        })?,
+    let before = match request.since.as_deref() {
+        None => i64::MAX,
+        Some(text) => {
+            let since = humantime::parse_duration(text).map_err(|_| {
+                Problem::bad("since is no length of time", "write it as 1d, 12h or 30min")
+            })?;
+            let ago = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
+            chrono::Utc::now().timestamp_millis().saturating_sub(ago)
+        }
     };
-    let ago = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-    let before = chrono::Utc::now().timestamp_millis().saturating_sub(ago);
     let found = index.snapshot_before(to.number, before).await?;
     found.ok_or_else(|| {
         Problem::bad(
@@ -377,31 +379,23 @@ pub async fn history(
     let limit = bounded("limit", request.limit, 20, 200)?;
     let _turn = node.heavy_turn().await?;
     let index = node.live.index();
-    let mut newest = Snapshot::clone(&sight.view.snapshot);
-    let from = (newest.number + 1).saturating_sub(limit as u64);
+    let from = (sight.view.snapshot.number + 1).saturating_sub(limit as u64);
     // What changed in a snapshot is told from the one before it.
     let (key, mut told) = life(node, sight, request, limit + 1).await?;
-    let mut moments = Vec::new();
-    loop {
+    let mut moments: Vec<Moment> = Vec::new();
+    for _ in 0..=RENAMINGS {
         moments.extend(told.events.iter().map(|event| moment(sight, event)));
         let Some(born) = told.events.last().filter(|it| it.snapshot >= from) else {
             break;
         };
-        let (Some(before), Some(name)) = (born.previous, index.name_before(born).await?) else {
+        let seen = |key: &TableKey| sight.view.reach.allows(key);
+        let Some((newest, old)) = index.before_renaming(born, seen).await? else {
             break;
         };
-        let old = TableKey {
-            lake: key.lake.clone(),
-            name,
-        };
-        if !sight.view.reach.allows(&old) {
-            break;
-        }
         if let Some(moment) = moments.last_mut() {
             moment.change = "renamed".to_owned();
             moment.detail = vec![format!("it was {} before", old.name)];
         }
-        newest = index.snapshot(before).await?;
         let left = (newest.number + 2).saturating_sub(from);
         told = index.history(&newest, &old, left as usize).await?;
     }
@@ -434,9 +428,11 @@ async fn life(
         Err(missing) if missing.code == Code::NotFound => missing,
         Err(problem) => return Err(problem),
     };
+    // Of the whole index: the caller's tables of a lake may all be gone.
+    let whole = node.live.whole();
     let lakes = match &request.lake {
         Some(lake) => vec![lake.as_str()],
-        None => sight.view.shelf.lakes(),
+        None => whole.shelf.lakes(),
     };
     for lake in lakes {
         let key = TableKey {

@@ -1,25 +1,24 @@
 //! Words for what tables and their columns are, by which a caller asks for some of them.
 //!
-//! The words are those of the lake's readers ([`Format`], [`DataType`]), and those that tables have besides: Parquet's types that are
-//! none of ours go by their own names. A word that is none of them is refused: it would find nothing and not say why.
+//! The words are those of the lake's readers (`Format` and `DataType` of `limn-lake`, which a node does not need), and those that
+//! tables have besides: Parquet's types that are none of ours go by their own names. A word that is none of them is refused: it would
+//! find nothing and not say why.
 
 use std::collections::BTreeSet;
-
-use limn_lake::{DataType, Format};
 
 use crate::problem::{Problem, shortened};
 use crate::shelf::Shelf;
 
-const FORMATS: [Format; 3] = [Format::Csv, Format::JsonLines, Format::Parquet];
-const TYPES: [DataType; 8] = [
-    DataType::Binary,
-    DataType::Boolean,
-    DataType::Date,
-    DataType::Float,
-    DataType::Integer,
-    DataType::Text,
-    DataType::Timestamp,
-    DataType::Unknown,
+const FORMATS: &[&str] = &["csv", "jsonlines", "parquet"];
+const TYPES: &[&str] = &[
+    "binary",
+    "boolean",
+    "date",
+    "float",
+    "integer",
+    "text",
+    "timestamp",
+    "unknown",
 ];
 
 /// That tables can have this format.
@@ -28,7 +27,7 @@ const TYPES: [DataType; 8] = [
 /// A word for none.
 pub(super) fn check_format(asked: &str, shelf: &Shelf) -> Result<(), Problem> {
     let there = shelf.tables().map(|table| table.format);
-    check("format", asked, FORMATS.map(Format::label), there)
+    check("format", asked, FORMATS, there)
 }
 
 /// That columns can have this type.
@@ -38,25 +37,20 @@ pub(super) fn check_format(asked: &str, shelf: &Shelf) -> Result<(), Problem> {
 pub(super) fn check_column_type(asked: &str, shelf: &Shelf) -> Result<(), Problem> {
     let there = shelf.tables().flat_map(|table| table.columns());
     let there = there.map(|column| column.data_type);
-    check(
-        "column_type",
-        asked,
-        TYPES.each_ref().map(DataType::label),
-        there,
-    )
+    check("column_type", asked, TYPES, there)
 }
 
-fn check<'a, const N: usize>(
+fn check<'a>(
     what: &str,
     asked: &str,
-    known: [&'a str; N],
+    known: &[&'a str],
     there: impl Iterator<Item = &'a str>,
 ) -> Result<(), Problem> {
     let is_asked = |word: &&str| word.eq_ignore_ascii_case(asked);
     if known.iter().any(is_asked) {
         return Ok(());
     }
-    let mut words: BTreeSet<&str> = known.into();
+    let mut words: BTreeSet<&str> = known.iter().copied().collect();
     words.extend(there);
     if words.iter().any(is_asked) {
         return Ok(());
@@ -71,10 +65,28 @@ fn check<'a, const N: usize>(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use limn_lake::{DataType, Format};
     use utoipa::IntoParams;
 
     use super::*;
     use crate::answers::{ListRequest, SearchRequest};
+
+    #[test]
+    fn the_words_are_those_of_the_lakes_readers() {
+        let formats = [Format::Csv, Format::JsonLines, Format::Parquet];
+        assert_eq!(formats.map(Format::label), FORMATS);
+        let types = [
+            DataType::Binary,
+            DataType::Boolean,
+            DataType::Date,
+            DataType::Float,
+            DataType::Integer,
+            DataType::Text,
+            DataType::Timestamp,
+            DataType::Unknown,
+        ];
+        assert_eq!(types.each_ref().map(DataType::label), TYPES);
+    }
 
     #[test]
     fn an_unknown_word_is_refused_with_those_that_there_are() {
@@ -90,8 +102,8 @@ mod tests {
         assert_eq!(refused.remedy, "choose one of csv, jsonlines, parquet");
         // What tables have besides, in whatever case.
         let there = || ["list", "csv"].into_iter();
-        check("x", "LIST", ["csv"], there()).unwrap();
-        let refused = check("x", "map", ["csv"], there()).unwrap_err();
+        check("x", "LIST", &["csv"], there()).unwrap();
+        let refused = check("x", "map", &["csv"], there()).unwrap_err();
         assert_eq!(refused.remedy, "choose one of csv, list");
     }
 

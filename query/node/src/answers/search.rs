@@ -22,6 +22,8 @@ use crate::shelf::{Column, Facts, Shelf};
 
 /// Bytes of a question.
 const QUESTION: usize = 4_000;
+/// Bytes of one that is answered in a moment.
+const SHORT: usize = 400;
 /// Bytes of any other text.
 const TEXT: usize = 2_000;
 /// Tables of an answer, and candidates a side.
@@ -222,8 +224,9 @@ pub async fn search(
     query.until = Some(sight.until);
     let is_judged = query.judge.is_some();
     let view = sight.view.clone();
-    // A filter looks at every table.
-    let is_quick = few && filter.is_none() && view.searcher.is_quick();
+    // A filter looks at every table, and a long question at many words.
+    let is_short = few && request.candidates.is_none() && query.text.len() <= SHORT;
+    let is_quick = is_short && filter.is_none() && view.searcher.is_quick();
     let verdicts = is_judged.then(|| node.questions.verdicts(&sight.caller, &query.text));
     let find = move || -> Result<limn_retrieval::Answer, Problem> {
         if let Some(filter) = filter {

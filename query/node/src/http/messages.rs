@@ -51,6 +51,12 @@ fn told(answer: Response, is_said_json: bool, body: &[u8]) -> Response {
             (StatusCode::BAD_REQUEST, refused).into_response()
         }
         StatusCode::UNSUPPORTED_MEDIA_TYPE => not_json().into_response(),
+        // The version of the protocol, or the host.
+        status if status.is_client_error() => Problem::bad(
+            format!("a head of the request cannot be used (status {status})"),
+            "leave MCP-Protocol-Version out, or send a version that an answer to initialize or server/discover names",
+        )
+        .into_response(),
         _ => {
             tracing::error!(%status, "the service of /mcp failed");
             Problem::internal().into_response()

@@ -33,8 +33,11 @@ impl Refused {
                 return Refused::without_id(error);
             }
         };
-        let id = message.get("id").filter(|id| id.is_string() || id.is_i64());
         let method = message.get("method").and_then(Value::as_str);
+        // The id of an answer is none of a request's.
+        let is_answer = message.get("result").or(message.get("error")).is_some();
+        let id = message.get("id").filter(|_| !is_answer);
+        let id = id.filter(|id| id.is_string() || id.is_i64());
         let has_wrong = message.get("params").is_some_and(|it| !it.is_object());
         let error = match (id, method) {
             (Some(_), Some(method)) if has_wrong => wrong_params(method),

@@ -158,7 +158,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             }
             // From this version on a request can say for itself what initialize does.
             asked if is_complete(asked) => {
-                self.has_begun = true;
+                let version = asked.get_meta().protocol_version();
+                self.has_begun = version == Some(ProtocolVersion::V_2026_07_28);
                 return Ok(message);
             }
             asked => too_early(asked.method()),
