@@ -226,7 +226,7 @@ fn a_life_is_told_under_the_names_that_may_be_seen() {
     index_hashed(&lake, &index, &[]).code_is(0);
     let keys = text(&folder.path().join("keys")).to_owned();
     let (all, hr) = (key(&keys, &[]), key(&keys, &["--prefix", "hr"]));
-    let node = Node::start(text(&index), &["--keys", &keys]);
+    let node = Node::start(text(&index), &["--keys", &keys, "--follow", "200ms"]);
     let asked = |key: &str, table: &str| {
         node.get_with(key, &format!("/v1/table/history?table={}", escaped(table)))
     };
@@ -259,6 +259,64 @@ fn a_life_is_told_under_the_names_that_may_be_seen() {
         asked(&hr, hidden).is_error(404, "not_found");
     }
     asked(&all, "sales/nowhere").is_error(404, "not_found");
+
+    // Back to its first name.
+    rename("hr/places.csv", "hr/rooms.csv");
+    index_hashed(&lake, &index, &[]).code_is(0);
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while node.get_with(&all, "/v1/status").ok()["snapshot"] != 3 {
+        assert!(std::time::Instant::now() < until, "{}", node.said());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let told = life(&hr, "hr/rooms");
+    let vanished = ("vanished".to_owned(), Value::Null);
+    assert_eq!(told[..2], [renamed("hr/places"), vanished]);
+}
+
+/// A name that is nearly right is told, and in which lake a table is; not to one who may not see it.
+#[test]
+fn what_may_be_meant_is_told_to_who_may_see_it() {
+    let folder = varied_index();
+    let at = |name: &str| text(&folder.path().join(name)).to_owned();
+    let keys = at("keys");
+    let (all, hr) = (key(&keys, &[]), key(&keys, &["--prefix", "hr"]));
+    let node = Node::start(&at("index"), &["--keys", &keys]);
+    let remedy = |key: &str, table: &str| -> String {
+        let path = format!("/v1/table?table={}", escaped(table));
+        let refused = node.get_with(key, &path);
+        refused.is_error(404, "not_found");
+        refused.json()["error"]["remedy"]
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    for near in [
+        "orders",
+        "/shop/orders/",
+        "Shop/Orders",
+        "shop/orders.csv",
+        "shop/odrers",
+    ] {
+        let told = remedy(&all, near);
+        assert!(
+            told.starts_with("did you mean shop/orders?"),
+            "{near}: {told}"
+        );
+        let told = remedy(&hr, near);
+        assert!(!told.contains("shop/orders"), "{near}: {told}");
+    }
+    let elsewhere = node.get_with(&all, "/v1/table?table=shop/orders&lake=nowhere");
+    elsewhere.is_error(404, "not_found");
+    let told = elsewhere.json();
+    let remedy = told["error"]["remedy"].as_str().unwrap();
+    assert!(remedy.starts_with("there is one in "), "{told}");
+    let hidden = node
+        .get_with(&hr, "/v1/table?table=shop/orders&lake=nowhere")
+        .json();
+    let nowhere = node
+        .get_with(&hr, "/v1/table?table=shop/nowhere&lake=nowhere")
+        .json();
+    assert_eq!(hidden["error"]["remedy"], nowhere["error"]["remedy"]);
 }
 
 #[test]

@@ -88,7 +88,7 @@ fn what_changed_in_the_lake_is_told() {
             "{wrong:?}: {run:?}"
         );
     }
-    for (since, from) in [("0s", 1), ("1d", 0)] {
+    for (since, from) in [("0s", 2), ("1d", 0)] {
         let run = diff(&["--since", since, "--json"]);
         assert_eq!(run.stderr.contains("younger than --since says"), from == 0);
         assert_eq!(run.ok()["from"]["snapshot"], from);

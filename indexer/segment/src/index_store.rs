@@ -208,8 +208,8 @@ impl IndexStore {
         Ok(found)
     }
 
-    /// Of the snapshots older than number `to`, the newest that was made at `before_ms` (milliseconds since
-    /// 1970) or earlier; where none was, the oldest that there is, or number 0, without any table, where that is the
+    /// Of the snapshot `to` and those before it, the newest that was made at `before_ms` (milliseconds since
+    /// 1970) or earlier: what there was then; where none was, the oldest that there is, or number 0, without any table, where that is the
     /// index's first. `None` if there is none at all.
     ///
     /// One listing, and a read for each halving of the snapshots that there are.
@@ -222,7 +222,9 @@ impl IndexStore {
         before_ms: i64,
     ) -> Result<Option<Snapshot>, SegmentError> {
         let listed = self.snapshots().await?.into_iter();
-        let older = listed.map(|info| info.number).filter(|number| *number < to);
+        let older = listed
+            .map(|info| info.number)
+            .filter(|number| *number <= to);
         let mut older: Vec<u64> = older.collect();
         let (mut young, mut found) = (0, None);
         while young < older.len() {
@@ -246,13 +248,12 @@ impl IndexStore {
             }
         }
         // Of an index that is younger, all is new since.
-        match &found {
-            Some(first) if first.number == 1 && first.created_ms > before_ms => {
-                Ok(Some(first.before_all()))
-            }
-            None if to == 1 => self.snapshot_or_nothing(0).await.map(Some),
-            _ => Ok(found),
-        }
+        Ok(found.map(
+            |found| match found.number == 1 && found.created_ms > before_ms {
+                true => found.before_all(),
+                false => found,
+            },
+        ))
     }
 
     /// The number of the newest snapshot, if there is one: one list page.

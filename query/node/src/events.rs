@@ -13,6 +13,9 @@ use crate::problem::{Code, Problem};
 /// How long the watcher may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Characters of a watcher's token, at least.
+const TOKEN: usize = 16;
+
 /// Where events go to.
 pub struct EventsTo {
     url: Url,
@@ -33,7 +36,17 @@ impl EventsTo {
     /// No address, or no client for it.
     pub fn new(watcher: &str, token: Option<String>) -> Result<EventsTo, String> {
         let url = Url::parse(watcher).and_then(|url| url.join("/v1/events"));
-        let url = url.map_err(|error| format!("'{watcher}' is no address: {error}"))?;
+        let url = url
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https"));
+        let url = url.ok_or_else(|| {
+            format!("'{watcher}' is no address: write it as http://127.0.0.1:7701")
+        })?;
+        if token.as_ref().is_some_and(|token| token.len() < TOKEN) {
+            return Err(format!(
+                "LIMN_EVENTS_TOKEN is shorter than {TOKEN} characters, as no watcher's is"
+            ));
+        }
         let client = Client::builder()
             .timeout(PATIENCE)
             .redirect(reqwest::redirect::Policy::none())

@@ -153,6 +153,7 @@ impl Node {
 
     /// Follows the index until it is told to stop.
     pub async fn follow(self: &Arc<Self>, stop: CancellationToken) {
+        let mut is_failing = false;
         while stop
             .run_until_cancelled(tokio::time::sleep(self.follow))
             .await
@@ -169,17 +170,26 @@ impl Node {
                 self.metrics.missed();
                 continue;
             };
-            match advanced {
-                Ok(false) => {}
-                Ok(true) => {
-                    self.metrics.switched();
-                    tracing::info!(snapshot = self.live.number(), "serving a newer snapshot");
+            let serving = self.live.number();
+            match &advanced {
+                Ok(is_another) => {
+                    if is_failing {
+                        tracing::info!(serving, "the index can be followed again");
+                    }
+                    if *is_another {
+                        self.metrics.switched();
+                        tracing::info!(snapshot = serving, "serving another snapshot");
+                    }
                 }
                 Err(error) => {
                     self.metrics.missed();
-                    tracing::error!(%error, serving = self.live.number(), "the index cannot be followed");
+                    // Told once, however long it lasts.
+                    if !is_failing {
+                        tracing::error!(%error, serving, "the index cannot be followed");
+                    }
                 }
             }
+            is_failing = advanced.is_err();
         }
     }
 

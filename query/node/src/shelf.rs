@@ -9,9 +9,12 @@ use std::sync::OnceLock;
 use limn_segment::{CatalogEntry, KeyRef, ShelfRows, TableKey, is_under};
 
 use crate::access::Reach;
-use crate::names::Names;
+use crate::names::{Names, last_part};
 
 pub use limn_segment::{ColumnFacts as Column, TableFacts as Facts};
+
+/// Tables among which near names are looked for.
+const NEAR_AMONG: usize = 20_000;
 
 /// The tables of a snapshot, or those of them that a caller may see, by key.
 #[derive(Debug, Default)]
@@ -143,6 +146,30 @@ impl Shelf {
                 })
             })
             .collect()
+    }
+
+    /// The names of tables that may be meant by one that none has: without slashes around it or an extension, in other
+    /// case, or the last part alone. At most three; none where there are so many tables that looking takes its time.
+    pub fn near(&self, name: &str) -> Vec<&str> {
+        if self.tables().len() > NEAR_AMONG {
+            return Vec::new();
+        }
+        let wanted = name.trim_matches('/').to_lowercase();
+        let (folder, last) = match wanted.rsplit_once('/') {
+            Some((folder, last)) => (folder, last),
+            None => ("", wanted.as_str()),
+        };
+        let stem = last.split('.').next().unwrap_or(last);
+        let is_near = |table: &Facts<'_>| {
+            let name = table.key.name.to_lowercase();
+            let in_folder = folder.ends_with(name.rsplit_once('/').map_or("", |it| it.0));
+            let last_part = last_part(&name);
+            last_part == last
+                || last_part == stem
+                || (in_folder && strsim::levenshtein(last_part, stem) <= 2)
+        };
+        let near = self.tables().filter(is_near).map(|table| table.key.name);
+        near.take(3).collect()
     }
 
     /// The lakes, in order.

@@ -207,10 +207,11 @@ fn the_snapshot_before_a_time_is_found_in_few_reads() {
             (40, 150, Some(1)),
             // Then there was nothing yet.
             (40, 99, Some(0)),
-            (17, i64::MAX, Some(16)),
+            (17, i64::MAX, Some(17)),
             (17, 1_649, Some(16)),
             (17, 1_599, Some(15)),
-            (1, i64::MAX, Some(0)),
+            (1, i64::MAX, Some(1)),
+            (1, 99, Some(0)),
         ] {
             assert_eq!(before(to, time).await, number, "{to} {time}");
         }

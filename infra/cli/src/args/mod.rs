@@ -493,6 +493,11 @@ fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
+fn ago(text: &str) -> Result<Duration, String> {
+    let wrong = |_| "a length of time is expected, such as 30m, 12h, 1d or 2w".to_owned();
+    humantime::parse_duration(text).map_err(wrong)
+}
+
 fn silence(text: &str) -> Result<Duration, String> {
     let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
     if time < Duration::from_secs(1) {
@@ -622,8 +627,9 @@ pub struct DiffArgs {
     /// The older snapshot [default: the last one before the newer that differs from it]
     #[arg(value_name = "N")]
     pub from: Option<u64>,
-    /// Compare with the newest snapshot of so long ago, or else the oldest: 30m, 12h, 1d, 2w.
-    #[arg(long, value_name = "TIME", conflicts_with = "from", value_parser = humantime::parse_duration)]
+    /// Compare with what there was so long ago: 30m, 12h, 1d, 2w. An older index has no snapshot of then if they were
+    /// collected: its oldest is taken.
+    #[arg(long, value_name = "TIME", conflicts_with = "from", value_parser = ago)]
     pub since: Option<Duration>,
     /// The newer snapshot [default: the newest]
     #[arg(value_name = "M")]

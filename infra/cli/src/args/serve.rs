@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use clap::Subcommand;
 use limn_node::access::Right;
 
@@ -147,8 +147,8 @@ pub struct AddKeyArgs {
     /// What the key may do: search, rows (see values of rows), admin. May be repeated.
     #[arg(long = "right", value_name = "RIGHT", default_values = ["search", "rows"])]
     pub rights: Vec<Right>,
-    /// When the key ends to be valid: 2027-01-01T00:00:00Z.
-    #[arg(long, value_name = "TIME")]
+    /// When the key ends to be valid: 2027-01-01T00:00:00Z, or a day, whose midnight in UTC is meant.
+    #[arg(long, value_name = "TIME", value_parser = expiry)]
     pub expires: Option<DateTime<Utc>>,
     /// Requests a minute [default: the node's].
     #[arg(long, value_name = "N", value_parser = rate)]
@@ -230,6 +230,18 @@ fn at_least(least: Duration, text: &str) -> Result<Duration, String> {
     let wrong = || format!("a time of {shortest} or more is expected, such as 10s or 5min");
     let time = humantime::parse_duration(text).map_err(|_| wrong())?;
     (time >= least).then_some(time).ok_or_else(wrong)
+}
+
+/// A time that is still to come, or a day.
+fn expiry(text: &str) -> Result<DateTime<Utc>, String> {
+    let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+    let time = text.parse().or_else(|_| text.parse().map(midnight));
+    let wrong = |_: chrono::ParseError| "a time such as 2027-01-01T00:00:00Z or a day such as 2027-01-01 is expected";
+    let time: DateTime<Utc> = time.map_err(wrong)?;
+    match time > Utc::now() {
+        true => Ok(time),
+        false => Err("that time is over: the key would never be valid".to_owned()),
+    }
 }
 
 /// A number of requests.

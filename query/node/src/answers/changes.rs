@@ -1,8 +1,11 @@
 //! What changed: between two snapshots, and in the life of one table.
 
+use std::sync::Arc;
+
+use futures::{StreamExt, stream};
 use limn_segment::diff::TableChanges;
 use limn_segment::{
-    HistoryEnd, Snapshot, TableEvent, TableHistory, TableKey, TableRecord, is_under,
+    HistoryEnd, SegmentError, Snapshot, TableEvent, TableHistory, TableKey, TableRecord, is_under,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -14,10 +17,14 @@ use crate::problem::{Code, Problem};
 
 /// Tables of one list that are told, at most.
 const TOLD: usize = 10_000;
+/// Snapshots that are looked through for one that differs.
+const LOOKED_BACK: usize = 32;
 /// Bytes of a table's name.
 const NAME: usize = 4_000;
-/// Names that a table is followed back to.
+/// How often it is looked whether a table that appeared had another name before.
 const RENAMINGS: usize = 8;
+/// Snapshots that are read at a time.
+const SNAPSHOTS_AT_ONCE: usize = 8;
 /// Snapshots that are listed.
 const LISTED: usize = 100;
 
@@ -26,10 +33,10 @@ const LISTED: usize = 100;
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DiffRequest {
-    /// The older snapshot's number; 0 for what there was before the first: nothing.
+    /// The older snapshot's number; 0 for what there was before the first: nothing. The last of 32 that differs from the newer one if nothing is said.
     #[serde(default)]
     pub from: Option<u64>,
-    /// Instead of a number: how long ago, such as `1d` or `12h`.
+    /// Instead of a number: what there was so long ago, such as `1d` or `12h`.
     #[serde(default)]
     pub since: Option<String>,
     /// The newer snapshot's number; the newest if nothing is said.
@@ -133,8 +140,8 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
         Some(number) if number != sight.view.snapshot.number => index.snapshot(number).await?,
         _ => Snapshot::clone(&sight.view.snapshot),
     };
-    let from = from(node, request, &to).await?;
-    let turn = node.heavy_turn().await?;
+    let older = older(node, request, &to).await?;
+    let turn = Arc::new(node.heavy_turn().await?);
     let prefix = request.prefix.as_deref().unwrap_or_default();
     let tables = async |snapshot: &Snapshot| -> Result<Vec<TableRecord>, Problem> {
         let mut tables = index.tables(snapshot, None).await?;
@@ -142,55 +149,83 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
             .retain(|table| sight.view.reach.allows(&table.key()) && is_under(&table.name, prefix));
         Ok(tables)
     };
-    let (before, after) = (tables(&from).await?, tables(&to).await?);
-    let compare = move || {
+    let after = tables(&to).await?;
+    let mut found: Option<(u64, TableChanges)> = None;
+    // Of several, the last that differs: a compaction, or words that came later, are no news.
+    for number in older {
+        let from = index.snapshot_or_nothing(number).await?;
+        let (before, after) = (tables(&from).await?, after.clone());
         // The turn lasts as long as the catalogs are in memory.
-        let _turn = turn;
-        TableChanges::between(before, after)
-    };
-    let mut diff = told(from.number, to.number, node.compute(compare).await?, limit);
+        let turn = Arc::clone(&turn);
+        let compare = move || {
+            let _turn = turn;
+            TableChanges::between(before, after)
+        };
+        let changes = node.compute(compare).await?;
+        let differs = !changes.is_empty();
+        if found.is_none() || differs {
+            found = Some((number, changes));
+        }
+        if differs {
+            break;
+        }
+    }
+    let (from, changes) = found.ok_or_else(Problem::internal)?;
+    let mut diff = told(from, to.number, changes, limit);
     for table in &mut diff.changed {
         hide_failure(sight, table);
     }
     Ok(diff)
 }
 
-async fn from(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Snapshot, Problem> {
+/// The snapshots that `to` is compared with: the first of them that differs in a table, or else the first. At least one.
+async fn older(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Vec<u64>, Problem> {
     let index = node.live.index();
-    if let Some(number) = request.from {
-        if request.since.is_some() {
+    let older = match (request.from, request.since.as_deref()) {
+        (Some(_), Some(_)) => {
             return Err(Problem::bad(
                 "from and since both say what to compare with",
                 "choose one of them",
             ));
         }
-        if number > to.number {
-            // One that there is not is told as such.
-            index.snapshot_or_nothing(number).await?;
-            return Err(Problem::bad(
-                format!("from ({number}) is newer than to ({})", to.number),
-                "name the older one first",
-            ));
+        (Some(number), None) => {
+            if number > to.number {
+                // One that there is not is told as such.
+                index.snapshot(number).await?;
+                return Err(Problem::bad(
+                    format!("from ({number}) is newer than to ({})", to.number),
+                    "name the older one first",
+                ));
+            }
+            vec![number]
         }
-        return Ok(index.snapshot_or_nothing(number).await?);
-    }
-    let before = match request.since.as_deref() {
-        None => i64::MAX,
-        Some(text) => {
-            let since = humantime::parse_duration(text).map_err(|_| {
+        (None, Some(since)) => {
+            let since = humantime::parse_duration(since).map_err(|_| {
                 Problem::bad("since is no length of time", "write it as 1d, 12h or 30min")
             })?;
             let ago = i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
-            chrono::Utc::now().timestamp_millis().saturating_sub(ago)
+            let before = chrono::Utc::now().timestamp_millis().saturating_sub(ago);
+            let found = index.snapshot_before(to.number, before).await?;
+            found.into_iter().map(|it| it.number).collect()
+        }
+        // The first is compared with nothing.
+        (None, None) if to.number == 1 => vec![0],
+        (None, None) => {
+            let listed = index.snapshots().await?.into_iter();
+            let older = listed.map(|info| info.number);
+            let older = older.filter(|number| *number < to.number);
+            older.take(LOOKED_BACK).collect()
         }
     };
-    let found = index.snapshot_before(to.number, before).await?;
-    found.ok_or_else(|| {
-        Problem::bad(
+    if older.is_empty() {
+        // The index has vanished, perhaps.
+        index.require_newest().await?;
+        return Err(Problem::bad(
             format!("there is no snapshot before {}", to.number),
             "older ones were collected; the list of snapshots tells what there is",
-        )
-    })
+        ));
+    }
+    Ok(older)
 }
 
 fn told(from: u64, to: u64, changes: TableChanges, limit: usize) -> Diff {
@@ -313,13 +348,22 @@ pub async fn snapshots(node: &Node, sight: &Sight) -> Result<Snapshots, Problem>
         // The index has vanished.
         node.live.index().require_newest().await?;
     }
-    let snapshots = found.into_iter().take(LISTED).map(|info| SnapshotInfo {
-        snapshot: info.number,
-        published: time(info.modified_ms),
-    });
-    Ok(Snapshots {
-        snapshots: snapshots.collect(),
-    })
+    // Collected meanwhile is no failure.
+    let mut reads = stream::iter(found.into_iter().take(LISTED))
+        .map(|info| node.live.index().snapshot(info.number))
+        .buffered(SNAPSHOTS_AT_ONCE);
+    let mut snapshots = Vec::new();
+    while let Some(read) = reads.next().await {
+        match read {
+            Ok(snapshot) => snapshots.push(SnapshotInfo {
+                snapshot: snapshot.number,
+                published: time(snapshot.created_ms),
+            }),
+            Err(SegmentError::NoSuchSnapshot { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Snapshots { snapshots })
 }
 
 /// Whose life is told.
@@ -383,19 +427,28 @@ pub async fn history(
     // What changed in a snapshot is told from the one before it.
     let (key, mut told) = life(node, sight, request, limit + 1).await?;
     let mut moments: Vec<Moment> = Vec::new();
-    for _ in 0..=RENAMINGS {
-        moments.extend(told.events.iter().map(|event| moment(sight, event)));
-        let Some(born) = told.events.last().filter(|it| it.snapshot >= from) else {
-            break;
-        };
-        let seen = |key: &TableKey| sight.view.reach.allows(key);
-        let Some((newest, old)) = index.before_renaming(born, seen).await? else {
-            break;
-        };
-        if let Some(moment) = moments.last_mut() {
-            moment.change = "renamed".to_owned();
-            moment.detail = vec![format!("it was {} before", old.name)];
+    let mut looks = RENAMINGS;
+    loop {
+        let mut older = None;
+        for (at, event) in told.events.iter().enumerate() {
+            let mut moment = moment(sight, event);
+            if event.before.is_none() && event.snapshot >= from && looks > 0 {
+                looks -= 1;
+                let seen = |key: &TableKey| sight.view.reach.allows(key);
+                if let Some((newest, old)) = index.before_renaming(event, seen).await? {
+                    moment.change = "renamed".to_owned();
+                    moment.detail = vec![format!("it was {} before", old.name)];
+                    // Before that the table was there, or it was not.
+                    if at + 1 == told.events.len() {
+                        older = Some((newest, old));
+                    }
+                }
+            }
+            moments.push(moment);
         }
+        let Some((newest, old)) = older else {
+            break;
+        };
         let left = (newest.number + 2).saturating_sub(from);
         told = index.history(&newest, &old, left as usize).await?;
     }

@@ -128,6 +128,12 @@ fn open(path: &Path) -> std::io::Result<File> {
 pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Problem> {
     sight.require(Right::Search)?;
     let question = short_enough("the question", &feedback.question, TEXT)?;
+    if question.trim().is_empty() {
+        return Err(Problem::bad(
+            "the question is empty",
+            "tell the question that the table was found by",
+        ));
+    }
     let comment = feedback.comment.as_deref().unwrap_or_default();
     let comment = short_enough("the comment", comment, TEXT)?;
     let table = sight.table(&feedback.table, feedback.lake.as_deref())?.key;

@@ -22,7 +22,7 @@ use utoipa::ToSchema;
 use crate::access::{Caller, Right};
 use crate::live::View;
 use crate::node::Node;
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, shortened};
 use crate::shelf::Facts;
 
 pub use changes::{
@@ -69,7 +69,7 @@ impl Sight {
     fn table(&self, name: &str, lake: Option<&str>) -> Result<Facts<'_>, Problem> {
         let found = self.view.shelf.named(name, lake);
         match found.as_slice() {
-            [] => Err(Problem::no_table(name)),
+            [] => Err(self.no_table(name, lake)),
             [table] => Ok(*table),
             several => {
                 let lakes: Vec<&str> = several.iter().map(|table| table.key.lake).collect();
@@ -79,6 +79,23 @@ impl Sight {
                 ))
             }
         }
+    }
+
+    /// That there is no such table, and which may be meant.
+    fn no_table(&self, name: &str, lake: Option<&str>) -> Problem {
+        let mut problem = Problem::no_table(name);
+        let elsewhere = self.view.shelf.named(name, None);
+        if let (Some(lake), false) = (lake, elsewhere.is_empty()) {
+            let lakes: Vec<&str> = elsewhere.iter().map(|table| table.key.lake).collect();
+            problem.message = format!("{} in the lake '{}'", problem.message, shortened(lake, 200));
+            problem.remedy = format!("there is one in {}", lakes.join(", "));
+            return problem;
+        }
+        let near = self.view.shelf.near(name);
+        if !near.is_empty() && problem.code == Code::NotFound {
+            problem.remedy = format!("did you mean {}? Else {}", near.join(", "), problem.remedy);
+        }
+        problem
     }
 
     /// A table in a list.

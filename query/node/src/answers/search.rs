@@ -289,6 +289,12 @@ fn query(request: &SearchRequest) -> Result<Query, Problem> {
     }
     if let Some(asked) = request.candidates {
         let most = (CANDIDATES / query.k).min(MOST);
+        if asked > most && asked <= MOST {
+            return Err(Problem::bad(
+                format!("candidates is {asked} and k is {}", query.k),
+                format!("choose both so that their product is at most {CANDIDATES}"),
+            ));
+        }
         query.candidates = Some(bounded("candidates", Some(asked), 1, most)?);
     }
     if let Some(prefix) = &request.prefix {

@@ -44,8 +44,14 @@ pub struct EvalQuestion {
     pub tables: Vec<String>,
 }
 
+/// Whether a line is feedback that says of a table that it is not the one: no question whose tables are known.
+fn is_said_wrong(line: &str) -> bool {
+    let line: Result<serde_json::Value, _> = serde_json::from_str(line);
+    line.is_ok_and(|line| line["verdict"] == "wrong")
+}
+
 /// Reads a questions file: one JSON object a line with `question` and `tables`, other fields ignored,
-/// empty lines skipped. `file` names it in errors.
+/// empty lines skipped, and so is feedback that a table is wrong. `file` names it in errors.
 ///
 /// # Errors
 /// The first line that cannot be read, by its number.
@@ -63,6 +69,9 @@ pub fn read_questions(text: &str, file: &str) -> Result<Vec<EvalQuestion>, Retri
         };
         let question: EvalQuestion =
             serde_json::from_str(line_text).map_err(|error| wrong(without_place(&error)))?;
+        if question.tables.is_empty() && is_said_wrong(line_text) {
+            continue;
+        }
         if question.question.trim().is_empty() {
             return Err(wrong("the question is empty".to_owned()));
         }
@@ -329,6 +338,9 @@ mod tests {
     fn questions_are_read_and_errors_name_the_line() {
         let text = "{\"question\": \"a?\", \"tables\": [\"t\"], \"more\": 1}\n\n{\"question\": \"b\", \"tables\": [\"t\", \"u\"]}\n";
         assert_eq!(read_questions(text, "q").unwrap().len(), 2);
+        let feedback = text.to_owned()
+            + "{\"question\": \"c\", \"tables\": [], \"table\": \"t\", \"verdict\": \"wrong\"}\n";
+        assert_eq!(read_questions(&feedback, "q").unwrap().len(), 2);
         for (text, part) in [
             (
                 "{\"question\": \"a\", \"tables\": [\"t\"]}\n{\"question\": 5}",

@@ -230,7 +230,8 @@ class Diff(Displayed, Tabular[_Change], Told):
             )
             for it in self._items()
         ]
-        title = f"snapshot {self.older} to {self.newer}: {counted(self.counts.total, 'table')} differ"
+        verb = "differs" if self.counts.total == 1 else "differ"
+        title = f"snapshot {self.older} to {self.newer}: {counted(self.counts.total, 'table')} {verb}"
         if len(lines) < self.counts.total:
             title += f", {len(lines)} of them are told"
         header = ("change", "table", "rows before", "after", "columns")
