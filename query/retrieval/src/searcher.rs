@@ -27,7 +27,7 @@ use crate::texts::Texts;
 const CLOSE: f32 = 0.35;
 const CLOSE_DEVIATIONS: f32 = 5.0;
 /// The nearest are shown all the same, and said not to be close, from this on.
-const NEAR: f32 = 0.25;
+const NEAR: f32 = 0.28;
 const NEAR_DEVIATIONS: f32 = 4.0;
 
 /// How the words of a question are scored.
