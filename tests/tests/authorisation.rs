@@ -329,7 +329,15 @@ fn rights_are_asked_for() {
     let admin = key(&keys, &["--right", "admin", "--right", "search"]);
     let part = key(&keys, &["--prefix", "hr", "--right", "admin"]);
     let few = key(&keys, &["--per-minute", "3"]);
-    let old = key(&keys, &["--expires", "2020-01-01T00:00:00Z"]);
+    let past = ["keys", "add", "--keys", &keys, "--expires", "2020-01-01"];
+    let refused = limn(&past);
+    assert!(
+        refused.code == 2 && refused.stderr.contains("over"),
+        "{refused:?}"
+    );
+    let soon = chrono::Utc::now() + std::time::Duration::from_secs(1);
+    let old = key(&keys, &["--expires", &soon.to_rfc3339()]);
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
     let node = Node::start(&at("index"), &["--keys", &keys]);
 
     for path in [

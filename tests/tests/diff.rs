@@ -79,7 +79,7 @@ fn what_changed_in_the_lake_is_told() {
     assert!(same.stdout.contains("no table differs"), "{same:?}");
     for (wrong, part) in [
         (vec!["2", "1"], "name the older one first"),
-        (vec!["7"], "newer than 2"),
+        (vec!["7"], "has no snapshot 7"),
         (vec!["--since", "soon"], "invalid value"),
     ] {
         let run = diff(&wrong);
