@@ -83,7 +83,7 @@ class Tabular(Generic[T_co]):
     def to_pandas(self) -> pandas.DataFrame:
         """The answer as a data frame; its columns have the same types however few lines there are.
 
-        :raises ImportError: without pandas (``pip install pandas``).
+        :raises ImportError: without pandas (``pip install limn-client[pandas]``).
         """
         pd = _extra("pandas")
         columns = [
@@ -97,9 +97,9 @@ class Tabular(Generic[T_co]):
     def to_arrow(self) -> pyarrow.Table:
         """The answer as an Arrow table; its columns have the same types however few lines there are.
 
-        :raises ImportError: without pyarrow (``pip install pyarrow``).
+        :raises ImportError: without pyarrow (``pip install limn-client[arrow]``).
         """
-        pa = _extra("pyarrow")
+        pa = _extra("pyarrow", "arrow")
         columns = [
             pa.array([it.value(item) for item in self._items()], type=_TYPES[it.kind][1](pa)) for it in self._fields()
         ]
@@ -123,12 +123,14 @@ class Rows(Displayed, Tabular[T_co], Sequence[T_co]):
         return self._items()[place]
 
 
-def _extra(module: str) -> Any:
+def _extra(module: str, extra: str = "") -> Any:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        told = f"{module} is not installed here; install it with: pip install {module}"
-        raise ImportError(told, name=module) from error
+        extra = extra or module
+        raise ImportError(
+            f"{module} is not installed here; install it with: pip install 'limn-client[{extra}]'", name=module
+        ) from error
 
 
 def cell(value: Any) -> str:
