@@ -23,6 +23,8 @@ use crate::table::{Shard, TableKey};
 pub(crate) const READS_IN_FLIGHT: usize = 8;
 /// How often a snapshot's creation is asked for while the store's answers leave open what came of it.
 const PUBLISHING_ATTEMPTS: usize = 3;
+/// Snapshots that are looked through for one that differs.
+const LOOKED_BACK: usize = 32;
 /// What an index consists of; anything else under its root is someone else's.
 /// The folders of an index, each with its `/`.
 pub const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/", "cache/"];
@@ -206,6 +208,21 @@ impl IndexStore {
         }
         found.sort_by_key(|s| std::cmp::Reverse(s.number));
         Ok(found)
+    }
+
+    /// What the snapshot `to` is compared with where nothing is named: the numbers of those before it, newest
+    /// first, at most 32, so that one of them is found that differs from it in a table; before the first there was
+    /// number 0, nothing. None where the older ones were collected.
+    ///
+    /// # Errors
+    /// As [`IndexStore::snapshots`].
+    pub async fn snapshots_before(&self, to: u64) -> Result<Vec<u64>, SegmentError> {
+        if to == 1 {
+            return Ok(vec![0]);
+        }
+        let listed = self.snapshots().await?.into_iter();
+        let older = listed.map(|info| info.number).filter(|number| *number < to);
+        Ok(older.take(LOOKED_BACK).collect())
     }
 
     /// Of the snapshot `to` and those before it, the newest that was made at `before_ms` (milliseconds since

@@ -13,9 +13,6 @@ use crate::problem::{Code, Problem};
 /// How long the watcher may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Characters of a watcher's token, at least.
-const TOKEN: usize = 16;
-
 /// Where events go to.
 pub struct EventsTo {
     url: Url,
@@ -42,11 +39,6 @@ impl EventsTo {
         let url = url.ok_or_else(|| {
             format!("'{watcher}' is no address: write it as http://127.0.0.1:7701")
         })?;
-        if token.as_ref().is_some_and(|token| token.len() < TOKEN) {
-            return Err(format!(
-                "LIMN_EVENTS_TOKEN is shorter than {TOKEN} characters, as no watcher's is"
-            ));
-        }
         let client = Client::builder()
             .timeout(PATIENCE)
             .redirect(reqwest::redirect::Policy::none())

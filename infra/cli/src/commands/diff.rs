@@ -16,8 +16,6 @@ use crate::text::{Style, count, cut, one_line, plural, utc};
 
 /// Characters of a context's text that are shown.
 const CONTEXT_CHARS: usize = 120;
-/// Snapshots that are looked through for one that differs.
-const LOOKED_BACK: usize = 32;
 
 pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
@@ -105,12 +103,7 @@ async fn older(index: &IndexStore, args: &DiffArgs, to: &Snapshot) -> anyhow::Re
         return Ok(vec![number]);
     }
     let Some(time) = args.since else {
-        let snapshots = index.snapshots().await?.into_iter();
-        let older = snapshots.map(|info| info.number);
-        let older = older.filter(|number| *number < to.number);
-        let older: Vec<u64> = older.take(LOOKED_BACK).collect();
-        // The first is compared with nothing.
-        return Ok(if to.number == 1 { vec![0] } else { older });
+        return Ok(index.snapshots_before(to.number).await?);
     };
     let ago = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
     let before = Utc::now().timestamp_millis().saturating_sub(ago);

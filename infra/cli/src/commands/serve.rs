@@ -9,6 +9,7 @@ use limn_node::http::{Hosts, ListenOptions, Listener, Tls, router};
 use limn_node::{EventsTo, FeedbackFile, Node, NodeOptions};
 use limn_pipeline::CancellationToken;
 use limn_segment::{IndexStore, SegmentCache};
+use limn_triggers::Token;
 
 use crate::Outcome;
 use crate::args::{CacheArgs, OidcArgs, ServeArgs};
@@ -153,6 +154,8 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
     });
     let events = args.events_to.as_deref().map(|watcher| {
         let token = std::env::var(TOKEN).ok();
+        // No watcher takes one that a watcher would not have.
+        token.clone().map(Token::new).transpose()?;
         EventsTo::new(watcher, token).map_err(|error| anyhow::anyhow!("--events-to: {error}"))
     });
     let defaults = NodeOptions::new(access);

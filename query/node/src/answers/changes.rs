@@ -17,8 +17,6 @@ use crate::problem::{Code, Problem};
 
 /// Tables of one list that are told, at most.
 const TOLD: usize = 10_000;
-/// Snapshots that are looked through for one that differs.
-const LOOKED_BACK: usize = 32;
 /// Bytes of a table's name.
 const NAME: usize = 4_000;
 /// How often it is looked whether a table that appeared had another name before.
@@ -208,14 +206,7 @@ async fn older(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Vec<
             let found = index.snapshot_before(to.number, before).await?;
             found.into_iter().map(|it| it.number).collect()
         }
-        // The first is compared with nothing.
-        (None, None) if to.number == 1 => vec![0],
-        (None, None) => {
-            let listed = index.snapshots().await?.into_iter();
-            let older = listed.map(|info| info.number);
-            let older = older.filter(|number| *number < to.number);
-            older.take(LOOKED_BACK).collect()
-        }
+        (None, None) => index.snapshots_before(to.number).await?,
     };
     if older.is_empty() {
         // The index has vanished, perhaps.

@@ -10,6 +10,7 @@ mod lists;
 mod search;
 mod status;
 mod table;
+mod time_or_date;
 
 use std::sync::Arc;
 use std::time::Instant;

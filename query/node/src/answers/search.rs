@@ -3,17 +3,13 @@
 use std::sync::PoisonError;
 use std::time::Instant;
 
-use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use limn_retrieval::{Evidence, Hit, Query};
 use limn_segment::{BlockKind, TableKey};
 use serde::{Deserialize, Serialize};
-use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{
-    AnyOfBuilder, KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type,
-};
-use utoipa::{IntoParams, PartialSchema, ToSchema};
+use utoipa::{IntoParams, ToSchema};
 
 use super::kinds::{check_column_type, check_format};
+use super::time_or_date::TimeOrDate;
 use super::{Sight, TableLine, bounded, short_enough};
 use crate::access::Right;
 use crate::node::Node;
@@ -93,36 +89,6 @@ pub struct SearchRequest {
     #[schema(inline)]
     pub modified_before: Option<TimeOrDate>,
 }
-
-/// A time in RFC 3339, or a date, which means its midnight in UTC.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "String")]
-pub struct TimeOrDate(DateTime<Utc>);
-
-impl TryFrom<String> for TimeOrDate {
-    type Error = &'static str;
-
-    fn try_from(text: String) -> Result<TimeOrDate, &'static str> {
-        let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
-        let time = text.parse().or_else(|_| text.parse().map(midnight));
-        time.map(TimeOrDate).map_err(
-            |_: chrono::ParseError| "write a time as 2026-01-31T12:00:00Z or a date as 2026-01-31",
-        )
-    }
-}
-
-impl PartialSchema for TimeOrDate {
-    fn schema() -> RefOr<Schema> {
-        let text = |format| {
-            let text = ObjectBuilder::new().schema_type(Type::String);
-            text.format(Some(SchemaFormat::KnownFormat(format)))
-        };
-        let either = AnyOfBuilder::new().item(text(KnownFormat::DateTime));
-        either.item(text(KnownFormat::Date)).into()
-    }
-}
-
-impl ToSchema for TimeOrDate {}
 
 /// The tables found, best first.
 #[derive(Debug, Serialize, ToSchema)]
@@ -365,7 +331,7 @@ struct Filter {
 impl Filter {
     /// None, where nothing is asked.
     fn of(request: &SearchRequest) -> Option<Filter> {
-        let ms = |time: Option<TimeOrDate>| time.map(|TimeOrDate(time)| time.timestamp_millis());
+        let ms = |time: Option<TimeOrDate>| time.map(|time| time.0.timestamp_millis());
         let filter = Filter {
             format: request.format.clone(),
             column_type: request.column_type.clone(),
