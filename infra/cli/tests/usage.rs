@@ -67,8 +67,8 @@ fn numbers_out_of_range_are_usage() {
 fn a_model_that_is_not_there_is_refused_with_a_remedy() {
     let place = std::env::temp_dir().join("limn-usage-test-that-is-never-made");
     let place = place.to_str().unwrap();
-    let lake = env!("CARGO_MANIFEST_DIR");
-    let arguments = ["index", lake, "--index", place, "--narrate=llm"];
+    let lake = std::env::var("CARGO_MANIFEST_DIR").unwrap();
+    let arguments = ["index", &lake, "--index", place, "--narrate=llm"];
     let (code, _, error) = limn(&[&arguments[..], &["--model=no-such-model"]].concat());
     assert_eq!((code, error.lines().count()), (2, 1), "{error}");
     assert!(error.contains("--narrate names"), "{error}");

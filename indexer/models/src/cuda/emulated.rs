@@ -27,7 +27,9 @@ type Kernel = unsafe extern "C" fn(*const c_void, *const u32, u32, u32);
 static KERNELS: LazyLock<Mutex<Library>> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let library = folder.path().join("kernels.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/cuda/kernels/kernels.cu");
+    // Asked of cargo at run time: a target folder shared by several clones keeps the path of one of them.
+    let crate_folder = std::env::var_os("CARGO_MANIFEST_DIR").unwrap();
+    let source = Path::new(&crate_folder).join("src/cuda/kernels/kernels.cu");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let done = Command::new(compiler)
         .args(["-x", "c++", "-std=c++17", "-O3", "-march=native"])
