@@ -1,6 +1,6 @@
 //! Column names as files give them, made presentable and unique.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use limn_store::is_steering;
 
@@ -16,6 +16,8 @@ pub(crate) fn unique(raw: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Stri
     let given: HashSet<&str> = tidied.iter().map(String::as_str).collect();
     let mut taken: HashSet<String> = HashSet::with_capacity(tidied.len());
     let mut names = Vec::with_capacity(tidied.len());
+    // The last number that a name was given: thousands of columns may have the same one.
+    let mut last: HashMap<String, usize> = HashMap::new();
     for (i, name) in tidied.iter().enumerate() {
         let base = if name.is_empty() {
             format!("column_{}", i + 1)
@@ -23,12 +25,15 @@ pub(crate) fn unique(raw: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<Stri
             name.clone()
         };
         let mut candidate = base.clone();
-        let mut n = 1;
+        let mut n = last.get(&base).copied().unwrap_or(1);
         while taken.contains(&candidate)
             || (candidate != *name && given.contains(candidate.as_str()))
         {
             n += 1;
             candidate = format!("{base}_{n}");
+        }
+        if n > 1 {
+            last.insert(base, n);
         }
         taken.insert(candidate.clone());
         names.push(candidate);
@@ -92,5 +97,13 @@ mod tests {
             prop_assert!(names.iter().all(|name| !name.is_empty()));
             prop_assert_eq!(names.iter().collect::<HashSet<_>>().len(), names.len());
         }
+    }
+
+    #[test]
+    fn very_many_columns_of_one_name_are_named_soon() {
+        let names = unique(std::iter::repeat_n("a", 200_000));
+        assert_eq!(names[199_999], "a_200000");
+        let distinct: HashSet<&String> = names.iter().collect();
+        assert_eq!(distinct.len(), names.len());
     }
 }
