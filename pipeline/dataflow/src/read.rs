@@ -231,11 +231,7 @@ impl Reader {
         &self,
         file: &DataFile,
     ) -> Result<Result<FileSummary, FileError>, PipelineError> {
-        let held = file
-            .object
-            .size
-            .min(self.options.scan_budget.saturating_mul(2));
-        let _permits = self.reserve(held).await?;
+        let _permits = self.reserve(file.held(self.options.scan_budget)).await?;
         let start = Instant::now();
         let summary = summarise_file(&self.store, file, &self.options).await;
         self.files_read.fetch_add(1, Ordering::Relaxed);

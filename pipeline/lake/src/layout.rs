@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
+use crate::compression::Compression;
 use crate::contexts::Contexts;
 use crate::error::{FileError, FileErrorKind};
 use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
@@ -84,6 +85,16 @@ impl DataFile {
     /// drawn by it, so it changes with nothing else.
     pub fn sample_path(&self) -> &str {
         place::sample_path(&self.object.path)
+    }
+
+    /// About how many bytes of it are in memory while it is read within a scan budget.
+    pub fn held(&self, scan_budget: u64) -> u64 {
+        let most = scan_budget.saturating_mul(2);
+        match Compression::of_path(&self.object.path) {
+            // The text may be many times as long.
+            Some(_) => most,
+            None => self.object.size.min(most),
+        }
     }
 
     /// What a file's summary depends on besides the reading options: the version and the

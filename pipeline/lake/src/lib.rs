@@ -49,6 +49,7 @@
 //! version of an object again can help.
 
 pub mod assemble;
+mod compression;
 pub mod contexts;
 mod data_type;
 mod error;

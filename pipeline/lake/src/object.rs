@@ -10,6 +10,7 @@ use limn_store::ObjectInfo;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::compression::without_compression;
 use crate::error::LakeError;
 
 /// One object of a lake: where it is and which version of it was listed.
@@ -229,7 +230,8 @@ impl<'de> Deserialize<'de> for TableName {
     }
 }
 
-/// The formats that hold rows, told by a file's extension (in any case).
+/// The formats that hold rows, told by a file's extension (in any case). Text may be compressed: `.csv.gz`,
+/// `.jsonl.zst`, `.tsv.bz2`, `.csv.xz`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -244,7 +246,17 @@ pub enum Format {
 impl Format {
     /// The format of a file, or `None` if its name is not that of data.
     pub fn of_path(path: &str) -> Option<Format> {
-        let extension = Path::new(path).extension()?.to_str()?;
+        let unpacked = without_compression(path);
+        let format = Format::of_extension(Path::new(unpacked).extension()?.to_str()?)?;
+        (unpacked.len() == path.len() || format.is_text()).then_some(format)
+    }
+
+    /// Whether it is text, which may be compressed as a whole.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Format::Csv | Format::JsonLines)
+    }
+
+    fn of_extension(extension: &str) -> Option<Format> {
         let is = |name: &&str| extension.eq_ignore_ascii_case(name);
         if ["parquet", "pq"].iter().any(is) {
             Some(Format::Parquet)
@@ -348,7 +360,20 @@ mod tests {
         assert_eq!(Format::of_path("a/B.PARQUET"), Some(Format::Parquet));
         assert_eq!(Format::of_path("a.b.tsv"), Some(Format::Csv));
         assert_eq!(Format::of_path("x.ndjson"), Some(Format::JsonLines));
-        for not_data in ["csv", "a/csv", "x.md", "x.csv.gz", "x.csv/y", ""] {
+        assert_eq!(Format::of_path("x.csv.gz"), Some(Format::Csv));
+        assert_eq!(Format::of_path("x.JSON.ZST"), Some(Format::JsonLines));
+        for not_data in [
+            "csv",
+            "a/csv",
+            "x.md",
+            "x.csv/y",
+            "",
+            "x.gz",
+            "x.parquet.gz",
+            "x.csv.gz.gz",
+            "x.tar.xz",
+            ".csv.gz/a",
+        ] {
             assert_eq!(Format::of_path(not_data), None, "{not_data}");
         }
     }

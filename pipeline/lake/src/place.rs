@@ -3,7 +3,9 @@
 //! Everything here is a function of one path, so that nothing a neighbour does changes how a file
 //! is read.
 
+use crate::compression::without_compression;
 use crate::formats::names;
+use crate::object::Format;
 
 /// Hive's name for a partition whose key is null.
 const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -23,8 +25,12 @@ pub(crate) fn split_path(path: &str) -> (&str, &str) {
     path.rsplit_once('/').unwrap_or(("", path))
 }
 
-/// A path without the extension of its last component.
+/// A path without the extension of its last component; of compressed data without both of its own.
 pub(crate) fn without_extension(path: &str) -> &str {
+    let path = match Format::of_path(path) {
+        Some(_) => without_compression(path),
+        None => path,
+    };
     let (_, name) = split_path(path);
     match name.rfind('.') {
         Some(dot) if dot > 0 => &path[..path.len() - name.len() + dot],
@@ -100,8 +106,9 @@ fn percent_decoded(text: &str) -> String {
 /// The file's path relative to its table, as far as the path alone tells: for a file that can be
 /// one of many (in a table directory, or with a number, date or uuid in its name) its path below
 /// the table's directory, else `""`. So a lone `orders.csv` draws the same rows under any name,
-/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not.
+/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too.
 pub(crate) fn sample_path(path: &str) -> &str {
+    let path = without_compression(path);
     let (_, name) = split_path(path);
     match table_directory(path) {
         Some("") => path,
@@ -268,6 +275,8 @@ mod tests {
             ("sales/year=2024/data.parquet", "year=2024/data.parquet"),
             ("year=2024/data.parquet", "year=2024/data.parquet"),
             ("out/part-00000.csv", "part-00000.csv"),
+            ("out/part-00000.csv.gz", "part-00000.csv"),
+            ("a/orders-2.csv.zst", "orders-2.csv"),
         ] {
             assert_eq!(sample_path(path), expected, "{path}");
         }
@@ -278,5 +287,8 @@ mod tests {
         assert_eq!(without_extension("a.b/c.d.csv"), "a.b/c.d");
         assert_eq!(without_extension("a.b/c"), "a.b/c");
         assert_eq!(without_extension("a/.csv"), "a/.csv");
+        assert_eq!(without_extension("a/b.csv.gz"), "a/b");
+        assert_eq!(without_extension("a/b.tar.gz"), "a/b.tar");
+        assert_eq!(without_extension("a/.csv.gz"), "a/.csv");
     }
 }

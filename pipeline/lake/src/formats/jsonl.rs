@@ -8,7 +8,7 @@
 use limn_store::Store;
 use serde::de::IgnoredAny;
 
-use super::input::{self, Input, Piece};
+use super::input::{self, Fetched, Input, Piece};
 use super::json_row::{ArraySeed, Columns, RowSeed};
 use super::{Failure, MAX_COLUMNS, ReadOptions, counted, one_line, parse, sniff};
 use crate::error::FileErrorKind;
@@ -20,18 +20,18 @@ pub(super) async fn summarise(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
-    let input = input::fetch(store, file, options).await?;
+    let fetched = input::fetch(store, file, options).await?;
     let sample_path = file.sample_path().to_owned();
     let options = options.clone();
-    parse(move || read(input, &sample_path, &options)).await
+    parse(move || read(fetched, &sample_path, &options)).await
 }
 
 fn read(
-    mut input: Input,
+    fetched: Fetched,
     sample_path: &str,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
-    input.as_text("JSON")?;
+    let input = fetched.into_text("JSON", sample_path, options)?;
     let whole = input.is_whole();
     let text = sniff::without_bom(&input.pieces[0].bytes);
     let mut scan = Scan::new(sample_path, options, whole);
@@ -40,8 +40,8 @@ fn read(
             return Err(Failure::new(
                 FileErrorKind::Unsupported,
                 format!(
-                    "it is one JSON array of {} bytes, more than is read at once",
-                    input.size
+                    "it is one JSON array of {}, more than is read at once",
+                    input.size_in_words()
                 ),
             )
             .with_remedy("write it as JSON lines, one object a line"));
@@ -226,7 +226,7 @@ impl Scan {
             )
             .with_remedy("write one JSON object a line"));
         }
-        let mut notes = Vec::new();
+        let mut notes = input.notes.clone();
         if let Some(first) = self.first_bad {
             notes.push(format!(
                 "{} left out that are no JSON objects ({})",

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod delimited;
+mod encodings;
 mod hostile;
 mod json;
+mod packed;
 mod parquet_files;
 mod parquet_reads;
 mod speed;

@@ -2,8 +2,8 @@
 //! column builders, without a copy of the whole.
 //!
 //! Real files are untidy, so a row that is a cell short or long is padded or cut, counted and noted;
-//! only where most rows disagree, each in its own way, is the file refused. Text that is not UTF-8
-//! is read with replacement characters, and noted. Larger files than the budget are read in ranges:
+//! only where most rows disagree, each in its own way, is the file refused. Bytes that are no UTF-8 within
+//! text that otherwise is are read as replacement characters, and noted. Larger files than the budget are read in ranges:
 //! each is entered at the first line from which rows of the right width follow, since a line break
 //! may also stand inside a quoted cell.
 
@@ -14,8 +14,9 @@ use limn_store::Store;
 
 use super::dialect::{self, Dialect, Plan, Quoting};
 use super::infer::is_null;
-use super::input::{self, Input, Piece};
+use super::input::{self, Fetched, Input, Piece};
 use super::{Failure, ReadOptions, counted, parse, sniff};
+use crate::compression::without_compression;
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::profile::{ColumnBuilder, ValueLimits};
@@ -32,22 +33,26 @@ pub(super) async fn summarise(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
-    let input = input::fetch(store, file, options).await?;
+    let fetched = input::fetch(store, file, options).await?;
     let (path, sample_path) = (file.object.path.clone(), file.sample_path().to_owned());
     let options = options.clone();
-    parse(move || read(input, &path, &sample_path, &options)).await
+    parse(move || read(fetched, &path, &sample_path, &options)).await
 }
 
 /// Parses what was fetched.
 fn read(
-    mut input: Input,
+    fetched: Fetched,
     path: &str,
     sample_path: &str,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
-    input.as_text("CSV")?;
+    let input = fetched.into_text("CSV", sample_path, options)?;
     let whole = input.is_whole();
-    let plan = dialect::detect(sniff::without_bom(&input.pieces[0].bytes), whole, path)?;
+    let plan = dialect::detect(
+        sniff::without_bom(&input.pieces[0].bytes),
+        whole,
+        without_compression(path),
+    )?;
 
     let scan = |plan| {
         let mut scan = Scan::new(plan, sample_path, options, whole);
@@ -257,6 +262,7 @@ impl Scan {
                 "{rows} of another width than the header: padded or cut"
             ));
         }
+        self.notes.extend(input.notes.iter().cloned());
         if self.garbled > 0 {
             self.notes
                 .push(format!("{} not in UTF-8", counted(self.garbled, "cell")));

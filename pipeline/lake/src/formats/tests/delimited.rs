@@ -71,27 +71,6 @@ fn quoted_cells_hold_delimiters_quotes_and_line_breaks() {
 }
 
 #[test]
-fn utf16_is_read_and_other_text_is_read_as_far_as_it_goes() {
-    let text = "id\tname\r\n1\tÉva\r\n2\tBen\r\n";
-    let little: Vec<u8> = [0xfeff]
-        .into_iter()
-        .chain(text.encode_utf16())
-        .flat_map(u16::to_le_bytes)
-        .collect();
-    let big: Vec<u8> = [0xfeff]
-        .into_iter()
-        .chain(text.encode_utf16())
-        .flat_map(u16::to_be_bytes)
-        .collect();
-    for bytes in [little, big] {
-        assert_eq!(sample(&read("x.csv", bytes)), ["1|Éva", "2|Ben"]);
-    }
-    let summary = read("x.csv", b"id,name\n1,M\xfcller\n2,Ben\n".to_vec());
-    assert_eq!(sample(&summary), ["1|M\u{fffd}ller", "2|Ben"]);
-    assert_eq!(summary.notes, ["1 cell not in UTF-8"]);
-}
-
-#[test]
 fn names_are_made_unique() {
     assert_eq!(
         schema(&read("x.csv", "name,name,,id\na,b,c,1\nd,e,f,2\n")),

@@ -1,9 +1,13 @@
 //! The bytes of a text file that are read: all of it up to the scan budget, above it ranges spread
-//! over the file (design, section 6).
+//! over the file (design, section 6); then made plain: unpacked ([`unpack`]) and UTF-8 ([`encoding`]).
 //!
 //! The ranges are a function of the seed, the file's sample path and its size, so a copied or
 //! renamed table is read in the same places. The file is cut into as many equal strata as there are
-//! ranges and one range is drawn in each; the first starts at byte 0, where the header is.
+//! ranges and one range is drawn in each; the first starts at byte 0, where the header is. Of a
+//! compressed file they are ranges of its text, the same as if it lay there unpacked.
+
+mod encoding;
+mod unpack;
 
 use std::ops::Range;
 
@@ -12,7 +16,9 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_store::Store;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Failure, ReadOptions, sniff};
+use self::encoding::Encoding;
+use super::{Failure, ReadOptions, counted, sniff};
+use crate::compression::Compression;
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 
@@ -23,12 +29,12 @@ const SMALLEST_PIECE: u64 = 1024;
 /// Ranges under way at a time.
 const CONCURRENT: usize = 4;
 
-/// A contiguous range of the file.
+/// A contiguous range of the file's text.
 pub(crate) struct Piece {
-    /// Where in the file it starts.
+    /// Where in the text it starts.
     pub(crate) offset: u64,
     pub(crate) bytes: Bytes,
-    /// Whether it reaches the file's end, so that its last line is whole.
+    /// Whether it reaches the text's end, so that its last line is whole.
     pub(crate) to_end: bool,
 }
 
@@ -36,8 +42,13 @@ pub(crate) struct Piece {
 pub(crate) struct Input {
     /// In file order, without overlap; the first starts at byte 0.
     pub(crate) pieces: Vec<Piece>,
-    /// The file's size in bytes.
-    pub(crate) size: u64,
+    /// The text's size in bytes; an estimate where it is compressed, or in another encoding than UTF-8, and
+    /// not all of it was read.
+    size: f64,
+    /// What is noted of a file of which only a part was read.
+    share_read: String,
+    /// What a reader of the catalog should know of the text: its encoding.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Input {
@@ -46,31 +57,9 @@ impl Input {
         matches!(&self.pieces[..], [piece] if piece.offset == 0 && piece.to_end)
     }
 
-    /// Makes sure that this is text, and UTF-16 into UTF-8. `what` names the format ("CSV").
-    ///
-    /// # Errors
-    /// Another format's content; UTF-16 of which only parts were fetched.
-    pub(crate) fn as_text(&mut self, what: &str) -> Result<(), Failure> {
-        let beginning = &self.pieces[0].bytes;
-        sniff::is_text(beginning, what)?;
-        let Some(order) = sniff::utf16(beginning) else {
-            return Ok(());
-        };
-        if !self.is_whole() {
-            let cause = format!(
-                "it is UTF-16 text of {} bytes, more than is read at once",
-                self.size
-            );
-            return Err(Failure::new(FileErrorKind::Unsupported, cause)
-                .with_remedy("convert the file to UTF-8"));
-        }
-        self.pieces[0].bytes = sniff::utf16_to_utf8(beginning, order).into();
-        Ok(())
-    }
-
     /// The error of a row that does not end within the first range.
     pub(crate) fn endless_row(&self) -> Failure {
-        let length = super::counted(self.pieces[0].bytes.len() as u64, "byte");
+        let length = counted(self.pieces[0].bytes.len() as u64, "byte");
         Failure::new(
             FileErrorKind::Unsupported,
             format!("its first row is longer than the {length} read at a time"),
@@ -81,20 +70,27 @@ impl Input {
     /// The row count of the whole file, if all its rows are as long as the `rows` that take
     /// `bytes`, and the note that says what was read.
     pub(crate) fn extrapolate(&self, rows: u64, bytes: u64) -> (u64, String) {
-        let share = self.size as f64 / bytes.max(1) as f64;
-        let read: u64 = self
-            .pieces
-            .iter()
-            .map(|piece| piece.bytes.len() as u64)
-            .sum();
+        let share = self.size / bytes.max(1) as f64;
         (
             (rows as f64 * share).round() as u64,
-            format!("{read} of {} bytes read", self.size),
+            self.share_read.clone(),
         )
+    }
+
+    /// About how large the text is, in words.
+    pub(crate) fn size_in_words(&self) -> String {
+        counted(self.size as u64, "byte")
     }
 }
 
-/// Reads `file` within the budget.
+/// A file's bytes as the store has them.
+pub(crate) struct Fetched {
+    pieces: Vec<Piece>,
+    size: u64,
+}
+
+/// Reads `file` within the budget. Of what is named as compressed only the beginning: it can be
+/// unpacked from there only.
 ///
 /// # Errors
 /// The store's; an empty file; a file that no longer has the size it was listed with.
@@ -102,13 +98,16 @@ pub(crate) async fn fetch(
     store: &Store,
     file: &DataFile,
     options: &ReadOptions,
-) -> Result<Input, Failure> {
+) -> Result<Fetched, Failure> {
     let size = file.object.size;
     if size == 0 {
         return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
     }
     let path = file.object.path.as_str();
-    let ranges = ranges(size, options, file.sample_path());
+    let ranges = match Compression::of_path(path) {
+        Some(_) => std::iter::once(0..size.min(budget(options))).collect(),
+        None => ranges(size, options, file.sample_path()),
+    };
     let pieces = stream::iter(ranges)
         .map(|range| async move {
             let bytes = store.get_range(path, range.clone()).await?;
@@ -129,12 +128,54 @@ pub(crate) async fn fetch(
         .buffered(CONCURRENT)
         .try_collect()
         .await?;
-    Ok(Input { pieces, size })
+    Ok(Fetched { pieces, size })
+}
+
+impl Fetched {
+    /// Unpacks what is compressed, makes sure that this is text, and makes it UTF-8. `what` names the
+    /// format ("CSV").
+    ///
+    /// # Errors
+    /// Damaged or boundless compressed data; another format's content.
+    pub(crate) fn into_text(
+        self,
+        what: &str,
+        sample_path: &str,
+        options: &ReadOptions,
+    ) -> Result<Input, Failure> {
+        let compression = Compression::of_content(&self.pieces[0].bytes);
+        let mut input = match compression {
+            // A file that is not named so was read in ranges, of which only the first can be unpacked.
+            Some(compression) if self.pieces.len() == 1 => {
+                unpack::unpack(compression, &self, sample_path, options)?
+            }
+            _ => self.plain(),
+        };
+        let text = Encoding::of(&input.pieces);
+        sniff::is_text(&input.pieces[0].bytes, what, text.is_wide())?;
+        text.make_utf8(&mut input);
+        Ok(input)
+    }
+
+    fn plain(self) -> Input {
+        let read: u64 = self.pieces.iter().map(|it| it.bytes.len() as u64).sum();
+        Input {
+            pieces: self.pieces,
+            size: self.size as f64,
+            share_read: format!("{read} of {} bytes read", self.size),
+            notes: Vec::new(),
+        }
+    }
+}
+
+/// Bytes read of a file.
+fn budget(options: &ReadOptions) -> u64 {
+    options.scan_budget.max(SMALLEST_PIECE)
 }
 
 /// The ranges to read of a file of `size` bytes.
 fn ranges(size: u64, options: &ReadOptions, sample_path: &str) -> Vec<Range<u64>> {
-    let budget = options.scan_budget.max(SMALLEST_PIECE);
+    let budget = budget(options);
     if size <= budget {
         return std::iter::once(0..size).collect();
     }
