@@ -1,0 +1,228 @@
+//! Delimited text: delimiters, quotes, headers, widths.
+
+use super::{Odd, noted, reads, refuses};
+
+pub fn files() -> Vec<Odd> {
+    let two = "id:integer name:text";
+    vec![
+        reads("comma.csv", "id,name\n1,ada\n2,bob\n", two, 2),
+        reads("semicolon.csv", "id;name\n1;ada\n2;bob\n", two, 2),
+        reads("tab.csv", "id\tname\n1\tada\n2\tbob\n", two, 2),
+        reads("pipe.csv", "id|name\n1|ada\n2|bob\n", two, 2),
+        reads("tab.tsv", "id\tname\n1\tada\n2\tbob\n", two, 2),
+        reads("comma.tsv", "id,name\n1,ada\n2,bob\n", two, 2),
+        reads("tab.TAB", "id\tname\n1\tada\n", two, 1),
+        reads("sep_line.csv", "sep=;\nid;name\n1;ada\n2;bob\n", two, 2),
+        reads("crlf.csv", "id,name\r\n1,ada\r\n2,bob\r\n", two, 2),
+        reads("cr.csv", "id,name\r1,ada\r2,bob\r", two, 2),
+        reads("mixed_ends.csv", "id,name\r\n1,ada\n2,bob\r\n", two, 2),
+        reads("no_last_end.csv", "id,name\n1,ada\n2,bob", two, 2),
+        reads(
+            "blank_lines.csv",
+            "\n\nid,name\n\n1,ada\n\n2,bob\n\n\n",
+            two,
+            2,
+        ),
+        reads("spaces.csv", "id , name\n1 , ada\n2 , bob\n", two, 2),
+        reads(
+            "quoted.csv",
+            "\"id\",\"name\"\n\"1\",\"ada, countess\"\n\"2\",\"b\"\"o\"\"b\"\n",
+            two,
+            2,
+        ),
+        reads(
+            "quoted_lines.csv",
+            "id,name\n1,\"ada\nof\nbyron\"\n2,bob\n",
+            two,
+            2,
+        ),
+        reads(
+            "backslash.csv",
+            "id,name\n1,\"ada \\\"the\\\" first, it is\"\n2,\"bob \\\"b\\\" b\"\n3,\"c \\\"c\\\"\"\n",
+            two,
+            3,
+        ),
+        reads(
+            "quotes_as_inches.tsv",
+            "id\tname\n1\t\"5\" pipe\n2\t\"6\" pipe\n3\t\"7\" pipe\n4\tx\n",
+            two,
+            4,
+        ),
+        reads("single_column.csv", "name\nada\nbob\n", "name:text", 2),
+        reads("single_number_column.csv", "n\n1\n2\n", "n:integer", 2),
+        reads("header_only.csv", "id,name\n", "id:unknown name:unknown", 0),
+        reads("one_cell.csv", "x", "x:unknown", 0),
+        noted(
+            "no_header.csv",
+            "1,ada,2.5\n2,bob,3.5\n3,cyd,4.5\n",
+            "column_1:integer column_2:text column_3:float",
+            3,
+            "no header",
+        ),
+        noted(
+            "title_above.csv",
+            titled(),
+            "id:integer name:text age:integer",
+            40,
+            "before the header skipped",
+        ),
+        noted(
+            "title_padded.csv",
+            "Staff,,\n,,\nid,name,age\n1,ada,36\n2,bob,41\n",
+            "id:integer name:text age:integer",
+            2,
+            "before the header skipped",
+        ),
+        noted(
+            "row_names.csv",
+            "name,age\n1,ada,36\n2,bob,41\n3,cyd,20\n",
+            "column_1:integer name:text age:integer",
+            3,
+            "no name in the header",
+        ),
+        reads("trailing_comma.csv", "id,name,\n1,ada,\n2,bob,\n", two, 2),
+        reads(
+            "trailing_comma_in_rows.csv",
+            "id,name\n1,ada,\n2,bob,\n",
+            two,
+            2,
+        ),
+        reads(
+            "same_names.csv",
+            "id,name,name\n1,a,b\n2,c,d\n",
+            "id:integer name:text name_2:text",
+            2,
+        ),
+        reads(
+            "nameless.csv",
+            "id,,name\n1,x,a\n2,y,d\n",
+            "id:integer column_2:text name:text",
+            2,
+        ),
+        reads(
+            "lines_in_names.csv",
+            "id,\"full\n name\"\n1,ada\n2,bob\n",
+            "id:integer full name:text",
+            2,
+        ),
+        reads(
+            "numbers_as_names.csv",
+            "country,1990,2000,2010\nCH,1,2,3\nDE,4,5,6\n",
+            "country:text 1990:integer 2000:integer 2010:integer",
+            2,
+        ),
+        reads(
+            "nulls.csv",
+            "a,b,c\nNA,NULL,1\n,\\N,2\nn/a,NaN,3\n",
+            "a:unknown b:unknown c:integer",
+            3,
+        ),
+        reads(
+            "zeros_in_front.csv",
+            "zip,n\n01234,1\n00501,2\n",
+            "zip:text n:integer",
+            2,
+        ),
+        reads(
+            "large_integers.csv",
+            "a,b\n9223372036854775807,1\n18446744073709551616,2\n",
+            "a:text b:integer",
+            2,
+        ),
+        reads(
+            "exponents.csv",
+            "a,b\n1e5,inf\n2.5E-3,-inf\n",
+            "a:float b:float",
+            2,
+        ),
+        reads(
+            "integers_then_floats.csv",
+            "a,b\n1,x\n2.5,y\n",
+            "a:float b:text",
+            2,
+        ),
+        reads(
+            "booleans.csv",
+            "a,b\ntrue,TRUE\nfalse,False\n",
+            "a:boolean b:boolean",
+            2,
+        ),
+        reads(
+            "days.csv",
+            "iso,de,us\n2024-02-29,29.02.2024,2/29/2024\n2024-03-01,01.03.2024,3/1/2024\n",
+            "iso:date de:date us:date",
+            2,
+        ),
+        reads(
+            "times.csv",
+            "a,b\n2024-02-29T12:30:00Z,2024-02-29 12:30\n2024-03-01T00:00:00+02:00,2024-03-01 01:00\n",
+            "a:timestamp b:timestamp",
+            2,
+        ),
+        reads(
+            "no_such_day.csv",
+            "a,b\n2023-02-29,1\n2024-13-01,2\n",
+            "a:text b:integer",
+            2,
+        ),
+        noted(
+            "short_rows.csv",
+            "a,b,c\n1,2,3\n4,5\n6,7,8\n9,10,11\n12,13,14\n15,16,17\n18,19,20\n",
+            "a:integer b:integer c:integer",
+            7,
+            "of another width",
+        ),
+        refuses(
+            "hopeless.csv",
+            "a,b,c\n1\n1,2,3,4,5\n1,2,3,4,5,6,7\n1,2\n1,2,3,4\n1,2,3,4,5,6\n1\n",
+            "do not have the header's",
+        ),
+        refuses("blank.csv", "\n\n   \n\t\n", "blank lines"),
+        refuses("no_bytes.csv", "", "no bytes"),
+        reads("wide.csv", wide(2_000), &wide_columns(2_000), 1),
+        refuses("too_wide.csv", wide(20_000), "20000 columns"),
+        noted(
+            "never_closed.csv",
+            never_closed(),
+            "id:integer name:text",
+            3_000,
+            "never closed",
+        ),
+        reads("nul_like.csv", "id,name\n1,a\u{b}b\n2,c\n", two, 2),
+        reads("emoji.csv", "id,🙂\n1,😀\n2,🎉\n", "id:integer 🙂:text", 2),
+        reads(
+            "right_to_left.csv",
+            "id,שם\n1,\u{202e}abc\n2,שלום\n",
+            "id:integer שם:text",
+            2,
+        ),
+    ]
+}
+
+fn wide(columns: usize) -> String {
+    let names: Vec<String> = (0..columns).map(|i| format!("c{i}")).collect();
+    format!("{}\n{}1\n", names.join(","), "1,".repeat(columns - 1))
+}
+
+fn wide_columns(columns: usize) -> String {
+    let names: Vec<String> = (0..columns).map(|i| format!("c{i}:integer")).collect();
+    names.join(" ")
+}
+
+/// One quote is opened early on and closed nowhere.
+fn never_closed() -> String {
+    let mut text = "id,name\n1,\"ada\n".to_owned();
+    for id in 2..=3_000 {
+        text += &format!("{id},name {id}\n");
+    }
+    text
+}
+
+/// A title, a blank line, and a table.
+fn titled() -> String {
+    let mut text = "Staff of the house\n\nid,name,age\n".to_owned();
+    for id in 1..=40 {
+        text += &format!("{id},name {id},{}\n", 20 + id);
+    }
+    text
+}

@@ -1,0 +1,89 @@
+//! JSON in its shapes.
+
+use super::{Odd, noted, reads, refuses};
+
+pub fn files() -> Vec<Odd> {
+    vec![
+        reads(
+            "lines.jsonl",
+            "{\"a\": 1, \"b\": \"x\"}\n{\"a\": 2, \"b\": \"y\"}\n",
+            "a:integer b:text",
+            2,
+        ),
+        reads("lines.ndjson", "{\"a\": 1}\n{\"a\": 2}\n", "a:integer", 2),
+        reads("array.json", "[{\"a\": 1}, {\"a\": 2.5}]", "a:float", 2),
+        reads(
+            "one_after_another.json",
+            "{\n \"a\": 1\n}\n{\n \"a\": 2\n}\n",
+            "a:integer",
+            2,
+        ),
+        reads(
+            "one_object.json",
+            "{\"a\": 1, \"b\": null}",
+            "a:integer b:unknown",
+            1,
+        ),
+        reads(
+            "other_keys.jsonl",
+            "{\"a\": 1}\n{\"b\": 2}\n{\"c\": 3}\n",
+            "a:integer b:integer c:integer",
+            3,
+        ),
+        reads(
+            "same_key.jsonl",
+            "{\"a\": 1, \"a\": 2}\n{\"a\": 3}\n",
+            "a:integer",
+            2,
+        ),
+        reads(
+            "mixed_types.jsonl",
+            "{\"a\": 1}\n{\"a\": \"x\"}\n{\"a\": true}\n",
+            "a:text",
+            3,
+        ),
+        reads(
+            "escapes.jsonl",
+            "{\"a\": \"\\u00e9\\n\\\"q\\\"\"}\n",
+            "a:text",
+            1,
+        ),
+        noted(
+            "a_bad_line.jsonl",
+            "{\"a\": 1}\nnot json\n{\"a\": 2}\n{\"a\": 3}\n",
+            "a:integer",
+            3,
+            "left out that are no JSON objects",
+        ),
+        noted(
+            "array_with_others.json",
+            "[{\"a\": 1}, 5, {\"a\": 2}]",
+            "a:integer",
+            2,
+            "no JSON objects",
+        ),
+        refuses(
+            "no_json.jsonl",
+            "this is\nnot json\nat all\n",
+            "no JSON objects",
+        ),
+        refuses("numbers.json", "[1, 2, 3]", "no JSON objects"),
+        refuses("breaks_off.json", "[{\"a\": 1}, {\"a\":", "breaks off"),
+        refuses("empty_objects.jsonl", "{}\n{}\n", "has a field"),
+        refuses("empty_array.json", "[]", "holds no object"),
+        refuses("empty.json", "", "no bytes"),
+        refuses("too_many_keys.json", many_keys(20_000), "keys"),
+        refuses(
+            "page.json",
+            "<html><body>502 Bad Gateway</body></html>",
+            "HTML",
+        ),
+    ]
+}
+
+/// Objects with a key each that no other has.
+fn many_keys(keys: usize) -> String {
+    (0..keys)
+        .map(|key| format!("{{\"k{key}\": {key}}}\n"))
+        .collect()
+}
