@@ -21,7 +21,7 @@ use crate::scope::Scope;
 
 /// Version of how files are read and of the texts that are made of a table; another version reads and describes every
 /// table anew, and tries again what could not be read.
-pub const DOCUMENTS_VERSION: u32 = 3;
+pub const DOCUMENTS_VERSION: u32 = 4;
 
 /// Where a snapshot names the settings of lakes all of whose tables were made with them.
 const LAKES: &str = "lakes";

@@ -241,6 +241,12 @@ pub enum Format {
     Csv,
     /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line.
     JsonLines,
+    /// `.arrow`, `.feather`, `.ipc`, `.arrows`: Arrow IPC, as a file or as a stream, whatever the extension.
+    Arrow,
+    /// `.avro`: Avro object container files.
+    Avro,
+    /// `.orc`
+    Orc,
 }
 
 impl Format {
@@ -264,17 +270,26 @@ impl Format {
             Some(Format::Csv)
         } else if ["jsonl", "ndjson", "json"].iter().any(is) {
             Some(Format::JsonLines)
+        } else if ["arrow", "feather", "ipc", "arrows"].iter().any(is) {
+            Some(Format::Arrow)
+        } else if is(&"avro") {
+            Some(Format::Avro)
+        } else if is(&"orc") {
+            Some(Format::Orc)
         } else {
             None
         }
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
             Format::Csv => "csv",
             Format::JsonLines => "jsonlines",
+            Format::Arrow => "arrow",
+            Format::Avro => "avro",
+            Format::Orc => "orc",
         }
     }
 }
@@ -362,6 +377,11 @@ mod tests {
         assert_eq!(Format::of_path("x.ndjson"), Some(Format::JsonLines));
         assert_eq!(Format::of_path("x.csv.gz"), Some(Format::Csv));
         assert_eq!(Format::of_path("x.JSON.ZST"), Some(Format::JsonLines));
+        for arrow in ["x.arrow", "x.Feather", "x.ipc", "x.arrows"] {
+            assert_eq!(Format::of_path(arrow), Some(Format::Arrow), "{arrow}");
+        }
+        assert_eq!(Format::of_path("x.avro"), Some(Format::Avro));
+        assert_eq!(Format::of_path("x.orc"), Some(Format::Orc));
         for not_data in [
             "csv",
             "a/csv",

@@ -7,6 +7,7 @@
 //! copy or a renamed table draws the same rows.
 
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
@@ -108,13 +109,23 @@ impl RowSampler {
 /// The numbers, ascending, of the `r` rows of lowest priority among `rows` rows: what a
 /// [`RowSampler`] keeps after reading them all. For formats that can fetch single rows.
 pub fn draw(seed: u64, sample_path: &str, rows: u64, r: usize) -> Vec<u64> {
+    draw_from(seed, sample_path, std::iter::once(0..rows), r)
+}
+
+/// As [`draw`], of rows in ranges that do not overlap: of the parts of a file that are read.
+pub(crate) fn draw_from(
+    seed: u64,
+    sample_path: &str,
+    ranges: impl IntoIterator<Item = Range<u64>>,
+    r: usize,
+) -> Vec<u64> {
     if r == 0 {
         return Vec::new();
     }
     let priorities = Priorities::new(seed, sample_path);
     let mut kept: BinaryHeap<(Priority, u64)> = BinaryHeap::with_capacity(r + 1);
     let mut worst = Priority(u64::MAX);
-    for row in 0..rows {
+    for row in ranges.into_iter().flatten() {
         let priority = priorities.of(row);
         if priority > worst && kept.len() >= r {
             continue;

@@ -67,6 +67,8 @@ export function formatName(format) {
     jsonlines: "JSON Lines",
     jsonl: "JSON Lines",
     arrow: "Arrow",
+    avro: "Avro",
+    orc: "ORC",
     delta: "Delta",
     iceberg: "Iceberg",
   };

@@ -315,7 +315,7 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
     if tables.added + tables.changed + tables.unchanged + tables.failed == 0 {
         writeln!(
             out,
-            "the lake has no tables: nothing in {} is Parquet, CSV, TSV or JSON Lines",
+            "the lake has no tables: nothing in {} is Parquet, CSV, TSV, JSON Lines, Arrow, Avro or ORC",
             one_line(lake)
         )?;
     }

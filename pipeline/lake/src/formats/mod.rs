@@ -1,13 +1,17 @@
-//! From one file's bytes to its [`FileSummary`]: Parquet, delimited text, JSON lines.
+//! From one file's bytes to its [`FileSummary`]: Parquet, Arrow, Avro, ORC, delimited text, JSON lines.
 //!
 //! [`summarise_file`] is the one door. Bytes are fetched on the caller's runtime; parsing runs on a
 //! blocking thread, so no operator or request waits behind it, and a parser that panics costs its
 //! own file only: it becomes a [`FileError`] like any other (design, invariant 6).
 //!
 //! What is read is bounded by [`ReadOptions::scan_budget`]: files within it are read whole, of
-//! larger ones ranges or row groups that a stable hash chooses, so the same file is read in the same
-//! places on any machine and on any number of workers. Peak memory stays below about four budgets.
+//! larger ones ranges, row groups, batches or stripes that a stable hash chooses, so the same file is
+//! read in the same places on any machine and on any number of workers. Peak memory stays below about
+//! four budgets.
 
+mod arrow_ipc;
+mod avro;
+mod codec;
 mod dialect;
 mod header;
 pub mod infer;
@@ -15,9 +19,13 @@ mod input;
 mod json_row;
 mod jsonl;
 pub(crate) mod names;
+mod orc;
 mod parquet;
+mod ranged;
+mod render;
 mod sniff;
 mod text;
+mod typed;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -59,9 +67,10 @@ impl Default for ReadOptions {
 /// Reads what limn keeps of a file: its columns with their types and profiles, its row count and a
 /// row sample. The result is a function of the file's content, its `sample_path` and the options.
 ///
-/// Requests: text files one ranged read, or sixteen above the budget; Parquet files one for the
-/// footer and a few for the values. The rows drawn from a Parquet file with no page index cost up to
-/// their whole column chunks, read in windows, whatever the budget.
+/// Requests: files within the budget one ranged read; above it text and Avro files sixteen, the others
+/// one for the footer and a few for the values (an Arrow stream one for each of its first 512 batches).
+/// The rows drawn from a Parquet file with no page index cost up to their whole column chunks, read in
+/// windows, whatever the budget.
 ///
 /// Must be called on a tokio runtime.
 ///
@@ -78,6 +87,9 @@ pub async fn summarise_file(
             Format::Parquet => parquet::summarise(store, file, options).await,
             Format::Csv => text::summarise(store, file, options).await,
             Format::JsonLines => jsonl::summarise(store, file, options).await,
+            Format::Arrow => arrow_ipc::summarise(store, file, options).await,
+            Format::Avro => avro::summarise(store, file, options).await,
+            Format::Orc => orc::summarise(store, file, options).await,
         }
     };
     // Parsing panics are caught at the blocking thread; this is for whatever runs here.
@@ -129,6 +141,14 @@ impl Failure {
                 remedy: Some(advice.into()),
             },
             Failure::Store(_) => self,
+        }
+    }
+
+    /// What is wrong, in one line.
+    fn cause(&self) -> String {
+        match self {
+            Failure::Content { cause, .. } => cause.clone(),
+            Failure::Store(error) => one_line(&error.to_string()),
         }
     }
 

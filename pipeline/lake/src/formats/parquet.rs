@@ -12,19 +12,18 @@ mod footer;
 mod object;
 mod plan;
 mod reading;
-mod render;
 mod statistics;
 mod thrift;
 
 use limn_store::Store;
 use parquet::file::metadata::ParquetMetaData;
-use tokio::runtime::Handle;
 
 use self::object::ObjectReader;
 use self::plan::{Column, Limits};
 use self::reading::Reading;
 #[cfg(test)]
 pub(in crate::formats) use self::thrift::{deep_footer, file_of, varint_of};
+use super::ranged::Ranged;
 use super::{Failure, ReadOptions, parse};
 use crate::layout::DataFile;
 use crate::summary::FileSummary;
@@ -34,13 +33,7 @@ pub(super) async fn summarise(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
-    let object = ObjectReader::new(
-        store.clone(),
-        file.object.path.clone(),
-        file.object.size,
-        Handle::current(),
-        options.scan_budget,
-    );
+    let object = ObjectReader::new(Ranged::of(store, file), options.scan_budget);
     let sample_path = file.sample_path().to_owned();
     let options = options.clone();
     parse(move || read(object, &sample_path, &options)).await
@@ -72,7 +65,7 @@ fn read(
         reading.sample()?;
         reading.profile(limits, sample_path)?;
     }
-    reading.finish(complete, sample_path, options)
+    Ok(reading.finish(complete, sample_path, options))
 }
 
 fn rows(metadata: &ParquetMetaData) -> u64 {

@@ -1,13 +1,14 @@
 //! What a file really is, told by its first bytes: the checks that come before any text is parsed.
 
 use super::Failure;
+use super::input::utf16;
 use crate::error::FileErrorKind;
 
 /// How much of the beginning is looked at.
 const LOOK: usize = 8 << 10;
 
 /// First bytes that are never a table's text, and what they begin.
-const MAGIC: [(&[u8], &str, &str); 16] = [
+const MAGIC: [(&[u8], &str, &str); 18] = [
     (
         b"PK\x03\x04",
         "a zip archive (or an Excel workbook)",
@@ -18,10 +19,16 @@ const MAGIC: [(&[u8], &str, &str); 16] = [
     (b"BZh", "compressed with bzip2", UNPACK),
     (b"\xfd7zXZ\0", "compressed with xz", UNPACK),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", UNPACK),
-    (b"PAR1", "a Parquet file", RENAME),
-    (b"ARROW1", "an Arrow file", EXPORT),
-    (b"Obj\x01", "an Avro file", EXPORT),
-    (b"ORC", "an ORC file", EXPORT),
+    (b"PAR1", "a Parquet file", "rename the file to .parquet"),
+    (b"ARROW1", "an Arrow file", "rename the file to .arrow"),
+    (
+        b"\xff\xff\xff\xff",
+        "an Arrow stream",
+        "rename the file to .arrows",
+    ),
+    (b"FEA1", "a Feather file of version 1", FEATHER_2),
+    (b"Obj\x01", "an Avro file", "rename the file to .avro"),
+    (b"ORC", "an ORC file", "rename the file to .orc"),
     (b"SQLite format 3", "an SQLite database", EXPORT),
     (b"%PDF-", "a PDF document", EXPORT),
     (b"\x89PNG", "an image", REMOVE),
@@ -36,7 +43,7 @@ const MAGIC: [(&[u8], &str, &str); 16] = [
 
 const EXPORT: &str = "export the table as CSV or Parquet";
 const UNPACK: &str = "unpack it, or give it the extension of its compression, such as .csv.gz";
-const RENAME: &str = "rename the file to .parquet";
+pub(crate) const FEATHER_2: &str = "write it again as Feather version 2 (or as Parquet)";
 const REMOVE: &str = "remove the file, or give it the extension of its content";
 
 /// What the first bytes show of a file that is said to be text. `what` names the format in messages
@@ -46,37 +53,63 @@ const REMOVE: &str = "remove the file, or give it the extension of its content";
 /// [`FileErrorKind::NotItsFormat`] where they are of another format, or of no text at all.
 pub(crate) fn is_text(beginning: &[u8], what: &str, wide: bool) -> Result<(), Failure> {
     let beginning = &beginning[..beginning.len().min(LOOK)];
-    let not = |is: &str| {
-        Failure::new(
-            FileErrorKind::NotItsFormat,
-            format!("it is named as {what} but is {is}"),
-        )
-    };
     for (magic, is, remedy) in MAGIC {
         // A few letters may well begin a line of text: then the rest must look binary as well.
         let letters = magic.len() <= 6 && magic.iter().all(u8::is_ascii_graphic);
         if beginning.starts_with(magic) && (!letters || looks_binary(beginning)) {
-            return Err(not(is).with_remedy(remedy));
+            return Err(not(what, is).with_remedy(remedy));
         }
     }
+    if is_page(beginning) {
+        return Err(not(what, PAGE).with_remedy(DOWNLOAD));
+    }
+    if !wide && looks_binary(beginning) {
+        return Err(not(what, "binary (it looks like no text)").with_remedy(REMOVE));
+    }
+    Ok(())
+}
+
+/// What a file is that begins like this and is not of the format that its name tells.
+pub(crate) fn not_its_format(beginning: &[u8], what: &str) -> Failure {
+    let beginning = &beginning[..beginning.len().min(LOOK)];
+    for (magic, is, remedy) in MAGIC {
+        if beginning.starts_with(magic) {
+            return not(what, is).with_remedy(remedy);
+        }
+    }
+    if is_page(beginning) {
+        return not(what, PAGE).with_remedy(DOWNLOAD);
+    }
+    if utf16(beginning).is_some() || !looks_binary(beginning) {
+        return not(what, "text").with_remedy(REMOVE);
+    }
+    Failure::new(
+        FileErrorKind::NotItsFormat,
+        format!("it is named as {what} but is not"),
+    )
+}
+
+const PAGE: &str = "an HTML or XML document";
+const DOWNLOAD: &str =
+    "download the data itself (a page in its place is often a login or an error)";
+
+fn not(what: &str, is: &str) -> Failure {
+    Failure::new(
+        FileErrorKind::NotItsFormat,
+        format!("it is named as {what} but is {is}"),
+    )
+}
+
+fn is_page(beginning: &[u8]) -> bool {
     let start = beginning.trim_ascii_start();
     let starts = |tag: &str| {
         start
             .get(..tag.len())
             .is_some_and(|s| s.eq_ignore_ascii_case(tag.as_bytes()))
     };
-    if ["<!doctype", "<html", "<?xml", "<head>"]
+    ["<!doctype", "<html", "<?xml", "<head>"]
         .iter()
         .any(|tag| starts(tag))
-    {
-        return Err(not("an HTML or XML document").with_remedy(
-            "download the data itself (a page in its place is often a login or an error)",
-        ));
-    }
-    if !wide && looks_binary(beginning) {
-        return Err(not("binary (it looks like no text)").with_remedy(REMOVE));
-    }
-    Ok(())
 }
 
 /// NUL bytes, or more than a few control characters.

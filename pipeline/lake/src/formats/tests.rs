@@ -1,6 +1,9 @@
 //! Whole files through [`summarise_file`], from a store in memory.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod arrow_files;
+mod arrow_parts;
+mod avro_files;
 mod delimited;
 mod encodings;
 mod hostile;
@@ -9,6 +12,9 @@ mod packed;
 mod parquet_files;
 mod parquet_reads;
 mod speed;
+mod typed_files;
+mod typed_hostile;
+mod written_elsewhere;
 
 use bytes::Bytes;
 use limn_store::Store;

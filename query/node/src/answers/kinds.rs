@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use crate::problem::{Problem, shortened};
 use crate::shelf::Shelf;
 
-const FORMATS: &[&str] = &["csv", "jsonlines", "parquet"];
+const FORMATS: &[&str] = &["arrow", "avro", "csv", "jsonlines", "orc", "parquet"];
 const TYPES: &[&str] = &[
     "binary",
     "boolean",
@@ -73,7 +73,14 @@ mod tests {
 
     #[test]
     fn the_words_are_those_of_the_lakes_readers() {
-        let formats = [Format::Csv, Format::JsonLines, Format::Parquet];
+        let formats = [
+            Format::Arrow,
+            Format::Avro,
+            Format::Csv,
+            Format::JsonLines,
+            Format::Orc,
+            Format::Parquet,
+        ];
         assert_eq!(formats.map(Format::label), FORMATS);
         let types = [
             DataType::Binary,
@@ -91,7 +98,7 @@ mod tests {
     #[test]
     fn an_unknown_word_is_refused_with_those_that_there_are() {
         let shelf = Shelf::default();
-        for asked in ["csv", "CSV", "JsonLines", "parquet"] {
+        for asked in ["csv", "CSV", "JsonLines", "parquet", "Arrow", "avro", "ORC"] {
             check_format(asked, &shelf).unwrap();
         }
         check_column_type("Integer", &shelf).unwrap();
@@ -99,7 +106,10 @@ mod tests {
         assert!(refused.remedy.contains("boolean, date, float, integer"));
         let refused = check_format("xlsx", &shelf).unwrap_err();
         assert_eq!(refused.message, "format is 'xlsx'");
-        assert_eq!(refused.remedy, "choose one of csv, jsonlines, parquet");
+        assert_eq!(
+            refused.remedy,
+            "choose one of arrow, avro, csv, jsonlines, orc, parquet"
+        );
         // What tables have besides, in whatever case.
         let there = || ["list", "csv"].into_iter();
         check("x", "LIST", &["csv"], there()).unwrap();

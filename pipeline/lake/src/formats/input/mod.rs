@@ -9,6 +9,8 @@
 mod encoding;
 mod unpack;
 
+pub(super) use encoding::utf16;
+
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -174,7 +176,11 @@ fn budget(options: &ReadOptions) -> u64 {
 }
 
 /// The ranges to read of a file of `size` bytes.
-fn ranges(size: u64, options: &ReadOptions, sample_path: &str) -> Vec<Range<u64>> {
+pub(in crate::formats) fn ranges(
+    size: u64,
+    options: &ReadOptions,
+    sample_path: &str,
+) -> Vec<Range<u64>> {
     let budget = budget(options);
     if size <= budget {
         return std::iter::once(0..size).collect();
@@ -204,6 +210,20 @@ pub(crate) fn draw(seed: u64, sample_path: &str, i: u64) -> u64 {
     key.extend_from_slice(sample_path.as_bytes());
     key.extend_from_slice(&i.to_le_bytes());
     xxh3_64_with_seed(&key, seed)
+}
+
+/// At most `most` of `count` places, spread over all of them; which ones, a hash draws.
+pub(super) fn spread(count: usize, most: usize, seed: u64, sample_path: &str) -> Vec<usize> {
+    if count <= most {
+        return (0..count).collect();
+    }
+    let edge = |i: usize| i * count / most;
+    let place = |i: usize| {
+        let (low, high) = (edge(i), edge(i + 1));
+        let drawn = draw(seed, sample_path, i as u64) % (high - low) as u64;
+        low + drawn as usize
+    };
+    (0..most).map(place).collect()
 }
 
 #[cfg(test)]

@@ -16,12 +16,14 @@ use super::object::ObjectReader;
 use super::plan::Column;
 use super::thrift::footer_depth;
 use crate::error::FileErrorKind;
-use crate::formats::{Failure, MAX_COLUMNS, one_line};
+use crate::formats::{Failure, MAX_COLUMNS, one_line, sniff};
 
 /// Files up to this size are fetched at once.
 const AT_ONCE: u64 = 1 << 20;
 /// Of larger files, this much of the end: enough for most footers.
 const TAIL: u64 = 64 << 10;
+/// Of a file without the magic number, this much of the beginning tells what it is.
+const HEAD: u64 = 1 << 10;
 /// Length of the footer and magic number.
 const TRAILER: u64 = 8;
 /// More rows than any file has; numbers above come from broken footers. Drawing looks at every row
@@ -64,14 +66,11 @@ pub(super) fn read(object: &ObjectReader, scan_budget: u64) -> Result<ParquetMet
             ));
         }
         _ => {
-            let beginning = object.get_bytes(0, 4).map_err(fail)?;
+            let beginning = object.get_bytes(0, HEAD.min(size) as usize).map_err(fail)?;
             return Err(if beginning.starts_with(b"PAR") {
                 corrupt("it begins as a Parquet file but has no footer: it is cut off")
             } else {
-                Failure::new(
-                    FileErrorKind::NotItsFormat,
-                    "it is named as Parquet but is not",
-                )
+                sniff::not_its_format(&beginning, "Parquet")
             });
         }
     }
@@ -332,7 +331,7 @@ pub(super) fn corrupt(cause: impl Into<String>) -> Failure {
 /// What the decoder's error means. Behind it may be the store's.
 pub(super) fn broken(error: &ParquetError, object: &ObjectReader) -> Failure {
     if let Some(failure) = object.take_failure() {
-        return failure.into();
+        return failure;
     }
     let message = one_line(&error.to_string());
     let kind = if matches!(error, ParquetError::NYI(_)) || message.contains("NYI: ") {

@@ -14,16 +14,13 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use futures::stream::{self, StreamExt, TryStreamExt};
-use limn_store::{Store, StoreError};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
-use tokio::runtime::Handle;
 
 use super::thrift::{self, Page, Refusal};
+use crate::formats::Failure;
+use crate::formats::ranged::{Fetched, Ranged, slice};
 
-/// Ranges under way at a time.
-const CONCURRENT: usize = 8;
 /// Pages up to this size, packed or unpacked, are read whatever the budget.
 const PAGE: u64 = 8 << 20;
 /// Dictionaries up to this size are read where decoding copies a value to each row that has it: a
@@ -35,18 +32,16 @@ const COPIED_DICTIONARY: u64 = 4 << 20;
 pub(super) struct ObjectReader(Arc<Inner>);
 
 struct Inner {
-    store: Store,
-    path: String,
+    object: Ranged,
     size: u64,
-    runtime: Handle,
     largest_page: u64,
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Fetched ahead, by where it starts.
-    ahead: BTreeMap<u64, Bytes>,
+    /// Fetched ahead.
+    ahead: Fetched,
     /// The column chunks that are read, by where they start.
     chunks: BTreeMap<u64, Chunk>,
     /// The window in each chunk, by the chunk's start.
@@ -55,8 +50,7 @@ struct State {
     window: u64,
     /// Whether pages are asked for as a whole, header included: so it is with a page index.
     pages_with_headers: bool,
-    fetched: u64,
-    failure: Option<StoreError>,
+    failure: Option<Failure>,
 }
 
 /// A column chunk that is about to be read.
@@ -69,19 +63,11 @@ pub(super) struct Chunk {
 }
 
 impl ObjectReader {
-    /// A reader of the object at `path`, for a thread outside the runtime.
-    pub(super) fn new(
-        store: Store,
-        path: String,
-        size: u64,
-        runtime: Handle,
-        scan_budget: u64,
-    ) -> Self {
+    /// A reader of `object`, for a thread outside the runtime.
+    pub(super) fn new(object: Ranged, scan_budget: u64) -> Self {
         ObjectReader(Arc::new(Inner {
-            store,
-            path,
-            size,
-            runtime,
+            size: object.size(),
+            object,
             largest_page: scan_budget.max(PAGE),
             state: Mutex::new(State {
                 window: 64 << 10,
@@ -119,14 +105,8 @@ impl ObjectReader {
                 .filter(|range| state.ahead(range).is_none())
                 .collect()
         };
-        let fetches = stream::iter(joined(wanted, gap)).map(|range| async move {
-            let bytes = self.fetch(range.clone()).await?;
-            Ok::<_, ParquetError>((range.start, bytes))
-        });
-        let fetched: Vec<(u64, Bytes)> = self
-            .0
-            .runtime
-            .block_on(fetches.buffered(CONCURRENT).try_collect())?;
+        let fetched = self.0.object.get_all(wanted, gap);
+        let fetched = fetched.map_err(|failure| self.keep(failure))?;
         self.state().ahead.extend(fetched);
         Ok(())
     }
@@ -135,33 +115,25 @@ impl ObjectReader {
     pub(super) fn forget(&self) {
         let mut state = self.state();
         let size = self.0.size;
-        state.ahead.retain(|_, bytes| bytes.len() as u64 == size);
+        state.ahead.retain(|bytes| bytes.len() as u64 == size);
         state.windows.clear();
     }
 
     /// Bytes fetched so far.
     pub(super) fn fetched(&self) -> u64 {
-        self.state().fetched
+        self.0.object.fetched()
     }
 
-    /// The store's error behind a failed read, once.
-    pub(super) fn take_failure(&self) -> Option<StoreError> {
+    /// What is behind a failed read, once.
+    pub(super) fn take_failure(&self) -> Option<Failure> {
         self.state().failure.take()
     }
 
-    async fn fetch(&self, range: Range<u64>) -> Result<Bytes> {
-        match self.0.store.get_range(&self.0.path, range.clone()).await {
-            Ok(bytes) if bytes.len() as u64 == range.end - range.start => {
-                self.state().fetched += bytes.len() as u64;
-                Ok(bytes)
-            }
-            Ok(_) => Err(ParquetError::EOF("the file has become shorter".to_owned())),
-            Err(error) => {
-                let message = error.to_string();
-                self.state().failure = Some(error);
-                Err(ParquetError::General(message))
-            }
-        }
+    /// Keeps what a read failed of; the decoder takes no other error than its own.
+    fn keep(&self, failure: Failure) -> ParquetError {
+        let message = failure.cause();
+        self.state().failure = Some(failure);
+        ParquetError::General(message)
     }
 
     /// The bytes from `start` on: at least `length`, and as many more as are at hand.
@@ -201,7 +173,8 @@ impl ObjectReader {
                 start..(start + window).min(last),
             )
         };
-        let bytes = self.0.runtime.block_on(self.fetch(range))?;
+        let bytes = self.0.object.get(range);
+        let bytes = bytes.map_err(|failure| self.keep(failure))?;
         if let Some(chunk) = chunk {
             self.state().windows.insert(chunk, (start, bytes.clone()));
         }
@@ -267,31 +240,8 @@ impl State {
     }
 
     fn ahead(&self, range: &Range<u64>) -> Option<Bytes> {
-        let (at, bytes) = self.ahead.range(..=range.start).next_back()?;
-        slice(*at, bytes, range)
+        self.ahead.from(range)
     }
-}
-
-/// What `bytes`, which stand at `at`, hold from `range.start` on, if they hold all of `range`.
-fn slice(at: u64, bytes: &Bytes, range: &Range<u64>) -> Option<Bytes> {
-    let from = range.start.checked_sub(at)?;
-    (at + bytes.len() as u64 >= range.end).then(|| bytes.slice(from as usize..))
-}
-
-/// Ranges in order, those at most `gap` apart made one.
-fn joined(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
-    ranges.retain(|range| range.start < range.end);
-    ranges.sort_unstable_by_key(|range| range.start);
-    let mut joined: Vec<Range<u64>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match joined.last_mut() {
-            Some(last) if range.start <= last.end.saturating_add(gap) => {
-                last.end = last.end.max(range.end)
-            }
-            _ => joined.push(range),
-        }
-    }
-    joined
 }
 
 impl Length for ObjectReader {
@@ -363,15 +313,14 @@ impl Read for Reading {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use limn_store::Store;
+    use tokio::runtime::Handle;
+
     use super::*;
 
-    #[test]
-    fn near_ranges_are_joined() {
-        assert_eq!(
-            joined(vec![20..30, 0..10, 11..12, 29..40, 5..5], 1),
-            [0..12, 20..40]
-        );
-        assert_eq!(joined(vec![0..10, 2..3, 10..11], 0), vec![0..11]);
+    fn reader(store: Store, path: &str, size: u64) -> ObjectReader {
+        let object = Ranged::new(store, path.into(), size, Handle::current());
+        ObjectReader::new(object, 1 << 20)
     }
 
     #[tokio::test]
@@ -382,7 +331,7 @@ mod tests {
         content[90..101]
             .copy_from_slice(&[0x15, 0, 0x15, 0xd8, 0x04, 0x15, 0xc8, 0x01, 0x2c, 0, 0]);
         store.put("x", content.clone().into()).await.unwrap();
-        let reader = ObjectReader::new(store.clone(), "x".into(), 200, Handle::current(), 1 << 20);
+        let reader = reader(store, "x", 200);
         tokio::task::spawn_blocking(move || {
             let chunk = |start, end| (start, Chunk { end, copied: false });
             reader.expect([chunk(0, 100), chunk(100, 150)].into_iter(), 40, false);
@@ -417,7 +366,7 @@ mod tests {
         let store = Store::in_memory();
         let size = content.len() as u64;
         store.put("x", content.into()).await.unwrap();
-        let reader = ObjectReader::new(store, "x".into(), size, Handle::current(), 1 << 20);
+        let reader = reader(store, "x", size);
         let read = tokio::task::spawn_blocking(move || {
             // Windows of four bytes: no header fits.
             reader.expect([(0, Chunk { end: size, copied })].into_iter(), 4, false);
@@ -479,16 +428,11 @@ mod tests {
 
     #[tokio::test]
     async fn the_stores_error_is_kept() {
-        let reader = ObjectReader::new(
-            Store::in_memory(),
-            "gone".into(),
-            10,
-            Handle::current(),
-            1 << 20,
-        );
+        let reader = reader(Store::in_memory(), "gone", 10);
         tokio::task::spawn_blocking(move || {
             assert!(reader.get_bytes(0, 5).is_err());
-            assert!(reader.take_failure().unwrap().is_not_found());
+            let failure = reader.take_failure().unwrap();
+            assert!(matches!(failure, Failure::Store(error) if error.is_not_found()));
             assert!(reader.take_failure().is_none());
         })
         .await

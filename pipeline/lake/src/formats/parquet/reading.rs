@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use arrow::array::RecordBatch;
 use arrow::datatypes::FieldRef;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
@@ -13,51 +12,31 @@ use parquet::file::metadata::ParquetMetaData;
 use super::footer::{self, broken};
 use super::object::{Chunk, ObjectReader};
 use super::plan::{self, Column, Limits};
-use super::render::{Renderer, Styles, data_type, prepare};
 use super::{rows, statistics};
-use crate::data_type::DataType;
-use crate::formats::{Failure, ReadOptions, counted, names};
-use crate::profile::{ColumnBuilder, ValueLimits};
-use crate::sample::{CELL_CHARS, RowSampler, draw, prefix};
+use crate::formats::typed::{Outcome, Purpose, Typed};
+use crate::formats::{Failure, ReadOptions};
+use crate::sample::draw;
 use crate::summary::FileSummary;
 
 /// Ranges at most this far apart are fetched together: a request costs more.
 const GAP: u64 = 64 << 10;
 /// Likewise between pages of an index, which were told apart on purpose.
 const PAGE_GAP: u64 = 4 << 10;
-/// Budgets of text that a profile takes: a dictionary of few bytes may unpack to any number.
-const TEXT_BUDGETS: u64 = 16;
 
 /// One file while it is read.
 pub(super) struct Reading {
     object: ObjectReader,
     arrow: ArrowReaderMetadata,
-    fields: Vec<FieldRef>,
-    kinds: Vec<DataType>,
+    typed: Typed,
     /// All columns, and those whose values are read.
     all: Vec<Column>,
     columns: Vec<Column>,
-    builders: Vec<ColumnBuilder>,
     /// The first row of each row group.
     first_rows: Vec<u64>,
-    /// The rows of the sample, ascending, and their cells.
-    drawn: Vec<u64>,
-    cells: Vec<Vec<Option<String>>>,
     /// Bytes that may be held undecoded.
     memory: u64,
-    /// Bytes of text that the profile took, and may take.
-    profiled: u64,
-    most_profiled: u64,
     seed: u64,
     page_index: bool,
-}
-
-/// What a pass is for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Profile,
-    Sample,
-    Both,
 }
 
 impl Reading {
@@ -71,20 +50,6 @@ impl Reading {
         let page_index = metadata.offset_index().is_some();
         let arrow = footer::arrow(metadata, &object)?;
         let fields: Vec<FieldRef> = arrow.schema().fields().iter().cloned().collect();
-        let kinds: Vec<DataType> = fields
-            .iter()
-            .map(|field| data_type(field.data_type()))
-            .collect();
-        let limits = ValueLimits::for_columns(fields.len());
-        let builders = names::unique(fields.iter().map(|field| field.name()))
-            .into_iter()
-            .zip(&kinds)
-            .map(|(name, kind)| {
-                let mut builder = ColumnBuilder::with_limits(name, limits);
-                builder.set_type(kind);
-                builder
-            })
-            .collect();
         let mut first_rows = Vec::new();
         let mut total = 0;
         for group in arrow.metadata().row_groups() {
@@ -92,31 +57,23 @@ impl Reading {
             total += group.num_rows() as u64;
         }
         let drawn = draw(options.seed, sample_path, total, options.sample_rows);
+        let typed = Typed::new(fields, drawn, options);
         Ok(Reading {
-            cells: vec![vec![None; fields.len()]; drawn.len()],
             columns: all
                 .iter()
-                .filter(|column| kinds[column.root] != DataType::Binary)
+                .filter(|column| !typed.is_bytes(column.root))
                 .cloned()
                 .map(|column| Column {
                     copied: footer::copies(&arrow, &column),
                     ..column
                 })
                 .collect(),
+            typed,
             object,
             arrow,
-            fields,
-            kinds,
             all,
-            builders,
             first_rows,
-            drawn,
             memory: options.scan_budget,
-            profiled: 0,
-            most_profiled: options
-                .scan_budget
-                .max(PAGE_GAP)
-                .saturating_mul(TEXT_BUDGETS),
             seed: options.seed,
             page_index,
         })
@@ -138,12 +95,7 @@ impl Reading {
             self.slice(i, std::slice::from_ref(&rows), Purpose::Both)?;
         }
         self.object.forget();
-        Ok(!self.is_full())
-    }
-
-    /// Whether the profile has taken as much text as it may.
-    fn is_full(&self) -> bool {
-        self.profiled > self.most_profiled
+        Ok(!self.typed.is_full())
     }
 
     /// Reads the drawn rows.
@@ -152,7 +104,8 @@ impl Reading {
         for (i, group) in metadata.row_groups().iter().enumerate() {
             let first = self.first_rows[i];
             let rows: Vec<Range<u64>> = self
-                .drawn
+                .typed
+                .drawn()
                 .iter()
                 .filter(|&&row| (first..first + group.num_rows() as u64).contains(&row))
                 .map(|row| row - first..row - first + 1)
@@ -178,7 +131,7 @@ impl Reading {
         let before = self.object.fetched();
         for slice in slices {
             // Pages are read whole, so a plan in rows can only be about right.
-            if self.is_full() || self.object.fetched() - before > limits.bytes {
+            if self.typed.is_full() || self.object.fetched() - before > limits.bytes {
                 break;
             }
             self.slice(
@@ -267,7 +220,7 @@ impl Reading {
         let mut picks: Vec<(usize, usize)> = Vec::new();
         let mut expected = 0;
         for range in rows {
-            for (i, row) in self.drawn.iter().enumerate() {
+            for (i, row) in self.typed.drawn().iter().enumerate() {
                 if let Some(row) = row.checked_sub(self.first_rows[group])
                     && range.contains(&row)
                 {
@@ -279,13 +232,19 @@ impl Reading {
         let mut done = 0;
         for batch in batches {
             let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
-            self.batch(columns, &batch, done, &picks, purpose);
+            let picks: Vec<(usize, usize)> = picks
+                .iter()
+                .filter_map(|(place, drawn)| Some((place.checked_sub(done)?, *drawn)))
+                .collect();
+            for (column, array) in columns.iter().zip(batch.columns()) {
+                self.typed.take(column.root, array, &picks, purpose);
+            }
             done += batch.num_rows();
-            if purpose != Purpose::Sample && self.is_full() {
+            if purpose != Purpose::Sample && self.typed.is_full() {
                 break;
             }
         }
-        let stopped = purpose != Purpose::Sample && self.is_full();
+        let stopped = purpose != Purpose::Sample && self.typed.is_full();
         if purpose != Purpose::Both {
             self.object.forget();
         }
@@ -295,45 +254,6 @@ impl Reading {
             )));
         }
         Ok(())
-    }
-
-    /// Takes a batch's values. `done` rows of the slice came before; `picks` says which of the slice's
-    /// rows are drawn.
-    fn batch(
-        &mut self,
-        columns: &[Column],
-        batch: &RecordBatch,
-        done: usize,
-        picks: &[(usize, usize)],
-        purpose: Purpose,
-    ) {
-        let styles = Styles::default();
-        let mut buffer = String::new();
-        for (column, array) in columns.iter().zip(batch.columns()) {
-            let root = column.root;
-            let array = prepare(array);
-            let mut renderer = Renderer::new(&self.fields[root], &array, &styles);
-            if purpose != Purpose::Profile {
-                for (place, drawn) in picks {
-                    if let Some(i) = place.checked_sub(done).filter(|i| *i < batch.num_rows()) {
-                        let text = renderer.text(i, &mut buffer);
-                        self.cells[*drawn][root] =
-                            text.map(|text| prefix(text, CELL_CHARS).to_owned());
-                    }
-                }
-            }
-            if purpose != Purpose::Sample {
-                let (builder, kind) = (&mut self.builders[root], &self.kinds[root]);
-                for i in 0..batch.num_rows() {
-                    if self.profiled > self.most_profiled {
-                        break;
-                    }
-                    let text = renderer.text(i, &mut buffer);
-                    self.profiled += text.map_or(0, |text| text.len() as u64);
-                    builder.push_typed(kind, text);
-                }
-            }
-        }
     }
 
     /// Fetches ahead what a slice is known to need.
@@ -405,56 +325,34 @@ impl Reading {
         complete: bool,
         sample_path: &str,
         options: &ReadOptions,
-    ) -> Result<FileSummary, Failure> {
+    ) -> FileSummary {
         let metadata = self.arrow.metadata().clone();
         let rows = rows(&metadata);
         for column in &self.all {
-            let is_bytes = self.kinds[column.root] == DataType::Binary;
+            let is_bytes = self.typed.is_bytes(column.root);
             if (complete && !is_bytes) || column.leaves.len() != 1 {
                 continue;
             }
-            let field = &self.fields[column.root];
+            let field = &self.typed.fields()[column.root];
             let known = if field.data_type().is_nested() {
                 statistics::Known::default()
             } else {
                 statistics::known(&metadata, column.leaves.start, field)
             };
             let values = known.nulls.map(|nulls| rows.saturating_sub(nulls));
-            self.builders[column.root].set_bounds(
-                known.min.as_deref(),
-                known.max.as_deref(),
+            self.typed.known(
+                column.root,
+                (known.min.as_deref(), known.max.as_deref()),
                 known.nulls,
                 values.or(is_bytes.then_some(rows)),
             );
         }
-        let mut sampler = RowSampler::new(options.seed, sample_path, options.sample_rows);
-        for (row, cells) in self.drawn.iter().zip(self.cells) {
-            if let Some(priority) = sampler.wants(*row) {
-                sampler.keep(priority, *row, cells);
-            }
-        }
-        let mut notes = Vec::new();
-        let unread = self
-            .kinds
-            .iter()
-            .filter(|kind| **kind == DataType::Binary)
-            .count();
-        if unread > 0 {
-            notes.push(format!(
-                "values of {} of bytes not read",
-                counted(unread as u64, "column")
-            ));
-        }
-        let columns = self.builders.into_iter().zip(&self.kinds);
-        Ok(FileSummary {
-            columns: columns
-                .map(|(column, kind)| column.finish(complete && *kind != DataType::Binary))
-                .collect(),
+        let outcome = Outcome {
             rows,
             rows_exact: true,
-            sample: sampler.finish(),
-            approximate: !complete,
-            notes,
-        })
+            complete,
+            notes: Vec::new(),
+        };
+        self.typed.finish(outcome, sample_path, options)
     }
 }

@@ -11,8 +11,8 @@ use arrow::datatypes::FieldRef;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::ParquetMetaData;
 
-use super::render::{Renderer, Styles, data_type, prepare};
 use crate::data_type::DataType;
+use crate::formats::render::{Renderer, Styles, data_type, prepare};
 
 /// What is known of one column.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -1,17 +1,22 @@
 //! Arrow values as the text that people read and that profiles count: numbers plain, dates and
 //! timestamps in ISO 8601, nested values as compact JSON. Bytes that are no text are not rendered.
+//! Shared by all formats whose decoders give Arrow arrays.
+
+mod nested;
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, GenericStringArray, Int32Array, Int64Array,
-    StringViewArray,
+    StringViewArray, downcast_run_array,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as Arrow, FieldRef, Int32Type, Int64Type};
 use arrow::json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
+use self::nested::Bounded;
 use crate::data_type::DataType;
 
 /// limn's name for an Arrow type.
@@ -44,24 +49,36 @@ pub(super) fn data_type(arrow: &Arrow) -> DataType {
     }
 }
 
-/// An array in a form that [`Renderer`] reads without looking at its type again.
+/// An array in a form that [`Renderer`] reads without looking at its type again. Dictionaries and runs
+/// stay what they are: a short key may stand for a long value.
 pub(super) fn prepare(array: &ArrayRef) -> ArrayRef {
     let to = match array.data_type() {
-        Arrow::Dictionary(_, values) => values.as_ref().clone(),
-        Arrow::RunEndEncoded(_, values) => values.data_type().clone(),
+        Arrow::Dictionary(..) => {
+            return match array.as_any_dictionary_opt() {
+                Some(dictionary) => dictionary.with_values(prepare(dictionary.values())),
+                None => array.clone(),
+            };
+        }
+        Arrow::RunEndEncoded(..) => return prepare_runs(array.as_ref()),
         // A day, which Arrow would write with its midnight.
         Arrow::Date64 => Arrow::Date32,
         // Zones by name need a table of zones; the instant is what counts.
-        Arrow::Timestamp(unit, Some(_)) => Arrow::Timestamp(*unit, Some("+00:00".into())),
+        Arrow::Timestamp(unit, Some(_)) => Arrow::Timestamp(*unit, Some(UTC.into())),
         Arrow::Int8 | Arrow::Int16 | Arrow::UInt8 | Arrow::UInt16 => Arrow::Int32,
         _ => return array.clone(),
     };
-    match (cast(array, &to), array.data_type()) {
-        (Ok(values), Arrow::Dictionary(..) | Arrow::RunEndEncoded(..)) => prepare(&values),
-        (Ok(array), _) => array,
-        (Err(_), _) => array.clone(),
+    cast(array, &to).unwrap_or_else(|_| array.clone())
+}
+
+fn prepare_runs(array: &dyn Array) -> ArrayRef {
+    downcast_run_array! {
+        array => Arc::new(array.with_values(prepare(array.values()))),
+        _ => arrow::array::make_array(array.to_data()),
     }
 }
+
+/// What stands for a zone, whichever it is.
+const UTC: &str = "+00:00";
 
 /// Writes one array's values as text.
 pub(super) enum Renderer<'a> {
@@ -72,23 +89,38 @@ pub(super) enum Renderer<'a> {
     Int64(&'a Int64Array),
     Boolean(&'a BooleanArray),
     Display(&'a dyn Array, ArrayFormatter<'a>),
-    Json(&'a dyn Array, NullableEncoder<'a>, Vec<u8>),
+    Json(&'a dyn Array, NullableEncoder<'a>, Vec<u8>, &'a Bounded),
+    /// Values that stand elsewhere: of each, whether and where.
+    Elsewhere(Place<'a>, Vec<(i8, Renderer<'a>)>),
     /// Of values that have no text.
     Nothing,
 }
+
+/// Where value `i` stands: in which of several arrays, at which place. None for null.
+type Place<'a> = Box<dyn Fn(usize) -> Option<(i8, usize)> + 'a>;
 
 /// How values are written where Arrow's own formatting is used.
 pub(super) struct Styles {
     display: FormatOptions<'static>,
     json: EncoderOptions,
+    nested: Bounded,
 }
 
 impl Default for Styles {
     fn default() -> Self {
+        let nested = Bounded::default();
         Styles {
             display: FormatOptions::new().with_display_error(false),
-            json: EncoderOptions::default(),
+            json: EncoderOptions::default().with_encoder_factory(Arc::new(nested.clone())),
+            nested,
         }
+    }
+}
+
+impl Styles {
+    /// What a text has cost to write, in steps like those of writing a byte.
+    pub(super) fn cost(&self, text: Option<&str>) -> u64 {
+        text.map_or(0, |text| text.len() as u64) + self.nested.steps()
     }
 }
 
@@ -99,7 +131,10 @@ impl<'a> Renderer<'a> {
         array: &'a ArrayRef,
         styles: &'a Styles,
     ) -> Renderer<'a> {
-        let array: &'a dyn Array = array.as_ref();
+        Renderer::of(field, array.as_ref(), styles)
+    }
+
+    fn of(field: &'a FieldRef, array: &'a dyn Array, styles: &'a Styles) -> Renderer<'a> {
         match array.data_type() {
             Arrow::Utf8 => Renderer::Text(array.as_string()),
             Arrow::LargeUtf8 => Renderer::LargeText(array.as_string()),
@@ -107,11 +142,36 @@ impl<'a> Renderer<'a> {
             Arrow::Int32 => Renderer::Int32(array.as_primitive::<Int32Type>()),
             Arrow::Int64 => Renderer::Int64(array.as_primitive::<Int64Type>()),
             Arrow::Boolean => Renderer::Boolean(array.as_boolean()),
+            Arrow::Null => Renderer::Nothing,
+            Arrow::Dictionary(..) => match array.as_any_dictionary_opt() {
+                Some(dictionary) if !dictionary.values().is_empty() => {
+                    let keys = dictionary.normalized_keys();
+                    let place = move |i: usize| array.is_valid(i).then(|| (0, keys[i]));
+                    let values = Renderer::of(field, dictionary.values().as_ref(), styles);
+                    Renderer::Elsewhere(Box::new(place), vec![(0, values)])
+                }
+                _ => Renderer::Nothing,
+            },
+            Arrow::RunEndEncoded(..) => downcast_run_array! {
+                array => {
+                    let place = |i: usize| Some((0, array.get_physical_index(i)));
+                    let values = Renderer::of(field, array.values().as_ref(), styles);
+                    Renderer::Elsewhere(Box::new(place), vec![(0, values)])
+                },
+                _ => Renderer::Nothing,
+            },
+            Arrow::Union(fields, _) => {
+                let array = array.as_union();
+                let place = |i: usize| Some((array.type_id(i), array.value_offset(i)));
+                let kinds = fields
+                    .iter()
+                    .map(|(id, field)| (id, Renderer::of(field, array.child(id).as_ref(), styles)));
+                Renderer::Elsewhere(Box::new(place), kinds.collect())
+            }
             t if t.is_nested() => match make_encoder(field, array, &styles.json) {
-                Ok(encoder) => Renderer::Json(array, encoder, Vec::new()),
+                Ok(encoder) => Renderer::Json(array, encoder, Vec::new(), &styles.nested),
                 Err(_) => Renderer::display(array, styles),
             },
-            Arrow::Null => Renderer::Nothing,
             _ => Renderer::display(array, styles),
         }
     }
@@ -143,7 +203,8 @@ impl<'a> Renderer<'a> {
                 // Not a number is what pandas writes for null.
                 (buffer != "NaN").then_some(buffer.as_str())
             }
-            Renderer::Json(array, encoder, bytes) => {
+            Renderer::Json(array, encoder, bytes, bounded) => {
+                bounded.begin();
                 if array.is_null(i) {
                     return None;
                 }
@@ -154,6 +215,11 @@ impl<'a> Renderer<'a> {
                     Err(_) => buffer.push_str(&String::from_utf8_lossy(bytes)),
                 }
                 Some(buffer)
+            }
+            Renderer::Elsewhere(place, arrays) => {
+                let (id, i) = place(i)?;
+                let (_, array) = arrays.iter_mut().find(|(of, _)| *of == id)?;
+                array.text(i, buffer)
             }
             Renderer::Nothing => None,
         }

@@ -1,0 +1,106 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use super::*;
+
+fn written(json: &str) -> String {
+    Schema::parse(json.as_bytes()).unwrap().json
+}
+
+fn refused(json: &str) -> String {
+    let failure = Schema::parse(json.as_bytes()).err().unwrap();
+    failure.about("x.avro").to_string()
+}
+
+#[test]
+fn names_are_replaced_by_what_they_stand_for() {
+    let json = r#"{"type": "record", "name": "row", "namespace": "a.b", "fields": [
+        {"name": "x", "type": {"type": "enum", "name": "colour", "symbols": ["red"], "doc": "!"}},
+        {"name": "y", "type": ["null", "colour"], "default": null},
+        {"name": "z", "type": {"type": "array", "items": "a.b.colour"}}]}"#;
+    let colour = |n| format!(r#"{{"type":"enum","name":"enum{n}","symbols":["red"]}}"#);
+    assert_eq!(
+        written(json),
+        format!(
+            r#"{{"type":"record","name":"record1","fields":[{{"name":"x","type":{}}},{{"name":"y","type":["null",{}]}},{{"name":"z","type":{{"type":"array","items":{}}}}}]}}"#,
+            colour(2),
+            colour(3),
+            colour(4)
+        )
+    );
+}
+
+#[test]
+fn logical_types_that_are_not_in_order_are_ignored() {
+    let of = |kind: &str| {
+        let json =
+            format!(r#"{{"type":"record","name":"r","fields":[{{"name":"x","type":{kind}}}]}}"#);
+        let written = written(&json);
+        let fields = written.split_once(r#""name":"x","type":"#).unwrap().1;
+        fields.strip_suffix("}]}").unwrap().to_owned()
+    };
+    assert_eq!(
+        of(r#"{"type":"int","logicalType":"date"}"#),
+        r#"{"type":"int","logicalType":"date"}"#
+    );
+    assert_eq!(
+        of(r#"{"type":"long","logicalType":"date"}"#),
+        r#"{"type":"long"}"#
+    );
+    assert_eq!(
+        of(r#"{"type":"string","logicalType":"uuid"}"#),
+        r#""string""#
+    );
+    assert_eq!(
+        of(r#"{"type":"bytes","logicalType":"decimal"}"#),
+        r#"{"type":"bytes"}"#
+    );
+    assert_eq!(
+        of(r#"{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}"#),
+        r#"{"type":"bytes","logicalType":"decimal","precision":9,"scale":2}"#
+    );
+    assert_eq!(
+        of(r#"{"type":"fixed","name":"f","size":2,"logicalType":"decimal","precision":9}"#),
+        r#"{"type":"fixed","name":"fixed2","size":2}"#
+    );
+    assert_eq!(of(r#"{"type":{"type":"string"}}"#), r#""string""#);
+}
+
+#[test]
+fn schemas_without_end_are_refused() {
+    let list =
+        r#"{"type":"record","name":"list","fields":[{"name":"next","type":["null","list"]}]}"#;
+    assert!(refused(list).contains("its type list contains itself"));
+    // Each type twice in the next: 2^40 columns.
+    let mut kind =
+        r#"{"type":"record","name":"t0","fields":[{"name":"x","type":"int"}]}"#.to_owned();
+    for i in 1..40 {
+        let before = i - 1;
+        kind = format!(
+            r#"{{"type":"record","name":"t{i}","fields":[{{"name":"a","type":{kind}}},{{"name":"b","type":"t{before}"}}]}}"#
+        );
+    }
+    assert!(refused(&kind).contains("more than 8192 types"));
+    let deep = format!(
+        r#"{{"type":"record","name":"r","fields":[{{"name":"x","type":{}"int"{}}}]}}"#,
+        r#"{"type":"array","items":"#.repeat(70),
+        "}".repeat(70)
+    );
+    assert!(refused(&deep).contains("more than 64 levels deep"));
+    let deeper = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(refused(&deeper).contains("it is no JSON"));
+}
+
+#[test]
+fn schemas_of_no_table_are_refused() {
+    assert!(refused(r#""string""#).contains("no records"));
+    assert!(refused(r#"{"type":"record","name":"r","fields":[]}"#).contains("no columns"));
+    for json in [
+        "{}",
+        "7",
+        r#"{"type":"record","name":"r"}"#,
+        r#"{"type":"record","fields":[]}"#,
+        r#"{"type":"record","name":"r","fields":[{"name":"x","type":"nothing"}]}"#,
+        r#"{"type":"enum","name":"r","symbols":[1]}"#,
+    ] {
+        assert!(refused(json).contains("its schema is broken"), "{json}");
+    }
+}

@@ -1,0 +1,252 @@
+//! What becomes of the values of a file whose columns have types: their profiles and the rows of the
+//! sample. Shared by all formats whose decoders give Arrow arrays; which rows are decoded is theirs
+//! to choose.
+
+use std::ops::Range;
+
+use arrow::array::{Array, ArrayRef};
+use arrow::datatypes::FieldRef;
+
+use super::render::{Renderer, Styles, data_type, prepare};
+use super::{Failure, ReadOptions, counted, names};
+use crate::data_type::DataType;
+use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::sample::{CELL_CHARS, RowSampler, prefix};
+use crate::summary::FileSummary;
+
+/// Budgets of text that a profile takes: a dictionary of few bytes may unpack to any number.
+const TEXT_BUDGETS: u64 = 16;
+/// Budgets of bytes that are decoded for it, whether or not they become text.
+const WORK_BUDGETS: u64 = 32;
+/// A budget of text is this many bytes at least.
+const SMALLEST_BUDGET: u64 = 4 << 10;
+
+/// Rows of a part of a file whose rows before it are not counted have numbers with its place in the file
+/// to the left of this many bits, and the row's place in it to the right.
+const PLACE_BITS: u32 = 16;
+
+/// The number of the first row of a part that begins at this byte.
+pub(super) fn row_at(offset: u64) -> u64 {
+    offset << PLACE_BITS
+}
+
+/// Why values were not read.
+pub(super) enum Stopped {
+    /// They take more memory, or more bytes of the file, than there is for them.
+    TooMuch,
+    Failed(Failure),
+}
+
+impl From<Failure> for Stopped {
+    fn from(failure: Failure) -> Self {
+        Stopped::Failed(failure)
+    }
+}
+
+/// What values are taken for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Profile,
+    Sample,
+    Both,
+}
+
+/// The columns of one file while it is read.
+pub(super) struct Typed {
+    fields: Vec<FieldRef>,
+    kinds: Vec<DataType>,
+    builders: Vec<ColumnBuilder>,
+    /// Columns whose values are not all taken, whatever is read.
+    left_out: Vec<bool>,
+    /// Values and nulls of columns of bytes that were counted and not looked at.
+    bytes: Vec<(u64, u64)>,
+    /// The rows of the sample, ascending, and their cells.
+    drawn: Vec<u64>,
+    cells: Vec<Vec<Option<String>>>,
+    /// Text that the profile took, and may take, in bytes.
+    profiled: u64,
+    most_profiled: u64,
+    /// Bytes that may still be decoded.
+    work: u64,
+}
+
+/// How a file was read.
+pub(super) struct Outcome {
+    /// Rows in the file.
+    pub(super) rows: u64,
+    /// Whether they were counted.
+    pub(super) rows_exact: bool,
+    /// Whether every row was looked at.
+    pub(super) complete: bool,
+    /// What else a person should know.
+    pub(super) notes: Vec<String>,
+}
+
+impl Typed {
+    /// Columns of these fields, and the rows that a sample is made of, ascending.
+    pub(super) fn new(fields: Vec<FieldRef>, drawn: Vec<u64>, options: &ReadOptions) -> Self {
+        let kinds: Vec<DataType> = fields
+            .iter()
+            .map(|field| data_type(field.data_type()))
+            .collect();
+        let limits = ValueLimits::for_columns(fields.len());
+        let builders = names::unique(fields.iter().map(|field| field.name()))
+            .into_iter()
+            .zip(&kinds)
+            .map(|(name, kind)| {
+                let mut builder = ColumnBuilder::with_limits(name, limits);
+                builder.set_type(kind);
+                builder
+            })
+            .collect();
+        let budget = options.scan_budget.max(SMALLEST_BUDGET);
+        Typed {
+            left_out: vec![false; fields.len()],
+            bytes: vec![(0, 0); fields.len()],
+            cells: vec![vec![None; fields.len()]; drawn.len()],
+            fields,
+            kinds,
+            builders,
+            drawn,
+            profiled: 0,
+            most_profiled: budget.saturating_mul(TEXT_BUDGETS),
+            work: budget.saturating_mul(WORK_BUDGETS),
+        }
+    }
+
+    /// The columns' fields in file order.
+    pub(super) fn fields(&self) -> &[FieldRef] {
+        &self.fields
+    }
+
+    /// Whether a column holds bytes, whose values are not looked at.
+    pub(super) fn is_bytes(&self, column: usize) -> bool {
+        self.kinds[column] == DataType::Binary
+    }
+
+    /// The rows of the sample, ascending.
+    pub(super) fn drawn(&self) -> &[u64] {
+        &self.drawn
+    }
+
+    /// Which of `rows` are drawn: places among them, and among those drawn.
+    pub(super) fn picks(&self, rows: &Range<u64>) -> Vec<(usize, usize)> {
+        let first = self.drawn.partition_point(|row| *row < rows.start);
+        let last = self.drawn.partition_point(|row| *row < rows.end);
+        (first..last)
+            .map(|drawn| ((self.drawn[drawn] - rows.start) as usize, drawn))
+            .collect()
+    }
+
+    /// Whether the profile has taken as much text as it may, or work.
+    pub(super) fn is_full(&self) -> bool {
+        self.profiled > self.most_profiled || self.work == 0
+    }
+
+    /// Counts bytes that were unpacked or walked over: a broken file may have very many that become no
+    /// text.
+    pub(super) fn charge(&mut self, bytes: u64) {
+        self.work = self.work.saturating_sub(bytes);
+    }
+
+    /// Takes values of a column. `picks` says which of them are of drawn rows, and of which.
+    pub(super) fn take(
+        &mut self,
+        column: usize,
+        array: &ArrayRef,
+        picks: &[(usize, usize)],
+        purpose: Purpose,
+    ) {
+        let styles = Styles::default();
+        let mut buffer = String::new();
+        let array = prepare(array);
+        let mut renderer = Renderer::new(&self.fields[column], &array, &styles);
+        if purpose != Purpose::Profile {
+            for (i, drawn) in picks.iter().filter(|(i, _)| *i < array.len()) {
+                let text = renderer.text(*i, &mut buffer);
+                self.cells[*drawn][column] = text.map(|text| prefix(text, CELL_CHARS).to_owned());
+            }
+        }
+        if purpose != Purpose::Sample {
+            let (builder, kind) = (&mut self.builders[column], &self.kinds[column]);
+            for i in 0..array.len() {
+                if self.profiled > self.most_profiled {
+                    break;
+                }
+                let text = renderer.text(i, &mut buffer);
+                self.profiled += styles.cost(text);
+                builder.push_typed(kind, text);
+            }
+        }
+    }
+
+    /// Takes the values of a column of bytes: only how many there are.
+    pub(super) fn take_bytes(&mut self, column: usize, array: &ArrayRef) {
+        let nulls = array.logical_null_count() as u64;
+        let counted = &mut self.bytes[column];
+        counted.0 += array.len() as u64 - nulls;
+        counted.1 += nulls;
+    }
+
+    /// Leaves a column's values out: of bytes, or too large to be read.
+    pub(super) fn leave_out(&mut self, column: usize) {
+        self.left_out[column] = true;
+    }
+
+    /// Takes what a file's metadata say of a whole column ([`ColumnBuilder::set_bounds`]).
+    pub(super) fn known(
+        &mut self,
+        column: usize,
+        (min, max): (Option<&str>, Option<&str>),
+        nulls: Option<u64>,
+        values: Option<u64>,
+    ) {
+        self.builders[column].set_bounds(min, max, nulls, values);
+    }
+
+    /// The file's summary.
+    pub(super) fn finish(
+        mut self,
+        outcome: Outcome,
+        sample_path: &str,
+        options: &ReadOptions,
+    ) -> FileSummary {
+        let complete = outcome.complete && !self.is_full();
+        let mut sampler = RowSampler::new(options.seed, sample_path, options.sample_rows);
+        for (row, cells) in self.drawn.iter().zip(std::mem::take(&mut self.cells)) {
+            if let Some(priority) = sampler.wants(*row) {
+                sampler.keep(priority, *row, cells);
+            }
+        }
+        let mut notes = outcome.notes;
+        let mut bytes = 0;
+        for column in 0..self.kinds.len() {
+            if !self.is_bytes(column) {
+                continue;
+            }
+            self.leave_out(column);
+            bytes += 1;
+            let (values, nulls) = self.bytes[column];
+            if values + nulls > 0 {
+                self.known(column, (None, None), Some(nulls), Some(values));
+            }
+        }
+        if bytes > 0 {
+            notes.push(format!(
+                "values of {} of bytes not read",
+                counted(bytes, "column")
+            ));
+        }
+        let columns = self.builders.into_iter().zip(self.left_out);
+        FileSummary {
+            columns: columns
+                .map(|(column, left_out)| column.finish(complete && !left_out))
+                .collect(),
+            rows: outcome.rows,
+            rows_exact: outcome.rows_exact,
+            sample: sampler.finish(),
+            approximate: !complete,
+            notes,
+        }
+    }
+}
