@@ -77,6 +77,15 @@ impl TableRecord {
         files.filter(|file| file.since_sample != Some(SinceSample::Went))
     }
 
+    /// The columns that are likely keys, the likeliest first.
+    #[must_use]
+    pub fn likely_keys(&self) -> Vec<&ColumnRecord> {
+        let columns = self.columns.iter();
+        let mut keys: Vec<&ColumnRecord> = columns.filter(|it| it.key_rank.is_some()).collect();
+        keys.sort_by_key(|column| column.key_rank);
+        keys
+    }
+
     /// The table's identity.
     #[must_use]
     pub fn key(&self) -> TableKey {
@@ -153,6 +162,13 @@ pub struct ColumnRecord {
     pub distinct: u64,
     /// Whether `distinct` was counted.
     pub distinct_exact: bool,
+    /// Distinct values as a share of the values that were looked at, 0 to 1; none where none
+    /// was looked at, and in older files.
+    pub uniqueness: Option<f64>,
+    /// 1 for the table's likeliest key, 2 for the next; none for a column that is no likely key.
+    pub key_rank: Option<u32>,
+    /// The forms that values have (`e-mail`, `AA-9999`), most common first.
+    pub patterns: Vec<PatternShare>,
     /// Smallest value, as text.
     pub min: Option<String>,
     /// Largest value, as text.
@@ -183,6 +199,17 @@ pub struct ValueCount {
     pub value: String,
     /// Occurrences.
     pub count: u64,
+}
+
+/// A form of values and how many have it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct PatternShare {
+    /// Its name, or letters and digits for kinds of characters.
+    pub pattern: String,
+    /// The share of the distinct values, 0 to 1.
+    #[serde(deserialize_with = "share_or_null")]
+    pub share: f64,
 }
 
 /// One file of a table, with what is needed to know whether it changed.
@@ -282,6 +309,7 @@ fn schema() -> Schema {
         Field::new(name, DataType::List(item), false)
     };
     let value_count = DataType::Struct(vec![text("value"), of("count", DataType::UInt64)].into());
+    let pattern = DataType::Struct(vec![text("pattern"), of("share", DataType::Float64)].into());
     let column = DataType::Struct(
         vec![
             text("name"),
@@ -289,6 +317,9 @@ fn schema() -> Schema {
             of("null_share", DataType::Float64),
             of("distinct", DataType::UInt64),
             of("distinct_exact", DataType::Boolean),
+            Field::new("uniqueness", DataType::Float64, true),
+            Field::new("key_rank", DataType::UInt32, true),
+            list("patterns", pattern),
             maybe("min"),
             maybe("max"),
             list("frequent", value_count),

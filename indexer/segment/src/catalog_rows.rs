@@ -13,7 +13,7 @@ use arrow::array::{
 use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 
 use crate::catalog::{
-    ColumnRecord, ContextRecord, FileRecord, SinceSample, TableRecord, ValueCount,
+    ColumnRecord, ContextRecord, FileRecord, PatternShare, SinceSample, TableRecord, ValueCount,
 };
 
 /// The records of a batch.
@@ -215,6 +215,9 @@ struct Columns<'a> {
     null_shares: Numbers<'a, Float64Type>,
     distinct: Numbers<'a, UInt64Type>,
     distinct_exact: Flags<'a>,
+    uniqueness: Numbers<'a, Float64Type>,
+    key_ranks: Numbers<'a, UInt32Type>,
+    patterns: Lists<'a, Option<(Texts<'a>, Numbers<'a, Float64Type>)>>,
     min: Texts<'a>,
     max: Texts<'a>,
     frequent: Lists<'a, Option<(Texts<'a>, Numbers<'a, UInt64Type>)>>,
@@ -230,6 +233,11 @@ impl<'a> Columns<'a> {
             null_shares: of.numbers("null_share")?,
             distinct: of.numbers("distinct")?,
             distinct_exact: of.flags("distinct_exact")?,
+            uniqueness: of.numbers("uniqueness")?,
+            key_ranks: of.numbers("key_rank")?,
+            patterns: of.structs("patterns", |of| {
+                Ok((of.texts("pattern")?, of.numbers("share")?))
+            })?,
             min: of.texts("min")?,
             max: of.texts("max")?,
             frequent: of.structs("frequent", |of| {
@@ -247,6 +255,14 @@ impl<'a> Columns<'a> {
             null_share: self.null_shares.get(at).unwrap_or_default(),
             distinct: self.distinct.get(at).unwrap_or_default(),
             distinct_exact: self.distinct_exact.get(at),
+            uniqueness: self.uniqueness.get(at),
+            key_rank: self.key_ranks.get(at),
+            patterns: self.patterns.all(at, |(patterns, shares), at| {
+                Ok(PatternShare {
+                    pattern: patterns.text(at),
+                    share: shares.get(at).unwrap_or_default(),
+                })
+            })?,
             min: self.min.get(at),
             max: self.max.get(at),
             frequent: self.frequent.all(at, |(values, counts), at| {

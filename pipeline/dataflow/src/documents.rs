@@ -3,7 +3,9 @@
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use limn_lake::{ColumnSummary, Group, TableSummary};
-use limn_segment::{ColumnRecord, ContextRecord, FileRecord, TableRecord, ValueCount};
+use limn_segment::{
+    ColumnRecord, ContextRecord, FileRecord, PatternShare, TableRecord, ValueCount,
+};
 use limn_store::Store;
 use limn_summary::{ColumnFacts, DocumentOptions, TableFacts, TextBlock, TokenCounter, documents};
 
@@ -85,7 +87,7 @@ pub fn catalog_row(
         rows: summary.map(|summary| summary.rows),
         rows_exact: summary.is_some_and(|summary| summary.rows_exact),
         columns: summary.map_or_else(Vec::new, |summary| {
-            summary.columns.iter().map(column_record).collect()
+            column_records(summary, group.name.as_str())
         }),
         sample: summary.map_or_else(Vec::new, |summary| {
             summary.sample_rows().map(<[_]>::to_vec).collect()
@@ -106,6 +108,16 @@ pub fn now_ms() -> i64 {
     })
 }
 
+fn column_records(summary: &TableSummary, table: &str) -> Vec<ColumnRecord> {
+    let mut records: Vec<ColumnRecord> = summary.columns.iter().map(column_record).collect();
+    for (rank, at) in (1..).zip(summary.likely_keys(table)) {
+        if let Some(record) = records.get_mut(at) {
+            record.key_rank = Some(rank);
+        }
+    }
+    records
+}
+
 fn column_record(column: &ColumnSummary) -> ColumnRecord {
     let profile = &column.profile;
     ColumnRecord {
@@ -114,6 +126,16 @@ fn column_record(column: &ColumnSummary) -> ColumnRecord {
         null_share: profile.null_share(),
         distinct: profile.distinct(),
         distinct_exact: profile.distinct_exact(),
+        uniqueness: (profile.counted() > 0).then(|| profile.uniqueness()),
+        key_rank: None,
+        patterns: profile
+            .patterns()
+            .into_iter()
+            .map(|pattern| PatternShare {
+                pattern: pattern.form,
+                share: pattern.share,
+            })
+            .collect(),
         min: profile.min.clone(),
         max: profile.max.clone(),
         frequent: profile

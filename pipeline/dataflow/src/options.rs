@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use limn_lake::Contexts;
+use limn_lake::{Contexts, SUMMARY_VERSION};
 use limn_models::{LanguageModel, ModelError, ModelId};
 use limn_segment::analyzer::ANALYZER_VERSION;
 use limn_segment::{Narrator, Snapshot};
@@ -19,9 +19,9 @@ use crate::cluster::Cluster;
 use crate::error::PipelineError;
 use crate::scope::Scope;
 
-/// Version of how files are read and of the texts that are made of a table; another version reads and describes every
-/// table anew, and tries again what could not be read.
-pub const DOCUMENTS_VERSION: u32 = 4;
+/// Version of the texts that are made of a table; another version describes every table anew. How files are read has
+/// one of its own, [`SUMMARY_VERSION`].
+pub const DOCUMENTS_VERSION: u32 = 5;
 
 /// Where a snapshot names the settings of lakes all of whose tables were made with them.
 const LAKES: &str = "lakes";
@@ -226,6 +226,9 @@ pub struct IndexSettings {
     pub seed: u64,
     /// [`DOCUMENTS_VERSION`] of the run.
     pub documents: u32,
+    /// [`SUMMARY_VERSION`] of the run; 0 in indexes from before there was one.
+    #[serde(default)]
+    pub summaries: u32,
     /// Version of the analyzer.
     pub analyzer: u32,
 }
@@ -264,6 +267,7 @@ impl IndexSettings {
             scan_budget: options.scan_budget,
             seed: options.seed,
             documents: DOCUMENTS_VERSION,
+            summaries: SUMMARY_VERSION,
             analyzer: ANALYZER_VERSION,
         }
     }
@@ -312,17 +316,8 @@ impl IndexSettings {
 
     /// Whether file summaries made with `other` are those this run would make.
     pub fn summaries_match(&self, other: &Self) -> bool {
-        (
-            self.sample_rows,
-            self.scan_budget,
-            self.seed,
-            self.documents,
-        ) == (
-            other.sample_rows,
-            other.scan_budget,
-            other.seed,
-            other.documents,
-        )
+        let of = |it: &Self| (it.sample_rows, it.scan_budget, it.seed, it.summaries);
+        of(self) == of(other)
     }
 
     /// Checks that a run with these settings may write into the index.
@@ -360,5 +355,73 @@ pub fn shards(options: &RunOptions, snapshot: Option<&Snapshot>) -> Result<u32, 
         }
         (_, Some(snapshot)) => Ok(snapshot.shards),
         (wanted, None) => Ok(wanted.unwrap_or(DEFAULT_SHARDS)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    /// Settings as an index made before summaries had a version names them.
+    const OLD: &str = r#"{"embedder":"e","dimensions":2,"narrate":"names","sample_rows":5,"scan_budget":16777216,
+        "seed":0,"documents":2,"analyzer":1}"#;
+
+    #[test]
+    fn files_are_read_again_where_summaries_would_differ_and_only_there() {
+        let old: IndexSettings = serde_json::from_str(OLD).unwrap();
+        let now = IndexSettings {
+            summaries: SUMMARY_VERSION,
+            ..old.clone()
+        };
+        assert!(!now.summaries_match(&old));
+        for (same, changed) in [
+            (
+                true,
+                IndexSettings {
+                    documents: 99,
+                    ..now.clone()
+                },
+            ),
+            (
+                true,
+                IndexSettings {
+                    narrate: Words::Off,
+                    ..now.clone()
+                },
+            ),
+            (
+                false,
+                IndexSettings {
+                    summaries: 99,
+                    ..now.clone()
+                },
+            ),
+            (
+                false,
+                IndexSettings {
+                    seed: 99,
+                    ..now.clone()
+                },
+            ),
+            (
+                false,
+                IndexSettings {
+                    scan_budget: 99,
+                    ..now.clone()
+                },
+            ),
+            (
+                false,
+                IndexSettings {
+                    sample_rows: 99,
+                    ..now.clone()
+                },
+            ),
+        ] {
+            assert_eq!(changed.summaries_match(&now), same, "{changed:?}");
+            // All tables are described anew either way.
+            assert_ne!(changed.fingerprint(), now.fingerprint());
+        }
     }
 }

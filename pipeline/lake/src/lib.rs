@@ -33,7 +33,8 @@
 //! - No two tables of a lake share a name.
 //! - A table's row sample is uniform over all its rows and does not depend on how they are cut into
 //!   reads; a renamed or copied table draws the same rows. Counts of values are exact while a column
-//!   has fewer than 128 distinct values and every row was looked at.
+//!   has fewer than 128 distinct values and every row was looked at; what is estimated beyond is marked, and has
+//!   error bounds ([`keys`], [`value_set`], [`patterns`]).
 //! - A file that cannot be read is a [`FileError`] that names the object, the cause and the remedy;
 //!   it costs itself only. Reading never panics and never holds more than a few scan budgets.
 //!
@@ -54,14 +55,17 @@ pub mod contexts;
 mod data_type;
 mod error;
 pub mod formats;
+pub mod keys;
 pub mod layout;
 mod merge;
 mod object;
+pub mod patterns;
 mod place;
 pub mod profile;
 pub mod reach;
 pub mod sample;
 mod summary;
+pub mod value_set;
 mod values;
 
 pub use contexts::Contexts;
@@ -73,6 +77,8 @@ pub use layout::{
 };
 pub use merge::FilePart;
 pub use object::{Fingerprint, Format, ObjectRecord, TableName};
+pub use patterns::Pattern;
 pub use profile::{ColumnProfile, Frequent};
 pub use sample::{RowSample, SampledRow};
-pub use summary::{ColumnSummary, FileSummary, TableSummary};
+pub use summary::{ColumnSummary, FileSummary, SUMMARY_VERSION, TableSummary};
+pub use value_set::{Overlap, ValueSet};

@@ -3,6 +3,10 @@
 //! [`ColumnBuilder`] takes one column's values in one pass: infers the type, counts nulls, keeps
 //! minimum and maximum in the order of the type, and the values themselves in a
 //! [`Frequent`]. A value it still remembers costs a hash and a look-up, nothing else.
+//!
+//! What follows from a profile is computed from it when asked for, and not stored: distinct counts, uniqueness
+//! and likely keys ([`crate::keys`]), the forms of values ([`crate::patterns`]), how two columns overlap
+//! ([`crate::value_set`]).
 
 use std::borrow::Cow;
 
@@ -14,7 +18,7 @@ use crate::formats::infer;
 use crate::sample::prefix;
 use crate::summary::ColumnSummary;
 use crate::values::ValueCounter;
-pub use crate::values::{EXACT_BELOW, Frequent, VALUE_CHARS, ValueLimits};
+pub use crate::values::{EXACT_BELOW, Frequent, HyperLogLog, VALUE_CHARS, ValueLimits, join_key};
 
 /// Minimum and maximum are cut at this many characters.
 const BOUND_CHARS: usize = 200;
@@ -103,7 +107,7 @@ impl ColumnProfile {
 
     /// Nulls as a share of all rows; 0 without rows.
     pub fn null_share(&self) -> f64 {
-        let rows = self.values + self.nulls;
+        let rows = self.values.saturating_add(self.nulls);
         if rows == 0 {
             0.0
         } else {
@@ -114,17 +118,6 @@ impl ColumnProfile {
     /// Values that `frequent` counted.
     pub fn counted(&self) -> u64 {
         self.values.saturating_sub(self.uncounted)
-    }
-
-    /// How many distinct values there are, never more than there are values; exact if
-    /// [`ColumnProfile::distinct_exact`], otherwise an estimate of what was looked at.
-    pub fn distinct(&self) -> u64 {
-        self.frequent.distinct().min(self.values)
-    }
-
-    /// Whether [`ColumnProfile::distinct`] is exact: all values were looked at and there are few.
-    pub fn distinct_exact(&self) -> bool {
-        self.exact && self.frequent.is_complete()
     }
 
     /// The profile of several files' rows together; `parts` in path order (see [`Frequent::merge`]).
@@ -142,9 +135,9 @@ impl ColumnProfile {
         };
         let mut bounded = true;
         for (part_type, part) in parts {
-            merged.values += part.values;
-            merged.nulls += part.nulls;
-            merged.uncounted += part.uncounted;
+            merged.values = merged.values.saturating_add(part.values);
+            merged.nulls = merged.nulls.saturating_add(part.nulls);
+            merged.uncounted = merged.uncounted.saturating_add(part.uncounted);
             merged.exact &= part.exact;
             if part.values == 0 {
                 continue;

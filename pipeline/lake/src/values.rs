@@ -1,26 +1,37 @@
-//! The distinct values of a column with their counts: exact while few, a bounded sketch beyond.
+//! The distinct values of a column with their counts: exact while few, bounded sketches beyond.
 //!
-//! Two sketches in one, over the values' xxh3-64 hashes:
+//! Three sketches, over the values' xxh3-64 hashes:
 //!
-//! - **The lowest hashes** (bottom-k; Bar-Yossef et al. 2002, "KMV"): the `limit` values of lowest
+//! - **The lowest hashes** (bottom-k; Beyer et al. 2007, "KMV"): the `limit` values of lowest
 //!   hash, with counts. A value among the final lowest has been among the lowest since it was first
 //!   seen, so its count is exact, in every file and in every union. While fewer than `limit` values
 //!   exist these are all of them: the exact case is no case of its own. Union is associative and
-//!   commutative, it estimates the number of distinct values, and two columns' lowest hashes
-//!   estimate their overlap.
+//!   commutative. Beyond the exact case they are a uniform sample of the distinct values: of how often
+//!   they repeat, of what they look like ([`crate::patterns`]), and, as the same values are drawn in every
+//!   column, of how two columns overlap ([`crate::value_set`]). So that they are drawn alike where a
+//!   join finds them equal, they are ordered by the hash of their [join key](crate::profile::join_key).
+//! - **The number of distinct values** ([`HyperLogLog`]), beyond the exact case. Union is associative
+//!   and commutative.
 //! - **The frequent ones** (Misra & Gries 1982, evicting half at a time like Anderson et al. 2017):
 //!   most frequent values beyond the lowest hashes, with counts that are lower bounds. Their union
 //!   is a sum over all files, in path order where it must forget, hence a function of the set of
 //!   files (design, section 6).
 
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::sample::prefix;
 
+mod counter;
+mod hyperloglog;
+mod join_key;
 mod json;
+
+pub(crate) use counter::ValueCounter;
+pub use hyperloglog::HyperLogLog;
+pub use join_key::join_key;
 
 /// Distinct values below which counts are exact and complete.
 pub const EXACT_BELOW: u16 = 128;
@@ -54,10 +65,14 @@ impl ValueLimits {
     }
 }
 
+/// Where a value stands among others: the hash of its join key, then its own hash. Nearly always they are the
+/// same.
+type Place = (u64, u64);
+
 /// A value and how often it occurs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Counted {
-    hash: u64,
+    place: Place,
     count: u64,
     // At most VALUE_CHARS characters.
     value: String,
@@ -65,7 +80,11 @@ struct Counted {
 
 impl Counted {
     fn is_cut(&self) -> bool {
-        xxh3_64(self.value.as_bytes()) != self.hash
+        xxh3_64(self.value.as_bytes()) != self.hash()
+    }
+
+    fn hash(&self) -> u64 {
+        self.place.1
     }
 }
 
@@ -73,10 +92,12 @@ impl Counted {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frequent {
     limit: u16,
-    // The values of lowest hash, by hash; complete if fewer than `limit`.
+    // The values of lowest hash, by place; complete if fewer than `limit`.
     lowest: Vec<Counted>,
     // Frequent values that are not in `lowest`, most frequent first; empty if `lowest` is complete.
     beyond: Vec<Counted>,
+    // All values; none if `lowest` is complete, or if this comes of a catalog from before there were any.
+    registers: Option<HyperLogLog>,
 }
 
 impl Default for Frequent {
@@ -85,6 +106,7 @@ impl Default for Frequent {
             limit: EXACT_BELOW,
             lowest: Vec::new(),
             beyond: Vec::new(),
+            registers: None,
         }
     }
 }
@@ -108,17 +130,47 @@ impl Frequent {
         self.lowest.len() < usize::from(self.limit)
     }
 
-    /// How many distinct values were counted: exact if [`Frequent::is_complete`], otherwise
-    /// the KMV estimate (k − 1) / (k-th lowest hash as a fraction), standard error about 1/√k.
+    /// How many distinct values were counted: exact if [`Frequent::is_complete`], otherwise an estimate, with
+    /// the relative standard error [`Frequent::distinct_error`].
     pub fn distinct(&self) -> u64 {
-        match self.lowest.last() {
-            Some(last) if !self.is_complete() => {
-                let k = self.lowest.len() as f64;
-                let fraction = (last.hash as f64 + 1.0) / 2f64.powi(64);
-                (((k - 1.0) / fraction).round() as u64).max(self.lowest.len() as u64)
-            }
-            _ => self.lowest.len() as u64,
+        if self.is_complete() {
+            return self.lowest.len() as u64;
         }
+        let estimate = match (&self.registers, self.lowest.last()) {
+            (Some(registers), _) => registers.estimate(),
+            // KMV: (k − 1) / (k-th lowest hash as a fraction).
+            (None, Some(last)) => {
+                let fraction = (last.place.0 as f64 + 1.0) / 2f64.powi(64);
+                (self.lowest.len() as f64 - 1.0) / fraction
+            }
+            (None, None) => 0.0,
+        };
+        (estimate.round() as u64).max(self.len() as u64)
+    }
+
+    /// The relative standard error of [`Frequent::distinct`]: 0 if [`Frequent::is_complete`], otherwise that of
+    /// a [`HyperLogLog`], 3.25 % (in tables of more than 512 columns up to 9.2 %).
+    pub fn distinct_error(&self) -> f64 {
+        match &self.registers {
+            _ if self.is_complete() => 0.0,
+            Some(registers) => registers.standard_error(),
+            // Beyer et al. 2007.
+            None => 1.0 / (self.lowest.len().max(3) as f64 - 2.0).sqrt(),
+        }
+    }
+
+    /// Whether no value is known to occur twice. If [`Frequent::is_complete`], none does. Otherwise the values
+    /// of lowest hash are a uniform sample of the distinct ones with exact counts: that a share p of all
+    /// distinct values repeats stays unseen with probability (1 − p)^limit, so with 95 % confidence less
+    /// than 2.3 % do.
+    pub fn never_repeats(&self) -> bool {
+        self.lowest.iter().chain(&self.beyond).all(|c| c.count <= 1)
+    }
+
+    /// The values of lowest hash with their exact counts, in an order that depends on nothing but the values: all
+    /// values if [`Frequent::is_complete`], otherwise a uniform sample of the distinct ones.
+    pub fn sample(&self) -> impl ExactSizeIterator<Item = (&str, u64)> {
+        self.lowest.iter().map(|c| (c.value.as_str(), c.count))
     }
 
     /// The `n` most frequent values known, most frequent first, equal counts in an order that
@@ -143,72 +195,90 @@ impl Frequent {
         self.lowest.is_empty()
     }
 
-    /// Hashes (xxh3-64) of the values of lowest hash, ascending: a sketch of the value set.
-    pub fn hashes(&self) -> impl Iterator<Item = u64> + '_ {
-        self.lowest.iter().map(|c| c.hash)
+    /// Hashes (xxh3-64) of the [join keys](crate::profile::join_key) of the values of lowest hash, ascending, with repeats where
+    /// several spellings have one key: a sketch of the value set.
+    pub fn hashes(&self) -> impl ExactSizeIterator<Item = u64> {
+        self.lowest.iter().map(|c| c.place.0)
     }
 
     /// The values of several disjoint sets of rows together. The lowest hashes (so everything,
-    /// while exact) do not depend on order or grouping; the others are summed over all parts, and
-    /// depend on the parts' order only beyond 8192 candidates: give parts in path order.
+    /// while exact) and the number of distinct values do not depend on order or grouping; the others are
+    /// summed over all parts, and depend on the parts' order only beyond 8192 candidates: give parts in
+    /// path order.
     pub fn merge<'a>(parts: impl IntoIterator<Item = &'a Frequent>) -> Frequent {
-        let mut parts = parts.into_iter().peekable();
-        let mut limit = parts.peek().map_or(EXACT_BELOW, |part| part.limit);
-        let mut sums: HashMap<u64, (u64, &str), HashedKeys> = HashMap::default();
-        for part in parts {
-            limit = limit.min(part.limit);
+        let parts: Vec<&Frequent> = parts.into_iter().collect();
+        let limits = parts.iter().map(|part| part.limit);
+        let limit = limits.min().unwrap_or(EXACT_BELOW);
+        let mut sums: Sums<'_> = HashMap::default();
+        for part in &parts {
             for c in part.lowest.iter().chain(&part.beyond) {
-                sums.entry(c.hash).or_insert((0, &c.value)).0 += c.count;
+                let sum = &mut sums.entry(c.hash()).or_insert((0, c)).0;
+                // Counts of a damaged catalog may be any.
+                *sum = sum.saturating_add(c.count);
             }
             if sums.len() > MERGE_CANDIDATES {
                 let (lowest, mut beyond) = split(std::mem::take(&mut sums), limit);
                 beyond.truncate(MERGE_CANDIDATES / 2);
-                sums.extend(
-                    lowest
-                        .into_iter()
-                        .chain(beyond)
-                        .map(|(hash, count, value)| (hash, (count, value))),
-                );
+                let kept = lowest.into_iter().chain(beyond);
+                sums.extend(kept.map(|(count, value)| (value.hash(), (count, value))));
             }
         }
         let (lowest, mut beyond) = split(sums, limit);
-        beyond.retain(|(_, count, _)| *count > 1);
+        beyond.retain(|(count, _)| *count > 1);
         beyond.truncate(FREQUENT_KEPT);
-        let own = |(hash, count, value): (u64, u64, &str)| Counted {
-            hash,
+        let own = |(count, value): (u64, &Counted)| Counted {
             count,
-            value: value.to_owned(),
+            ..value.clone()
+        };
+        let registers = if lowest.len() < usize::from(limit) {
+            None
+        } else {
+            merged_registers(&parts, limit)
         };
         Frequent {
             limit,
             lowest: lowest.into_iter().map(own).collect(),
             beyond: beyond.into_iter().map(own).collect(),
+            registers,
         }
     }
 }
 
-type Sums<'a> = HashMap<u64, (u64, &'a str), HashedKeys>;
-type Summed<'a> = Vec<(u64, u64, &'a str)>;
+/// The registers of all parts; none where a part that is not complete has none.
+fn merged_registers(parts: &[&Frequent], limit: u16) -> Option<HyperLogLog> {
+    let mut merged = HyperLogLog::for_kept(usize::from(limit));
+    for part in parts {
+        match &part.registers {
+            Some(registers) => merged.merge(registers),
+            None if part.is_complete() => {
+                part.lowest.iter().for_each(|c| merged.add(c.hash()));
+            }
+            None => return None,
+        }
+    }
+    Some(merged)
+}
+
+type Sums<'a> = HashMap<u64, (u64, &'a Counted), HashedKeys>;
+type Summed<'a> = Vec<(u64, &'a Counted)>;
 
 /// The `limit` sums of lowest hash, by hash, and the others, most frequent first.
 fn split(sums: Sums<'_>, limit: u16) -> (Summed<'_>, Summed<'_>) {
-    let mut lowest: Summed<'_> = sums
-        .into_iter()
-        .map(|(hash, (count, value))| (hash, count, value))
-        .collect();
-    lowest.sort_unstable_by_key(|(hash, ..)| *hash);
+    let mut lowest: Summed<'_> = sums.into_values().collect();
+    lowest.sort_unstable_by_key(|(_, value)| value.place);
     let mut beyond = lowest.split_off(lowest.len().min(usize::from(limit)));
-    beyond.sort_unstable_by_key(|(hash, count, _)| (std::cmp::Reverse(*count), *hash));
+    beyond.sort_unstable_by_key(|(count, value)| (std::cmp::Reverse(*count), value.hash()));
     (lowest, beyond)
 }
 
 fn by_count(c: &Counted) -> (std::cmp::Reverse<u64>, u64) {
-    (std::cmp::Reverse(c.count), c.hash)
+    (std::cmp::Reverse(c.count), c.hash())
 }
 
 fn counted(value: &str, count: u64) -> Counted {
+    let hash = xxh3_64(value.as_bytes());
     Counted {
-        hash: xxh3_64(value.as_bytes()),
+        place: (join_key::join_hash(value, hash), hash),
         count,
         value: prefix(value, VALUE_CHARS).to_owned(),
     }
@@ -229,165 +299,6 @@ impl Hasher for HashedKey {
     }
     fn write_u64(&mut self, key: u64) {
         self.0 = key;
-    }
-}
-
-/// Counts the values of one column as they stream by. Bounded memory; no allocation for a value
-/// it still remembers, and in the long run none at all (buffers are used again).
-#[derive(Debug)]
-pub(crate) struct ValueCounter {
-    limit: usize,
-    entries: HashMap<u64, Entry, HashedKeys>,
-    // Hashes of the lowest, the greatest on top.
-    lowest: BinaryHeap<u64>,
-    // Entries with weight > 0, once there are `limit` values or more.
-    weighted: usize,
-    spare: Vec<String>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    // Empty for a value that was seen once and whose hash is not among the lowest.
-    value: String,
-    // Occurrences since this entry was made: exact for the lowest hashes, else a lower bound.
-    count: u64,
-    // Misra-Gries counter; decides what is forgotten, not what is reported.
-    weight: u64,
-}
-
-impl ValueCounter {
-    pub(crate) fn new(limits: ValueLimits) -> Self {
-        ValueCounter {
-            limit: usize::from(limits.kept),
-            entries: HashMap::default(),
-            lowest: BinaryHeap::new(),
-            weighted: 0,
-            spare: Vec::new(),
-        }
-    }
-
-    /// Counts one occurrence. Returns whether the value is new (or was forgotten).
-    pub(crate) fn add(&mut self, value: &str) -> bool {
-        let hash = xxh3_64(value.as_bytes());
-        let overflowed = self.lowest.len() >= self.limit;
-        if let Some(entry) = self.entries.get_mut(&hash) {
-            entry.count += 1;
-            if overflowed {
-                self.weighted += usize::from(entry.weight == 0);
-                entry.weight += 1;
-                if entry.value.is_empty() {
-                    entry.value = copy(&mut self.spare, value);
-                }
-            }
-            return false;
-        }
-        // Most values of a long column are seen once: their text waits for the second time.
-        let is_low = !overflowed || self.lowest.peek().is_some_and(|greatest| hash < *greatest);
-        let text = if is_low {
-            copy(&mut self.spare, value)
-        } else {
-            String::new()
-        };
-        self.entries.insert(
-            hash,
-            Entry {
-                value: text,
-                count: 1,
-                weight: u64::from(overflowed),
-            },
-        );
-        if overflowed {
-            self.weighted += 1;
-            if is_low {
-                self.lowest.push(hash);
-                if let Some(out) = self.lowest.pop() {
-                    self.forget_if_idle(out);
-                }
-            }
-            if self.weighted > 2 * self.limit {
-                self.evict();
-            }
-        } else {
-            self.lowest.push(hash);
-            if self.lowest.len() == self.limit {
-                for entry in self.entries.values_mut() {
-                    entry.weight = entry.count;
-                }
-                self.weighted = self.entries.len();
-            }
-        }
-        true
-    }
-
-    fn forget_if_idle(&mut self, hash: u64) {
-        if self
-            .entries
-            .get(&hash)
-            .is_some_and(|entry| entry.weight == 0)
-            && let Some(entry) = self.entries.remove(&hash)
-        {
-            recycle(&mut self.spare, entry.value);
-        }
-    }
-
-    /// Subtracts the weight of the `limit`-th heaviest from all: at least half of the weights
-    /// become zero, and those entries are forgotten unless their hash is among the lowest.
-    fn evict(&mut self) {
-        let mut weights: Vec<u64> = self
-            .entries
-            .values()
-            .map(|e| e.weight)
-            .filter(|w| *w > 0)
-            .collect();
-        let (_, cut, _) = weights.select_nth_unstable_by(self.limit, |a, b| b.cmp(a));
-        let cut = *cut;
-        let greatest = self.lowest.peek().copied().unwrap_or(0);
-        let mut weighted = 0;
-        let spare = &mut self.spare;
-        self.entries.retain(|hash, entry| {
-            entry.weight = entry.weight.saturating_sub(cut);
-            weighted += usize::from(entry.weight > 0);
-            let stays = entry.weight > 0 || *hash <= greatest;
-            if !stays {
-                recycle(spare, std::mem::take(&mut entry.value));
-            }
-            stays
-        });
-        self.weighted = weighted;
-    }
-
-    pub(crate) fn finish(self) -> Frequent {
-        let limit = self.limit;
-        let greatest = self.lowest.peek().copied().unwrap_or(u64::MAX);
-        let counts = self.entries.into_iter();
-        let all = counts.map(|(hash, entry)| Counted {
-            hash,
-            count: entry.count,
-            value: entry.value,
-        });
-        let (mut lowest, mut beyond): (Vec<_>, Vec<_>) = all.partition(|c| c.hash <= greatest);
-        lowest.sort_unstable_by_key(|c| c.hash);
-        beyond.retain(|c| c.count > 1);
-        beyond.sort_unstable_by_key(by_count);
-        beyond.truncate(FREQUENT_KEPT);
-        Frequent {
-            limit: limit as u16,
-            lowest,
-            beyond,
-        }
-    }
-}
-
-fn copy(spare: &mut Vec<String>, value: &str) -> String {
-    let mut text = spare.pop().unwrap_or_default();
-    text.push_str(prefix(value, VALUE_CHARS));
-    text
-}
-
-fn recycle(spare: &mut Vec<String>, mut text: String) {
-    if text.capacity() > 0 {
-        text.clear();
-        spare.push(text);
     }
 }
 

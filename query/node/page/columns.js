@@ -45,6 +45,8 @@ function columnCard(
     null_share: empty,
     distinct,
     distinct_exact: exact,
+    likely_key: isKey,
+    patterns = [],
     min,
     max,
     frequent = [],
@@ -63,7 +65,7 @@ function columnCard(
         "div",
         { class: "head" },
         el("h3", {}, data(name, { class: "column-name" })),
-        el("span", { class: "type" }, type),
+        el("span", { class: "type" }, isKey ? `${type}, likely key` : type),
       ),
       narration && el("p", { class: "narration", dir: "auto" }, narration),
     ),
@@ -82,6 +84,9 @@ function columnCard(
           el("dt", {}, "Range"),
           el("dd", { class: "range" }, min === max ? bound(min) : [bound(min), " to ", bound(max)]),
         ),
+      previews &&
+        patterns.length > 0 &&
+        el("div", {}, el("dt", {}, "Looks like"), el("dd", { class: "range" }, data(patterns[0].pattern))),
       profiled === false && el("div", {}, el("dt", {}, "Profile"), el("dd", {}, "of a part of the rows")),
     ),
     previews ? values(frequent, distinct) : null,

@@ -29,6 +29,14 @@ fn record(i: u64) -> TableRecord {
                 null_share: c as f64 / 3.0,
                 distinct: c << 40,
                 distinct_exact: c & 1 == 0,
+                uniqueness: (c > 0).then(|| 1.0 / c as f64),
+                key_rank: (c > 1).then_some(c as u32),
+                patterns: (0..c)
+                    .map(|p| PatternShare {
+                        pattern: format!("AA-{p}"),
+                        share: p as f64 / 7.0,
+                    })
+                    .collect(),
                 min: (c > 0).then(|| "-1".into()),
                 max: (c > 1).then(String::new),
                 frequent: (0..c)

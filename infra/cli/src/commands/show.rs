@@ -118,10 +118,12 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
             "type",
             "null",
             "distinct",
+            "unique",
             "range",
             "most frequent",
+            "looks like",
         ],
-        &[2, 3],
+        &[2, 3, 4],
     );
     for column in &table.columns {
         columns.row(vec![
@@ -133,6 +135,10 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
                 if column.distinct_exact { "" } else { "~" },
                 count(column.distinct)
             ),
+            column.uniqueness.map_or(String::new(), |share| {
+                let about = if column.distinct_exact { "" } else { "~" };
+                format!("{about}{}", percent(share))
+            }),
             range(column),
             column
                 .frequent
@@ -141,9 +147,21 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
                 .map(|value| cut(&one_line(&value.value), 24))
                 .collect::<Vec<_>>()
                 .join(", "),
+            looks_like(column),
         ]);
     }
     columns.write(&mut out)?;
+    let keys = table.likely_keys();
+    if !keys.is_empty() {
+        let names: Vec<String> = keys.iter().map(|key| one_line(&key.name)).collect();
+        let names = cut(&names.join(", "), 200);
+        let told = if keys.iter().all(|key| key.profile_exact) {
+            "likely keys, the likeliest first:"
+        } else {
+            "likely keys of the rows that were looked at, the likeliest first:"
+        };
+        writeln!(out, "{} {names}", style.dim(told))?;
+    }
     print_narration(&mut out, &style, table, narrator)?;
     if !table.sample.is_empty() {
         writeln!(out, "\n{}", style.dim("sampled rows"))?;
@@ -202,6 +220,29 @@ fn print_narration(
         writeln!(out, "{} {}", style.dim(why), left.join(", "))?;
     }
     Ok(())
+}
+
+/// A share in per cent: 100 only where it is all.
+fn percent(share: f64) -> String {
+    let percent = if share < 1.0 {
+        (100.0 * share).round().min(99.0)
+    } else {
+        100.0
+    };
+    format!("{percent:.0}%")
+}
+
+/// The most common forms, with their shares where not all values have them.
+fn looks_like(column: &ColumnRecord) -> String {
+    let forms = column.patterns.iter().map(|pattern| {
+        let form = one_line(&pattern.pattern);
+        if pattern.share < 1.0 {
+            format!("{form} {}", percent(pattern.share))
+        } else {
+            form
+        }
+    });
+    forms.collect::<Vec<_>>().join(", ")
 }
 
 fn range(column: &ColumnRecord) -> String {

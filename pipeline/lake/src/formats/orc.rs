@@ -3,10 +3,10 @@
 //! A file within the scan budget is read whole. Of others stripes are read that a hash draws, spread
 //! over the file, and of each the first rows: as much of every column's bytes as those take.
 //!
-//! This reader is limn's own ([decision 17]): stripes are larger than what may be read at once, and the
+//! This reader is limn's own ([decision 18]): stripes are larger than what may be read at once, and the
 //! reader that there is takes memory and panics as the file says.
 //!
-//! [decision 17]: ../../../../../docs/decisions/017-typed-files.md
+//! [decision 18]: ../../../../../docs/decisions/018-typed-files.md
 
 mod columns;
 mod proto;

@@ -6,9 +6,9 @@ use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Counted, EXACT_BELOW, Frequent, by_count, counted};
+use super::{Counted, EXACT_BELOW, Frequent, HyperLogLog, by_count, counted};
 
-/// Serialised as `{"k": limit, "l": lowest, "b": beyond}`, empty and default parts left out. Values
+/// Serialised as `{"k": limit, "l": lowest, "b": beyond, "h": registers}`, empty and default parts left out. Values
 /// of one count are written together after it: `[[3,",c"],[1,",a,b"]]`.
 #[derive(Serialize, Deserialize)]
 struct Written<'a> {
@@ -22,6 +22,8 @@ struct Written<'a> {
     lowest: Grouped<'a>,
     #[serde(rename = "b", default, skip_serializing_if = "Grouped::is_empty")]
     beyond: Grouped<'a>,
+    #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
+    registers: Option<Cow<'a, HyperLogLog>>,
 }
 
 fn default_limit() -> u16 {
@@ -40,6 +42,7 @@ impl Serialize for Frequent {
             limit: self.limit,
             lowest,
             beyond,
+            registers: self.registers.as_ref().map(Cow::Borrowed),
         }
         .serialize(serializer)
     }
@@ -50,12 +53,19 @@ impl<'de> Deserialize<'de> for Frequent {
         let written = Written::deserialize(deserializer)?;
         let mut lowest = written.lowest.0.into_owned();
         let mut beyond = written.beyond.0.into_owned();
-        lowest.sort_unstable_by_key(|c| c.hash);
+        if written.registers.is_none() && lowest.len() >= usize::from(written.limit) {
+            // From before there were join keys: these are the lowest of the values' own hashes.
+            for value in &mut lowest {
+                value.place.0 = value.hash();
+            }
+        }
+        lowest.sort_unstable_by_key(|c| c.place);
         beyond.sort_unstable_by_key(by_count);
         Ok(Frequent {
             limit: written.limit,
             lowest,
             beyond,
+            registers: written.registers.map(Cow::into_owned),
         })
     }
 }
@@ -91,7 +101,7 @@ impl Serialize for Group<'_> {
             seq.serialize_element(&joined(&whole))?;
         }
         for c in cut {
-            seq.serialize_element(&(&c.value, c.hash))?;
+            seq.serialize_element(&(&c.value, c.hash()))?;
         }
         seq.end()
     }
@@ -156,7 +166,11 @@ impl<'de> Deserialize<'de> for ReadGroup {
                                     .map(|value| counted(value, count)),
                             );
                         }
-                        ReadValue::Cut(value, hash) => values.push(Counted { hash, count, value }),
+                        ReadValue::Cut(value, hash) => values.push(Counted {
+                            place: (hash, hash),
+                            count,
+                            value,
+                        }),
                     }
                 }
                 Ok(ReadGroup(values))

@@ -37,6 +37,8 @@ pub struct TableDetail {
     pub indexed: Option<String>,
     /// Its columns, in order.
     pub columns: Vec<ColumnDetail>,
+    /// The names of the columns that are likely keys, the likeliest first: a row each value, in every row one.
+    pub likely_keys: Vec<String>,
     /// Sampled rows: a cell a column, null where it is empty.
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about it.
@@ -47,7 +49,7 @@ pub struct TableDetail {
     pub file_count: usize,
     /// Whether a language model has yet to describe columns.
     pub awaits_narration: bool,
-    /// Whether values of rows are told; without them, sample, ranges and frequent values are empty.
+    /// Whether values of rows are told; without them, sample, ranges, frequent values and patterns are empty.
     pub previews: bool,
 }
 
@@ -63,6 +65,13 @@ pub struct ColumnDetail {
     pub distinct: u64,
     /// Whether they were counted.
     pub distinct_exact: bool,
+    /// Distinct values as a share of the values that were looked at, 0 to 1; null where none was looked at, and
+    /// where an older limn described the table.
+    pub uniqueness: Option<f64>,
+    /// Whether the column may be what a row is known by.
+    pub likely_key: bool,
+    /// The forms that the values have, the most common first.
+    pub patterns: Vec<Pattern>,
     /// The least value.
     pub min: Option<String>,
     /// The greatest value.
@@ -80,6 +89,16 @@ pub struct Frequent {
     pub value: String,
     /// How often it occurs in the rows that were looked at.
     pub count: u64,
+}
+
+/// A form that values have.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Pattern {
+    /// Its name (`e-mail`, `DD.MM.YYYY`), or a shape (`AA-9999`): `A` and `a` stand for letters, `9` for a digit, `+` for
+    /// more of them.
+    pub pattern: String,
+    /// The share of the distinct values that have it, 0 to 1.
+    pub share: f64,
 }
 
 /// A text about a table.
@@ -128,6 +147,11 @@ pub async fn describe(
             .iter()
             .map(|column| detail(column, shows))
             .collect(),
+        likely_keys: row
+            .likely_keys()
+            .into_iter()
+            .map(|column| column.name.clone())
+            .collect(),
         sample: if shows {
             row.sample.clone()
         } else {
@@ -149,6 +173,7 @@ pub async fn describe(
 fn detail(column: &ColumnRecord, shows: bool) -> ColumnDetail {
     let value = |text: &Option<String>| text.clone().filter(|_| shows);
     let frequent = column.frequent.iter().filter(|_| shows);
+    let patterns = column.patterns.iter().filter(|_| shows);
     ColumnDetail {
         column: ColumnLine {
             name: column.name.clone(),
@@ -158,6 +183,14 @@ fn detail(column: &ColumnRecord, shows: bool) -> ColumnDetail {
         null_share: column.null_share,
         distinct: column.distinct,
         distinct_exact: column.distinct_exact,
+        uniqueness: column.uniqueness,
+        likely_key: column.key_rank.is_some(),
+        patterns: patterns
+            .map(|it| Pattern {
+                pattern: it.pattern.clone(),
+                share: it.share,
+            })
+            .collect(),
         min: value(&column.min),
         max: value(&column.max),
         frequent: frequent

@@ -165,6 +165,8 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
                 "meaning": it.column.narration,
                 "null_share": (it.null_share * 1e4).round() / 1e4,
                 "distinct": it.distinct,
+                "likely_key": it.likely_key,
+                "looks_like": it.patterns.first().map(|it| &it.pattern),
                 "min": it.min.as_deref().map(|text| shortened(text, CELL)),
                 "max": it.max.as_deref().map(|text| shortened(text, CELL)),
                 "frequent": frequent.collect::<Vec<_>>(),

@@ -98,6 +98,16 @@ class Frequent(Told):
 
 
 @dataclass(frozen=True)
+class Pattern(Told):
+    """A form that values have."""
+
+    #: Its name (``e-mail``), or a shape (``AA-9999``): letters and digits stand for kinds of characters.
+    pattern: str
+    #: The share of the distinct values that have it, 0 to 1.
+    share: float
+
+
+@dataclass(frozen=True)
 class ColumnDetail(ColumnLine):
     """A column with its profile."""
 
@@ -107,6 +117,12 @@ class ColumnDetail(ColumnLine):
     distinct: int
     #: Whether they were counted.
     distinct_exact: bool
+    #: Distinct values as a share of the values that were looked at, 0 to 1, if any were.
+    uniqueness: Optional[float]
+    #: Whether the column may be what a row is known by.
+    likely_key: bool
+    #: The forms that the values have, the most common first.
+    patterns: Tuple[Pattern, ...]
     #: The least value.
     min: Optional[str]
     #: The greatest value.
@@ -160,6 +176,9 @@ class Profile(Rows[ColumnDetail]):
             Field("null_share", "number", lambda it: it.null_share),
             Field("distinct", "whole", lambda it: it.distinct),
             Field("distinct_exact", "truth", lambda it: it.distinct_exact),
+            Field("uniqueness", "number", lambda it: it.uniqueness),
+            Field("likely_key", "truth", lambda it: it.likely_key),
+            Field("patterns", "texts", lambda it: [form.pattern for form in it.patterns]),
             Field("min", "text", lambda it: it.min),
             Field("max", "text", lambda it: it.max),
             Field("frequent", "texts", lambda it: [value.value for value in it.frequent]),
@@ -219,6 +238,8 @@ class TableDetail(TableLine):
     snapshot: int
     #: Its columns, in order.
     columns: Tuple[ColumnDetail, ...]
+    #: The names of the columns that are likely keys, the likeliest first.
+    likely_keys: Tuple[str, ...]
     #: Sampled rows: a cell a column, ``None`` where it is empty.
     sample: Tuple[Tuple[Optional[str], ...], ...]
     #: Texts about it.
@@ -231,7 +252,7 @@ class TableDetail(TableLine):
     indexed: Optional[datetime]
     #: Whether a language model has yet to describe columns.
     awaits_narration: bool
-    #: Whether values of rows are told; without them, sample, ranges and frequent values are empty.
+    #: Whether values of rows are told; without them, sample, ranges, frequent values and patterns are empty.
     previews: bool
 
     @property

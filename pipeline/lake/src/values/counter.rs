@@ -1,0 +1,205 @@
+//! Counting the values of one column as they stream by.
+
+use std::collections::hash_map::Entry as MapEntry;
+use std::collections::{BinaryHeap, HashMap};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::hyperloglog::HyperLogLog;
+use super::join_key::join_hash;
+use super::{
+    Counted, FREQUENT_KEPT, Frequent, HashedKeys, Place, VALUE_CHARS, ValueLimits, by_count,
+};
+use crate::sample::prefix;
+
+/// Counts the values of one column as they stream by. Bounded memory; no allocation for a value
+/// it still remembers, and in the long run none at all (buffers are used again).
+#[derive(Debug)]
+pub(crate) struct ValueCounter {
+    limit: usize,
+    pub(super) entries: HashMap<u64, Entry, HashedKeys>,
+    // Places of the lowest, the greatest on top.
+    lowest: BinaryHeap<Place>,
+    // Entries with weight > 0, once there are `limit` values or more.
+    weighted: usize,
+    // All values, once there are `limit` or more.
+    registers: Option<HyperLogLog>,
+    pub(super) texts: Texts,
+}
+
+/// Kept small: a long column's values pass through a table of these.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    // The hash of its join key.
+    join: u64,
+    // Occurrences since this entry was made: exact for the lowest, else a lower bound.
+    count: u64,
+    // Misra-Gries counter; decides what is forgotten, not what is reported.
+    weight: u32,
+    // None for a value that was seen once and is not among the lowest.
+    text: Option<TextAt>,
+}
+
+/// Where a text is; never 0, so that having none takes no room.
+type TextAt = std::num::NonZeroU32;
+
+/// The texts of the values that are remembered; their buffers are used again.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    pub(super) all: Vec<String>,
+    free: Vec<TextAt>,
+}
+
+impl Texts {
+    fn keep(&mut self, value: &str) -> Option<TextAt> {
+        let at = self.free.pop().or_else(|| {
+            self.all.push(String::new());
+            TextAt::new(self.all.len() as u32)
+        })?;
+        self.all
+            .get_mut(at.get() as usize - 1)?
+            .push_str(prefix(value, VALUE_CHARS));
+        Some(at)
+    }
+
+    /// Empties the text for another value, and keeps its buffer.
+    fn free(&mut self, at: Option<TextAt>) {
+        if let Some(at) = at
+            && let Some(text) = self.all.get_mut(at.get() as usize - 1)
+        {
+            text.clear();
+            self.free.push(at);
+        }
+    }
+
+    fn take(&mut self, at: Option<TextAt>) -> String {
+        let text = at.and_then(|at| self.all.get_mut(at.get() as usize - 1));
+        text.map(std::mem::take).unwrap_or_default()
+    }
+}
+
+impl ValueCounter {
+    pub(crate) fn new(limits: ValueLimits) -> Self {
+        ValueCounter {
+            limit: usize::from(limits.kept),
+            entries: HashMap::default(),
+            lowest: BinaryHeap::new(),
+            weighted: 0,
+            registers: None,
+            texts: Texts::default(),
+        }
+    }
+
+    /// Counts one occurrence. Returns whether the value is new (or was forgotten).
+    pub(crate) fn add(&mut self, value: &str) -> bool {
+        let hash = xxh3_64(value.as_bytes());
+        let overflowed = self.registers.is_some();
+        let vacant = match self.entries.entry(hash) {
+            MapEntry::Vacant(vacant) => vacant,
+            MapEntry::Occupied(occupied) => {
+                let entry = occupied.into_mut();
+                entry.count += 1;
+                if overflowed {
+                    self.weighted += usize::from(entry.weight == 0);
+                    entry.weight = entry.weight.saturating_add(1);
+                    if entry.text.is_none() {
+                        entry.text = self.texts.keep(value);
+                    }
+                }
+                return false;
+            }
+        };
+        let place = (join_hash(value, hash), hash);
+        let is_low = !overflowed || self.lowest.peek().is_some_and(|greatest| place < *greatest);
+        vacant.insert(Entry {
+            join: place.0,
+            count: 1,
+            weight: u32::from(overflowed),
+            // Most values of a long column are seen once: their text waits for the second time.
+            text: if is_low { self.texts.keep(value) } else { None },
+        });
+        if let Some(registers) = &mut self.registers {
+            registers.add(hash);
+            self.weighted += 1;
+            if is_low {
+                self.lowest.push(place);
+                if let Some((_, out)) = self.lowest.pop() {
+                    self.forget_if_idle(out);
+                }
+            }
+            if self.weighted > 2 * self.limit {
+                self.evict();
+            }
+        } else {
+            self.lowest.push(place);
+            if self.lowest.len() == self.limit {
+                let mut registers = HyperLogLog::for_kept(self.limit);
+                for (hash, entry) in &mut self.entries {
+                    registers.add(*hash);
+                    entry.weight = u32::try_from(entry.count).unwrap_or(u32::MAX);
+                }
+                self.registers = Some(registers);
+                self.weighted = self.entries.len();
+            }
+        }
+        true
+    }
+
+    fn forget_if_idle(&mut self, hash: u64) {
+        if self
+            .entries
+            .get(&hash)
+            .is_some_and(|entry| entry.weight == 0)
+            && let Some(entry) = self.entries.remove(&hash)
+        {
+            self.texts.free(entry.text);
+        }
+    }
+
+    /// Subtracts the weight of the `limit`-th heaviest from all: at least half of the weights
+    /// become zero, and those entries are forgotten unless they are among the lowest.
+    fn evict(&mut self) {
+        let mut weights: Vec<u32> = self
+            .entries
+            .values()
+            .map(|e| e.weight)
+            .filter(|w| *w > 0)
+            .collect();
+        let (_, cut, _) = weights.select_nth_unstable_by(self.limit, |a, b| b.cmp(a));
+        let cut = *cut;
+        let greatest = self.lowest.peek().copied().unwrap_or_default();
+        let mut weighted = 0;
+        let texts = &mut self.texts;
+        self.entries.retain(|hash, entry| {
+            entry.weight = entry.weight.saturating_sub(cut);
+            weighted += usize::from(entry.weight > 0);
+            let stays = entry.weight > 0 || (entry.join, *hash) <= greatest;
+            if !stays {
+                texts.free(entry.text);
+            }
+            stays
+        });
+        self.weighted = weighted;
+    }
+
+    pub(crate) fn finish(mut self) -> Frequent {
+        let greatest = self.lowest.peek().copied().unwrap_or((u64::MAX, u64::MAX));
+        let counts = self.entries.into_iter();
+        let all = counts.map(|(hash, entry)| Counted {
+            place: (entry.join, hash),
+            count: entry.count,
+            value: self.texts.take(entry.text),
+        });
+        let (mut lowest, mut beyond): (Vec<_>, Vec<_>) = all.partition(|c| c.place <= greatest);
+        lowest.sort_unstable_by_key(|c| c.place);
+        beyond.retain(|c| c.count > 1);
+        beyond.sort_unstable_by_key(by_count);
+        beyond.truncate(FREQUENT_KEPT);
+        Frequent {
+            limit: self.limit as u16,
+            lowest,
+            beyond,
+            registers: self.registers,
+        }
+    }
+}
