@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the real binary, scratch folders, lakes, real servers of S3, of
+//! What the end-to-end tests share: the real binary, scratch folders, lakes, real servers of object stores, of
 //! SQS and of language models.
 //!
 //! Every test here runs `limn` as a user would, as a process with arguments, and looks at what it
@@ -6,8 +6,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 pub mod answers;
+pub mod azurite;
 pub mod certificates;
 pub mod faulty;
+pub mod google;
 pub mod ground;
 pub mod issuer;
 pub mod kill;
@@ -15,8 +17,10 @@ pub mod lake;
 pub mod llama;
 pub mod node;
 pub mod s3;
+pub mod server;
 pub mod sqs;
 pub mod synthetic;
+pub mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -124,6 +124,15 @@ impl IndexStore {
     /// [`SegmentError::Occupied`] if there is no index but something else, and those of
     /// [`IndexStore::newest`].
     pub async fn prepare(&self) -> Result<Option<Snapshot>, SegmentError> {
+        if self.store.is_read_only() {
+            return Err(StoreError::new(
+                StoreErrorKind::Configuration,
+                self.store.url(),
+                "an index cannot be written to a web server",
+                "choose a folder, or an s3://, gs:// or az:// URL, for --index",
+            )
+            .into());
+        }
         if let Some(snapshot) = self.newest().await? {
             return Ok(Some(snapshot));
         }

@@ -41,6 +41,18 @@ pub enum PipelineError {
         /// Tables of the lake in the index.
         tables: u64,
     },
+    /// Filters leave out every table that the index has, and that is more likely a mistake than meant.
+    #[error(
+        "the filters leave out all {filtered} objects of {lake} that could be tables, and the index has {tables} tables of it: check --include and the others, and .limnignore files; --allow-empty removes the tables"
+    )]
+    NothingLeft {
+        /// The lake's URL.
+        lake: String,
+        /// Objects that are left out.
+        filtered: u64,
+        /// Tables of the lake in the index.
+        tables: u64,
+    },
     /// The run was stopped while it listed and planned.
     #[error("stopped before anything was read: the index is as it was")]
     Stopped,
@@ -101,6 +113,7 @@ impl PipelineError {
             Self::Settings(_)
             | Self::Peer { .. }
             | Self::EmptyLake { .. }
+            | Self::NothingLeft { .. }
             | Self::Stopped
             | Self::TaskDied { .. }
             | Self::Dataflow(_) => false,

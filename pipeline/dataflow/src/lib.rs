@@ -42,6 +42,7 @@ pub mod documents;
 pub mod drive;
 pub mod embed;
 pub mod error;
+pub mod filtering;
 pub mod job;
 pub mod kept;
 pub mod listing;

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt;
 use limn_lake::ObjectRecord;
+use limn_lake::filter::{Selection, is_ignore_file};
+use limn_lake::layout::is_read;
 use limn_lake::reach::{is_within, parent, shares_name};
 use limn_segment::{FOLDERS, IndexStore};
 use limn_store::{ObjectInfo, Store, StoreErrorKind};
@@ -28,10 +30,14 @@ pub struct Listing {
     pub failures: Vec<Failure>,
     /// Indexes other than the run's own that were left out.
     pub notes: Vec<String>,
+    /// Paths that filters and `.limnignore` files leave out.
+    pub left_out: Vec<String>,
+    /// The indexes in the part, whatever filters leave out of them.
+    pub indexes: BTreeSet<String>,
 }
 
 impl Listing {
-    /// Lists the part of a lake that a scope reaches.
+    /// Lists the part of a lake that a scope reaches, without what a selection leaves out.
     ///
     /// # Errors
     /// The store refused, or broke off.
@@ -39,6 +45,7 @@ impl Listing {
         lake: &Store,
         index: &IndexStore,
         scope: &Scope,
+        selection: &Selection,
         progress: &Progress,
     ) -> Result<Self, PipelineError> {
         let mut listing = Self::default();
@@ -52,14 +59,20 @@ impl Listing {
             listing.part.tables = Some(tables.clone());
         }
         for folder in listing.part.folders.clone() {
-            listing.list(lake, &folder, progress).await?;
+            listing.list(lake, &folder, selection, progress).await?;
         }
+        let counts = |it: &ObjectRecord| selection.has(&it.path, it.size, it.modified_ms);
+        listing.beside.retain(counts);
         listing.leave_out_indexes();
         if let Some(own) = index.store.url().strip_prefix(lake.url()) {
             let own = own.trim_start_matches('/');
             let is_other = |object: &ObjectRecord| own.is_empty() || !is_within(&object.path, own);
             listing.objects.retain(is_other);
+            let is_other = |path: &String| own.is_empty() || !is_within(path, own);
+            listing.left_out.retain(is_other);
         }
+        listing.heed_ignore_files(lake).await?;
+        listing.tell_of_times();
         Ok(listing)
     }
 
@@ -94,19 +107,40 @@ impl Listing {
         &mut self,
         lake: &Store,
         folder: &str,
+        selection: &Selection,
         progress: &Progress,
     ) -> Result<(), PipelineError> {
-        let mut objects = lake.list_unordered(folder);
+        let by_path = selection.clone();
+        let is_wanted = move |path: &str| {
+            is_its_ignore_file(&by_path, path) || is_read(path) && by_path.has_path(path)
+        };
+        let mut objects = lake.list_wanted(folder, is_wanted);
         while let Some(object) = objects.next().await {
             match object {
                 Ok(object) => {
                     Progress::add(&progress.objects_listed, 1);
-                    self.objects.push(record(object));
+                    self.indexes.extend(index_of_snapshot(&object.path));
+                    if is_its_ignore_file(selection, &object.path)
+                        || selection.has(&object.path, object.size, object.modified_ms)
+                    {
+                        self.objects.push(record(object));
+                    } else if selection.is_too_new(&object.path, object.size, object.modified_ms) {
+                        // It may be the next version of what the index has: that one stays until this has settled.
+                        self.unlisted.push(object.path);
+                    } else {
+                        self.left_out.push(object.path);
+                    }
                 }
                 Err(error) if error.kind() == StoreErrorKind::Entry => {
                     // Nothing is taken as gone if it cannot be told what was not listed.
                     let below = error.object().strip_prefix(lake.url());
                     let path = below.map_or("", |path| path.strip_prefix('/').unwrap_or(path));
+                    let path = error.path().unwrap_or(path);
+                    let is_left_out = |path: &str| !selection.has_path(path);
+                    if !path.is_empty() && (is_left_out(path) || is_left_out(&format!("{path}/"))) {
+                        self.left_out.push(path.to_owned());
+                        continue;
+                    }
                     self.unlisted.push(path.to_owned());
                     self.failures.push(Failure {
                         table: String::new(),
@@ -122,20 +156,32 @@ impl Listing {
 
     /// Whether there is nothing at all.
     pub fn is_empty(&self) -> bool {
-        self.objects.is_empty() && self.failures.is_empty()
+        self.objects.is_empty() && self.failures.is_empty() && self.left_out.is_empty()
+    }
+
+    /// Of an object without a tag and a time, a change that keeps its size goes unnoticed.
+    fn tell_of_times(&mut self) {
+        let is_untold = |object: &&ObjectRecord| {
+            object.etag.is_none() && object.modified_ms == 0 && is_read(&object.path)
+        };
+        let untold = self.objects.iter().filter(is_untold).count();
+        if untold > 0 {
+            self.notes.push(format!(
+                "the server tells neither a tag nor a time of {untold} objects: a change of theirs is noticed only if their size changes"
+            ));
+        }
     }
 
     /// An index is known by its snapshots; its catalog would be a lake of tables.
     fn leave_out_indexes(&mut self) {
-        let paths = self.objects.iter().map(|object| object.path.as_str());
-        let indexes: BTreeSet<String> = paths.filter_map(index_of_snapshot).collect();
-        for index in &indexes {
+        for index in &std::mem::take(&mut self.indexes) {
             let folders: Vec<String> = FOLDERS
                 .iter()
                 .map(|folder| format!("{index}{folder}"))
                 .collect();
-            self.objects
-                .retain(|object| !folders.iter().any(|folder| object.path.starts_with(folder)));
+            let is_other = |path: &str| !folders.iter().any(|folder| path.starts_with(folder));
+            self.objects.retain(|object| is_other(&object.path));
+            self.left_out.retain(|path| is_other(path));
             let name = if index.is_empty() {
                 "the lake's folder itself"
             } else {
@@ -145,6 +191,11 @@ impl Listing {
                 .push(format!("{name} is a limn index and was left out"));
         }
     }
+}
+
+/// Whether this is the ignore file of a folder that counts.
+fn is_its_ignore_file(selection: &Selection, path: &str) -> bool {
+    is_ignore_file(path) && selection.has_path(&format!("{}/", parent(path)))
 }
 
 fn record(object: ObjectInfo) -> ObjectRecord {

@@ -244,6 +244,7 @@ impl Opening {
                 index.clone(),
                 lake.url().to_owned(),
                 settings,
+                terms.filters.clone(),
                 terms.shards,
                 published,
                 narrations.clone(),

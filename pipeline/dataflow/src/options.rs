@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use limn_lake::{Contexts, SUMMARY_VERSION};
+use limn_lake::{Contexts, Filters, SUMMARY_VERSION};
 use limn_models::{LanguageModel, ModelError, ModelId};
 use limn_segment::analyzer::ANALYZER_VERSION;
 use limn_segment::{Narrator, Snapshot};
@@ -54,6 +54,8 @@ pub struct RunOptions {
     /// Vectors of epochs that are not published yet are kept in the index every so often, for the run
     /// that goes on if this one is killed.
     pub keep_vectors_after: Duration,
+    /// Which objects of the lake count; `None` goes on with what the index remembers.
+    pub filters: Option<Filters>,
     /// Contexts to register in this run, beside those already registered.
     pub contexts: Contexts,
     /// Whether a lake that lists nothing may empty the index.
@@ -94,6 +96,7 @@ impl Default for RunOptions {
             epoch_bytes: 2 << 30,
             epochs_in_flight: 2,
             keep_vectors_after: Duration::from_secs(30),
+            filters: None,
             contexts: Contexts::new(),
             allow_empty: false,
             compact: true,

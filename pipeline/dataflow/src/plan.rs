@@ -12,7 +12,7 @@ use futures::StreamExt;
 use futures::stream;
 use limn_lake::assemble::are_unlike;
 use limn_lake::{
-    Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind, layout,
+    Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind, Ignored, layout,
 };
 use serde::{Deserialize, Serialize};
 
@@ -85,6 +85,8 @@ pub struct Plan {
     pub orphans: Vec<String>,
     /// Objects that hold rows but whose names no table can have.
     pub refused: Vec<FileError>,
+    /// Objects of the lake that hold nothing for an index, where the whole lake was listed.
+    pub ignored: Ignored,
 }
 
 /// Turns a listing into epochs.
@@ -142,10 +144,12 @@ impl Planner {
             layout.groups.retain(|group| part.has_path(&group.path));
             layout.refused.retain(|error| part.has_path(&error.object));
             layout.orphans.clear();
+            layout.ignored = Ignored::default();
         }
         let mut plan = Plan {
             orphans: layout.orphans,
             refused: layout.refused,
+            ignored: layout.ignored,
             ..Plan::default()
         };
         let mut groups = Vec::with_capacity(layout.groups.len());
@@ -335,12 +339,10 @@ impl Planner {
 
     /// What must stay as it is because a part of it could not be listed.
     fn held(&self, unlisted: &[String]) -> Held {
+        let unlisted: HashSet<&str> = unlisted.iter().map(String::as_str).collect();
         let is_unlisted = |path: &str| {
-            unlisted.iter().any(|unlisted| {
-                path.strip_prefix(unlisted.as_str()).is_some_and(|rest| {
-                    unlisted.is_empty() || rest.is_empty() || rest.starts_with('/')
-                })
-            })
+            let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+            folders.chain(["", path]).any(|it| unlisted.contains(it))
         };
         let mut held = Held::default();
         if unlisted.is_empty() {

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
+use limn_lake::Filters;
 use limn_segment::{CatalogEntry, Deletes, IndexStore, PublishError, SegmentEntry, Snapshot};
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -22,6 +23,7 @@ use tokio::sync::{Mutex, oneshot};
 use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::error::PipelineError;
+use crate::filtering::{put_into, remembered};
 use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
 use crate::options::IndexSettings;
@@ -84,6 +86,7 @@ pub struct Committer {
     index: IndexStore,
     lake: String,
     settings: IndexSettings,
+    filters: Filters,
     shards: u32,
     /// Whether every table of the lake that is in the index was made with `settings`.
     uniform: AtomicBool,
@@ -121,6 +124,7 @@ impl Committer {
         index: IndexStore,
         lake: String,
         settings: IndexSettings,
+        filters: Filters,
         shards: u32,
         published: &Published,
         narrations: Option<Arc<NarrationStore>>,
@@ -138,6 +142,7 @@ impl Committer {
             index,
             lake,
             settings,
+            filters,
             shards,
             uniform: AtomicBool::new(uniform),
             narrations,
@@ -264,7 +269,8 @@ impl Committer {
             to = newest.number,
             "rebasing"
         );
-        if let Some(reason) = refusal(base, &newest, &self.lake, &self.settings, self.shards) {
+        let settings = (&self.settings, &self.filters);
+        if let Some(reason) = refusal(base, &newest, &self.lake, settings, self.shards) {
             return Err(PipelineError::Overtaken { reason });
         }
         let others = &mut state.others;
@@ -277,7 +283,7 @@ impl Committer {
     }
 
     /// When the epochs of the lake are all published, the snapshot says with which settings its tables
-    /// were made. An index of an empty lake gets its first snapshot here.
+    /// were made, and with which filters they were listed. An index of an empty lake gets its first snapshot here.
     ///
     /// # Errors
     /// As [`Committer::commit`].
@@ -288,7 +294,10 @@ impl Committer {
             .snapshot
             .as_ref()
             .and_then(|snapshot| IndexSettings::of_lake(snapshot, &self.lake));
-        if settings.as_ref() != Some(&self.settings) {
+        // Those that cannot be understood are replaced.
+        let filters = remembered(state.snapshot.as_ref(), &self.lake).ok();
+        let is_told = filters.as_ref() == Some(&self.filters);
+        if settings.as_ref() != Some(&self.settings) || !is_told {
             self.publish(&mut state, &Additions::default()).await?;
         }
         Ok(())
@@ -310,6 +319,7 @@ impl Committer {
         let uniform = self.uniform.load(Ordering::Acquire);
         self.settings
             .put_into(&mut next.settings, &self.lake, uniform);
+        put_into(&self.filters, &mut next.settings, &self.lake);
         next
     }
 

@@ -7,10 +7,12 @@
 
 use std::collections::{HashMap, HashSet};
 
+use limn_lake::Filters;
 use limn_segment::{IndexStore, PublishError, Snapshot, TableRecord};
 
 use crate::assemble::Position;
 use crate::error::PipelineError;
+use crate::filtering::remembered;
 use crate::options::IndexSettings;
 
 /// What others have done to one lake's tables.
@@ -104,11 +106,16 @@ pub fn refusal(
     base: Option<&Snapshot>,
     newest: &Snapshot,
     lake: &str,
-    settings: &IndexSettings,
+    (settings, filters): (&IndexSettings, &Filters),
     shards: u32,
 ) -> Option<String> {
     if settings.check_against(newest).is_err() || newest.shards != shards {
         return Some("another run made the index with another embedder or number of shards".into());
+    }
+    let listed = |snapshot| remembered(snapshot, lake).ok();
+    let (theirs, before) = (listed(Some(newest)), listed(base));
+    if theirs.as_ref() != Some(filters) && theirs != before {
+        return Some("another run indexed the lake with other filters meanwhile".into());
     }
     let theirs = IndexSettings::intended(newest, lake);
     let before = base.and_then(|base| IndexSettings::intended(base, lake));

@@ -46,12 +46,31 @@ pub struct TableCounts {
 }
 
 /// Objects of the lake.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ObjectCounts {
     /// Named by the listing.
     pub listed: u64,
     /// Data objects read.
     pub read: u64,
+    /// Left out by filters and `.limnignore` files.
+    #[serde(default)]
+    pub filtered: u64,
+    /// Hidden or being written, as their names say.
+    #[serde(default)]
+    pub hidden: u64,
+    /// Others that are no data, by extension, the most frequent first. Told where the whole lake was listed, as
+    /// is `hidden`.
+    #[serde(default)]
+    pub skipped: Vec<Skipped>,
+}
+
+/// Objects of one extension that are no data.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Skipped {
+    /// In lower case and without its dot; `""` for objects that have none.
+    pub extension: String,
+    /// How many.
+    pub objects: u64,
 }
 
 /// Requests by kind.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::StreamExt;
+use limn_lake::layout::is_data;
 use limn_segment::{Compacted, Policy, PublishError, SegmentError, nonce};
 
 use crate::cluster::Cluster;
@@ -14,6 +15,7 @@ use crate::cluster::terms::Terms;
 use crate::cluster::totals::Totals;
 use crate::drive::{Dataflow, Driven};
 use crate::error::PipelineError;
+use crate::filtering::{remembered, selection};
 use crate::listing::Listing;
 use crate::narrate::heir::try_out_heir;
 use crate::open::{Opened, Opening};
@@ -22,6 +24,8 @@ use crate::plan::{Plan, Planner};
 use crate::progress::Progress;
 use crate::report::{CompactedTotals, Failure, Report};
 use crate::scope::{Part, Scope};
+
+use account::LeftOut;
 
 /// A lake and its index, with everything a round shares.
 pub struct Round {
@@ -34,6 +38,18 @@ pub struct Round {
     /// Remarks from the opening.
     notes: Vec<String>,
     started: Instant,
+}
+
+/// What is told of contexts that name no table. Where filters leave something out, that may be what they name.
+fn orphan_notes(orphans: &[String], filtered: usize) -> Vec<String> {
+    let tell = |orphan: &String| format!("context of '{orphan}' names no table of the lake");
+    match orphans {
+        [first, _, ..] if filtered > 0 => vec![format!(
+            "contexts that name no table of the lake, which filters may leave out: {}, such as that of '{first}'",
+            orphans.len()
+        )],
+        orphans => orphans.iter().map(tell).collect(),
+    }
 }
 
 fn totals(compacted: &Compacted) -> CompactedTotals {
@@ -80,6 +96,10 @@ impl Round {
         if let Some(snapshot) = &snapshot {
             settings.check_against(snapshot)?;
         }
+        let filters = match &options.filters {
+            Some(filters) => filters.clone(),
+            None => remembered(snapshot.as_ref(), &lake)?,
+        };
         let index = &opening.index.store;
         let mut mark = None;
         if cluster.is_some() && index.local_root().is_some() {
@@ -92,6 +112,7 @@ impl Round {
             lake: lake.clone(),
             index: opening.index.store.url().to_owned(),
             snapshot: snapshot.as_ref().map(|snapshot| snapshot.number),
+            filters,
             narrate: Terms::narrate(options),
             narrates: with.is_some(),
             shards: shards(options, snapshot.as_ref())?,
@@ -144,7 +165,9 @@ impl Round {
         } = &self.opening;
         let (published, stages) = (&self.opening.known.published, &self.opened.stages);
         let stop = options.stop.clone();
-        let listing = Listing::of(lake, index, &options.scope, progress);
+        self.check_filters()?;
+        let selection = selection(&self.terms.filters)?;
+        let listing = Listing::of(lake, index, &options.scope, &selection, progress);
         let listing = stop.run_until_cancelled(listing).await;
         let mut listing = listing.ok_or(PipelineError::Stopped)??;
         let known = published.table_count();
@@ -160,7 +183,20 @@ impl Round {
                 tables: known,
             });
         }
-        let listed = listing.objects.len();
+        let is_left = || listing.objects.iter().any(|it| is_data(&it.path));
+        let may_be_left = listing.part.is_partial()
+            || known == 0
+            || listing.left_out.is_empty()
+            || !listing.unlisted.is_empty();
+        if !may_be_left && !options.allow_empty && !is_left() {
+            return Err(PipelineError::NothingLeft {
+                lake: lake.url().to_owned(),
+                filtered: listing.left_out.len() as u64,
+                tables: known,
+            });
+        }
+        let filtered = listing.left_out.len();
+        let listed = listing.objects.len() + filtered;
         let part = listing.part.clone();
         let (mut failures, listing_notes) = (
             std::mem::take(&mut listing.failures),
@@ -184,12 +220,13 @@ impl Round {
             error: error.to_string(),
         });
         failures.extend(refused);
-        let orphans = plan.orphans.iter();
-        let orphans =
-            orphans.map(|orphan| format!("context of '{orphan}' names no table of the lake"));
         let mut notes = self.notes.clone();
         notes.extend(listing_notes);
-        notes.extend(orphans);
+        notes.extend(orphan_notes(&plan.orphans, filtered));
+        let left_out = LeftOut {
+            filtered,
+            ignored: plan.ignored,
+        };
         Progress::add(&progress.files_wanted, plan.files_wanted);
         Progress::add(&progress.epochs_planned, plan.epochs.len());
 
@@ -239,7 +276,9 @@ impl Round {
                 }
             }
         }
-        let mut report = self.report(listed, &part, published, failures, notes).await;
+        let mut report = self
+            .report(listed, left_out, &part, published, failures, notes)
+            .await;
         self.count(&mut report, &followers);
         if let Some(compacted) = compacted {
             report.snapshot = compacted.snapshot;
@@ -268,6 +307,20 @@ impl Round {
                 Ok(kept.insert(dataflow))
             }
         }
+    }
+
+    /// A part of a lake can only be kept up to date with the filters that the whole was listed with.
+    fn check_filters(&self) -> Result<(), PipelineError> {
+        let snapshot = self.opening.known.published.snapshot();
+        let lake = self.opening.lake.url();
+        if self.opening.options.scope.is_partial()
+            && remembered(snapshot.as_ref(), lake)? != self.terms.filters
+        {
+            return Err(PipelineError::Settings(format!(
+                "{lake} is not indexed with these filters yet: run limn index with them first, or leave them away"
+            )));
+        }
+        Ok(())
     }
 
     /// A part of a lake can only be kept up to date, and of tables that there are.

@@ -34,7 +34,10 @@ fn main() -> Result<(), Failure> {
     for file in files {
         let path = Path::new(&file).canonicalize()?;
         let folder = path.parent().and_then(Path::to_str).ok_or("no folder")?;
-        let name = path.file_name().and_then(|it| it.to_str()).ok_or("no name")?;
+        let name = path
+            .file_name()
+            .and_then(|it| it.to_str())
+            .ok_or("no name")?;
         let size = path.metadata()?.len();
         let data = DataFile {
             object: ObjectRecord {

@@ -18,8 +18,10 @@ use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
 use crate::place;
 
 mod names;
+mod of_use;
 
 use names::{Addressees, Names};
+pub use of_use::{Ignored, is_data, is_read};
 
 /// A lake's objects, arranged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub struct Layout {
     /// Groups by path: every data file is in exactly one.
     pub groups: Vec<Group>,
     /// Objects that are neither data nor a context.
-    pub ignored: usize,
+    pub ignored: Ignored,
     /// Sidecars (by path) and registered contexts (by table) that name no table.
     pub orphans: Vec<String>,
     /// Data files whose names no table can have, with the reason.
@@ -316,7 +318,7 @@ struct Sorted {
     // Those of `loose` whose files may be one table.
     families: BTreeSet<String>,
     sidecars: Vec<ObjectRecord>,
-    ignored: usize,
+    ignored: Ignored,
     refused: Vec<FileError>,
 }
 
@@ -338,7 +340,7 @@ impl Sorted {
     fn take(&mut self, object: ObjectRecord) {
         let format = Format::of_path(&object.path);
         if place::is_hidden(&object.path) {
-            self.ignored += 1;
+            self.ignored.hidden += 1;
         } else if let Some(format) = format {
             if object.path.chars().any(char::is_control) {
                 let cause = "its name has control characters, so no table can be called after it";
@@ -363,7 +365,7 @@ impl Sorted {
         } else if sidecar_stem(&object.path).is_some() {
             self.sidecars.push(object);
         } else {
-            self.ignored += 1;
+            self.ignored.add_other(&object.path);
         }
     }
 }

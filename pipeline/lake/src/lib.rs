@@ -54,6 +54,7 @@ mod compression;
 pub mod contexts;
 mod data_type;
 mod error;
+pub mod filter;
 pub mod formats;
 pub mod keys;
 pub mod layout;
@@ -71,9 +72,10 @@ mod values;
 pub use contexts::Contexts;
 pub use data_type::DataType;
 pub use error::{FileError, FileErrorKind, LakeError};
+pub use filter::{FilterError, Filters};
 pub use formats::{ReadOptions, summarise_file};
 pub use layout::{
-    ContextSource, ContextText, DataFile, Group, GroupKey, GroupKind, Layout, layout,
+    ContextSource, ContextText, DataFile, Group, GroupKey, GroupKind, Ignored, Layout, layout,
 };
 pub use merge::FilePart;
 pub use object::{Fingerprint, Format, ObjectRecord, TableName};

@@ -1,7 +1,8 @@
 //! Object stores by URL: counted requests, errors that say what to do.
 //!
-//! Everything limn reads or writes outside memory goes through a [`Store`]: a root (a local folder,
-//! an S3 prefix, or memory in tests) under which objects have relative paths.
+//! Everything limn reads or writes outside memory goes through a [`Store`]: a root (a local folder, a prefix
+//! of S3, Google's or Azure's storage, a folder or file of a web server, or memory in tests) under which
+//! objects have relative paths.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
@@ -18,33 +19,37 @@
 //! person sees in a file manager or an S3 console, whatever spaces, '%' or letters it holds.
 //!
 //! **Guarantees.** Every request is counted ([`Store::counts`]). [`Store::put_if_absent`] has at
-//! most one winner among concurrent writers (a hard link locally, `If-None-Match: *` on S3). A write
-//! is seen whole or not at all. [`Store::list`] yields objects in the order of their full keys (on S3
-//! itself, local disks and in memory; some compatible servers order by folder), as a stream of bounded memory (local: one folder's names at a time);
+//! most one winner among concurrent writers (a hard link locally, `If-None-Match: *` on S3 and Azure, a generation of 0
+//! on Google's storage). A write is seen whole or not at all. [`Store::list`] yields objects in the order of their full keys (in the clouds
+//! themselves, on local disks and in memory; some compatible servers order by folder, and of a web server only each folder has that
+//! order), as a stream of bounded memory (local: one folder's names at a time; web: one page's links for each page under way);
 //! [`Store::list_unordered`] yields the same ones in any order, and asks for large folders at once. What cannot
 //! be read or has a name that no path can be (an S3 key `a//b`) is an item of kind
 //! [`StoreErrorKind::Entry`] and the listing goes on; any other error ends it. A local listing stays
-//! within its root: a symbolic link that leaves it is such an item. A dead endpoint fails within about fifteen seconds, and a request
+//! within its root: a symbolic link that leaves it is such an item. So does one of a web server: only links that lead deeper, on the same
+//! host, are followed, and depth and number are bounded. So many requests are under way at once as [`Access`] says. A dead endpoint fails within about fifteen seconds, and a request
 //! that makes no progress after about a minute, a retry included. No error or debug output holds a secret.
 //!
 //! **Non-guarantees.** Writes are not forced to disk: they survive a killed process, not a power
 //! cut. `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt
 //! succeeded before its connection broke; who must know reads the object back. A server that calls
-//! itself S3-compatible may let two writers win; it takes a probe to know.
+//! itself S3-compatible may let two writers win; it takes a probe to know. A web server can only be read.
 //!
 //! **Recovery.** [`StoreError::is_retryable`] says whether the same request may succeed later. A
 //! killed local write leaves a `name#N` file that no listing shows: [`Store::leftovers`] does.
 
+mod access;
 mod counting;
 mod error;
 mod failpoint;
 mod fan_out;
 mod leftovers;
+mod listing;
 mod location;
-mod odd_keys;
-mod stall;
+mod requests;
 mod text;
 mod walk;
+mod web;
 
 use std::fmt;
 use std::ops::Range;
@@ -52,19 +57,23 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use futures::stream::{self, BoxStream, FuturesUnordered, StreamExt, TryStreamExt};
+use futures::stream::{FuturesUnordered, StreamExt, TryStreamExt};
 use object_store::path::Path;
 use object_store::{
     GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload,
 };
 
+pub use access::Access;
 pub use counting::RequestCounts;
 pub use error::{StoreError, StoreErrorKind};
 pub use text::{is_steering, one_line};
 
-use counting::{Counters, CountingStore, LIST_PAGE};
-use error::{Place, translate};
+use access::Variables;
+use counting::{Counters, CountingStore};
+use error::place::Place;
+use error::translate;
 use failpoint::{FailingStore, Failpoint};
+use web::Web;
 
 /// Writes above this size go in parts to remote stores.
 const MULTIPART_FROM: usize = 32 << 20;
@@ -80,6 +89,7 @@ pub struct Store {
     prefix: Path,
     url: Arc<str>,
     local_root: Option<Arc<PathBuf>>,
+    web: Option<Arc<Web>>,
     place: Arc<Place>,
     failpoint: Option<Arc<Failpoint>>,
 }
@@ -115,18 +125,26 @@ pub enum PutOutcome {
 }
 
 impl Store {
-    /// Opens a location: a local path (made absolute; it need not exist), `file://`, `s3://` with
-    /// settings from the `AWS_*` variables, or `memory://` (a fresh one each time).
+    /// Opens a location: a local path (made absolute; it need not exist), `file://`, `s3://`, `gs://`, `az://`,
+    /// `http://`, `https://`, or `memory://` (a fresh one each time), with settings from the environment.
     ///
     /// Nothing is requested yet: a wrong bucket or key shows at the first request.
     ///
     /// # Errors
     /// [`StoreErrorKind::Configuration`] where the location or a setting makes no sense.
     pub fn open(location: &str) -> Result<Store, StoreError> {
+        Self::open_as(location, &Access::default())
+    }
+
+    /// As [`Store::open`], asked as `access` says.
+    ///
+    /// # Errors
+    /// As [`Store::open`]; also where `access` makes no sense for the location.
+    pub fn open_as(location: &str, access: &Access) -> Result<Store, StoreError> {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
-        Self::open_with(location, variables)
+        Self::open_for(location, access, variables)
     }
 
     /// As [`Store::open`], with the given variables in place of the process's environment.
@@ -137,17 +155,25 @@ impl Store {
         location: &str,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Store, StoreError> {
-        let variables: Vec<(String, String)> = variables.into_iter().collect();
-        let failpoint = variables
-            .iter()
-            .find(|(name, _)| name == failpoint::VARIABLE)
-            .map(|(_, value)| value.clone());
-        let opened = location::open(location, variables)?;
-        let Some(text) = failpoint else {
+        Self::open_for(location, &Access::default(), variables)
+    }
+
+    /// As [`Store::open_as`], with the given variables in place of the process's environment.
+    ///
+    /// # Errors
+    /// As [`Store::open_as`].
+    pub fn open_for(
+        location: &str,
+        access: &Access,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Store, StoreError> {
+        let variables = Variables::new(variables);
+        let opened = location::open(location, access, &variables)?;
+        let Some(text) = variables.given(failpoint::VARIABLE) else {
             return Ok(Self::wrap(opened));
         };
         let (root, folder) = (opened.prefix.clone(), opened.local_root.clone());
-        let point = Arc::new(Failpoint::parse(&text, root, folder)?);
+        let point = Arc::new(Failpoint::parse(text, root, folder)?);
         let client = Arc::new(FailingStore {
             inner: opened.client,
             point: Arc::clone(&point),
@@ -178,6 +204,7 @@ impl Store {
             prefix: opened.prefix,
             url: opened.url.into(),
             local_root: opened.local_root.map(Arc::new),
+            web: opened.web,
             place: Arc::new(opened.place),
             failpoint: None,
         }
@@ -189,9 +216,11 @@ impl Store {
         &self.url
     }
 
-    /// The full location of an object, for people.
+    /// The full location of an object, for people and for programs that read it.
     pub fn object_url(&self, path: &str) -> String {
-        if path.is_empty() {
+        if let Some(web) = self.web.as_ref().filter(|_| !path.is_empty()) {
+            web.address(path)
+        } else if path.is_empty() {
             self.url.to_string()
         } else if self.url.ends_with('/') {
             format!("{}{path}", self.url)
@@ -240,6 +269,11 @@ impl Store {
     /// The folder of a local store, whose files may be memory-mapped in place.
     pub fn local_root(&self) -> Option<PathBuf> {
         self.local_root.as_ref().map(|root| root.as_ref().clone())
+    }
+
+    /// Whether nothing can be written here, whatever rights one has: a web server.
+    pub fn is_read_only(&self) -> bool {
+        self.web.is_some()
     }
 
     /// Requests and bytes so far.
@@ -411,156 +445,6 @@ impl Store {
             size: meta.size,
             modified_ms: meta.last_modified.timestamp_millis(),
         }
-    }
-
-    /// The objects below `prefix` (a folder; "" for all), in the order of their keys.
-    ///
-    /// Errors are items: see the module's guarantees for which of them end the listing. A local
-    /// store needs a tokio runtime (it reads folders on the blocking threads) and reports a missing
-    /// root as [`StoreErrorKind::NotFound`]; a missing `prefix` lists nothing.
-    pub fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
-        let prefix = prefix.trim_matches('/');
-        if let Some(root) = &self.local_root {
-            let listing = self.list_local(root.as_ref().clone(), prefix.to_owned());
-            return match &self.failpoint {
-                None => listing,
-                Some(point) => point.listing(self.key(prefix).as_ref(), listing),
-            };
-        }
-        let below = self.key(prefix);
-        let below = (!below.as_ref().is_empty()).then_some(below);
-        let store = self.clone();
-        let prefix = prefix.to_owned();
-        self.client
-            .list(below.as_ref())
-            .map(move |item| match item {
-                Ok(meta) => store.listed(meta),
-                Err(error) => Err(store.explain(&prefix, &error)),
-            })
-            .boxed()
-    }
-
-    /// As [`Store::list`], in any order: large folders of a remote store are listed by their
-    /// sub-folders, several at once, where that takes few requests more.
-    pub fn list_unordered(
-        &self,
-        prefix: &str,
-    ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
-        if self.local_root.is_some() {
-            return self.list(prefix);
-        }
-        let folder = prefix.trim_matches('/');
-        fan_out::list(self.clone(), folder, fan_out::Limits::default())
-    }
-
-    fn listed(&self, meta: ObjectMeta) -> Result<ObjectInfo, StoreError> {
-        match odd_keys::original(meta.location.as_ref()) {
-            None => Ok(self.info(meta, "")),
-            Some(key) => Err(self.odd_key(&key)),
-        }
-    }
-
-    /// What lies directly in a folder of a remote store, and the folders in it; none where that cannot
-    /// be told: the store refuses, or a folder has a name that no path can have.
-    async fn entries(
-        &self,
-        folder: &str,
-    ) -> Option<(Vec<Result<ObjectInfo, StoreError>>, Vec<String>)> {
-        let key = self.key(folder);
-        let below = (!key.as_ref().is_empty()).then_some(&key);
-        let found = self.client.list_with_delimiter(below).await.ok()?;
-        let folders = found.common_prefixes.iter().map(|key| {
-            let path = self.relative(key)?;
-            // The client takes keys that begin with '/' for ones in the folder itself.
-            let is_below = path.len() > folder.len() && path.starts_with(folder);
-            is_below.then_some(path)
-        });
-        let folders = folders.collect::<Option<_>>()?;
-        let objects = found.objects.into_iter().map(|meta| self.listed(meta));
-        Some((objects.collect(), folders))
-    }
-
-    /// The objects directly in a folder, those in folders below it left out. Not for local stores,
-    /// whose folders are cheap to list whole.
-    ///
-    /// # Errors
-    /// Access, network.
-    pub async fn list_folder(&self, folder: &str) -> Result<Vec<ObjectInfo>, StoreError> {
-        let key = self.key(folder.trim_matches('/'));
-        let below = (!key.as_ref().is_empty()).then_some(&key);
-        let listed = self.client.list_with_delimiter(below).await;
-        let listed = listed.map_err(|error| self.explain(folder, &error))?;
-        // Keys that no path can have are told where they are listed whole.
-        let objects = listed.objects.into_iter();
-        let plain = objects.filter(|meta| odd_keys::original(meta.location.as_ref()).is_none());
-        Ok(plain.map(|meta| self.info(meta, "")).collect())
-    }
-
-    fn odd_key(&self, key: &str) -> StoreError {
-        let bucket = self.place.bucket.as_deref().unwrap_or_default();
-        StoreError::new(
-            StoreErrorKind::Entry,
-            format!("s3://{bucket}/{key}"),
-            odd_keys::fault(key),
-            "give the object a plain key",
-        )
-    }
-
-    /// The listing of a local folder, a page at a time on a blocking thread.
-    fn list_local(
-        &self,
-        root: PathBuf,
-        prefix: String,
-    ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
-        enum State {
-            Start(PathBuf, String),
-            Going(std::iter::Peekable<walk::Walk>),
-            Done,
-        }
-        let counters = Arc::clone(&self.counters);
-        let url = self.url.to_string();
-        stream::unfold(State::Start(root, prefix), move |state| {
-            let counters = Arc::clone(&counters);
-            let url = url.clone();
-            async move {
-                if matches!(state, State::Done) {
-                    return None;
-                }
-                counters.listed_page();
-                let read = tokio::task::spawn_blocking(move || {
-                    let mut walk = match state {
-                        State::Start(root, prefix) => match walk::Walk::new(root, &prefix) {
-                            Ok(walk) => walk.peekable(),
-                            Err(error) => return (vec![Err(error)], State::Done),
-                        },
-                        State::Going(walk) => walk,
-                        State::Done => return (Vec::new(), State::Done),
-                    };
-                    let page: Vec<_> = walk.by_ref().take(LIST_PAGE as usize).collect();
-                    let more = walk.peek().is_some();
-                    (
-                        page,
-                        if more {
-                            State::Going(walk)
-                        } else {
-                            State::Done
-                        },
-                    )
-                });
-                let (page, next) = read.await.unwrap_or_else(|error| {
-                    let error = StoreError::new(
-                        StoreErrorKind::Other,
-                        url,
-                        format!("the listing broke off: {error}"),
-                        "run again",
-                    );
-                    (vec![Err(error)], State::Done)
-                });
-                Some((stream::iter(page), next))
-            }
-        })
-        .flatten()
-        .boxed()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
+mod lake;
 mod oidc;
 mod serve;
 
@@ -11,6 +12,7 @@ use std::time::Duration;
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use limn_models::{DeviceChoice, Prices};
 
+pub use lake::{AccessArgs, FilterArgs};
 pub use oidc::OidcArgs;
 pub use serve::{
     AddKeyArgs, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs, RemoveKeyArgs, ServeArgs,
@@ -28,8 +30,11 @@ First steps:
   limn index ./my-lake --index my-lake.limn
   limn search \"which customers left last year?\" --index my-lake.limn
 
-A LAKE and an --index are a path or a URL: file://…, s3://bucket/prefix. S3 credentials and endpoint \
-come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP. \
+A LAKE and an --index are a path or a URL: file://…, s3://bucket/prefix, gs://bucket/prefix, \
+az://container/prefix. A LAKE may also be on the web: https://host/folder/ that lists its files, or \
+https://host/file.csv. Credentials come from the environment, as the clouds' own tools have them: \
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL, AWS_ALLOW_HTTP; \
+GOOGLE_APPLICATION_CREDENTIALS; AZURE_STORAGE_ACCOUNT_NAME, AZURE_STORAGE_ACCOUNT_KEY. \
 The embedded models, and language models that narrate or judge: limn models list."
 )]
 pub struct Args {
@@ -56,6 +61,11 @@ Examples:
   limn index ./lake --index lake.limn
   limn index s3://bucket/lake --index s3://bucket/index --contexts contexts.jsonl --json
   limn index ./lake --index lake.limn --narrate llm
+  limn index gs://public-data/weather --anonymous --index weather.limn --include '*.parquet'
+  limn index https://data.example.org/files/ --index files.limn --exclude archive --max-size 2GiB
+
+Filters hold until others are given: the next limn index, limn update and limn watch of the lake have \
+them too. Tables of which files are left out go from the index, or are told without them.
 
 Several processes can share the work of one run (docs/cli.md). Process 0 leads and reports; the same \
 command runs on every machine, with its own --process. There is no authentication between processes: \
@@ -303,6 +313,10 @@ pub struct RunArgs {
     pub epoch_objects: u64,
     #[command(flatten)]
     pub output: JsonOutput,
+    #[command(flatten, next_help_heading = "The lake's store")]
+    pub access: AccessArgs,
+    #[command(flatten, next_help_heading = "Filters")]
+    pub filters: FilterArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

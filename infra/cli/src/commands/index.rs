@@ -7,6 +7,7 @@ use anyhow::{Context, bail};
 use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
 use limn_models::{Embedder, ModelError, ModelKind, ModelStore};
+use limn_pipeline::report::ObjectCounts;
 use limn_pipeline::{
     CancellationToken, Cluster, Narrate, NarrateWith, PipelineError, Progress, Report, RunOptions,
     Scope, follow, index_lake,
@@ -25,6 +26,8 @@ use crate::text::{count, one_line, plural, seconds};
 
 /// Failures listed for a person; the rest is counted (`--json` has them all).
 const FAILURES_SHOWN: usize = 20;
+/// Extensions of objects that are no data, told apart.
+const EXTENSIONS_SHOWN: usize = 5;
 
 pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     let place = match Part::of(&args.cluster)? {
@@ -54,8 +57,7 @@ async fn follow_over(
     cluster: Arc<Cluster>,
     stop: CancellationToken,
 ) -> anyhow::Result<Outcome> {
-    let lake = Store::open(location)?;
-    let index = IndexStore::open(&args.index.index)?;
+    let (lake, index) = places(location, args)?;
     let defaults = RunOptions {
         stop,
         ..RunOptions::default()
@@ -101,8 +103,7 @@ pub struct Opened {
 
 /// Opens what a run over the lake at `location` needs. What the arguments leave open is as in `defaults`.
 pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Opened> {
-    let lake = Store::open(location)?;
-    let index = IndexStore::open(&args.index.index)?;
+    let (lake, index) = places(location, args)?;
     index.prepare().await?;
     let mut options = options(args, defaults)?;
     options.narrator = narrator(args).await?;
@@ -114,6 +115,13 @@ pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyho
         embedder,
         options,
     })
+}
+
+/// The lake and the index; nothing is asked of them yet.
+fn places(location: &str, args: &RunArgs) -> anyhow::Result<(Store, IndexStore)> {
+    let lake = Store::open_as(location, &args.access.to_lake())?;
+    let index = Store::open_as(&args.index.index, &args.access.to_index())?;
+    Ok((lake, IndexStore::new(index)))
 }
 
 async fn run_over(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Outcome> {
@@ -158,6 +166,7 @@ fn options(args: &RunArgs, defaults: RunOptions) -> anyhow::Result<RunOptions> {
     Ok(RunOptions {
         workers: args.workers.unwrap_or(defaults.workers),
         embed_threads: args.embed_threads.unwrap_or(defaults.embed_threads),
+        filters: args.filters.said(),
         contexts,
         shards: args.shards,
         allow_empty: args.allow_empty,
@@ -254,6 +263,34 @@ async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
     Ok(ready)
 }
 
+/// What was listed and holds nothing for the index, so that nobody wonders where it is.
+fn skipped(objects: &ObjectCounts) -> Option<String> {
+    let mut parts = Vec::new();
+    if !objects.skipped.is_empty() {
+        let told = objects.skipped.iter().take(EXTENSIONS_SHOWN).map(|it| {
+            let number = count(it.objects);
+            match it.extension.as_str() {
+                "" => format!("{number} without an extension"),
+                extension => format!("{number} .{extension}"),
+            }
+        });
+        let mut told: Vec<String> = told.collect();
+        let others = objects.skipped.iter().skip(EXTENSIONS_SHOWN);
+        let others: u64 = others.map(|it| it.objects).sum();
+        if others > 0 {
+            told.push(format!("{} others", count(others)));
+        }
+        parts.push(format!("{} (no data)", told.join(", ")));
+    }
+    if objects.hidden > 0 {
+        parts.push(format!("{} hidden or temporary", count(objects.hidden)));
+    }
+    if objects.filtered > 0 {
+        parts.push(format!("{} by filters", count(objects.filtered)));
+    }
+    (!parts.is_empty()).then(|| format!("skipped: {}", parts.join("; ")))
+}
+
 /// Tells a person what a run did.
 pub fn print(report: &Report, lake: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
@@ -292,6 +329,9 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
             plural(report.model.embedded_blocks, "block"),
         )?;
     }
+    if let Some(line) = skipped(&report.objects) {
+        writeln!(out, "{line}")?;
+    }
     for note in report.notes.iter().take(FAILURES_SHOWN) {
         writeln!(out, "note: {}", one_line(note))?;
     }
@@ -320,4 +360,45 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
         )?;
     }
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use limn_pipeline::report::Skipped;
+
+    use super::*;
+
+    #[test]
+    fn what_is_skipped_is_told_on_one_line() {
+        let of = |pairs: &[(&str, u64)]| {
+            let skipped = pairs.iter().map(|(extension, objects)| Skipped {
+                extension: (*extension).to_owned(),
+                objects: *objects,
+            });
+            skipped.collect::<Vec<_>>()
+        };
+        let mut objects = ObjectCounts::default();
+        assert_eq!(skipped(&objects), None);
+        objects.skipped = of(&[("pdf", 1200), ("docx", 3), ("", 2)]);
+        assert_eq!(
+            skipped(&objects).as_deref(),
+            Some("skipped: 1,200 .pdf, 3 .docx, 2 without an extension (no data)")
+        );
+        objects.skipped = of(&[
+            ("a", 9),
+            ("b", 8),
+            ("c", 7),
+            ("d", 6),
+            ("e", 5),
+            ("f", 4),
+            ("g", 3),
+        ]);
+        (objects.hidden, objects.filtered) = (4, 12);
+        assert_eq!(
+            skipped(&objects).as_deref(),
+            Some(
+                "skipped: 9 .a, 8 .b, 7 .c, 6 .d, 5 .e, 7 others (no data); 4 hidden or temporary; 12 by filters"
+            )
+        );
+    }
 }

@@ -138,7 +138,9 @@ fn scope(burst: &Burst) -> Scope {
 fn passes(error: &PipelineError) -> bool {
     let is_away = matches!(
         error,
-        PipelineError::EmptyLake { .. } | PipelineError::Publish(PublishError::Lost { .. })
+        PipelineError::EmptyLake { .. }
+            | PipelineError::NothingLeft { .. }
+            | PipelineError::Publish(PublishError::Lost { .. })
     );
     is_away || error.is_retryable()
 }

@@ -1,5 +1,6 @@
 //! Terms: what the leader has decided, and what every process must have alike.
 
+use limn_lake::Filters;
 use limn_models::Embedder;
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -22,6 +23,8 @@ pub struct Terms {
     pub snapshot: Option<u64>,
     /// What texts and vectors are made with.
     pub settings: IndexSettings,
+    /// Which objects of the lake count.
+    pub filters: Filters,
     /// How columns are put into words, as the leader was told.
     pub narrate: String,
     /// Whether the leader has a language model for this lake.

@@ -2,12 +2,42 @@
 
 use std::collections::{HashMap, HashSet};
 
+use limn_lake::Ignored;
+
 use super::Round;
 use crate::cluster::totals::Totals;
 use crate::publish::PublishedEpoch;
-use crate::report::{Failure, ModelTotals, ObjectCounts, Report, Seconds, TableCounts};
+use crate::report::{Failure, ModelTotals, ObjectCounts, Report, Seconds, Skipped, TableCounts};
 use crate::scope::Part;
 use crate::segments::Outcome;
+
+/// Objects that a round listed and did not look at.
+pub(super) struct LeftOut {
+    /// Left out by filters.
+    pub(super) filtered: usize,
+    /// No data.
+    pub(super) ignored: Ignored,
+}
+
+impl LeftOut {
+    fn counts(self, listed: usize) -> ObjectCounts {
+        let others = self.ignored.others.into_iter();
+        let others = others.map(|(extension, objects)| Skipped {
+            extension,
+            objects: objects as u64,
+        });
+        let mut skipped: Vec<Skipped> = others.collect();
+        // By extension where there are as many.
+        skipped.sort_by_key(|it| std::cmp::Reverse(it.objects));
+        ObjectCounts {
+            listed: listed as u64,
+            read: 0,
+            filtered: self.filtered as u64,
+            hidden: self.ignored.hidden as u64,
+            skipped,
+        }
+    }
+}
 
 impl Round {
     /// What is to be said of columns that were not narrated.
@@ -61,6 +91,7 @@ impl Round {
     pub(super) async fn report(
         &self,
         listed: usize,
+        left_out: LeftOut,
         part: &Part,
         epochs: Vec<PublishedEpoch>,
         mut failures: Vec<Failure>,
@@ -120,10 +151,7 @@ impl Round {
         Report {
             snapshot: self.opened.stages.committer.snapshot_number().await,
             tables,
-            objects: ObjectCounts {
-                listed: listed as u64,
-                ..ObjectCounts::default()
-            },
+            objects: left_out.counts(listed),
             model: ModelTotals {
                 narrated_columns: narrated.narrated,
                 failed_columns: narrated.lost(),

@@ -66,7 +66,7 @@ fn a_file_is_a_table_named_by_its_path() {
         "File x: x",
     ];
     assert_eq!(shown(&layout), expected);
-    assert_eq!(layout.ignored, 2);
+    assert_eq!(layout.ignored.count(), 2);
 }
 
 #[test]
@@ -251,7 +251,7 @@ fn contexts_reach_the_tables_they_name() {
     ];
     assert_eq!(found, expected);
     assert_eq!(layout.orphans, ["e", "c/k=1/x.md", "nothing.md"]);
-    assert_eq!(layout.ignored, 1);
+    assert_eq!(layout.ignored.count(), 1);
 }
 
 #[test]
@@ -402,7 +402,7 @@ proptest! {
             }
         }
         prop_assert!(placed.values().all(|times| *times == 1));
-        prop_assert_eq!(placed.len() + sidecars.len() + layout.orphans.len() + layout.ignored, objects.len());
+        prop_assert_eq!(placed.len() + sidecars.len() + layout.orphans.len() + layout.ignored.count(), objects.len());
     }
 
     #[test]
@@ -517,5 +517,49 @@ mod parts_of_a_lake {
             };
             prop_assert_eq!(within(arranged(&part)), within(new));
         }
+    }
+}
+
+#[test]
+fn what_holds_nothing_for_an_index_is_counted_by_extension() {
+    let paths = [
+        "a.pdf",
+        "x/b.PDF",
+        "c.docx",
+        "Makefile",
+        "v1.2",
+        "x/README.md",
+        "odd.what is this",
+        ".hidden.csv",
+        "_SUCCESS",
+        "a.csv",
+        "a.md",
+    ];
+    let objects = paths.map(object).to_vec();
+    let ignored = layout(objects, &Contexts::new(), "lake").ignored;
+    assert_eq!((ignored.hidden, ignored.count()), (2, 9));
+    let counted: Vec<(&str, usize)> = ignored.others.iter().map(|(it, n)| (&**it, *n)).collect();
+    assert_eq!(counted, [("", 3), ("docx", 1), ("md", 1), ("pdf", 2)]);
+}
+
+#[test]
+fn extensions_without_end_take_no_memory_without_end() {
+    let objects = (0..5000).map(|i| object(&format!("a.x{i}")));
+    let ignored = layout(objects.collect(), &Contexts::new(), "lake").ignored;
+    assert_eq!(ignored.count(), 5000);
+    assert!(ignored.others.len() <= 501, "{}", ignored.others.len());
+}
+
+#[test]
+fn what_is_read_is_what_the_layout_places() {
+    for (path, data, read) in [
+        ("a.csv", true, true),
+        ("a.md", false, true),
+        ("readme.md", false, false),
+        ("a.pdf", false, false),
+        ("_tmp/a.csv", false, false),
+        (".a.md", false, false),
+    ] {
+        assert_eq!((is_data(path), is_read(path)), (data, read), "{path}");
     }
 }

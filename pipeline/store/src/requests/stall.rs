@@ -2,7 +2,7 @@
 //!
 //! The client library's own time-out is one for a whole request, from its first byte to the last of its
 //! answer: too short for a large object on a slow line, too long for a connection that is dead. Here an
-//! answer has to begin within [`Patience`]'s time after the request was sent, which is given as much time
+//! answer has to begin within the patience's time after the request was sent, which is given as much time
 //! again for every [`PORTION`] of it, and each further piece has to follow the last within that time. While
 //! nobody wants the next piece no time runs.
 //!
@@ -15,10 +15,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
-use object_store::ClientOptions;
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse,
-    HttpResponseBody, HttpService, ReqwestConnector,
+    HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
 };
 use tokio::time::{Instant, Sleep, sleep, timeout};
 
@@ -29,17 +27,9 @@ pub(crate) const DEFAULT: Duration = Duration::from_secs(30);
 /// So many bytes of a request have to be sent in one such time: 140 KB/s by default.
 const PORTION: u64 = 4 << 20;
 
-/// Makes clients that give up requests without progress.
-#[derive(Debug)]
-pub(crate) struct Patience(pub(crate) Duration);
-
-impl HttpConnector for Patience {
-    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
-        Ok(HttpClient::new(Patient {
-            inner: ReqwestConnector::default().connect(options)?,
-            time: self.0,
-        }))
-    }
+/// A client that gives up requests that make no progress for so long.
+pub(crate) fn patient(inner: HttpClient, time: Duration) -> HttpClient {
+    HttpClient::new(Patient { inner, time })
 }
 
 #[derive(Debug)]

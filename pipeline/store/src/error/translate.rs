@@ -1,115 +1,28 @@
-//! What can go wrong with a store, told in one line: on what, why, what to do next.
-//!
-//! The client library's errors quote whole requests over several lines. Here the chain of causes is
-//! searched for the facts a person needs (which bucket, refused or denied) and the rest is dropped:
-//! an error keeps no request, no header and no signature, so it can hold no secret.
+//! A client's error in this crate's terms: what it says anywhere in its chain of causes decides the kind,
+//! the cause and the remedy.
 
 use std::error::Error as StdError;
 
 use object_store::Error as ClientError;
 
-use crate::text::one_line;
-
-/// What sort of failure it was; decides the remedy and whether to try again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum StoreErrorKind {
-    /// The object, or the local folder, is not there.
-    NotFound,
-    /// The store is there and refuses us.
-    AccessDenied,
-    /// The bucket itself is not there.
-    NoSuchBucket,
-    /// Nobody answers at the endpoint.
-    Unreachable,
-    /// The location or a setting cannot be understood.
-    Configuration,
-    /// A conditional request lost, or the object changed while it was read.
-    Precondition,
-    /// One entry of a listing (an unreadable folder, a name that is not UTF-8, a link that leaves the
-    /// root, an S3 key with empty parts). The listing goes on after it.
-    Entry,
-    /// Anything else.
-    Other,
-}
-
-/// A failed request to a store. Its text is one line: object, cause, remedy.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{object}: {cause}{}", if remedy.is_empty() { String::new() } else { format!("; {remedy}") })]
-pub struct StoreError {
-    kind: StoreErrorKind,
-    object: String,
-    cause: String,
-    remedy: String,
-    retryable: bool,
-}
-
-impl StoreError {
-    /// An error of this crate's own making. `remedy` may be empty.
-    pub fn new(
-        kind: StoreErrorKind,
-        object: impl Into<String>,
-        cause: impl Into<String>,
-        remedy: impl Into<String>,
-    ) -> Self {
-        StoreError {
-            kind,
-            object: one_line(&object.into()),
-            cause: one_line(&cause.into()),
-            remedy: one_line(&remedy.into()),
-            retryable: kind == StoreErrorKind::Unreachable,
-        }
-    }
-
-    /// What sort of failure it was.
-    pub fn kind(&self) -> StoreErrorKind {
-        self.kind
-    }
-
-    /// The object, folder or bucket that failed, as a full location.
-    pub fn object(&self) -> &str {
-        &self.object
-    }
-
-    /// Why, without the object and the remedy.
-    pub fn cause(&self) -> &str {
-        &self.cause
-    }
-
-    /// What to do about it; may be empty.
-    pub fn remedy(&self) -> &str {
-        &self.remedy
-    }
-
-    /// Whether the same request may succeed later without anybody changing anything.
-    pub fn is_retryable(&self) -> bool {
-        self.retryable
-    }
-
-    /// Whether the object is simply not there.
-    pub fn is_not_found(&self) -> bool {
-        self.kind == StoreErrorKind::NotFound
-    }
-}
-
-/// Where a request went: what a message needs to know beyond the client's own error.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Place {
-    /// The bucket, for remote stores.
-    pub(crate) bucket: Option<String>,
-    /// The endpoint, for remote stores that were given one.
-    pub(crate) endpoint: Option<String>,
-}
+use super::place::{Place, Provider};
+use super::{StoreError, StoreErrorKind, from_io};
+use crate::web::WebError;
 
 /// Translates a client's error about `object`.
 pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> StoreError {
+    if let Some(error) = find::<WebError>(error) {
+        return error.told(place, object);
+    }
+    let words = place.words();
     let texts = Texts {
         chain: chain(error),
         keys: key_forms(place, &object),
     };
     let has = |needle: &str| texts.has(needle);
-    let remote = place.bucket.is_some();
+    let remote = place.is_remote();
 
-    if has("NoSuchBucket") {
+    if has("NoSuchBucket") || has("ContainerNotFound") || has("ContainerBeingDeleted") {
         let bucket = place.bucket.as_deref().unwrap_or_default();
         let at = place
             .endpoint
@@ -119,26 +32,40 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
         return StoreError::new(
             StoreErrorKind::NoSuchBucket,
             object,
-            format!("bucket '{bucket}' does not exist{at}"),
+            format!("{} '{bucket}' does not exist{at}", words.bucket),
             "create it or check the name",
         );
     }
     // No static keys, and the machine's own identity service did not answer.
-    if remote && (has("169.254.169.254") || has("latest/api/token") || has("security-credentials"))
-    {
+    let identity = [
+        "169.254.169.254",
+        "latest/api/token",
+        "security-credentials",
+        "metadata.google.internal",
+        "metadata/identity",
+    ];
+    if remote && identity.into_iter().any(has) {
         return StoreError::new(
             StoreErrorKind::AccessDenied,
             object,
             "no credentials were found",
-            "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_SKIP_SIGNATURE=true for a \
-             public bucket)",
+            words.no_credentials,
+        );
+    }
+    if place.provider == Provider::Google && has("UserProjectMissing") {
+        return StoreError::new(
+            StoreErrorKind::AccessDenied,
+            object,
+            "whoever asks has to pay for the requests to this bucket (UserProjectMissing)",
+            "use --requester-pays, with GOOGLE_CLOUD_QUOTA_PROJECT set to your project's id",
         );
     }
     let denied = matches!(
         error,
         ClientError::PermissionDenied { .. } | ClientError::Unauthenticated { .. }
     ) || has("403 Forbidden")
-        || has("401 Unauthorized");
+        || has("401 Unauthorized")
+        || has("PublicAccessNotPermitted");
     if remote && denied {
         let code = texts.chain.iter().find_map(|text| xml_code(text));
         return StoreError::new(
@@ -148,22 +75,27 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
                 Some(code) => format!("access denied ({code})"),
                 None => "access denied".to_owned(),
             },
-            "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and the bucket's permissions",
+            words.denied,
         );
     }
     if let Some(cause) = unreachable_cause(error, &texts).filter(|_| remote) {
-        let at = place.endpoint.as_deref().unwrap_or("the S3 endpoint");
+        let at = place.endpoint.as_deref().unwrap_or(words.service);
         return StoreError::new(
             StoreErrorKind::Unreachable,
             object,
             format!("cannot reach {at}: {cause}"),
             match place.endpoint {
-                Some(_) => "check AWS_ENDPOINT_URL and that the server runs",
-                None => "check the network, AWS_REGION and AWS_ENDPOINT_URL",
+                Some(_) => words.endpoint_silent,
+                None => words.service_silent,
             },
         );
     }
-    if has("PermanentRedirect") || has("AuthorizationHeaderMalformed") || has("without LOCATION") {
+    let is_s3 = place.provider == Provider::S3;
+    if is_s3
+        && (has("PermanentRedirect")
+            || has("AuthorizationHeaderMalformed")
+            || has("without LOCATION"))
+    {
         return StoreError::new(
             StoreErrorKind::Configuration,
             object,
@@ -216,48 +148,12 @@ fn other(object: String, error: &ClientError, texts: &Texts) -> StoreError {
         Some(code) => format!("the store answered {code}"),
         None => text,
     };
-    let mut result = StoreError::new(
-        StoreErrorKind::Other,
-        object,
-        cause,
-        if server { "try again later" } else { "" },
-    );
-    result.retryable = server;
-    result
-}
-
-/// Translates an operating system's error about a local object.
-pub(crate) fn from_io(object: String, error: &std::io::Error) -> StoreError {
-    use std::io::ErrorKind as Io;
-    let (kind, cause, remedy) = match error.kind() {
-        Io::NotFound => (
-            StoreErrorKind::NotFound,
-            "does not exist".to_owned(),
-            "check the path",
-        ),
-        Io::PermissionDenied => (
-            StoreErrorKind::AccessDenied,
-            "permission denied".to_owned(),
-            "give this user access to it",
-        ),
-        Io::NotADirectory => (
-            StoreErrorKind::NotFound,
-            "a part of the path is a file, not a folder".to_owned(),
-            "check the path",
-        ),
-        Io::StorageFull | Io::QuotaExceeded => (
-            StoreErrorKind::Other,
-            "the disk is full".to_owned(),
-            "free some space",
-        ),
-        Io::ReadOnlyFilesystem => (
-            StoreErrorKind::AccessDenied,
-            "the file system is read-only".to_owned(),
-            "choose another folder",
-        ),
-        _ => (StoreErrorKind::Other, error.to_string(), ""),
-    };
-    StoreError::new(kind, object, cause, remedy)
+    let kind = StoreErrorKind::Other;
+    if server {
+        StoreError::new(kind, object, cause, "try again later").that_may_pass()
+    } else {
+        StoreError::new(kind, object, cause, "")
+    }
 }
 
 /// What an error says. It may quote the object's key, which says nothing.
@@ -287,12 +183,8 @@ impl Texts {
 
 /// An object's key plain, as in a URL's path, as in its query, and as in XML.
 fn key_forms(place: &Place, object: &str) -> Vec<String> {
-    let key = match &place.bucket {
-        Some(bucket) => object
-            .strip_prefix(&format!("s3://{bucket}/"))
-            .unwrap_or_default(),
-        None => object.trim_start_matches('/'),
-    };
+    let below = object.strip_prefix(&place.root).unwrap_or_default();
+    let key = below.trim_start_matches('/');
     if key.is_empty() {
         return Vec::new();
     }
@@ -324,20 +216,34 @@ fn chain(error: &(dyn StdError + 'static)) -> Vec<String> {
     texts
 }
 
-fn find_io<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a std::io::Error> {
+/// The innermost cause of this type.
+fn find<'a, T: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a T> {
     let mut next = Some(error);
     let mut found = None;
     while let Some(error) = next {
-        if let Some(io) = error.downcast_ref::<std::io::Error>() {
-            found = Some(io);
-        }
+        found = error.downcast_ref::<T>().or(found);
         next = error.source();
     }
     found
 }
 
+fn find_io<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a std::io::Error> {
+    find(error)
+}
+
 /// Why nobody answered, if that is what happened.
 fn unreachable_cause(error: &(dyn StdError + 'static), texts: &Texts) -> Option<String> {
+    unanswered(error, &|needle| texts.has(needle)).or_else(|| {
+        let connecting = texts.has("error trying to connect") || texts.has("tcp connect error");
+        connecting.then(|| texts.chain.last().cloned())?
+    })
+}
+
+/// Why nobody answered, as far as the system's own error or a known text in it tells.
+pub(crate) fn unanswered(
+    error: &(dyn StdError + 'static),
+    says: &dyn Fn(&str) -> bool,
+) -> Option<String> {
     use std::io::ErrorKind as Io;
     if let Some(io) = find_io(error) {
         let cause = match io.kind() {
@@ -356,19 +262,16 @@ fn unreachable_cause(error: &(dyn StdError + 'static), texts: &Texts) -> Option<
             return cause;
         }
     }
-    let any = |needle: &str| texts.has(needle);
-    if any("timed out") {
+    if says("timed out") {
         Some("timed out".to_owned())
-    } else if any("dns error") {
+    } else if says("dns error") {
         Some("the host name is unknown".to_owned())
-    } else if any("error trying to connect") || any("tcp connect error") {
-        texts.chain.last().cloned()
     } else {
         None
     }
 }
 
-/// `<Code>…</Code>` of an S3 error document.
+/// `<Code>…</Code>` of an error document.
 fn xml_code(text: &str) -> Option<String> {
     let start = text.find("<Code>")? + "<Code>".len();
     let end = text[start..].find("</Code>")? + start;

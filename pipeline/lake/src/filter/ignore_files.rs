@@ -1,0 +1,78 @@
+//! `.limnignore` files: what the owners of a lake, or of a folder in it, want left out.
+//!
+//! They are written as `.gitignore` files are. A file holds for its folder and all below; of several the one
+//! that lies deepest decides, and in a file the last line that matches. A line with `!` brings back what
+//! another leaves out, also from a folder that is left out.
+
+use std::collections::HashMap;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// The name of such a file.
+pub const IGNORE_FILE: &str = ".limnignore";
+/// The largest that is read.
+pub const MOST_IGNORE_BYTES: u64 = 256 << 10;
+
+/// Whether an object is such a file, as its path says.
+pub fn is_ignore_file(path: &str) -> bool {
+    let folder = path.strip_suffix(IGNORE_FILE);
+    folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+}
+
+/// The `.limnignore` files of a lake, by their folders.
+#[derive(Clone, Debug, Default)]
+pub struct IgnoreFiles {
+    files: HashMap<String, Gitignore>,
+}
+
+impl IgnoreFiles {
+    /// Adds the file of a folder (`""` for the root).
+    ///
+    /// # Errors
+    /// What is wrong, and in which line: a file of which a line is not understood is not used at all, for
+    /// that line may have been what matters.
+    pub fn add(&mut self, folder: &str, text: &str) -> Result<(), String> {
+        let mut builder = GitignoreBuilder::new("");
+        builder.allow_unclosed_class(false);
+        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
+            let added = builder.add_line(None, line);
+            added.map_err(|error| format!("line {number} is no pattern: {error}"))?;
+        }
+        let built = builder.build().map_err(|error| error.to_string())?;
+        if !built.is_empty() {
+            self.files.insert(folder.to_owned(), built);
+        }
+        Ok(())
+    }
+
+    /// Whether there are none that leave anything out.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Whether an object is left out.
+    pub fn ignores(&self, path: &str) -> bool {
+        if self.files.is_empty() {
+            return false;
+        }
+        let folders = path.rmatch_indices('/').map(|(at, _)| at);
+        let parts = folders.map(|at| (&path[..at], &path[at + 1..]));
+        for (folder, below) in parts.chain([("", path)]) {
+            let Some(file) = self.files.get(folder) else {
+                continue;
+            };
+            // The path itself, then the folders that it lies in.
+            let up = std::iter::successors(Some((below, false)), |(path, _)| {
+                path.rsplit_once('/').map(|(folder, _)| (folder, true))
+            });
+            let mut matched = up.map(|(path, is_folder)| file.matched(path, is_folder));
+            match matched.find(|it| !it.is_none()) {
+                None | Some(Match::None) => {}
+                Some(Match::Ignore(_)) => return true,
+                Some(Match::Whitelist(_)) => return false,
+            }
+        }
+        false
+    }
+}

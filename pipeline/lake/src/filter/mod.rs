@@ -1,0 +1,128 @@
+//! Filters: which objects of a lake count, by path, size and age.
+//!
+//! A person says them once and the index remembers them ([`Filters`]); a run makes a [`Selection`] of them. What
+//! is left out is as if it were not there. Globs that include, sizes and times choose among data files only:
+//! a text beside a table is small and old, and belongs to its table all the same. Globs that
+//! exclude, and [`IgnoreFiles`], hold for everything.
+
+mod glob;
+mod ignore_files;
+mod moment;
+
+use serde::{Deserialize, Serialize};
+
+use self::glob::Globs;
+pub use self::ignore_files::{IGNORE_FILE, IgnoreFiles, MOST_IGNORE_BYTES, is_ignore_file};
+pub use self::moment::Moment;
+use crate::layout::is_data;
+
+/// Which objects of a lake count, as a person says it. The default leaves nothing out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Filters {
+    /// Only data files that one of these globs matches, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<String>,
+    /// Nothing that one of these globs matches.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    /// Only data files of at least so many bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_size: Option<u64>,
+    /// Only data files of at most so many bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_size: Option<u64>,
+    /// Only data files changed after this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub newer_than: Option<Moment>,
+    /// Only data files changed before this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub older_than: Option<Moment>,
+}
+
+/// A filter that cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} '{text}' {cause}")]
+pub struct FilterError {
+    /// Which filter.
+    pub what: &'static str,
+    /// What was written.
+    pub text: String,
+    /// What is wrong with it, and what to write.
+    pub cause: String,
+}
+
+impl Filters {
+    /// Whether everything counts.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The filters as a run at a moment (milliseconds since 1970) has them.
+    ///
+    /// # Errors
+    /// A glob that is none.
+    pub fn at(&self, now_ms: i64) -> Result<Selection, FilterError> {
+        let at = |moment: &Option<Moment>| moment.as_ref().map(|moment| moment.at(now_ms));
+        Ok(Selection {
+            include: match &self.include[..] {
+                [] => None,
+                globs => Some(Globs::new("--include", globs)?),
+            },
+            exclude: Globs::new("--exclude", &self.exclude)?,
+            sizes: (
+                self.min_size.unwrap_or(0),
+                self.max_size.unwrap_or(u64::MAX),
+            ),
+            after_ms: at(&self.newer_than),
+            before_ms: at(&self.older_than),
+            settles: self.older_than.as_ref().is_some_and(Moment::is_relative),
+        })
+    }
+}
+
+/// Filters as one run has them. Whether an object counts is a function of its path, size and time alone.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    include: Option<Globs>,
+    exclude: Globs,
+    sizes: (u64, u64),
+    after_ms: Option<i64>,
+    before_ms: Option<i64>,
+    // In a while what is too new now is so no more.
+    settles: bool,
+}
+
+impl Selection {
+    /// Whether an object of this path can count.
+    pub fn has_path(&self, path: &str) -> bool {
+        if self.exclude.matches(path) {
+            return false;
+        }
+        let Some(include) = &self.include else {
+            return true;
+        };
+        include.matches(path) || !is_data(path)
+    }
+
+    /// Whether an object counts: its path, its size in bytes, and when it was changed (milliseconds since 1970,
+    /// 0 where the store does not tell, which counts as any time).
+    pub fn has(&self, path: &str, size: u64, modified_ms: i64) -> bool {
+        let fits = (self.sizes.0..=self.sizes.1).contains(&size);
+        let is_timely = modified_ms == 0
+            || self.after_ms.is_none_or(|after| modified_ms >= after)
+                && self.before_ms.is_none_or(|before| modified_ms <= before);
+        self.has_path(path) && (fits && is_timely || !is_data(path))
+    }
+
+    /// Whether an object does not count yet and will when it is older, by an age that was said as `10m`: with times
+    /// that were said as dates none is.
+    pub fn is_too_new(&self, path: &str, size: u64, modified_ms: i64) -> bool {
+        self.settles
+            && self.before_ms.is_some_and(|before| modified_ms > before)
+            && self.has(path, size, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests;

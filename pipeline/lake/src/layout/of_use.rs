@@ -1,0 +1,57 @@
+//! Which objects hold something for an index, as their paths say, and a count of the others.
+
+use std::collections::BTreeMap;
+
+use super::sidecar_stem;
+use crate::object::Format;
+use crate::place;
+
+/// What comes after a dot is an extension up to this length.
+const LONGEST_EXTENSION: usize = 12;
+/// Different extensions of which objects are counted apart.
+const MOST_EXTENSIONS: usize = 500;
+
+/// Objects of a lake that hold nothing for an index.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ignored {
+    /// Hidden or being written, as their paths say.
+    pub hidden: usize,
+    /// Others, by their extensions in lower case; `""` for those without one. Of a great many different ones,
+    /// the later ones count as having none.
+    pub others: BTreeMap<String, usize>,
+}
+
+impl Ignored {
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.hidden + self.others.values().sum::<usize>()
+    }
+
+    pub(super) fn add_other(&mut self, path: &str) {
+        let (_, name) = place::split_path(path);
+        let stem = place::without_extension(name);
+        let extension = name.get(stem.len() + 1..).unwrap_or_default();
+        let is_one = extension.len() <= LONGEST_EXTENSION
+            && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+            && !extension.bytes().all(|b| b.is_ascii_digit());
+        let extension = if is_one {
+            extension.to_ascii_lowercase()
+        } else {
+            String::new()
+        };
+        let is_known = self.others.len() < MOST_EXTENSIONS || self.others.contains_key(&extension);
+        let counted = if is_known { extension } else { String::new() };
+        *self.others.entry(counted).or_default() += 1;
+    }
+}
+
+/// Whether an object holds rows, as its path says.
+pub fn is_data(path: &str) -> bool {
+    Format::of_path(path).is_some() && !place::is_hidden(path)
+}
+
+/// Whether an object holds rows or a text about them, as its path says: of others nothing but the path
+/// is looked at.
+pub fn is_read(path: &str) -> bool {
+    (Format::of_path(path).is_some() || sidecar_stem(path).is_some()) && !place::is_hidden(path)
+}

@@ -1,0 +1,194 @@
+//! Listing a store: whole, by its folders, or one folder.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::stream::{self, BoxStream, StreamExt};
+use object_store::{ObjectMeta, ObjectStore};
+
+use crate::counting::LIST_PAGE;
+use crate::error::{StoreError, StoreErrorKind};
+use crate::requests::odd_keys;
+use crate::web::listing::Wanted;
+use crate::web::{self, Web};
+use crate::{ObjectInfo, Store, fan_out, walk};
+
+impl Store {
+    /// The objects below `prefix` (a folder; "" for all), in the order of their keys.
+    ///
+    /// Errors are items: see the module's guarantees for which of them end the listing. A local
+    /// store needs a tokio runtime (it reads folders on the blocking threads) and reports a missing
+    /// root as [`StoreErrorKind::NotFound`]; a missing `prefix` lists nothing.
+    pub fn list(&self, prefix: &str) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
+        let prefix = prefix.trim_matches('/');
+        if let Some(web) = &self.web {
+            return self.list_web(web, prefix, Arc::new(|_| true));
+        }
+        if let Some(root) = &self.local_root {
+            let listing = self.list_local(root.as_ref().clone(), prefix.to_owned());
+            return match &self.failpoint {
+                None => listing,
+                Some(point) => point.listing(self.key(prefix).as_ref(), listing),
+            };
+        }
+        let below = self.key(prefix);
+        let below = (!below.as_ref().is_empty()).then_some(below);
+        let store = self.clone();
+        let prefix = prefix.to_owned();
+        self.client
+            .list(below.as_ref())
+            .map(move |item| match item {
+                Ok(meta) => store.listed(meta),
+                Err(error) => Err(store.explain(&prefix, &error)),
+            })
+            .boxed()
+    }
+
+    /// As [`Store::list`], in any order: large folders of a remote store are listed by their
+    /// sub-folders, several at once, where that takes few requests more.
+    pub fn list_unordered(
+        &self,
+        prefix: &str,
+    ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
+        self.list_wanted(prefix, |_| true)
+    }
+
+    /// As [`Store::list_unordered`]. Of objects whose path is not `wanted` nothing but the path may be told:
+    /// a web server is not asked about them.
+    pub fn list_wanted(
+        &self,
+        prefix: &str,
+        wanted: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
+        if let Some(web) = &self.web {
+            return self.list_web(web, prefix.trim_matches('/'), Arc::new(wanted));
+        }
+        if self.local_root.is_some() {
+            return self.list(prefix);
+        }
+        let folder = prefix.trim_matches('/');
+        fan_out::list(self.clone(), folder, fan_out::Limits::default())
+    }
+
+    fn list_web(
+        &self,
+        web: &Arc<Web>,
+        folder: &str,
+        wanted: Wanted,
+    ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
+        web::listing::list(self.clone(), Arc::clone(web), folder.to_owned(), wanted)
+    }
+
+    fn listed(&self, meta: ObjectMeta) -> Result<ObjectInfo, StoreError> {
+        match odd_keys::original(meta.location.as_ref()) {
+            None => Ok(self.info(meta, "")),
+            Some(key) => Err(self.odd_key(&key)),
+        }
+    }
+
+    /// What lies directly in a folder of a remote store, and the folders in it; none where that cannot
+    /// be told: the store refuses, or a folder has a name that no path can have.
+    pub(crate) async fn entries(
+        &self,
+        folder: &str,
+    ) -> Option<(Vec<Result<ObjectInfo, StoreError>>, Vec<String>)> {
+        let key = self.key(folder);
+        let below = (!key.as_ref().is_empty()).then_some(&key);
+        let found = self.client.list_with_delimiter(below).await.ok()?;
+        let folders = found.common_prefixes.iter().map(|key| {
+            let path = self.relative(key)?;
+            // The client takes keys that begin with '/' for ones in the folder itself.
+            let is_below = path.len() > folder.len() && path.starts_with(folder);
+            is_below.then_some(path)
+        });
+        let folders = folders.collect::<Option<_>>()?;
+        let objects = found.objects.into_iter().map(|meta| self.listed(meta));
+        Some((objects.collect(), folders))
+    }
+
+    /// The objects directly in a folder, those in folders below it left out. Not for local stores,
+    /// whose folders are cheap to list whole.
+    ///
+    /// # Errors
+    /// Access, network.
+    pub async fn list_folder(&self, folder: &str) -> Result<Vec<ObjectInfo>, StoreError> {
+        let folder = folder.trim_matches('/');
+        if let Some(web) = &self.web {
+            return web::listing::folder(self, web, folder).await;
+        }
+        let key = self.key(folder);
+        let below = (!key.as_ref().is_empty()).then_some(&key);
+        let listed = self.client.list_with_delimiter(below).await;
+        let listed = listed.map_err(|error| self.explain(folder, &error))?;
+        // Keys that no path can have are told where they are listed whole.
+        let objects = listed.objects.into_iter();
+        let plain = objects.filter(|meta| odd_keys::original(meta.location.as_ref()).is_none());
+        Ok(plain.map(|meta| self.info(meta, "")).collect())
+    }
+
+    fn odd_key(&self, key: &str) -> StoreError {
+        StoreError::new(
+            StoreErrorKind::Entry,
+            format!("{}/{key}", self.place.root),
+            odd_keys::fault(key),
+            "give the object a plain key",
+        )
+    }
+
+    /// The listing of a local folder, a page at a time on a blocking thread.
+    fn list_local(
+        &self,
+        root: PathBuf,
+        prefix: String,
+    ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
+        enum State {
+            Start(PathBuf, String),
+            Going(std::iter::Peekable<walk::Walk>),
+            Done,
+        }
+        let counters = Arc::clone(&self.counters);
+        let url = self.url.to_string();
+        stream::unfold(State::Start(root, prefix), move |state| {
+            let counters = Arc::clone(&counters);
+            let url = url.clone();
+            async move {
+                if matches!(state, State::Done) {
+                    return None;
+                }
+                counters.listed_page();
+                let read = tokio::task::spawn_blocking(move || {
+                    let mut walk = match state {
+                        State::Start(root, prefix) => match walk::Walk::new(root, &prefix) {
+                            Ok(walk) => walk.peekable(),
+                            Err(error) => return (vec![Err(error)], State::Done),
+                        },
+                        State::Going(walk) => walk,
+                        State::Done => return (Vec::new(), State::Done),
+                    };
+                    let page: Vec<_> = walk.by_ref().take(LIST_PAGE as usize).collect();
+                    let more = walk.peek().is_some();
+                    (
+                        page,
+                        if more {
+                            State::Going(walk)
+                        } else {
+                            State::Done
+                        },
+                    )
+                });
+                let (page, next) = read.await.unwrap_or_else(|error| {
+                    let error = StoreError::new(
+                        StoreErrorKind::Other,
+                        url,
+                        format!("the listing broke off: {error}"),
+                        "run again",
+                    );
+                    (vec![Err(error)], State::Done)
+                });
+                Some((stream::iter(page), next))
+            }
+        })
+        .flatten()
+        .boxed()
+    }
+}
