@@ -7,6 +7,7 @@
 //! too large gives none, and a note says so. Columns of bytes are never read.
 
 mod arrays;
+mod buffers;
 mod dictionaries;
 mod messages;
 mod plan;
@@ -15,15 +16,17 @@ mod schema;
 use std::cell::Cell;
 use std::rc::Rc;
 
+use arrow::datatypes::{DataType, Field};
 use arrow::ipc;
 use limn_store::Store;
 
-use self::arrays::{Batch, Source};
+use self::arrays::Batch;
+use self::buffers::Source;
 use self::dictionaries::Dictionaries;
 use self::messages::{Block, Content, MAGIC, Messages, parse};
 use self::plan::{Headers, Plan, Slice};
 use super::ranged::{Fetched, Ranged};
-use super::typed::{Outcome, Purpose, Stopped, Typed, row_at};
+use super::typed::{MAX_ROWS, Outcome, Purpose, Stopped, Typed, row_at};
 use super::{Failure, ReadOptions, counted, parse as on_thread, sniff};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
@@ -32,10 +35,8 @@ use crate::summary::FileSummary;
 
 /// Of files that are not read whole, this much of the beginning tells what they are.
 const HEAD: u64 = 8 << 10;
-/// Footers up to this size are read whatever the budget, and as much of the batches' metadata.
+/// Footers up to this size are read whatever the budget, and messages' metadata.
 const FOOTER: u64 = 1 << 20;
-/// More rows than any file has; numbers above come from broken files.
-const MAX_ROWS: u64 = 1 << 33;
 /// Budgets of memory that one column takes, and all dictionaries.
 const COLUMN_BUDGETS: u64 = 3;
 /// A column may take this much in memory whatever the budget.
@@ -63,13 +64,14 @@ fn read(object: Ranged, sample_path: &str, options: &ReadOptions) -> Result<File
         object,
         fetched: Fetched::whole(head.clone()),
     };
+    let most = options.scan_budget.max(FOOTER);
     let messages = if head.starts_with(MAGIC) {
-        messages::of_file(&mut content, options.scan_budget.max(FOOTER))?
+        messages::of_file(&mut content, most)?
     } else if head.starts_with(b"FEA1") {
         let cause = "it is a Feather file of version 1";
         return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(sniff::FEATHER_2));
     } else if messages::is_stream(&head) {
-        messages::of_stream(&mut content)?
+        messages::of_stream(&mut content, most)?
     } else {
         return Err(sniff::not_its_format(&head, "Arrow"));
     };
@@ -78,6 +80,14 @@ fn read(object: Ranged, sample_path: &str, options: &ReadOptions) -> Result<File
     let headers = Headers::read(&content, &messages, whole, sample_path, options)?;
     let plan = Plan::new(&messages, &headers, whole, sample_path, options);
     Reading::new(content, messages, is_stream, plan, options).read(&headers, sample_path, options)
+}
+
+/// How much of a column was read where it was to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Read {
+    All,
+    Part,
+    None,
 }
 
 /// One file while it is read.
@@ -142,39 +152,37 @@ impl Reading {
         let drawn = draw_from(options.seed, sample_path, ranges, options.sample_rows);
         let fields = self.messages.schema.fields().iter().cloned().collect();
         let mut typed = Typed::new(fields, drawn, options);
-        let mut too_large = vec![false; self.messages.schema.fields().len()];
+        let mut read = vec![Read::All; self.messages.schema.fields().len()];
         for slice in &slices {
             let picks = typed.picks(&in_file(slice));
-            self.slice(slice, &picks, &mut typed, &mut too_large)?;
-            if typed.is_full() {
-                break;
+            if !typed.is_done(&picks) {
+                self.slice(slice, &picks, &mut typed, &mut read)?;
             }
         }
 
         let (rows, note) = self.rows(headers, &slices);
         let complete = self.plan.complete;
-        let mut unread = 0;
-        for (column, too_large) in too_large.iter().enumerate() {
-            if *too_large {
-                unread += 1;
+        let schema = self.messages.schema.clone();
+        for (column, (field, read)) in schema.fields().iter().zip(&read).enumerate() {
+            if *read != Read::All {
                 typed.leave_out(column);
             }
-            if numbered && (!complete || *too_large || typed.is_bytes(column)) {
+            let all = complete && *read == Read::All && !typed.is_full();
+            if numbered && (!all || typed.is_bytes(column)) && self.counts_nulls(field) {
                 let nulls = headers.nulls[column];
-                typed.known(
-                    column,
-                    (None, None),
-                    Some(nulls),
-                    Some(rows.saturating_sub(nulls)),
-                );
+                let values = rows.saturating_sub(nulls);
+                typed.known(column, (None, None), Some(nulls), Some(values));
             }
         }
         let mut notes: Vec<String> = note.into_iter().collect();
-        if unread > 0 {
-            notes.push(format!(
-                "values of {} not read that take too much at once",
-                counted(unread, "column")
-            ));
+        for (how, values) in [(Read::Part, "some values"), (Read::None, "values")] {
+            let count = read.iter().filter(|read| **read == how).count() as u64;
+            if count > 0 {
+                let columns = counted(count, "column");
+                notes.push(format!(
+                    "{values} of {columns} not read that take too much at once"
+                ));
+            }
         }
         let outcome = Outcome {
             rows,
@@ -210,13 +218,22 @@ impl Reading {
         (rows, note)
     }
 
+    /// Whether batches count a column's nulls: not those that its values stand for elsewhere.
+    fn counts_nulls(&self, field: &Field) -> bool {
+        match field.data_type() {
+            DataType::RunEndEncoded(..) | DataType::Union(..) => false,
+            DataType::Dictionary(..) => !self.dictionaries.have_nulls(field),
+            _ => true,
+        }
+    }
+
     /// Takes the rows of a slice.
     fn slice(
         &mut self,
         slice: &Slice,
         picks: &[(usize, usize)],
         typed: &mut Typed,
-        too_large: &mut [bool],
+        read: &mut [Read],
     ) -> Result<(), Failure> {
         let block = self.messages.batches[slice.batch].clone();
         // A file's dictionaries stand anywhere, a stream's before the batches that they are for.
@@ -226,7 +243,11 @@ impl Reading {
             u64::MAX
         };
         self.dictionaries
-            .take_until(end, &self.messages.dictionaries, &self.content)?;
+            .take_until(end, &self.messages.dictionaries, &self.content, typed)?;
+        if typed.has_no_work() {
+            // Some of them may be missing.
+            return Ok(());
+        }
         let metadata = self.content.get(block.metadata_range())?;
         let message = parse(&metadata)?;
         let batch = record_batch(&message)?;
@@ -237,22 +258,31 @@ impl Reading {
         let schema = self.messages.schema.clone();
         let mut charged = 0;
         for (i, field) in schema.fields().iter().enumerate() {
-            let unread = typed.is_bytes(i) || too_large[i] || typed.is_full();
-            if unread || self.dictionaries.lack(field) {
-                too_large[i] |= self.dictionaries.lack(field);
+            if self.dictionaries.lack(field) {
+                read[i] = Read::None;
+            }
+            if typed.is_bytes(i) || read[i] == Read::None || typed.is_done(picks) {
                 columns.skip(field)?;
                 continue;
             }
-            typed.charge(columns.spent() - charged);
-            charged = columns.spent();
-            match columns.column(field, slice.rows.end, self.memory, &mut fetch) {
+            match columns.beginning(field, slice.rows.end, self.memory, &mut fetch) {
                 Ok(array) => {
-                    let (start, end) = (slice.rows.start as usize, slice.rows.end as usize);
-                    typed.take(i, &array.slice(start, end - start), picks, Purpose::Both);
+                    if (array.len() as u64) < slice.rows.end {
+                        read[i] = Read::Part;
+                    }
+                    let start = slice.rows.start as usize;
+                    if let Some(rows @ 1..) = array.len().checked_sub(start) {
+                        typed.take(i, &array.slice(start, rows), picks, Purpose::Both);
+                    } else {
+                        // Other rows than were chosen: the batch's first.
+                        typed.take(i, &array, &[], Purpose::Profile);
+                    }
                 }
-                Err(Stopped::TooMuch) => too_large[i] = true,
+                Err(Stopped::TooMuch) => read[i] = Read::None,
                 Err(Stopped::Failed(failure)) => return Err(failure),
             }
+            typed.charge(columns.spent() - charged);
+            charged = columns.spent();
         }
         Ok(())
     }
@@ -287,20 +317,4 @@ fn rows_of(batch: ipc::RecordBatch<'_>) -> Result<u64, Failure> {
 
 fn corrupt(cause: impl Into<String>) -> Failure {
     Failure::new(FileErrorKind::Corrupt, cause)
-}
-
-/// What Arrow's error means; only the innermost of several says anything.
-fn decoding(message: &str) -> Failure {
-    let outer = [
-        "Invalid argument error: ",
-        "Ipc error: ",
-        "Parser error: ",
-        "Io error: ",
-        "External error: ",
-    ];
-    let mut message = message;
-    while let Some(rest) = outer.iter().find_map(|prefix| message.strip_prefix(prefix)) {
-        message = rest;
-    }
-    corrupt(format!("its content cannot be decoded: {message}"))
 }

@@ -13,6 +13,7 @@ mod walk;
 
 use std::io::{BufRead, Read};
 use std::ops::Range;
+use std::rc::Rc;
 
 use arrow::array::{ArrayRef, new_null_array};
 use arrow_avro::reader::ReaderBuilder;
@@ -24,7 +25,7 @@ use self::schema::Schema;
 use self::walk::{Stopped, Walk};
 use super::codec::{Codec, Refused};
 use super::ranged::Ranged;
-use super::typed::{Outcome, Purpose, Typed, row_at};
+use super::typed::{MAX_ROWS, Outcome, Purpose, Typed, decoding, row_at};
 use super::{Failure, ReadOptions, counted, input, one_line, parse, sniff};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
@@ -33,17 +34,20 @@ use crate::summary::FileSummary;
 
 /// Of files that are not read whole, this much of the beginning: enough for most headers.
 const HEAD: u64 = 64 << 10;
-/// Headers up to this size are read whatever the budget.
+/// Headers up to this size are read whatever the budget. Schemas are no longer: as JSON in memory they take
+/// up to forty times their bytes.
 const HEADER: u64 = 1 << 20;
-/// More rows than any file has; numbers above come from broken files.
-const MAX_ROWS: u64 = 1 << 33;
 /// Budgets of memory that one block takes when it is unpacked.
 const BLOCK_BUDGETS: u64 = 2;
 /// A block may take this much in memory whatever the budget.
 const BLOCK_MEMORY: u64 = 1 << 20;
-/// Rows decoded at a time, and bytes that they take in memory, about.
+/// Rows decoded at a time, of however many blocks, and bytes that they take in memory, about.
 const BATCH_ROWS: usize = 8192;
 const BATCH_BYTES: u64 = 4 << 20;
+/// What it costs to begin unpacking a block, and for each type of the schema to begin decoding, in bytes.
+const BLOCK: u64 = 1 << 10;
+const DECODER: u64 = 1 << 10;
+const SIMPLER: &str = "write it with a simpler schema, or as Parquet";
 
 pub(super) async fn summarise(
     store: &Store,
@@ -75,11 +79,15 @@ fn read(object: &Ranged, sample_path: &str, options: &ReadOptions) -> Result<Fil
             }
             Err(Unread::Cut) if head.len() as u64 >= options.scan_budget.max(HEADER) => {
                 let cause = format!("its header has more than {} bytes", head.len());
-                return Err(Failure::new(FileErrorKind::Unsupported, cause));
+                return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(SIMPLER));
             }
             Err(Unread::Cut) => head = object.get(0..(4 * head.len() as u64).min(size))?,
         }
     };
+    if header.schema.len() as u64 > HEADER {
+        let cause = format!("its schema has {} bytes", header.schema.len());
+        return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(SIMPLER));
+    }
     let schema = Schema::parse(&header.schema)?;
     let blocks = if whole {
         let first = header.end as usize;
@@ -134,15 +142,44 @@ fn spread(
     Ok(blocks)
 }
 
+/// Rows that are decoded together.
+#[derive(Default)]
+struct Pending {
+    bytes: Vec<u8>,
+    count: usize,
+    /// Their numbers in the file.
+    numbers: Vec<Range<u64>>,
+    /// What they take in memory, in bytes.
+    memory: u64,
+}
+
+impl Pending {
+    fn push(&mut self, row: &[u8], number: u64, memory: u64) {
+        self.bytes.extend_from_slice(row);
+        self.count += 1;
+        self.memory += memory;
+        match self.numbers.last_mut() {
+            Some(last) if last.end == number => last.end += 1,
+            _ => self.numbers.push(number..number + 1),
+        }
+    }
+
+    fn is_enough(&self) -> bool {
+        let bytes = self.memory.max(self.bytes.len() as u64);
+        self.count >= BATCH_ROWS || bytes >= BATCH_BYTES
+    }
+}
+
 /// One file while it is read.
 struct Reading {
     size: u64,
     header: Header,
-    schema: Schema,
+    schema: Rc<Schema>,
     blocks: Vec<Block>,
     /// The rows taken of each block, as they are numbered.
     taken: Vec<Range<u64>>,
     typed: Typed,
+    pending: Pending,
     whole: bool,
     /// Whether all rows are taken.
     complete: bool,
@@ -205,8 +242,9 @@ impl Reading {
         Ok(Reading {
             size: object.size(),
             typed: Typed::new(fields, drawn, options),
+            pending: Pending::default(),
             header,
-            schema,
+            schema: Rc::new(schema),
             blocks,
             taken,
             whole,
@@ -226,17 +264,21 @@ impl Reading {
                 continue;
             };
             let rows = self.taken[i].clone();
+            if rows.is_empty() || self.is_done(&rows) {
+                continue;
+            }
             match self.unpacked(bytes)? {
-                Some(bytes) => self.block(i, &bytes, rows)?,
+                Some(bytes) => {
+                    self.typed.charge(bytes.len() as u64 + BLOCK);
+                    self.block(i, &bytes, rows)?;
+                }
                 None => {
                     self.typed.charge(self.memory);
                     self.too_large += rows.end - rows.start;
                 }
             }
-            if self.typed.is_full() {
-                break;
-            }
         }
+        self.decode()?;
         let seen: u64 = self.blocks.iter().map(|block| block.rows).sum();
         let rows = if self.whole {
             seen
@@ -295,67 +337,75 @@ impl Reading {
         Ok(Some(unpacked.into()))
     }
 
+    /// Whether nothing more is decoded of these rows.
+    fn is_done(&self, rows: &Range<u64>) -> bool {
+        self.typed.is_done(&self.typed.picks(rows))
+    }
+
     /// Takes rows of a block, as many as `numbers`, which they have in the file.
-    fn block(&mut self, block: usize, bytes: &Bytes, numbers: Range<u64>) -> Result<(), Failure> {
-        let rows = numbers.end - numbers.start;
-        let (mut done, mut from) = (0, 0);
-        while done < rows && !self.typed.is_full() {
-            let mut walk = Walk::new(&self.schema, &bytes[from..]);
-            let (mut ahead, mut end, mut held) = (0, 0, 0);
-            let mut stopped = None;
-            while done + ahead < rows && ahead < BATCH_ROWS as u64 && held < BATCH_BYTES {
-                match walk.row(self.memory) {
-                    Ok(memory) => {
-                        held += memory;
-                        ahead += 1;
-                        end = walk.at();
-                    }
-                    Err(why) => {
-                        stopped = Some(why);
-                        break;
-                    }
+    fn block(&mut self, block: usize, bytes: &[u8], numbers: Range<u64>) -> Result<(), Failure> {
+        let at = self.blocks[block].offset;
+        let schema = self.schema.clone();
+        let mut walk = Walk::new(&schema, bytes);
+        for number in numbers.clone() {
+            let start = walk.at();
+            match walk.row(self.memory) {
+                Ok(memory) => self.pending.push(&bytes[start..walk.at()], number, memory),
+                Err(Stopped::Broken) => {
+                    let cause = format!("a row of the block at byte {at} is broken");
+                    return Err(corrupt(cause));
                 }
-            }
-            self.typed.charge(held);
-            if ahead > 0 {
-                let first = numbers.start + done;
-                self.rows(&bytes[from..from + end], ahead as usize, first)?;
-            }
-            done += ahead;
-            from += end;
-            match stopped {
-                Some(Stopped::Broken) => {
-                    let at = self.blocks[block].offset;
-                    return Err(corrupt(format!(
-                        "a row of the block at byte {at} is broken"
-                    )));
-                }
-                Some(Stopped::TooMuch) => {
+                Err(Stopped::TooMuch) => {
                     // Where it ends is not known.
                     self.typed.charge(self.memory);
-                    self.too_large += rows - done;
+                    self.too_large += numbers.end - number;
                     return Ok(());
                 }
-                None => {}
             }
+            if self.pending.is_enough() {
+                self.decode()?;
+                if self.is_done(&(number + 1..numbers.end)) {
+                    return Ok(());
+                }
+            }
+        }
+        let all = numbers.end - numbers.start == self.blocks[block].rows;
+        if all && walk.at() < bytes.len() {
+            let cause = format!("the block at byte {at} has more in it than its rows");
+            return Err(corrupt(cause));
         }
         Ok(())
     }
 
-    /// Takes `count` rows, of which the first has the number `first`.
-    fn rows(&mut self, bytes: &[u8], count: usize, first: u64) -> Result<(), Failure> {
-        let picks = self.typed.picks(&(first..first + count as u64));
-        if bytes.is_empty() {
+    /// Takes the rows that wait.
+    fn decode(&mut self) -> Result<(), Failure> {
+        let pending = std::mem::take(&mut self.pending);
+        let mut picks: Vec<(usize, usize)> = Vec::new();
+        let mut before = 0;
+        for numbers in &pending.numbers {
+            let of_these = self.typed.picks(numbers).into_iter();
+            picks.extend(of_these.map(|(place, drawn)| (before + place, drawn)));
+            before += (numbers.end - numbers.start) as usize;
+        }
+        // Where the work was done by unpacking, this much is decoded of it still.
+        let is_done = self.typed.is_done(&picks) && !self.typed.has_no_work();
+        if pending.count == 0 || is_done {
+            return Ok(());
+        }
+        let count = pending.count;
+        self.typed
+            .charge(pending.memory + self.schema.types * DECODER);
+        if pending.bytes.is_empty() {
             // Rows of nulls alone: the decoder takes a block of no bytes for one of no rows.
             for column in 0..self.typed.fields().len() {
                 let kind = self.typed.fields()[column].data_type().clone();
-                self.typed
-                    .take(column, &new_null_array(&kind, count), &picks, Purpose::Both);
+                let nulls = new_null_array(&kind, count);
+                self.typed.take(column, &nulls, &picks, Purpose::Both);
             }
             return Ok(());
         }
         let mut arrays: Vec<ArrayRef> = Vec::new();
-        for batch in decoder(&self.schema, bytes, count)? {
+        for batch in decoder(&self.schema, &pending.bytes, count)? {
             let batch = batch.map_err(|error| decoding(&error.to_string()))?;
             if !arrays.is_empty() || batch.num_rows() != count {
                 return Err(corrupt("a block has another number of rows than it claims"));
@@ -404,7 +454,7 @@ fn decoder(
             FileErrorKind::Unsupported,
             format!("its schema is not one that can be read: {message}"),
         )
-        .with_remedy("write it with a simpler schema, or as Parquet")
+        .with_remedy(SIMPLER)
     })
 }
 
@@ -422,10 +472,4 @@ fn number(count: usize) -> Vec<u8> {
 
 fn corrupt(cause: impl Into<String>) -> Failure {
     Failure::new(FileErrorKind::Corrupt, cause)
-}
-
-fn decoding(message: &str) -> Failure {
-    let message = one_line(message);
-    let message = message.trim_start_matches("Parser error: ");
-    corrupt(format!("its content cannot be decoded: {message}"))
 }

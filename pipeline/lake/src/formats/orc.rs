@@ -20,11 +20,11 @@ use std::rc::Rc;
 
 use limn_store::Store;
 
-use self::columns::{Stripe, fields};
+use self::columns::{DICTIONARY_DATA, Stripe, fields};
 use self::proto::{Broken, StripeFooter, StripeInfo};
 use self::stream::File;
 use self::tail::{Tail, kind};
-use super::ranged::{Fetched, Ranged};
+use super::ranged::{Fetched, Ranged, joined};
 use super::typed::{Outcome, Purpose, Stopped, Typed};
 use super::{Failure, ReadOptions, counted, input, one_line, parse};
 use crate::error::FileErrorKind;
@@ -32,8 +32,6 @@ use crate::layout::DataFile;
 use crate::sample::draw_from;
 use crate::summary::FileSummary;
 
-/// More rows than any file has; numbers above come from broken files.
-const MAX_ROWS: u64 = 1 << 33;
 /// Slices that a profile is spread over, if it can be.
 const SLICES: u64 = 8;
 /// Slices at most, each some requests.
@@ -42,25 +40,30 @@ const MOST_SLICES: u64 = 64;
 const FETCH_BUDGETS: u64 = 3;
 /// Bytes that may be fetched in this way whatever the budget.
 const FETCH: u64 = 1 << 20;
-/// Budgets of memory that one array takes.
+/// Budgets of memory that the rows take which are decoded at a time, and dictionaries with them.
 const ARRAY_BUDGETS: u64 = 2;
-/// An array may take this much in memory whatever the budget.
+/// They may take this much in memory whatever the budget.
 const ARRAY_MEMORY: u64 = 1 << 20;
+/// What it costs to find a type's values in a stripe, in bytes.
+const TYPE: u64 = 16;
+/// Ranges of a stripe that are fetched ahead.
+const MOST_AHEAD: usize = 1024;
 /// Streams in a stripe, and columns with what is in them.
 const MAX_STREAMS: usize = 1 << 18;
 /// Bytes of a stripe's footer, packed and unpacked.
 const MOST_FOOTER: u64 = 4 << 20;
 /// Kinds of streams below this one hold values; others are indexes.
 const FIRST_INDEX: u64 = 6;
-const DICTIONARY_DATA: u64 = 3;
 /// What is fetched of a stream besides its share: the block that a row begins in.
 const SLACK: u64 = 64 << 10;
 /// Ranges at most this far apart are fetched together.
 const GAP: u64 = 16 << 10;
-/// Rows decoded at a time: of numbers, of text, and of what holds others.
+/// Rows decoded at a time: of numbers, of text, and of what holds others, which are fewer the more it
+/// holds.
 const NUMBERS_AT_ONCE: u64 = 8192;
-const TEXTS_AT_ONCE: u64 = 1024;
-const NESTED_AT_ONCE: u64 = 256;
+const TEXTS_AT_ONCE: u64 = 128;
+const NESTED_AT_ONCE: std::ops::RangeInclusive<u64> = 8..=256;
+const ALL_AT_ONCE: u64 = 1024;
 
 pub(super) async fn summarise(
     store: &Store,
@@ -164,7 +167,8 @@ struct Reading {
     too_large: Vec<bool>,
     /// Zones other than UTC in which timestamps were written.
     zones: BTreeSet<String>,
-    /// What an array may take in memory, and a slice of a file that is not at hand, in bytes.
+    /// What rows may take in memory that are decoded together, and a slice of a file that is not at hand, in
+    /// bytes.
     memory: u64,
     fetch: u64,
 }
@@ -215,9 +219,9 @@ impl Reading {
     fn read(mut self, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
         let slices = std::mem::take(&mut self.plan.slices);
         for slice in &slices {
-            self.slice(slice)?;
-            if self.typed.is_full() {
-                break;
+            let picks = self.typed.picks(&self.rows_of(slice));
+            if !self.typed.is_done(&picks) {
+                self.slice(slice, &picks)?;
             }
         }
         self.known();
@@ -259,7 +263,8 @@ impl Reading {
             if self.too_large[i] {
                 self.typed.leave_out(i);
             }
-            if self.plan.complete && !self.too_large[i] && !self.typed.is_bytes(i) {
+            let all = self.plan.complete && !self.too_large[i] && !self.typed.is_full();
+            if all && !self.typed.is_bytes(i) {
                 continue;
             }
             let Some(known) = self.tail.footer.statistics.get(*column as usize) else {
@@ -281,14 +286,20 @@ impl Reading {
         }
     }
 
-    /// Takes the first rows of a stripe.
-    fn slice(&mut self, slice: &Slice) -> Result<(), Failure> {
+    /// The numbers in the file of a slice's rows.
+    fn rows_of(&self, slice: &Slice) -> Range<u64> {
+        let first = self.first_rows[slice.stripe];
+        first..first + slice.rows
+    }
+
+    /// Takes the first rows of a stripe, of which these are drawn.
+    fn slice(&mut self, slice: &Slice, picks: &[(usize, usize)]) -> Result<(), Failure> {
         let info = self.tail.footer.stripes[slice.stripe].clone();
         let footer = self.stripe_footer(&info)?;
         let streams = streams(&info, &footer)?;
         let ahead = self.ahead(&info, &streams, &footer, slice.rows)?;
-        let first = self.first_rows[slice.stripe];
         let types = &self.tail.footer.types;
+        self.typed.charge(types.len() as u64 * TYPE);
         if types.iter().any(|of| of.kind == kind::TIMESTAMP) {
             let zone = footer.zone.as_deref().unwrap_or_default();
             if !UTC.contains(&zone) {
@@ -301,14 +312,17 @@ impl Reading {
             file: self.file.clone(),
             streams: &streams,
             ahead: &ahead,
-            memory: self.memory,
+            nodes: &self.tail.nodes,
         };
         for (i, column) in types[0].parts.iter().enumerate() {
-            if self.typed.is_bytes(i) || self.too_large[i] || self.typed.is_full() {
+            if self.typed.is_bytes(i) || self.too_large[i] || self.typed.is_done(picks) {
                 continue;
             }
-            let rows = first..first + slice.rows;
-            match take_column(&stripe, *column as usize, i, rows, &mut self.typed) {
+            let rows = self.first_rows[slice.stripe]..self.first_rows[slice.stripe] + slice.rows;
+            stripe.file.set_memory(self.memory);
+            let taken = take_column(&stripe, *column as usize, i, rows, &mut self.typed);
+            self.typed.charge(stripe.file.take_work());
+            match taken {
                 Ok(()) => {}
                 Err(Stopped::TooMuch) => self.too_large[i] = true,
                 Err(Stopped::Failed(failure)) => return Err(failure),
@@ -317,7 +331,7 @@ impl Reading {
         Ok(())
     }
 
-    fn stripe_footer(&self, info: &StripeInfo) -> Result<StripeFooter, Failure> {
+    fn stripe_footer(&mut self, info: &StripeInfo) -> Result<StripeFooter, Failure> {
         if info.footer > MOST_FOOTER {
             return Err(corrupt(format!(
                 "a stripe's footer claims {} bytes",
@@ -331,6 +345,7 @@ impl Reading {
             None => self.file.object.get(range)?,
         };
         let bytes = tail::unpack(self.tail.packing, bytes, MOST_FOOTER)?;
+        self.typed.charge(bytes.len() as u64);
         StripeFooter::parse(&bytes, MAX_STREAMS)
             .map_err(|Broken| corrupt("a stripe's footer is broken"))
     }
@@ -376,9 +391,9 @@ impl Reading {
             };
             Some(range.start..range.start + part)
         });
-        let ranges: Vec<Range<u64>> = ranges.collect();
+        let ranges = joined(ranges.collect(), GAP);
         let bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-        if bytes > self.fetch {
+        if bytes > self.fetch || ranges.len() > MOST_AHEAD {
             // Then as it is asked for, as far as it goes.
             return Ok(Fetched::default());
         }
@@ -421,14 +436,20 @@ fn take_column(
     typed: &mut Typed,
 ) -> Result<(), Stopped> {
     let mut values = stripe.column(column)?;
+    // Dictionaries are held until the last row.
+    let memory = stripe.file.memory();
+    let (fewest, most) = NESTED_AT_ONCE.into_inner();
     let at_once = match stripe.types[column].kind {
-        kind::LIST | kind::MAP | kind::STRUCT | kind::UNION => NESTED_AT_ONCE,
+        kind::LIST | kind::MAP | kind::STRUCT | kind::UNION => {
+            (ALL_AT_ONCE / stripe.nodes[column]).clamp(fewest, most)
+        }
         kind::STRING | kind::VARCHAR | kind::CHAR => TEXTS_AT_ONCE,
         _ => NUMBERS_AT_ONCE,
     };
     let mut at = rows.start;
-    while at < rows.end && !typed.is_full() {
+    while at < rows.end && !typed.is_done(&typed.picks(&(at..rows.end))) {
         let end = (at + at_once).min(rows.end);
+        stripe.file.set_memory(memory);
         let array = values.next((end - at) as usize)?;
         typed.charge(stripe.file.take_work());
         let picks = typed.picks(&(at..end));

@@ -157,7 +157,7 @@ pub(super) fn slice(at: u64, bytes: &Bytes, range: &Range<u64>) -> Option<Bytes>
 }
 
 /// Ranges in order, those at most `gap` apart made one.
-fn joined(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
+pub(super) fn joined(mut ranges: Vec<Range<u64>>, gap: u64) -> Vec<Range<u64>> {
     ranges.retain(|range| range.start < range.end);
     ranges.sort_unstable_by_key(|range| range.start);
     let mut joined: Vec<Range<u64>> = Vec::with_capacity(ranges.len());

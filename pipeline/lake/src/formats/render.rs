@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, GenericStringArray, Int32Array, Int64Array,
-    StringViewArray, downcast_run_array,
+    StringViewArray, UnionArray, downcast_run_array,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as Arrow, FieldRef, Int32Type, Int64Type};
@@ -50,16 +50,21 @@ pub(super) fn data_type(arrow: &Arrow) -> DataType {
 }
 
 /// An array in a form that [`Renderer`] reads without looking at its type again. Dictionaries and runs
-/// stay what they are: a short key may stand for a long value.
+/// stay what they are: a short key may stand for a long value. Only of a dictionary with more values than
+/// the array has, which many arrays may share, those are looked up that are used, if they are short.
 pub(super) fn prepare(array: &ArrayRef) -> ArrayRef {
     let to = match array.data_type() {
-        Arrow::Dictionary(..) => {
-            return match array.as_any_dictionary_opt() {
-                Some(dictionary) => dictionary.with_values(prepare(dictionary.values())),
-                None => array.clone(),
+        Arrow::Dictionary(_, of) => {
+            let Some(dictionary) = array.as_any_dictionary_opt() else {
+                return array.clone();
             };
+            if of.is_primitive() && dictionary.values().len() > array.len() {
+                return cast(array, of).map_or_else(|_| array.clone(), |array| prepare(&array));
+            }
+            return dictionary.with_values(prepare(dictionary.values()));
         }
         Arrow::RunEndEncoded(..) => return prepare_runs(array.as_ref()),
+        Arrow::Union(..) => return prepare_union(array),
         // A day, which Arrow would write with its midnight.
         Arrow::Date64 => Arrow::Date32,
         // Zones by name need a table of zones; the instant is what counts.
@@ -75,6 +80,25 @@ fn prepare_runs(array: &dyn Array) -> ArrayRef {
         array => Arc::new(array.with_values(prepare(array.values()))),
         _ => arrow::array::make_array(array.to_data()),
     }
+}
+
+fn prepare_union(array: &ArrayRef) -> ArrayRef {
+    let union = array.as_union();
+    let Arrow::Union(fields, _) = union.data_type() else {
+        return array.clone();
+    };
+    let children: Vec<ArrayRef> = fields
+        .iter()
+        .map(|(id, _)| prepare(union.child(id)))
+        .collect();
+    let fields = fields.iter().zip(&children).map(|((id, field), child)| {
+        let field = field.as_ref().clone();
+        let field = field.with_data_type(child.data_type().clone());
+        (id, Arc::new(field.with_nullable(true)))
+    });
+    let (ids, offsets) = (union.type_ids().clone(), union.offsets().cloned());
+    UnionArray::try_new(fields.collect(), ids, offsets, children)
+        .map_or_else(|_| array.clone(), |union| Arc::new(union))
 }
 
 /// What stands for a zone, whichever it is.
@@ -384,6 +408,39 @@ mod tests {
     }
 
     #[test]
+    fn of_a_dictionary_with_more_values_than_rows_those_are_prepared_that_are_used() {
+        let dates = Date64Array::from_iter_values((0..1000).map(|day| day * 86_400_000));
+        let keys = arrow::array::Int32Array::from(vec![Some(1), None]);
+        let array: ArrayRef = Arc::new(DictionaryArray::new(keys, Arc::new(dates)));
+        let prepared = prepare(&array);
+        assert_eq!((prepared.len(), prepared.data_type()), (2, &Arrow::Date32));
+        is(array, DataType::Date, &[Some("1970-01-02"), None]);
+    }
+
+    #[test]
+    fn the_kinds_of_a_union_are_written_as_they_are_elsewhere() {
+        let kinds = [
+            Field::new("day", Arrow::Date64, true),
+            Field::new("n", Arrow::Int8, true),
+        ];
+        let children: Vec<ArrayRef> = vec![
+            Arc::new(Date64Array::from(vec![19_782 * 86_400_000])),
+            Arc::new(Int8Array::from(vec![7])),
+        ];
+        let union = UnionArray::try_new(
+            arrow::datatypes::UnionFields::from_fields(kinds),
+            vec![1, 0].into(),
+            Some(vec![0, 0].into()),
+            children,
+        );
+        is(
+            union.unwrap(),
+            DataType::Other("union".into()),
+            &[Some("7"), Some("2024-02-29")],
+        );
+    }
+
+    #[test]
     fn nested_values_are_compact_json() {
         let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![
             Some(vec![Some(1), None]),
@@ -408,6 +465,17 @@ mod tests {
             fields,
             DataType::Other("struct".into()),
             &[Some(r#"{"a":1,"b":"é\"x"}"#)],
+        );
+        // The null is among the dictionary's values.
+        let words: DictionaryArray<Int16Type> = DictionaryArray::new(
+            vec![0i16, 1].into(),
+            Arc::new(StringArray::from(vec![None, Some("x")])),
+        );
+        let field = Arc::new(Field::new("d", words.data_type().clone(), true));
+        is(
+            StructArray::from(vec![(field, Arc::new(words) as ArrayRef)]),
+            DataType::Other("struct".into()),
+            &[Some("{}"), Some(r#"{"d":"x"}"#)],
         );
     }
 }

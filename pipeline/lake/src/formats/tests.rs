@@ -3,11 +3,13 @@
 
 mod arrow_files;
 mod arrow_parts;
+mod arrow_work;
 mod avro_files;
 mod delimited;
 mod encodings;
 mod hostile;
 mod json;
+mod orc_work;
 mod packed;
 mod parquet_files;
 mod parquet_reads;

@@ -8,8 +8,9 @@ use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::FieldRef;
 
 use super::render::{Renderer, Styles, data_type, prepare};
-use super::{Failure, ReadOptions, counted, names};
+use super::{Failure, ReadOptions, counted, names, one_line};
 use crate::data_type::DataType;
+use crate::error::FileErrorKind;
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::{CELL_CHARS, RowSampler, prefix};
 use crate::summary::FileSummary;
@@ -20,6 +21,9 @@ const TEXT_BUDGETS: u64 = 16;
 const WORK_BUDGETS: u64 = 32;
 /// A budget of text is this many bytes at least.
 const SMALLEST_BUDGET: u64 = 4 << 10;
+
+/// More rows than any file has; numbers above come from broken files.
+pub(super) const MAX_ROWS: u64 = 1 << 33;
 
 /// Rows of a part of a file whose rows before it are not counted have numbers with its place in the file
 /// to the left of this many bits, and the row's place in it to the right.
@@ -43,6 +47,24 @@ impl From<Failure> for Stopped {
     }
 }
 
+/// What an error of Arrow's means; only the innermost of several says anything.
+pub(super) fn decoding(message: &str) -> Failure {
+    let outer = [
+        "Invalid argument error: ",
+        "Ipc error: ",
+        "Parser error: ",
+        "Io error: ",
+        "External error: ",
+    ];
+    let message = one_line(message);
+    let mut message = message.as_str();
+    while let Some(rest) = outer.iter().find_map(|prefix| message.strip_prefix(prefix)) {
+        message = rest;
+    }
+    let cause = format!("its content cannot be decoded: {message}");
+    Failure::new(FileErrorKind::Corrupt, cause)
+}
+
 /// What values are taken for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -63,6 +85,8 @@ pub(super) struct Typed {
     /// The rows of the sample, ascending, and their cells.
     drawn: Vec<u64>,
     cells: Vec<Vec<Option<String>>>,
+    /// Whether a value of each was looked at.
+    reached: Vec<bool>,
     /// Text that the profile took, and may take, in bytes.
     profiled: u64,
     most_profiled: u64,
@@ -104,6 +128,7 @@ impl Typed {
             left_out: vec![false; fields.len()],
             bytes: vec![(0, 0); fields.len()],
             cells: vec![vec![None; fields.len()]; drawn.len()],
+            reached: vec![false; drawn.len()],
             fields,
             kinds,
             builders,
@@ -140,7 +165,22 @@ impl Typed {
 
     /// Whether the profile has taken as much text as it may, or work.
     pub(super) fn is_full(&self) -> bool {
-        self.profiled > self.most_profiled || self.work == 0
+        self.profile_is_full() || self.has_no_work()
+    }
+
+    fn profile_is_full(&self) -> bool {
+        self.profiled > self.most_profiled
+    }
+
+    /// Whether no more bytes may be decoded.
+    pub(super) fn has_no_work(&self) -> bool {
+        self.work == 0
+    }
+
+    /// Whether nothing more is decoded of rows of which these are drawn: all work is done, or only the
+    /// sample goes on and none of them is in it.
+    pub(super) fn is_done(&self, picks: &[(usize, usize)]) -> bool {
+        self.has_no_work() || (self.profile_is_full() && picks.is_empty())
     }
 
     /// Counts bytes that were unpacked or walked over: a broken file may have very many that become no
@@ -164,6 +204,8 @@ impl Typed {
         if purpose != Purpose::Profile {
             for (i, drawn) in picks.iter().filter(|(i, _)| *i < array.len()) {
                 let text = renderer.text(*i, &mut buffer);
+                self.reached[*drawn] = true;
+                self.work = self.work.saturating_sub(styles.cost(text));
                 self.cells[*drawn][column] = text.map(|text| prefix(text, CELL_CHARS).to_owned());
             }
         }
@@ -213,12 +255,21 @@ impl Typed {
     ) -> FileSummary {
         let complete = outcome.complete && !self.is_full();
         let mut sampler = RowSampler::new(options.seed, sample_path, options.sample_rows);
-        for (row, cells) in self.drawn.iter().zip(std::mem::take(&mut self.cells)) {
+        // Of a table of bytes alone no row has a value that is looked at.
+        let all_bytes = (0..self.kinds.len()).all(|column| self.is_bytes(column));
+        let cells = std::mem::take(&mut self.cells);
+        for ((row, cells), reached) in self.drawn.iter().zip(cells).zip(&self.reached) {
+            if !*reached && !all_bytes {
+                continue;
+            }
             if let Some(priority) = sampler.wants(*row) {
                 sampler.keep(priority, *row, cells);
             }
         }
         let mut notes = outcome.notes;
+        if self.is_full() {
+            notes.push("some values not read that take too much together".to_owned());
+        }
         let mut bytes = 0;
         for column in 0..self.kinds.len() {
             if !self.is_bytes(column) {

@@ -5,14 +5,19 @@ use std::collections::{HashMap, HashSet};
 use arrow::array::ArrayRef;
 use arrow::datatypes::{Field, SchemaRef};
 
-use super::arrays::{Batch, Source, concat};
+use super::arrays::{Batch, concat};
+use super::buffers::Source;
 use super::messages::{Block, Content, parse};
 use super::{corrupt, rows_of, schema};
 use crate::formats::Failure;
-use crate::formats::typed::Stopped;
+use crate::formats::typed::{Stopped, Typed};
 
 /// Dictionaries that grow are copied: no more than this many times the bytes that may be held.
 const COPIES: u64 = 16;
+/// Messages of dictionaries of a file that is not at hand that are taken, each two requests.
+const MOST_MESSAGES: usize = 1024;
+/// What a message costs to take besides its bytes, in bytes.
+const MESSAGE: u64 = 512;
 
 /// The dictionaries as they are at one place of a stream.
 pub(super) struct Dictionaries {
@@ -56,21 +61,42 @@ impl Dictionaries {
             && schema::lacks_dictionary(field, |id| !self.left_out.contains(&id))
     }
 
-    /// Takes the messages that begin before `end`.
+    /// Whether some of a column's values in its dictionary are null, which no batch counts.
+    pub(super) fn have_nulls(&self, field: &Field) -> bool {
+        schema::id(field)
+            .and_then(|id| self.values.get(&id))
+            .is_some_and(|values| values.logical_null_count() > 0)
+    }
+
+    /// Takes the messages that begin before `end`, and charges `typed` for them, while there is work left.
     pub(super) fn take_until(
         &mut self,
         end: u64,
         blocks: &[Block],
         content: &Content,
+        typed: &mut Typed,
     ) -> Result<(), Failure> {
         while let Some(block) = blocks.get(self.taken).filter(|block| block.offset < end) {
+            if typed.has_no_work() {
+                break;
+            }
             self.taken += 1;
-            self.take(block, content)?;
+            let at_hand = content.fetched.get(&(block.offset..block.end())).is_some();
+            if self.taken > MOST_MESSAGES && !at_hand {
+                // Of none is known any more whether it is all there.
+                let all: Vec<i64> = self.types.keys().copied().collect();
+                all.into_iter().for_each(|id| self.leave_out(id));
+                self.taken = blocks.len();
+                break;
+            }
+            let spent = self.take(block, content)?;
+            typed.charge(spent + block.metadata + MESSAGE);
         }
         Ok(())
     }
 
-    fn take(&mut self, block: &Block, content: &Content) -> Result<(), Failure> {
+    /// Takes a message; tells the bytes that were unpacked and copied for it.
+    fn take(&mut self, block: &Block, content: &Content) -> Result<u64, Failure> {
         let metadata = content.get(block.metadata_range())?;
         let message = parse(&metadata)?;
         let dictionary = message
@@ -84,17 +110,17 @@ impl Dictionaries {
             return Err(corrupt("a dictionary belongs to no column"));
         };
         if self.left_out.contains(&id) {
-            return Ok(());
+            return Ok(0);
         }
         if self.lack(&field) {
             self.leave_out(id);
-            return Ok(());
+            return Ok(0);
         }
         let body = match content.fetched.get(&block.body_range()) {
             Some(body) => body,
             None if block.body > self.fetch => {
                 self.leave_out(id);
-                return Ok(());
+                return Ok(0);
             }
             None => {
                 self.fetch -= block.body;
@@ -108,11 +134,13 @@ impl Dictionaries {
             Ok(array) => array,
             Err(Stopped::Failed(failure)) => return Err(failure),
             Err(Stopped::TooMuch) => {
+                let spent = batch.spent();
                 self.leave_out(id);
-                return Ok(());
+                return Ok(spent);
             }
         };
         let size = batch.spent();
+        let mut spent = size;
         let before = self.sizes.get(&id).copied().unwrap_or(0);
         if dictionary.isDelta() {
             let Some(first) = self.values.get(&id) else {
@@ -120,9 +148,10 @@ impl Dictionaries {
             };
             let Some(copies) = self.copies.checked_sub(before + size) else {
                 self.leave_out(id);
-                return Ok(());
+                return Ok(size);
             };
             self.copies = copies;
+            spent += before + size;
             let both = concat(first, &array)?;
             self.values.insert(id, both);
             self.sizes.insert(id, before + size);
@@ -132,7 +161,7 @@ impl Dictionaries {
             self.sizes.insert(id, size);
         }
         self.memory = self.memory.saturating_sub(size);
-        Ok(())
+        Ok(spent)
     }
 
     fn leave_out(&mut self, id: i64) {

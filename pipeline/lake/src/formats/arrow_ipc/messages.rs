@@ -76,8 +76,8 @@ impl Content {
     }
 }
 
-/// The footer's messages of a file.
-pub(super) fn of_file(content: &mut Content, most_footer: u64) -> Result<Messages, Failure> {
+/// The footer's messages of a file. A footer and each message's metadata have at most `most` bytes.
+pub(super) fn of_file(content: &mut Content, most: u64) -> Result<Messages, Failure> {
     let size = content.object.size();
     if size < TRAILER + MAGIC.len() as u64 {
         return Err(cut());
@@ -100,7 +100,7 @@ pub(super) fn of_file(content: &mut Content, most_footer: u64) -> Result<Message
             "its footer claims {length} bytes of a file of {size}"
         )));
     };
-    if length > most_footer {
+    if length > most {
         return Err(Failure::new(
             FileErrorKind::Unsupported,
             format!("its footer alone has {length} bytes"),
@@ -127,6 +127,9 @@ pub(super) fn of_file(content: &mut Content, most_footer: u64) -> Result<Message
                     metadata: length_of(block.metaDataLength().into())?,
                     body: length_of(block.bodyLength())?,
                 };
+                if block.metadata > most {
+                    return Err(too_long(block.metadata));
+                }
                 (block.end() <= start)
                     .then_some(block)
                     .ok_or_else(|| corrupt("a batch lies beyond the file's end"))
@@ -138,10 +141,9 @@ pub(super) fn of_file(content: &mut Content, most_footer: u64) -> Result<Message
     };
     let dictionaries = blocks(footer.dictionaries())?;
     let batches = blocks(footer.recordBatches())?;
-    if batches
-        .windows(2)
-        .any(|pair| pair[0].end() > pair[1].offset)
-    {
+    let mut all: Vec<&Block> = dictionaries.iter().chain(&batches).collect();
+    all.sort_by_key(|block| block.offset);
+    if all.windows(2).any(|pair| pair[0].end() > pair[1].offset) {
         return Err(corrupt("its batches overlap"));
     }
     Ok(Messages {
@@ -152,14 +154,15 @@ pub(super) fn of_file(content: &mut Content, most_footer: u64) -> Result<Message
     })
 }
 
-/// The messages of a stream; beyond [`MOST_STEPS`] of one that is not at hand it is left.
-pub(super) fn of_stream(content: &mut Content) -> Result<Messages, Failure> {
+/// The messages of a stream, whose metadata have at most `most` bytes each; beyond [`MOST_STEPS`] of one
+/// that is not at hand it is left.
+pub(super) fn of_stream(content: &mut Content, most: u64) -> Result<Messages, Failure> {
     let size = content.object.size();
     let whole = content.fetched.get(&(0..size)).is_some();
     let mut found: Option<Messages> = None;
     let mut at = 0;
     let mut steps = 0;
-    while let Some(message) = next(content, at)? {
+    while let Some(message) = next(content, at, most)? {
         steps += 1;
         if steps > MOST_STEPS && !whole {
             break;
@@ -215,7 +218,7 @@ struct Message {
 }
 
 /// The message that begins at `at`; none where the stream ends.
-fn next(content: &mut Content, at: u64) -> Result<Option<Message>, Failure> {
+fn next(content: &mut Content, at: u64, most: u64) -> Result<Option<Message>, Failure> {
     let size = content.object.size();
     let look = match content.fetched.from(&(at..(at + 8).min(size))) {
         Some(bytes) => bytes,
@@ -235,6 +238,9 @@ fn next(content: &mut Content, at: u64) -> Result<Option<Message>, Failure> {
     let metadata = prefix + length;
     if at + metadata > size {
         return Err(cut_stream(size));
+    }
+    if metadata > most {
+        return Err(too_long(metadata));
     }
     let bytes = if metadata <= look.len() as u64 {
         look.slice(..metadata as usize)
@@ -309,6 +315,11 @@ fn length_of(number: i64) -> Result<u64, Failure> {
         .ok()
         .filter(|number| *number < 1 << 60)
         .ok_or_else(|| corrupt("a message's length is no length"))
+}
+
+fn too_long(metadata: u64) -> Failure {
+    let cause = format!("a message has {metadata} bytes besides its values");
+    Failure::new(FileErrorKind::Unsupported, cause).with_remedy("write the file with fewer columns")
 }
 
 fn cut() -> Failure {

@@ -3,15 +3,19 @@
 
 use std::ops::Range;
 
-use super::arrays::{Batch, MOST_REQUESTS, Source};
+use super::arrays::Batch;
+use super::buffers::{MOST_REQUESTS, Source};
 use super::messages::{Content, Messages, parse};
-use super::{FOOTER, MAX_ROWS, corrupt, record_batch, rows_of};
+use super::{FOOTER, corrupt, record_batch, rows_of};
+use crate::formats::typed::MAX_ROWS;
 use crate::formats::{Failure, ReadOptions, input};
 
 /// Batches of a file that is not read whole whose metadata are looked at.
 const MOST_HEADERS: usize = 1024;
 /// How many of them are fetched at a time.
 const HEADERS_AT_ONCE: usize = 64;
+/// Budgets of bytes that they take at most.
+const HEADER_BUDGETS: u64 = 2;
 /// Slices that a profile is spread over, if it can be.
 const SLICES: u64 = 8;
 /// Slices at most, each a request.
@@ -52,10 +56,30 @@ impl Headers {
             packed: false,
         };
         let looked_at = input::spread(batches.len(), most, options.seed, sample_path);
-        for some in looked_at.chunks(HEADERS_AT_ONCE) {
+        let at_once = options.scan_budget.max(FOOTER);
+        let mut left = HEADER_BUDGETS.saturating_mul(at_once);
+        let mut rest = &looked_at[..];
+        while !rest.is_empty() {
+            // As many as fit, but one at least.
+            let (mut count, mut bytes) = (0, 0);
+            for i in rest.iter().take(HEADERS_AT_ONCE) {
+                bytes += batches[*i].metadata;
+                if count > 0 && bytes > at_once {
+                    break;
+                }
+                count += 1;
+            }
+            let (some, others) = rest.split_at(count);
+            rest = others;
             let missing = some.iter().map(|i| batches[*i].metadata_range());
             let missing = missing.filter(|range| content.fetched.get(range).is_none());
-            let fetched = content.object.get_all(missing.collect(), GAP)?;
+            let missing: Vec<Range<u64>> = missing.collect();
+            let bytes = missing.iter().map(|range| range.end - range.start).sum();
+            let Some(after) = left.checked_sub(bytes) else {
+                break;
+            };
+            left = after;
+            let fetched = content.object.get_all(missing, GAP)?;
             for i in some {
                 let range = batches[*i].metadata_range();
                 let bytes = match fetched.get(&range) {

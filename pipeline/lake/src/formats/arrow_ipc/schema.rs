@@ -36,11 +36,12 @@ pub(super) fn schema(schema: ipc::Schema<'_>) -> Result<SchemaRef, Failure> {
     for field in fields {
         check(field, &mut seen).map_err(|wrong| {
             let name = one_line(field.name().unwrap_or_default());
-            let (kind, cause) = match wrong {
-                Wrong::Broken(what) => (FileErrorKind::Corrupt, what),
-                Wrong::Unknown(what) => (FileErrorKind::Unsupported, what),
-            };
-            Failure::new(kind, format!("the type of column {name}: {cause}"))
+            let about = |what: &str| format!("the type of column {name}: {what}");
+            match wrong {
+                Wrong::Broken(what) => Failure::new(FileErrorKind::Corrupt, about(what)),
+                Wrong::Unknown(what) => Failure::new(FileErrorKind::Unsupported, about(what))
+                    .with_remedy("write it without that column, or with a simpler type"),
+            }
         })?;
     }
     Ok(fb_to_schema(schema).into())

@@ -48,6 +48,8 @@ pub(super) struct Schema {
     pub(super) nodes: Vec<Node>,
     /// The types of the columns.
     pub(super) columns: Vec<usize>,
+    /// Types in it when every name is replaced by what it stands for.
+    pub(super) types: u64,
     /// Bytes that the decoder appends for a null of each type, about.
     pub(super) null_costs: Vec<u64>,
     /// The same schema for the decoder.
@@ -76,7 +78,18 @@ impl Schema {
         if columns.len() > MAX_COLUMNS {
             return Err(Failure::too_many_columns(columns.len()));
         }
-        let (sizes, null_costs) = parser.measure();
+        // The root has columns.
+        if parser.nodes.contains(&Node::Record(Vec::new())) {
+            return Err(unsupported("it has a record without fields".to_owned()));
+        }
+        let Measures {
+            sizes,
+            null_costs,
+            depths,
+        } = parser.measure();
+        if depths[root] > MAX_DEPTH {
+            return Err(too_deep());
+        }
         if sizes[root] > MAX_NODES {
             return Err(unsupported(format!(
                 "its schema has more than {MAX_NODES} types"
@@ -87,6 +100,7 @@ impl Schema {
         Ok(Schema {
             nodes: parser.nodes,
             columns,
+            types: sizes[root],
             null_costs,
             json,
         })
@@ -103,6 +117,21 @@ fn broken(what: &str) -> Failure {
 fn unsupported(cause: String) -> Failure {
     Failure::new(FileErrorKind::Unsupported, cause)
         .with_remedy("write it with a simpler schema, or as Parquet")
+}
+
+fn too_deep() -> Failure {
+    unsupported(format!(
+        "its schema nests more than {MAX_DEPTH} levels deep"
+    ))
+}
+
+/// Of each node: the types that it consists of, the bytes that the decoder appends for a null of it, and
+/// the levels of types below it.
+#[derive(Default)]
+struct Measures {
+    sizes: Vec<u64>,
+    null_costs: Vec<u64>,
+    depths: Vec<usize>,
 }
 
 /// What a node is called and means besides its shape.
@@ -125,9 +154,7 @@ struct Parser {
 impl Parser {
     fn parse(&mut self, value: &Value, namespace: &str, depth: usize) -> Result<usize, Failure> {
         if depth > MAX_DEPTH {
-            return Err(unsupported(format!(
-                "its schema nests more than {MAX_DEPTH} levels deep"
-            )));
+            return Err(too_deep());
         }
         match value {
             Value::String(name) => self.reference(name, namespace),
@@ -269,30 +296,33 @@ impl Parser {
         self.nodes.len() - 1
     }
 
-    /// Of each node: the types that it consists of, and what a null of it costs. Parts come before what
-    /// they are parts of.
-    fn measure(&self) -> (Vec<u64>, Vec<u64>) {
-        let mut sizes: Vec<u64> = Vec::with_capacity(self.nodes.len());
-        let mut costs: Vec<u64> = Vec::with_capacity(self.nodes.len());
+    /// Every node's measures. Parts come before what they are parts of.
+    fn measure(&self) -> Measures {
+        let mut found = Measures::default();
         for node in &self.nodes {
             let sum = |of: &[u64], parts: &[usize]| {
                 parts
                     .iter()
                     .fold(1u64, |sum, part| sum.saturating_add(of[*part]))
             };
-            let (size, cost) = match node {
-                Node::Record(parts) | Node::Union(parts) => {
-                    (sum(&sizes, parts), sum(&costs, parts).saturating_add(8))
-                }
-                Node::Array(part) | Node::Map(part) => (sum(&sizes, &[*part]), 8),
-                Node::Fixed(size) => (1, size.saturating_add(1)),
-                // A decimal of 256 bits is the longest.
-                _ => (1, 32),
+            let parts = match node {
+                Node::Record(parts) | Node::Union(parts) => &parts[..],
+                Node::Array(part) | Node::Map(part) => std::slice::from_ref(part),
+                _ => &[],
             };
-            sizes.push(size);
-            costs.push(cost);
+            let cost = match node {
+                Node::Record(_) | Node::Union(_) => sum(&found.null_costs, parts).saturating_add(8),
+                Node::Array(_) | Node::Map(_) => 8,
+                Node::Fixed(size) => size.saturating_add(1),
+                // A decimal of 256 bits is the longest.
+                _ => 32,
+            };
+            let depth = parts.iter().map(|part| found.depths[*part] + 1).max();
+            found.sizes.push(sum(&found.sizes, parts));
+            found.null_costs.push(cost);
+            found.depths.push(depth.unwrap_or(0));
         }
-        (sizes, costs)
+        found
     }
 
     /// A node as JSON in which nothing is named twice.

@@ -14,7 +14,8 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, BinaryArray, BooleanArray, Date32Array, DictionaryArray, Float32Array,
-    Float64Array, Int64Array, ListArray, MapArray, StructArray, UInt32Array, new_null_array,
+    Float64Array, Int64Array, ListArray, MapArray, StructArray, UInt32Array, new_empty_array,
+    new_null_array,
 };
 use arrow::compute::take;
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, UInt32Type, UnionFields};
@@ -29,8 +30,6 @@ use super::proto::{StripeFooter, TypeInfo};
 use super::rle::{Bits, Bytes, Numbers, Version};
 use super::stream::{File, Stream};
 use super::tail::kind;
-use crate::error::FileErrorKind;
-use crate::formats::Failure;
 use crate::formats::ranged::Fetched;
 use crate::formats::typed::Stopped;
 
@@ -38,11 +37,13 @@ use crate::formats::typed::Stopped;
 const PRESENT: u64 = 0;
 const DATA: u64 = 1;
 const LENGTH: u64 = 2;
-const DICTIONARY_DATA: u64 = 3;
+pub(super) const DICTIONARY_DATA: u64 = 3;
 const SECONDARY: u64 = 5;
 /// Kinds of encodings, by number; the second version of numbers has two more.
 const DICTIONARY: u64 = 1;
 const SECOND_VERSION: u64 = 2;
+/// What it costs to make an array or a reader of a type besides its values, in bytes.
+const ARRAY: u64 = 128;
 
 /// A stripe whose columns are read one after another.
 pub(super) struct Stripe<'a> {
@@ -52,8 +53,8 @@ pub(super) struct Stripe<'a> {
     /// Where each stream lies in the file.
     pub(super) streams: &'a HashMap<(u64, u64), Range<u64>>,
     pub(super) ahead: &'a Fetched,
-    /// Bytes that one array may take in memory.
-    pub(super) memory: u64,
+    /// How many types each consists of, itself included.
+    pub(super) nodes: &'a [u64],
 }
 
 impl Stripe<'_> {
@@ -65,6 +66,8 @@ impl Stripe<'_> {
     /// A reader of a column's values.
     pub(super) fn column(&self, column: usize) -> Result<Column, Stopped> {
         let of = &self.types[column];
+        let nodes = self.nodes[column];
+        self.file.worked(ARRAY * nodes);
         let encoding = self
             .footer
             .encodings
@@ -134,16 +137,13 @@ impl Stripe<'_> {
                     parts: parts.collect::<Result<_, _>>()?,
                 }
             }
-            other => {
-                let cause = format!("it has a type of kind {other} that is not known");
-                return Err(Failure::new(FileErrorKind::Unsupported, cause).into());
-            }
+            _ => return Err(corrupt("a column has no known type").into()),
         };
         Ok(Column {
             present: self.stream(column, PRESENT).map(Bits::new),
             values,
             data_type: data_type(self.types, column),
-            memory: self.memory,
+            nodes,
             file: self.file.clone(),
         })
     }
@@ -152,7 +152,7 @@ impl Stripe<'_> {
         let bytes = self.stream(column, DICTIONARY_DATA);
         let mut bytes = bytes.unwrap_or_else(Stream::none);
         let mut lengths = lengths;
-        texts(count, &mut lengths, &mut bytes, self.memory)
+        texts(count, &mut lengths, &mut bytes, &self.file)
     }
 }
 
@@ -161,7 +161,7 @@ pub(super) struct Column {
     present: Option<Bits>,
     values: Values,
     data_type: DataType,
-    memory: u64,
+    nodes: u64,
     file: Rc<File>,
 }
 
@@ -216,14 +216,18 @@ enum Values {
 }
 
 impl Column {
-    /// The next `rows` values, nulls included.
+    /// The next `rows` values, nulls included. What they take in memory is held of the file's.
     pub(super) fn next(&mut self, rows: usize) -> Result<ArrayRef, Stopped> {
-        if rows as u64 * 16 > self.memory {
-            return Err(Stopped::TooMuch);
+        if rows == 0 {
+            // Not even its parts are asked, of which there may be very many.
+            self.file.worked(ARRAY * self.nodes);
+            return Ok(new_empty_array(&self.data_type));
         }
-        self.file.worked(rows as u64 * 8);
+        let (work, memory) = (rows as u64 * 8 + ARRAY, rows as u64 * 16);
+        self.file.worked(work);
+        self.file.hold(memory)?;
         let Some(present) = &mut self.present else {
-            return self.values.next(rows, self.memory);
+            return self.values.next(rows, &self.file);
         };
         let mut there = Vec::with_capacity(rows);
         for _ in 0..rows {
@@ -231,12 +235,15 @@ impl Column {
         }
         let count = there.iter().filter(|there| **there).count();
         if count == rows {
-            return self.values.next(rows, self.memory);
+            return self.values.next(rows, &self.file);
         }
+        // A null is one of every part, too.
+        self.file.worked(work.saturating_mul(self.nodes));
+        self.file.hold(memory.saturating_mul(self.nodes))?;
         if count == 0 {
             return Ok(new_null_array(&self.data_type, rows));
         }
-        let values = self.values.next(count, self.memory)?;
+        let values = self.values.next(count, &self.file)?;
         if let DataType::Union(..) = values.data_type() {
             return spread_union(&values, &there);
         }
@@ -254,7 +261,7 @@ impl Column {
 
 impl Values {
     /// The next `count` values, of which none is null.
-    fn next(&mut self, count: usize, memory: u64) -> Result<ArrayRef, Stopped> {
+    fn next(&mut self, count: usize, file: &File) -> Result<ArrayRef, Stopped> {
         Ok(match self {
             Values::Booleans(bits) => {
                 let values = (0..count).map(|_| bits.next());
@@ -293,9 +300,9 @@ impl Values {
                     values.map(|bytes| f64::from_le_bytes(*bytes)),
                 ))
             }
-            Values::Texts { lengths, bytes } => texts(count as u64, lengths, bytes, memory)?,
+            Values::Texts { lengths, bytes } => texts(count as u64, lengths, bytes, file)?,
             Values::Blobs { lengths, bytes } => {
-                let (offsets, bytes) = lengthy(count as u64, lengths, bytes, memory)?;
+                let (offsets, bytes) = lengthy(count as u64, lengths, bytes, file)?;
                 Arc::new(BinaryArray::try_new(offsets, bytes, None).map_err(decoding)?)
             }
             Values::Words { words, places } => {
@@ -318,7 +325,7 @@ impl Values {
                 digits,
             } => decimals(count, unscaled, scales, *digits)?,
             Values::Lists { lengths, items } => {
-                let (offsets, total) = offsets(count as u64, lengths, memory)?;
+                let (offsets, total) = offsets(count as u64, lengths, file)?;
                 let items = items.next(total)?;
                 let field = Arc::new(Field::new_list_field(items.data_type().clone(), true));
                 let lists = ListArray::try_new(field, offsets, items, None);
@@ -330,7 +337,7 @@ impl Values {
                 values,
                 entries,
             } => {
-                let (offsets, total) = offsets(count as u64, lengths, memory)?;
+                let (offsets, total) = offsets(count as u64, lengths, file)?;
                 let (keys, values) = (keys.next(total)?, values.next(total)?);
                 let names = match entries.data_type() {
                     DataType::Struct(fields) => fields.clone(),

@@ -105,14 +105,17 @@ impl<'a> Value<'a> {
         Ok(String::from_utf8_lossy(self.bytes()?).into_owned())
     }
 
-    /// The numbers of a repeated field, packed or one.
-    pub(super) fn numbers(self) -> Result<Vec<u64>, Broken> {
+    /// The numbers of a repeated field, packed or one: at most `most`.
+    pub(super) fn numbers(self, most: usize) -> Result<Vec<u64>, Broken> {
         match self {
             Value::Number(number) => Ok(vec![number]),
             Value::Bytes(bytes) => {
                 let mut fields = Fields(bytes);
                 let mut numbers = Vec::new();
                 while !fields.0.is_empty() {
+                    if numbers.len() >= most {
+                        return Err(Broken);
+                    }
                     numbers.push(fields.varint()?);
                 }
                 Ok(numbers)
@@ -126,7 +129,6 @@ impl<'a> Value<'a> {
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct PostScript {
     pub(super) footer: u64,
-    pub(super) metadata: u64,
     pub(super) compression: u64,
     pub(super) block: Option<u64>,
 }
@@ -139,7 +141,6 @@ impl PostScript {
                 (1, value) => found.footer = value.number()?,
                 (2, value) => found.compression = value.number()?,
                 (3, value) => found.block = Some(value.number()?),
-                (5, value) => found.metadata = value.number()?,
                 _ => {}
             }
         }
@@ -186,13 +187,19 @@ pub(super) struct Footer {
 }
 
 impl Footer {
-    /// Reads a footer of at most `most` stripes and types.
+    /// Reads a footer of at most `most` stripes and types, whose types have as many parts together, and
+    /// names.
     pub(super) fn parse(message: &[u8], most: usize) -> Result<Self, Broken> {
         let mut found = Footer::default();
+        let mut left = 2 * most;
         for field in Fields::of(message) {
             match field? {
                 (3, value) => found.stripes.push(StripeInfo::parse(value.bytes()?)?),
-                (4, value) => found.types.push(TypeInfo::parse(value.bytes()?)?),
+                (4, value) => {
+                    let of = TypeInfo::parse(value.bytes()?, left)?;
+                    left = left.saturating_sub(of.parts.len() + of.names.len());
+                    found.types.push(of);
+                }
                 (6, value) => found.rows = value.number()?,
                 (7, value) => found.statistics.push(Statistics::parse(value.bytes()?)?),
                 (10, _) => found.is_encrypted = true,
@@ -225,16 +232,20 @@ impl StripeInfo {
 }
 
 impl TypeInfo {
-    fn parse(message: &[u8]) -> Result<Self, Broken> {
+    /// Reads a type of at most `most` parts and names together.
+    fn parse(message: &[u8], most: usize) -> Result<Self, Broken> {
         let mut found = TypeInfo::default();
         for field in Fields::of(message) {
             match field? {
                 (1, value) => found.kind = value.number()?,
-                (2, value) => found.parts.extend(value.numbers()?),
+                (2, value) => found.parts.extend(value.numbers(most)?),
                 (3, value) => found.names.push(value.text()?),
                 (5, value) => found.precision = value.number()?,
                 (6, value) => found.scale = value.number()?,
                 _ => {}
+            }
+            if found.parts.len() + found.names.len() > most {
+                return Err(Broken);
             }
         }
         Ok(found)
@@ -363,10 +374,26 @@ mod tests {
 
     #[test]
     fn repeated_numbers_are_packed_or_not() {
-        let one_by_one = TypeInfo::parse(&[0x08, 12, 0x10, 1, 0x10, 2]).unwrap();
-        let packed = TypeInfo::parse(&[0x08, 12, 0x12, 2, 1, 2]).unwrap();
+        let one_by_one = TypeInfo::parse(&[0x08, 12, 0x10, 1, 0x10, 2], 2).unwrap();
+        let packed = TypeInfo::parse(&[0x08, 12, 0x12, 2, 1, 2], 2).unwrap();
         assert_eq!(one_by_one, packed);
         assert_eq!(packed.parts, [1, 2]);
+    }
+
+    #[test]
+    fn parts_and_names_are_not_taken_in_any_number() {
+        let parts = [&[0x12, 100][..], &[1; 100]].concat();
+        let names = [0x1a, 0].repeat(100);
+        for of in [&parts, &names] {
+            assert_eq!(TypeInfo::parse(of, 99), Err(Broken));
+            assert!(TypeInfo::parse(of, 100).is_ok());
+            // In a footer those of all types count together.
+            let length = [of.len() as u8 | 0x80, (of.len() >> 7) as u8];
+            let footer = [&[0x22], &length[..], &of[..]].concat();
+            assert!(Footer::parse(&footer, 50).is_ok());
+            assert!(Footer::parse(&footer, 49).is_err());
+            assert!(Footer::parse(&footer.repeat(2), 50).is_err());
+        }
     }
 
     proptest! {

@@ -5,9 +5,6 @@ use super::corrupt;
 use super::stream::Stream;
 use crate::formats::typed::Stopped;
 
-/// Values in the longest run.
-const LONGEST_RUN: usize = 512;
-
 /// Bytes.
 pub(super) struct Bytes {
     stream: Stream,
@@ -105,6 +102,7 @@ impl Numbers {
                 Version::One => self.first_version()?,
                 Version::Two => self.second_version()?,
             }
+            self.stream.worked(self.run.len() as u64 * 8);
         }
         let number = self.run.get(self.taken).copied();
         self.taken += 1;
@@ -176,7 +174,7 @@ impl Numbers {
             ((base & (sign - 1)) as i64).wrapping_neg()
         };
         let mut bits = Packed::new(width);
-        let mut numbers = Vec::with_capacity(length.min(LONGEST_RUN));
+        let mut numbers = Vec::with_capacity(length);
         for _ in 0..length {
             numbers.push(bits.next(&mut self.stream)?);
         }

@@ -36,6 +36,8 @@ pub(super) struct File {
     requests: Cell<u64>,
     /// Bytes unpacked and values decoded since this was asked last.
     work: Cell<u64>,
+    /// Bytes that what is being decoded may still take in memory.
+    memory: Cell<u64>,
 }
 
 impl File {
@@ -46,6 +48,7 @@ impl File {
             fetch: Cell::new(fetch),
             requests: Cell::new(MOST_REQUESTS),
             work: Cell::new(0),
+            memory: Cell::new(0),
         }
     }
 
@@ -57,6 +60,23 @@ impl File {
     /// The work since this was asked last, in bytes.
     pub(super) fn take_work(&self) -> u64 {
         self.work.take()
+    }
+
+    /// Sets what may be held from now on, in bytes.
+    pub(super) fn set_memory(&self, bytes: u64) {
+        self.memory.set(bytes);
+    }
+
+    /// Bytes that may still be held.
+    pub(super) fn memory(&self) -> u64 {
+        self.memory.get()
+    }
+
+    /// Takes memory, if it is there.
+    pub(super) fn hold(&self, bytes: u64) -> Result<(), Stopped> {
+        let left = self.memory.get().checked_sub(bytes);
+        self.memory.set(left.ok_or(Stopped::TooMuch)?);
+        Ok(())
     }
 
     fn window(&self, range: Range<u64>) -> Result<Bytes, Stopped> {
@@ -117,6 +137,13 @@ impl Stream {
         }
     }
 
+    /// Counts work on the stream.
+    pub(super) fn worked(&self, bytes: u64) {
+        if let Some(file) = &self.file {
+            file.worked(bytes);
+        }
+    }
+
     pub(super) fn byte(&mut self) -> Result<u8, Stopped> {
         if self.block.is_empty() {
             self.next_block()?;
@@ -169,9 +196,7 @@ impl Stream {
             } else {
                 unpacked(packing, &bytes)?.into()
             };
-            if let Some(file) = &self.file {
-                file.worked(self.block.len() as u64);
-            }
+            self.worked(self.block.len() as u64);
         }
         Ok(())
     }

@@ -3,12 +3,13 @@
 
 use bytes::Bytes;
 
+use super::corrupt;
 use super::proto::{Broken, Footer, PostScript, StripeInfo, TypeInfo};
 use super::stream::{Packing, unpacked};
-use super::{MAX_ROWS, corrupt};
 use crate::error::FileErrorKind;
 use crate::formats::codec::Codec;
 use crate::formats::ranged::{Fetched, Ranged};
+use crate::formats::typed::MAX_ROWS;
 use crate::formats::{Failure, MAX_COLUMNS, sniff};
 
 /// The first bytes of a file, and the last of its postscript.
@@ -19,8 +20,8 @@ const TAIL: u64 = 64 << 10;
 const HEAD: u64 = 1 << 10;
 /// Footers up to this size are read whatever the budget.
 const FOOTER: u64 = 1 << 20;
-/// A footer unpacks to this many times its bytes at most.
-const FOOTER_RATIO: u64 = 16;
+/// A footer unpacks to this many times as much at most, or to a budget.
+const FOOTER_RATIO: u64 = 4;
 /// Blocks are no longer than this when they are unpacked; writers' usual limit is 256 KiB.
 const LONGEST_BLOCK: u64 = 16 << 20;
 const USUAL_BLOCK: u64 = 256 << 10;
@@ -34,6 +35,8 @@ pub(super) struct Tail {
     pub(super) packing: Option<Packing>,
     pub(super) footer: Footer,
     pub(super) rows: u64,
+    /// How many types each consists of, itself included.
+    pub(super) nodes: Vec<u64>,
 }
 
 /// Kinds of types, by number.
@@ -99,7 +102,7 @@ pub(super) fn read(
     if postscript.footer > most {
         return Err(too_long(postscript.footer));
     }
-    let footer = unpack(packing, get(start..end)?, FOOTER_RATIO * most)?;
+    let footer = unpack(packing, get(start..end)?, most.max(FOOTER_RATIO * FOOTER))?;
     let footer = Footer::parse(&footer, MAX_PARTS).map_err(|Broken| broken("footer"))?;
     if footer.is_encrypted {
         let cause = "some of its columns are encrypted";
@@ -114,6 +117,7 @@ pub(super) fn read(
         )));
     }
     Ok(Tail {
+        nodes: nodes(&footer.types),
         packing,
         footer,
         rows,
@@ -220,11 +224,12 @@ fn check_types(types: &[TypeInfo]) -> Result<(), Failure> {
             kind::LIST => of.parts.len() == 1,
             kind::MAP => of.parts.len() == 2,
             kind::UNION => (1..=126).contains(&of.parts.len()),
-            kind::DECIMAL => of.precision <= 38 && of.scale <= of.precision.max(38),
+            kind::DECIMAL => of.precision <= 38 && of.scale <= 38,
             kind::BOOLEAN..=kind::INSTANT => of.parts.is_empty(),
             _ => {
                 let cause = format!("it has a type of kind {} that is not known", of.kind);
-                return Err(Failure::new(FileErrorKind::Unsupported, cause));
+                return Err(Failure::new(FileErrorKind::Unsupported, cause)
+                    .with_remedy("write it without that type, or as Parquet"));
             }
         };
         if !sound {
@@ -232,6 +237,19 @@ fn check_types(types: &[TypeInfo]) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// How many types each of a tree consists of. Parts come behind what they are parts of.
+fn nodes(types: &[TypeInfo]) -> Vec<u64> {
+    let mut nodes = vec![1; types.len()];
+    for (i, of) in types.iter().enumerate().rev() {
+        nodes[i] += of
+            .parts
+            .iter()
+            .map(|part| nodes[*part as usize])
+            .sum::<u64>();
+    }
+    nodes
 }
 
 /// Checks that stripes lie before the footer, one behind another; tells their rows.
@@ -242,9 +260,12 @@ fn check_stripes(stripes: &[StripeInfo], end: u64) -> Result<u64, Failure> {
         let stops = lengths
             .iter()
             .try_fold(stripe.offset, |end, length| end.checked_add(*length));
-        let Some(stops) = stops.filter(|stops| *stops <= end && stripe.offset >= at) else {
+        let Some(stops) = stops.filter(|stops| *stops <= end) else {
             return Err(corrupt("a stripe lies beyond the file's end"));
         };
+        if stripe.offset < at {
+            return Err(corrupt("its stripes overlap"));
+        }
         at = stops;
         rows = rows
             .checked_add(stripe.rows)

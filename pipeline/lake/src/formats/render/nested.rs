@@ -49,7 +49,7 @@ impl Bounded {
 impl EncoderFactory for Bounded {
     fn make_default_encoder<'a>(
         &self,
-        _field: &'a FieldRef,
+        field: &'a FieldRef,
         array: &'a dyn Array,
         options: &'a EncoderOptions,
     ) -> Result<Option<NullableEncoder<'a>>, ArrowError> {
@@ -126,6 +126,21 @@ impl EncoderFactory for Bounded {
                     encoders,
                 })
             }
+            DataType::Dictionary(..) => {
+                let Some(dictionary) = array.as_any_dictionary_opt() else {
+                    return Ok(None);
+                };
+                if dictionary.values().is_empty() {
+                    return Ok(None);
+                }
+                let keys = Keys {
+                    keys: dictionary.normalized_keys(),
+                    values: make_encoder(field, dictionary.values(), options)?,
+                };
+                // Those among its values are nulls, too.
+                let nulls = array.logical_nulls();
+                return Ok(Some(NullableEncoder::new(Box::new(keys), nulls)));
+            }
             DataType::Timestamp(unit, Some(zone)) if **zone != *UTC => {
                 let to = DataType::Timestamp(*unit, Some(UTC.into()));
                 Box::new(Instant(cast(&array.slice(0, array.len()), &to)?))
@@ -148,6 +163,21 @@ impl Bounded {
             array,
             values: make_encoder(field, array.values().as_ref(), options)?,
         }))
+    }
+}
+
+/// Values of a dictionary.
+struct Keys<'a> {
+    keys: Vec<usize>,
+    values: NullableEncoder<'a>,
+}
+
+impl Encoder for Keys<'_> {
+    fn encode(&mut self, i: usize, out: &mut Vec<u8>) {
+        match self.keys.get(i) {
+            Some(key) => value(&mut self.values, *key, out),
+            None => out.extend_from_slice(b"null"),
+        }
     }
 }
 

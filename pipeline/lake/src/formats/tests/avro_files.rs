@@ -33,8 +33,12 @@ fn number(number: i64) -> Vec<u8> {
 
 /// A file of one column of this type, with these blocks of as many rows.
 pub(super) fn written(kind: &str, codec: &str, blocks: &[(i64, &[u8])]) -> Vec<u8> {
-    let schema =
-        format!(r#"{{"type":"record","name":"r","fields":[{{"name":"x","type":{kind}}}]}}"#);
+    written_of(&format!(r#"{{"name":"x","type":{kind}}}"#), codec, blocks)
+}
+
+/// As [`written`], of columns of these fields.
+fn written_of(fields: &str, codec: &str, blocks: &[(i64, &[u8])]) -> Vec<u8> {
+    let schema = format!(r#"{{"type":"record","name":"r","fields":[{fields}]}}"#);
     let mut file = b"Obj\x01".to_vec();
     file.extend(number(2));
     for text in ["avro.schema", &schema, "avro.codec", codec] {
@@ -117,19 +121,11 @@ fn what_cannot_be_read_is_named() {
     );
     for (rows, content, says) in [
         (2, &[2u8][..], "a row of the block at byte"),
-        (1, &[2, 4], "its content cannot be decoded"),
+        (1, &[2, 4], "more in it than its rows"),
         (1, &[], "a row of the block at byte"),
     ] {
-        let result = read_with(
-            "x.avro",
-            written(r#""int""#, "null", &[(rows, content)]),
-            &ReadOptions::default(),
-        )
-        .0;
-        match result {
-            Ok(summary) => assert_eq!((content.len(), summary.rows), (2, 1)),
-            Err(error) => assert!(error.to_string().contains(says), "{error}"),
-        }
+        let error = failure("x.avro", written(r#""int""#, "null", &[(rows, content)]));
+        assert!(error.to_string().contains(says), "{error}");
     }
     let sound = written(r#""int""#, "null", &[(1, &[2]), (1, &[4])]);
     let mut marker = sound.clone();
@@ -167,6 +163,7 @@ fn bytes_that_stand_for_very_many_take_no_memory() {
         summary.notes,
         ["2 rows not read that take too much at once"]
     );
+    assert!(summary.sample.rows.is_empty());
     // A block that unpacks to many budgets.
     let bomb = zstd::encode_all(std::io::repeat(0).take(1 << 26), 1).unwrap();
     let content = written(
@@ -261,4 +258,68 @@ fn a_block_longer_than_a_range_is_read_if_it_fits() {
     let summary = summary.unwrap();
     assert!(summary.rows.abs_diff(20_000) < 2000, "{}", summary.rows);
     assert!(summary.sample.rows.len() == 5 && column(&summary, "id").profile.values == 2000);
+}
+
+#[test]
+fn unpacked_blocks_are_work() {
+    // Lists that are empty after as many bytes of no meaning: of ten rows one is taken.
+    let zeros = zstd::encode_all(std::io::repeat(0).take(600_000), 1).unwrap();
+    let blocks = vec![(600_000, &zeros[..]); 20];
+    let content = written(r#"{"type":"array","items":"int"}"#, "zstandard", &blocks);
+    let (summary, _) = read_with("x.avro", content, &budget(64 << 10));
+    let summary = summary.unwrap();
+    assert_eq!((summary.rows, summary.approximate), (12_000_000, true));
+    let together = "some values not read that take too much together";
+    assert!(summary.notes.iter().any(|note| note == together));
+}
+
+#[test]
+fn rows_of_many_blocks_are_decoded_together() {
+    // Three thousand types, and as many blocks of one row.
+    let fields = (0..3000).map(|i| format!(r#"{{"name":"f{i}","type":"null"}}"#));
+    let fields: Vec<String> = fields.collect();
+    let kind = format!(
+        r#"{{"type":"record","name":"e","fields":[{}]}}"#,
+        fields.join(",")
+    );
+    let blocks = vec![(1, &[][..]); 3000];
+    let content = written(&kind, "null", &blocks);
+    let started = std::time::Instant::now();
+    let (summary, _) = read_with("x.avro", content, &budget(1 << 20));
+    let summary = summary.unwrap();
+    assert_eq!((summary.rows, summary.sample.rows.len()), (3000, 5));
+    assert!(!summary.approximate, "{:?}", summary.notes);
+    assert!(started.elapsed().as_secs() < 30, "{:?}", started.elapsed());
+}
+
+#[test]
+fn a_schema_of_very_many_bytes_is_not_looked_at() {
+    let kind = format!("[{}]", "0,".repeat(600_000));
+    let error = failure("x.avro", written(&kind, "null", &[]));
+    assert_eq!(error.kind, FileErrorKind::Unsupported);
+    assert!(error.cause.starts_with("its schema has 1200"), "{error}");
+}
+
+#[test]
+fn rows_of_the_sample_have_all_their_values() {
+    // A word of 50 KB for each row, and the row's number.
+    let word = "x".repeat(50_000);
+    let fields = format!(
+        r#"{{"name":"w","type":{{"type":"enum","name":"f","symbols":["{word}"]}}}},{{"name":"n","type":"long"}}"#
+    );
+    let rows = |from: i64| -> Vec<u8> {
+        let rows = (from..from + 50).map(|n| [vec![0], number(n)].concat());
+        rows.flatten().collect()
+    };
+    let blocks: Vec<Vec<u8>> = (0..20).map(|i| rows(i * 50)).collect();
+    let blocks: Vec<(i64, &[u8])> = blocks.iter().map(|block| (50, &block[..])).collect();
+    let content = written_of(&fields, "null", &blocks);
+    let (summary, _) = read_with("x.avro", content, &budget(64 << 10));
+    let summary = summary.unwrap();
+    assert_eq!((summary.rows, summary.approximate), (1000, true));
+    assert_eq!(summary.sample.rows.len(), 5);
+    for row in &summary.sample.rows {
+        assert_eq!(row.values[0].as_deref(), Some(&word[..500]));
+        assert_eq!(row.values[1], Some(row.row.to_string()));
+    }
 }

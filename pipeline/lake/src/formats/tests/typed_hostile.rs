@@ -145,7 +145,7 @@ fn packed_buffers_that_claim_too_much() {
 }
 
 /// A number in the variable length of Protocol Buffers.
-fn varint(mut number: u64) -> Vec<u8> {
+pub(super) fn varint(mut number: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -155,11 +155,11 @@ fn varint(mut number: u64) -> Vec<u8> {
     bytes
 }
 
-fn number(field: u64, value: u64) -> Vec<u8> {
+pub(super) fn number(field: u64, value: u64) -> Vec<u8> {
     [varint(field << 3), varint(value)].concat()
 }
 
-fn message(field: u64, parts: &[Vec<u8>]) -> Vec<u8> {
+pub(super) fn message(field: u64, parts: &[Vec<u8>]) -> Vec<u8> {
     let message = parts.concat();
     [
         varint(field << 3 | 2),
@@ -170,7 +170,7 @@ fn message(field: u64, parts: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// A type of this kind with these parts.
-fn kind(kind: u64, parts: &[u64]) -> Vec<u8> {
+pub(super) fn kind(kind: u64, parts: &[u64]) -> Vec<u8> {
     let mut fields = vec![number(1, kind)];
     for part in parts {
         fields.push(number(2, *part));
@@ -181,7 +181,7 @@ fn kind(kind: u64, parts: &[u64]) -> Vec<u8> {
 
 /// An ORC file of one stripe of so many rows, which is not packed. Streams have a kind, a column and
 /// bytes; encodings a kind and the length of a dictionary.
-fn orc(
+pub(super) fn orc(
     types: &[Vec<u8>],
     rows: u64,
     encodings: &[(u64, u64)],
@@ -228,16 +228,16 @@ fn orc(
     file
 }
 
-const LONG: u64 = 4;
-const STRING: u64 = 7;
-const LIST: u64 = 10;
-const STRUCT: u64 = 12;
-const DATA: u64 = 1;
-const LENGTH: u64 = 2;
-const WORDS: u64 = 3;
+pub(super) const LONG: u64 = 4;
+pub(super) const STRING: u64 = 7;
+pub(super) const LIST: u64 = 10;
+pub(super) const STRUCT: u64 = 12;
+pub(super) const DATA: u64 = 1;
+pub(super) const LENGTH: u64 = 2;
+pub(super) const WORDS: u64 = 3;
 /// The second version of numbers: with a dictionary, and without.
-const DIRECT: u64 = 2;
-const DICTIONARY: u64 = 3;
+pub(super) const DIRECT: u64 = 2;
+pub(super) const DICTIONARY: u64 = 3;
 
 #[test]
 fn an_orc_file_by_hand_is_sound() {
@@ -280,8 +280,8 @@ fn lengths_that_stand_for_very_many_values_take_no_memory() {
         let summary = read_soon("x.orc", content).unwrap();
         assert_eq!((summary.rows, summary.rows_exact), (3, true));
         assert_eq!(
-            summary.notes,
-            ["values of 1 column not read that take too much at once"]
+            summary.notes[0],
+            "values of 1 column not read that take too much at once"
         );
     }
     let error = read_soon(

@@ -104,3 +104,47 @@ fn schemas_of_no_table_are_refused() {
         assert!(refused(json).contains("its schema is broken"), "{json}");
     }
 }
+
+#[test]
+fn records_that_refer_to_deep_ones_are_deep() {
+    // Each forty levels, the last of which is the record before.
+    let record = |name: &str, inner: &str| {
+        let (open, close) = (r#"{"type":"array","items":"#.repeat(38), "}".repeat(38));
+        format!(
+            r#"{{"type":"record","name":"{name}","fields":[{{"name":"x","type":{open}{inner}{close}}}]}}"#
+        )
+    };
+    let fields = [
+        ("a", record("a", r#""int""#)),
+        ("b", record("b", r#""a""#)),
+        ("c", record("c", r#""b""#)),
+    ];
+    let rows = |count: usize| {
+        let fields = fields[..count].iter();
+        let fields: Vec<String> = fields
+            .map(|(name, kind)| format!(r#"{{"name":"{name}","type":{kind}}}"#))
+            .collect();
+        format!(
+            r#"{{"type":"record","name":"r","fields":[{}]}}"#,
+            fields.join(",")
+        )
+    };
+    assert!(Schema::parse(rows(1).as_bytes()).is_ok());
+    for count in [2, 3] {
+        let error = refused(&rows(count));
+        assert!(error.contains("more than 64 levels deep"), "{error}");
+    }
+}
+
+#[test]
+fn records_without_fields_are_refused() {
+    let none = r#"{"type":"record","name":"e","fields":[]}"#;
+    let error = refused(&format!(
+        r#"{{"type":"record","name":"r","fields":[{{"name":"x","type":{none}}}]}}"#
+    ));
+    assert!(
+        error.contains("a record without fields; write it"),
+        "{error}"
+    );
+    assert!(refused(none).contains("no columns"));
+}

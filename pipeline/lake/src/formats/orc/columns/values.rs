@@ -11,11 +11,11 @@ use arrow::datatypes::{DataType, Decimal128Type, DecimalType, Fields, UnionField
 use arrow::error::ArrowError;
 
 use super::Column;
+use crate::formats::Failure;
 use crate::formats::orc::corrupt;
 use crate::formats::orc::rle::{Bytes, Numbers};
-use crate::formats::orc::stream::Stream;
+use crate::formats::orc::stream::{File, Stream};
 use crate::formats::typed::Stopped;
-use crate::formats::{Failure, one_line};
 
 /// 2015-01-01, from which timestamps are counted, in seconds since 1970.
 const EPOCH: i64 = 1_420_070_400;
@@ -71,13 +71,13 @@ pub(super) fn typed(fields: &Fields, arrays: &[ArrayRef]) -> Fields {
 pub(super) fn offsets(
     count: u64,
     lengths: &mut Numbers,
-    memory: u64,
+    file: &File,
 ) -> Result<(OffsetBuffer<i32>, usize), Stopped> {
     let (mut offsets, mut total) = (vec![0], 0u64);
     for _ in 0..count {
         total = total.saturating_add(lengths.length()?);
         // An item takes some bytes at least, wherever it is.
-        if total.saturating_mul(8) > memory {
+        if total.saturating_mul(8) > file.memory() {
             return Err(Stopped::TooMuch);
         }
         offsets.push(i32::try_from(total).map_err(|_| Stopped::TooMuch)?);
@@ -91,14 +91,13 @@ pub(super) fn lengthy(
     count: u64,
     lengths: &mut Numbers,
     bytes: &mut Stream,
-    memory: u64,
+    file: &File,
 ) -> Result<(OffsetBuffer<i32>, Buffer), Stopped> {
     let (mut offsets, mut total) = (vec![0], 0u64);
-    for n in 0..count {
-        total = total.saturating_add(lengths.length()?);
-        if total.saturating_add(4 * n) > memory {
-            return Err(Stopped::TooMuch);
-        }
+    for _ in 0..count {
+        let length = lengths.length()?;
+        file.hold(length.saturating_add(4))?;
+        total = total.saturating_add(length);
         offsets.push(i32::try_from(total).map_err(|_| Stopped::TooMuch)?);
     }
     let bytes = bytes.take(total)?;
@@ -110,9 +109,9 @@ pub(super) fn texts(
     count: u64,
     lengths: &mut Numbers,
     bytes: &mut Stream,
-    memory: u64,
+    file: &File,
 ) -> Result<ArrayRef, Stopped> {
-    let (offsets, bytes) = lengthy(count, lengths, bytes, memory)?;
+    let (offsets, bytes) = lengthy(count, lengths, bytes, file)?;
     let texts = StringArray::try_new(offsets, bytes, None);
     Ok(Arc::new(texts.map_err(decoding)?))
 }
@@ -233,7 +232,5 @@ pub(super) fn unions(
 }
 
 pub(super) fn decoding(error: ArrowError) -> Failure {
-    let message = one_line(&error.to_string());
-    let message = message.trim_start_matches("Invalid argument error: ");
-    corrupt(format!("its content cannot be decoded: {message}"))
+    crate::formats::typed::decoding(&error.to_string())
 }
