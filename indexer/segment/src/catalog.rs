@@ -179,6 +179,10 @@ pub struct ColumnRecord {
     pub profile_exact: bool,
     /// What a model said of the column.
     pub narration: Option<String>,
+    /// What it holds that is somebody's own (`e-mail`, `phone`, …), if anything.
+    pub sensitive: Option<String>,
+    /// Whether its values are kept out of the index.
+    pub withheld: bool,
 }
 
 /// What happened to a file since its table's texts were made, where these were kept.
@@ -325,6 +329,8 @@ fn schema() -> Schema {
             list("frequent", value_count),
             of("profile_exact", DataType::Boolean),
             maybe("narration"),
+            maybe("sensitive"),
+            of("withheld", DataType::Boolean),
         ]
         .into(),
     );

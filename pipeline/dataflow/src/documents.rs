@@ -149,5 +149,7 @@ fn column_record(column: &ColumnSummary) -> ColumnRecord {
             .collect(),
         profile_exact: profile.exact,
         narration: None,
+        sensitive: column.sensitive().map(|kind| kind.to_string()),
+        withheld: column.is_withheld(),
     }
 }

@@ -62,6 +62,7 @@ mod merge;
 mod object;
 pub mod patterns;
 mod place;
+pub mod privacy;
 pub mod profile;
 pub mod reach;
 pub mod sample;
@@ -80,6 +81,7 @@ pub use layout::{
 pub use merge::FilePart;
 pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;
+pub use privacy::{Redact, Sensitive};
 pub use profile::{ColumnProfile, Frequent};
 pub use sample::{RowSample, SampledRow};
 pub use summary::{ColumnSummary, FileSummary, SUMMARY_VERSION, TableSummary};

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use crate::data_type::DataType;
 use crate::formats::infer;
+use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
 use crate::summary::{ColumnSummary, FileSummary, TableSummary};
@@ -141,12 +142,14 @@ fn merge_column(
     let mut parts: Vec<(DataType, Cow<'_, ColumnProfile>)> =
         Vec::with_capacity(column.sources.len() + 1);
     let mut present_rows = 0;
+    let mut marked: Option<Sensitive> = None;
     for (f, source) in &column.sources {
         let file = &files[*f];
         present_rows += file.summary.rows;
         parts.push(match *source {
             Source::Column(c) => {
                 let column = &file.summary.columns[c];
+                marked = marked.into_iter().chain(column.marked).min();
                 (
                     column.data_type.clone(),
                     column.profile.scaled_to(file.summary.rows),
@@ -179,6 +182,7 @@ fn merge_column(
         name: column.name.to_owned(),
         data_type,
         profile,
+        marked,
     }
 }
 

@@ -87,6 +87,24 @@ impl ColumnProfile {
         }
     }
 
+    /// The profile without any value: how many there are, how many distinct ones, nulls.
+    pub(crate) fn withheld(&self) -> Self {
+        if self.frequent.is_empty() || self.frequent.is_withheld() {
+            return ColumnProfile {
+                min: None,
+                max: None,
+                ..self.clone()
+            };
+        }
+        let exact = self.frequent.distinct_exact();
+        ColumnProfile {
+            min: None,
+            max: None,
+            frequent: Frequent::withheld(self.distinct(), exact, !self.is_unique()),
+            ..self.clone()
+        }
+    }
+
     /// The same profile, if it is of a part of `rows` rows with its counts scaled to all of them.
     pub fn scaled_to(&self, rows: u64) -> Cow<'_, ColumnProfile> {
         let seen = self.values + self.nulls;
@@ -313,6 +331,7 @@ impl ColumnBuilder {
             name: self.name,
             data_type: self.data_type,
             profile,
+            marked: None,
         }
     }
 

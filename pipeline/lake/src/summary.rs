@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
+use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::RowSample;
 
@@ -28,6 +29,10 @@ pub struct ColumnSummary {
     /// What the values look like.
     #[serde(rename = "p")]
     pub profile: ColumnProfile,
+    /// What it holds, where its values are withheld for that: it could not be told any more. Others are asked by
+    /// [`ColumnSummary::sensitive`].
+    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Sensitive>,
 }
 
 /// What one file holds.

@@ -80,6 +80,12 @@ pub struct ColumnDetail {
     pub frequent: Vec<Frequent>,
     /// Whether all rows were looked at.
     pub profile_exact: bool,
+    /// What it holds that is somebody's own: `secret`, `payment card`, `bank account`, `national id`, `e-mail` or `phone`; null
+    /// where nothing was found.
+    pub sensitive: Option<String>,
+    /// Whether its values are kept out of the index: then cells of the sample are null, and there is no range and no
+    /// frequent value.
+    pub withheld: bool,
 }
 
 /// A frequent value.
@@ -200,6 +206,8 @@ fn detail(column: &ColumnRecord, shows: bool) -> ColumnDetail {
             })
             .collect(),
         profile_exact: column.profile_exact,
+        sensitive: column.sensitive.clone(),
+        withheld: column.withheld,
     }
 }
 

@@ -167,6 +167,8 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
                 "distinct": it.distinct,
                 "likely_key": it.likely_key,
                 "looks_like": it.patterns.first().map(|it| &it.pattern),
+                "sensitive": it.sensitive,
+                "withheld": it.withheld,
                 "min": it.min.as_deref().map(|text| shortened(text, CELL)),
                 "max": it.max.as_deref().map(|text| shortened(text, CELL)),
                 "frequent": frequent.collect::<Vec<_>>(),

@@ -131,6 +131,10 @@ class ColumnDetail(ColumnLine):
     frequent: Tuple[Frequent, ...]
     #: Whether all rows were looked at.
     profile_exact: bool
+    #: What it holds that is somebody's own (``e-mail``, ``phone``, ``payment card``, ...), if that was found.
+    sensitive: Optional[str]
+    #: Whether its values are kept out of the index.
+    withheld: bool
 
 
 @dataclass(frozen=True)
@@ -183,6 +187,8 @@ class Profile(Rows[ColumnDetail]):
             Field("max", "text", lambda it: it.max),
             Field("frequent", "texts", lambda it: [value.value for value in it.frequent]),
             Field("profile_exact", "truth", lambda it: it.profile_exact),
+            Field("sensitive", "text", lambda it: it.sensitive),
+            Field("withheld", "truth", lambda it: it.withheld),
             Field("narration", "text", lambda it: it.narration),
         )
 
