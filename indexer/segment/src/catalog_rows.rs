@@ -223,6 +223,7 @@ struct Columns<'a> {
     frequent: Lists<'a, Option<(Texts<'a>, Numbers<'a, UInt64Type>)>>,
     profile_exact: Flags<'a>,
     narrations: Texts<'a>,
+    notations: Texts<'a>,
     sensitive: Texts<'a>,
     withheld: Flags<'a>,
 }
@@ -247,6 +248,7 @@ impl<'a> Columns<'a> {
             })?,
             profile_exact: of.flags("profile_exact")?,
             narrations: of.texts("narration")?,
+            notations: of.texts("notation")?,
             sensitive: of.texts("sensitive")?,
             withheld: of.flags("withheld")?,
         })
@@ -277,6 +279,7 @@ impl<'a> Columns<'a> {
             })?,
             profile_exact: self.profile_exact.get(at),
             narration: self.narrations.get(at),
+            notation: self.notations.get(at),
             sensitive: self.sensitive.get(at),
             withheld: self.withheld.get(at),
         })

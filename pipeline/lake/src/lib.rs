@@ -59,6 +59,7 @@ pub mod formats;
 pub mod keys;
 pub mod layout;
 mod merge;
+pub mod notation;
 mod object;
 pub mod patterns;
 mod place;
@@ -79,6 +80,7 @@ pub use layout::{
     ContextSource, ContextText, DataFile, Group, GroupKey, GroupKind, Ignored, Layout, layout,
 };
 pub use merge::FilePart;
+pub use notation::Notation;
 pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;
 pub use privacy::{Redact, Sensitive};

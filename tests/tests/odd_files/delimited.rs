@@ -154,6 +154,18 @@ pub fn files() -> Vec<Odd> {
             2,
         ),
         reads(
+            "notations.csv",
+            "price;share;on;code\n1.234,50 €;12 %;31.12.2020;007\n2,00 €;7,5 %;1.2.2020;1,5\n",
+            "price:float share:float on:date code:text",
+            2,
+        ),
+        reads(
+            "mixed_orders.csv",
+            "on,n\n13/1/2020,\"1,234\"\n1/13/2020,\"5,678\"\n",
+            "on:text n:integer",
+            2,
+        ),
+        reads(
             "times.csv",
             "a,b\n2024-02-29T12:30:00Z,2024-02-29 12:30\n2024-03-01T00:00:00+02:00,2024-03-01 01:00\n",
             "a:timestamp b:timestamp",

@@ -243,6 +243,12 @@ fn looks_like(column: &ColumnRecord) -> String {
         }
     });
     let mut forms: Vec<String> = forms.collect();
+    forms.extend(
+        column
+            .notation
+            .as_deref()
+            .map(|told| format!("in the files {}", one_line(told))),
+    );
     let kind = column.sensitive.as_deref().map(one_line);
     match (kind, column.withheld) {
         (Some(kind), true) => forms.push(format!("sensitive ({kind}), withheld")),

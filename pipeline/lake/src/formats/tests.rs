@@ -52,11 +52,17 @@ fn a_file_that_changes_while_it_is_read_is_an_error_and_tried_again() {
         let folder = tempfile::TempDir::new().unwrap();
         let store = Store::open(folder.path().to_str().unwrap()).unwrap();
         for path in ["t.csv", "t.json", "t.parquet", "t.arrow", "t.orc", "t.avro"] {
-            store.put(path, "{\"a\":1}\n".into()).await.unwrap();
+            store
+                .put(path, "{\"a\":1}\n".repeat(40).into())
+                .await
+                .unwrap();
             let listed = store.head(path).await.unwrap();
             let mut file = data_file(path, listed.size as usize);
             file.object.etag = listed.etag;
-            store.put(path, "{\"b\":2}\n".into()).await.unwrap();
+            store
+                .put(path, "{\"b\":2}\n".repeat(40).into())
+                .await
+                .unwrap();
             let options = ReadOptions::default();
             let read = summarise_file(&store, &file, &options).await;
             let error = read.unwrap_err();

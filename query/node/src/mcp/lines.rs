@@ -167,6 +167,7 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
                 "distinct": it.distinct,
                 "likely_key": it.likely_key,
                 "looks_like": it.patterns.first().map(|it| &it.pattern),
+                "written_as": it.notation,
                 "sensitive": it.sensitive,
                 "withheld": it.withheld,
                 "min": it.min.as_deref().map(|text| shortened(text, CELL)),
