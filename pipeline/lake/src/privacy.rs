@@ -216,7 +216,7 @@ const NAMES: &[(Sensitive, &[&str])] = &[
 #[must_use]
 pub fn named(column: &str) -> Option<Sensitive> {
     let words = words(column);
-    let ends_with = |name: &&str| {
+    let ends_with = |name: &str| {
         let name: Vec<&str> = name.split(' ').collect();
         words.len() >= name.len()
             && words[words.len() - name.len()..]
@@ -225,7 +225,7 @@ pub fn named(column: &str) -> Option<Sensitive> {
                 .all(|(word, name)| word == name)
     };
     let mut kinds = NAMES.iter();
-    kinds.find_map(|(kind, names)| names.iter().any(|name| ends_with(&name)).then_some(*kind))
+    kinds.find_map(|(kind, names)| names.iter().any(|name| ends_with(name)).then_some(*kind))
 }
 
 /// What values of a detector's form are.

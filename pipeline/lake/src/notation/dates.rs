@@ -85,7 +85,7 @@ fn month(text: &str) -> Option<(u32, &str)> {
                 .get(..length)
                 .is_some_and(|it| it.eq_ignore_ascii_case(name))
     };
-    let at = NAMES.iter().position(|whole| is(whole))?;
+    let at = NAMES.iter().position(is)?;
     Some((at as u32 + 1, rest.strip_prefix('.').unwrap_or(rest)))
 }
 

@@ -82,7 +82,7 @@ fn luhn(digits: &[u8]) -> bool {
             (_, digit) => 2 * digit / 10 + 2 * digit % 10,
         })
         .sum();
-    sum % 10 == 0
+    sum.is_multiple_of(10)
 }
 
 /// Digits and letters as one number (A is 10), divided.
