@@ -3,7 +3,7 @@
 //!
 //! Real files are untidy, so a row that is a cell short or long is padded or cut, counted and noted;
 //! only where most rows disagree, each in its own way, is the file refused. Bytes that are no UTF-8 within
-//! text that otherwise is are read as replacement characters, and noted. Larger files than the budget are read in ranges:
+//! text that otherwise is are read as replacement characters, and noted. What stands below a table ([`footer`]) is no row of it. Larger files than the budget are read in ranges:
 //! each is entered at the first line from which rows of the right width follow, since a line break
 //! may also stand inside a quoted cell.
 
@@ -13,6 +13,7 @@ use csv::ByteRecord;
 use limn_store::Store;
 
 use super::dialect::{self, Dialect, Plan, Quoting};
+use super::footer;
 use super::infer::is_null;
 use super::input::{self, Fetched, Input, Piece};
 use super::{Failure, ReadOptions, counted, parse, sniff};
@@ -206,16 +207,25 @@ impl Scan {
             if i == 0 {
                 let text = sniff::without_bom(&piece.bytes);
                 let start = piece.bytes.len() - text.len() + self.plan.start;
-                self.piece(piece, start, self.plan.skip);
+                let stop = self.end_of_table(&piece.bytes[start..]);
+                self.piece(piece, start, self.plan.skip, stop);
             } else if let Some(start) = self.entry(&piece.bytes) {
-                self.piece(piece, start, 0);
+                self.piece(piece, start, 0, None);
             }
         }
     }
 
-    /// Reads a piece's rows from byte `start` on, but for the first `skip`. A row that the piece cuts
+    /// Where the table ends, if other lines follow it; they are noted.
+    fn end_of_table(&mut self, text: &[u8]) -> Option<u64> {
+        let whole = self.whole.then_some(text)?;
+        let footer = footer::find(&self.plan.dialect, self.columns.len(), whole)?;
+        self.notes.extend(footer.notes);
+        Some(footer.start as u64)
+    }
+
+    /// Reads a piece's rows from byte `start` on, but for the first `skip`, up to `stop` bytes further. A row that the piece cuts
     /// off is left out, so every row is read only after the next one has begun.
-    fn piece(&mut self, piece: &Piece, start: usize, skip: usize) {
+    fn piece(&mut self, piece: &Piece, start: usize, skip: usize, stop: Option<u64>) {
         let text = &piece.bytes[start..];
         let offset = piece.offset + start as u64;
         let mut reader = self.plan.dialect.reader(text);
@@ -228,7 +238,7 @@ impl Scan {
         let (mut from, mut line) = (reader.position().byte(), reader.position().line());
         // Reading from memory cannot fail, and rows of any width are wanted.
         let mut more = reader.read_byte_record(&mut row).unwrap_or(false);
-        while more {
+        while more && stop.is_none_or(|stop| from < stop) {
             let (to, next_line) = (reader.position().byte(), reader.position().line());
             more = reader.read_byte_record(&mut next).unwrap_or(false);
             if more || piece.to_end {
