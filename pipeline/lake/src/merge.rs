@@ -5,9 +5,8 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::data_type::DataType;
 use crate::formats::infer;
-use crate::privacy::Sensitive;
-
 use crate::notation::Notation;
+use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
 use crate::summary::{ColumnSummary, FileSummary, TableSummary};
@@ -192,7 +191,6 @@ fn merge_column(
         data_type,
         profile,
         marked,
-
         notation: notation(column, files),
     }
 }

@@ -373,7 +373,6 @@ impl ColumnBuilder {
             data_type: self.data_type,
             profile,
             marked: None,
-
             notation: None,
         }
     }

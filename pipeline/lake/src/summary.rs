@@ -8,9 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
-use crate::privacy::Sensitive;
-
 use crate::notation::Notation;
+use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::RowSample;
 
@@ -35,7 +34,6 @@ pub struct ColumnSummary {
     /// [`ColumnSummary::sensitive`].
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<Sensitive>,
-
     /// How the values are written in the file, where that is not the plain way; the profile is of plain values, the
     /// sample of what is written. In a table: of all files that have values, if they agree.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
