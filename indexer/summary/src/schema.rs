@@ -83,11 +83,12 @@ fn narration_blocks(
 ) -> Vec<TextBlock> {
     let narrated = facts.columns.iter().filter_map(|column| {
         let said = [&column.description, &column.narration];
-        let said: Vec<&str> = said.into_iter().filter_map(Option::as_deref).collect();
+        let said = said.into_iter().filter_map(Option::as_deref);
+        let said: Vec<String> = said.map(|text| clip(text, NARRATION)).collect();
         if said.is_empty() {
             return None;
         }
-        let narration = clip(&said.join(" "), NARRATION);
+        let narration = said.join(" ");
         let name = shown_name(&column.name, options.split_identifiers);
         Some((format!("{name}: {narration}"), narration))
     });

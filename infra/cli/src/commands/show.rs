@@ -188,7 +188,6 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
     out.flush()
 }
 
-/// What a language model says of the columns, and for which it says nothing.
 /// What contexts say of columns.
 fn print_descriptions(out: &mut impl Write, style: &Style, table: &TableRecord) -> io::Result<()> {
     let described = table.columns.iter().filter_map(|column| {
@@ -209,6 +208,7 @@ fn print_descriptions(out: &mut impl Write, style: &Style, table: &TableRecord) 
         .try_for_each(|line| writeln!(out, "{line}"))
 }
 
+/// What a language model says of the columns, and for which it says nothing.
 fn print_narration(
     out: &mut impl Write,
     style: &Style,

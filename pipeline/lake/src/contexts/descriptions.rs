@@ -86,7 +86,8 @@ impl Found {
 
     fn say(&mut self, column: usize, description: &str) {
         let description = description.trim().trim_matches(['|', '*', '`']).trim();
-        let has_words = description.chars().any(char::is_alphabetic);
+        let is_link = description.starts_with("http://") || description.starts_with("https://");
+        let has_words = description.chars().any(char::is_alphabetic) && !is_link;
         if has_words && !self.said.contains_key(&column) {
             let line = one_line(prefix(description, 4 * DESCRIPTION_CHARS));
             let kept = prefix(line.trim(), DESCRIPTION_CHARS).to_owned();
@@ -129,21 +130,14 @@ impl Found {
         }
         match value {
             Value::Object(object) => {
-                let text = |keys: &[&str]| {
-                    let get = |key: &&str| {
-                        let exact = object.get(*key);
-                        exact.or_else(|| {
-                            object
-                                .iter()
-                                .find(|(it, _)| it.eq_ignore_ascii_case(key))
-                                .map(|it| it.1)
-                        })
-                    };
-                    keys.iter().filter_map(get).find_map(Value::as_str)
+                let texts = |keys: &'static [&str]| {
+                    let is_one =
+                        move |key: &str| keys.iter().any(|it| key.eq_ignore_ascii_case(it));
+                    let found = object.iter().filter(move |(key, _)| is_one(key));
+                    found.filter_map(|(_, text)| text.as_str())
                 };
-                if let (Some(name), Some(description)) = (text(&NAMES), text(&DESCRIPTIONS))
-                    && let Some(column) = self.column(name)
-                {
+                let column = texts(&NAMES).find_map(|name| self.column(name));
+                if let (Some(column), Some(description)) = (column, texts(&DESCRIPTIONS).next()) {
                     self.say(column, description);
                 }
                 for (key, inner) in object {
@@ -176,8 +170,9 @@ impl Found {
         let mut header: Option<Header> = None;
         // The column that a YAML list is at.
         let mut named: Option<usize> = None;
-        for line in text.lines() {
-            let line = line.trim();
+        let mut lines = text.lines().peekable();
+        while let Some(whole) = lines.next() {
+            let line = whole.trim();
             if line.starts_with('|') {
                 let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
                 match &header {
@@ -187,24 +182,39 @@ impl Found {
                 continue;
             }
             header = None;
-            let line = line
-                .trim_start_matches(['-', '*', '+', '•', '>', '#'])
-                .trim_start();
+            let line = without_marker(line);
             match line
                 .split_once(':')
-                .map(|(key, value)| (key.trim(), unquoted(value)))
+                .map(|(key, value)| (key.trim(), value.trim()))
             {
-                Some(("name" | "column" | "field", name)) if self.column(name).is_some() => {
-                    named = self.column(name);
+                Some(("name" | "column" | "field", name))
+                    if self.column(unquoted(name)).is_some() =>
+                {
+                    named = self.column(unquoted(name));
                     continue;
                 }
-                Some(("description" | "comment" | "meaning" | "doc" | "label", text))
-                    if !text.is_empty() =>
-                {
-                    if let Some(column) = named {
-                        self.say(column, text);
+                Some(("description" | "comment" | "meaning" | "doc" | "label", text)) => {
+                    let Some(column) = named else {
+                        self.line(line);
                         continue;
+                    };
+                    // A block: `>` or `|`, and then lines that are further in.
+                    if text.is_empty() || text.starts_with(['>', '|']) {
+                        let mut block = String::new();
+                        while let Some(next) = lines
+                            .next_if(|next| indent(next) > indent(whole) || next.trim().is_empty())
+                        {
+                            block.push(' ');
+                            block.push_str(next.trim());
+                            if block.len() > 4 * DESCRIPTION_CHARS {
+                                break;
+                            }
+                        }
+                        self.say(column, &block);
+                    } else {
+                        self.say(column, unquoted(text));
                     }
+                    continue;
                 }
                 Some(("name", _)) => named = None,
                 _ => {}
@@ -259,7 +269,7 @@ impl Found {
 
     /// The column that a text begins with, perhaps behind one title, and what follows it.
     fn named<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
-        const SEPARATORS: [&str; 6] = [": ", " - ", " – ", " — ", " = ", "\t"];
+        const SEPARATORS: [&str; 8] = [": ", ":** ", "`: ", " - ", " – ", " — ", " = ", "\t"];
         let begin = prefix(text, 2 * NAME_CHARS);
         let mut places: Vec<(usize, usize)> = SEPARATORS
             .iter()
@@ -273,7 +283,9 @@ impl Found {
         places.sort_unstable();
         let mut from = 0;
         for (end, next) in places.into_iter().take(4) {
-            let name = text.get(from..end)?;
+            let Some(name) = text.get(from..end) else {
+                continue;
+            };
             // `id (integer): …`
             let bare = name.split_once(" (").map_or(name, |(bare, _)| bare);
             for name in [name, bare] {
@@ -293,7 +305,29 @@ fn plain(cell: &str) -> &str {
 }
 
 fn unquoted(value: &str) -> &str {
-    value.trim().trim_matches(['"', '\'', '|', '>']).trim()
+    value.trim().trim_matches(['"', '\'']).trim()
+}
+
+/// Spaces before a line's text.
+fn indent(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+/// A line without the bullet or the number that makes it an item of a list.
+fn without_marker(line: &str) -> &str {
+    let item = line
+        .trim_start_matches(['-', '+', '•', '>', '#'])
+        .trim_start();
+    let item = item.strip_prefix("* ").unwrap_or(item);
+    let digits = item.trim_start_matches(|it: char| it.is_ascii_digit());
+    let number = item.len() - digits.len();
+    match digits
+        .strip_prefix(". ")
+        .or_else(|| digits.strip_prefix(") "))
+    {
+        Some(rest) if (1..4).contains(&number) => rest,
+        _ => item,
+    }
 }
 
 /// Which columns of a Markdown table name and describe.
@@ -304,12 +338,13 @@ struct Header {
 
 impl Header {
     fn of(cells: &[&str]) -> Self {
+        // The word that tells most stands first: of `Table name | Column name` the second is meant.
         let is = |names: &[&str]| {
-            cells.iter().position(|cell| {
-                let cell = letters(cell);
-                names
-                    .iter()
-                    .any(|name| cell == *name || cell.ends_with(name))
+            names.iter().find_map(|name| {
+                cells.iter().position(|cell| {
+                    let cell = letters(cell);
+                    cell == *name || cell.ends_with(name) || cell.starts_with(name)
+                })
             })
         };
         let description = is(&[
@@ -355,6 +390,10 @@ mod tests {
         for text in [
             "# Orders\n\n| Column | Type | Description |\n|---|---|---|\n| `OrderID` | int | The number of the order. |\n| placed on | date | When it came; in UTC |\n",
             "Orders of the shop.\n\n- **OrderID**: The number of the order.\n- placed_on (date): When it came; in UTC\n",
+            "1. **OrderID:** The number of the order.\n2. `placed_on`: When it came; in UTC\n",
+            "- name: OrderID\n  description: >\n    The number\n    of the order.\n- name: placed_on\n  description: |\n    When it came; in UTC\n\n- name: other\n  description: x\n",
+            "| Table name | Column name | Meaning |\n|---|---|---|\n| orders | OrderID | The number of the order. |\n| orders | placed_on | When it came; in UTC |\n",
+            r#"[{"name": "Order number", "id": "OrderID", "description": "The number of the order."}, {"column": "placed_on", "Comment": "When it came; in UTC"}]"#,
             "OrderID - The number of the order.\nPLACED_ON\tWhen it came; in UTC\nOther: nothing\n",
             "Columns of dbo.Orders: OrderID: The number of the order.; placed_on: When it came; in UTC; Shipping: where",
             "models:\n  - name: orders\n    description: Orders of the shop\n    columns:\n      - name: order_id\n        description: \"The number of the order.\"\n      - name: placed_on\n        tests: [not_null]\n        description: When it came; in UTC\n",
