@@ -33,7 +33,7 @@ fn lake(lake: &Path) {
         "id,city,contact,phone,card_number,password\n\
          1,Bern,ada.lovelace@example.org,+49 30 901820,4111 1111 1111 1111,hunter2\n\
          2,Lyon,grace.hopper@example.org,+49 30 901821,4111111111111111,hunter22\n\
-         3,Rome,,,,\n",
+         3,Rome,,,,\n\nSource: the desk of katherine\n",
     );
     write(
         lake,

@@ -331,8 +331,14 @@ fn known_by(values: &Frequent) -> Option<Sensitive> {
 }
 
 impl FileSummary {
-    /// Takes out the values that are not to be kept. Doing so twice changes nothing.
+    /// Takes out the values that are not to be kept, and what notes quote of the file, behind a colon. Doing so twice changes
+    /// nothing.
     pub fn redact(&mut self, redact: Redact) {
+        if redact != Redact::Off {
+            for note in &mut self.notes {
+                note.truncate(note.find(": ").unwrap_or(note.len()));
+            }
+        }
         redact_all(&mut self.columns, &mut self.sample, redact);
     }
 }

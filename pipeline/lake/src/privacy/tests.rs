@@ -142,7 +142,9 @@ fn what_is_withheld_is_nowhere_and_what_may_be_known_stays() {
         ),
     ]);
     let mut marked = whole.clone();
+    marked.notes = vec!["1 line below the table left out: ask ada@example.org".to_owned()];
     marked.redact(Redact::Marked);
+    assert_eq!(marked.notes, ["1 line below the table left out"]);
     let text = marked.to_json().unwrap();
     assert!(!text.contains("example") && !text.contains("ada"), "{text}");
     let contact = &marked.columns[1];
