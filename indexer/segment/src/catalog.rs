@@ -179,6 +179,8 @@ pub struct ColumnRecord {
     pub profile_exact: bool,
     /// What a model said of the column.
     pub narration: Option<String>,
+    /// What contexts say of it.
+    pub description: Option<String>,
     /// How its values are written in the files, in words, where that is not the plain way; `min`, `max` and `frequent` are plain.
     pub notation: Option<String>,
     /// What it holds that is somebody's own (`e-mail`, `phone`, …), if anything.
@@ -331,6 +333,7 @@ fn schema() -> Schema {
             list("frequent", value_count),
             of("profile_exact", DataType::Boolean),
             maybe("narration"),
+            maybe("description"),
             maybe("notation"),
             maybe("sensitive"),
             of("withheld", DataType::Boolean),

@@ -30,6 +30,8 @@ pub struct ColumnFacts {
     pub frequent: Vec<(String, u64)>,
     /// A model's description of the column, given the whole schema.
     pub narration: Option<String>,
+    /// What contexts say of it.
+    pub description: Option<String>,
 }
 
 /// What a block's text is made of. All but cells are embedded.

@@ -36,6 +36,7 @@ fn column() -> impl Strategy<Value = ColumnFacts> {
             max: frequent.last().map(|(value, _)| value.clone()),
             frequent,
             narration,
+            description: None,
         })
 }
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use limn_lake::contexts::column_descriptions;
 use limn_segment::TableRecord;
 use limn_summary::{TextBlock, TokenCounter};
 use serde::{Deserialize, Serialize};
@@ -150,17 +151,24 @@ impl Describer {
             });
         }
         Progress::add(&self.progress.tables_described, 1);
+        let texts: Vec<&str> = row.contexts.iter().map(|it| it.text.as_str()).collect();
+        let described = row.columns.iter().map(|column| column.name.as_str());
+        let descriptions = column_descriptions(&texts, &described.collect::<Vec<_>>());
         change.blocks = Wire(describe(
             &row.name,
             summary,
             &row.contexts,
             &narrations,
+            &descriptions,
             self.counter.as_ref(),
             self.words,
         ));
         row.awaits_narration = awaits;
         for (column, narration) in row.columns.iter_mut().zip(narrations) {
             column.narration = narration;
+        }
+        for (column, description) in row.columns.iter_mut().zip(descriptions) {
+            column.description = description;
         }
         Ok(vec![change])
     }

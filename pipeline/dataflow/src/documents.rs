@@ -14,24 +14,26 @@ use crate::options::Words;
 /// Most frequent values that a catalog row keeps of a column.
 const CATALOG_VALUES: usize = 10;
 
-/// A table's texts, packed into blocks. `narrations` are those of its columns, in order; columns
-/// without one are told as `words` says.
+/// A table's texts, packed into blocks. `narrations` and `descriptions` are those of its columns, in order; columns
+/// without a narration are told as `words` says.
 pub fn describe(
     name: &str,
     summary: &TableSummary,
     contexts: &[ContextRecord],
     narrations: &[Option<String>],
+    descriptions: &[Option<String>],
     counter: &dyn TokenCounter,
     words: Words,
 ) -> Vec<TextBlock> {
     let narrations = narrations.iter().cloned().chain(std::iter::repeat(None));
+    let descriptions = descriptions.iter().cloned().chain(std::iter::repeat(None));
     let facts = TableFacts {
         name: name.to_owned(),
         columns: summary
             .columns
             .iter()
-            .zip(narrations)
-            .map(|(column, narration)| column_facts(column, narration, words))
+            .zip(narrations.zip(descriptions))
+            .map(|(column, said)| column_facts(column, said, words))
             .collect(),
         sample: summary.sample_rows().map(<[_]>::to_vec).collect(),
         contexts: contexts
@@ -47,7 +49,11 @@ pub fn describe(
     documents(&facts, counter, &options)
 }
 
-fn column_facts(column: &ColumnSummary, narration: Option<String>, words: Words) -> ColumnFacts {
+fn column_facts(
+    column: &ColumnSummary,
+    (narration, description): (Option<String>, Option<String>),
+    words: Words,
+) -> ColumnFacts {
     let profile = &column.profile;
     let known = words == Words::Names;
     ColumnFacts {
@@ -66,6 +72,7 @@ fn column_facts(column: &ColumnSummary, narration: Option<String>, words: Words)
             .map(|(value, count)| (value.to_owned(), count))
             .collect(),
         narration,
+        description,
     }
 }
 
@@ -149,6 +156,7 @@ fn column_record(column: &ColumnSummary) -> ColumnRecord {
             .collect(),
         profile_exact: profile.exact,
         narration: None,
+        description: None,
         notation: column.notation.as_ref().map(ToString::to_string),
         sensitive: column.sensitive().map(|kind| kind.to_string()),
         withheld: column.is_withheld(),

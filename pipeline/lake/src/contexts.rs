@@ -1,7 +1,10 @@
 //! Contexts: text about a table that its rows do not hold (PNEUMA §4).
 //!
 //! They come from contexts files (`{"table": NAME, "context": TEXT}` a line) and from sidecars
-//! (`NAME.md`, `NAME.txt` beside `NAME.csv` or the directory `NAME`).
+//! (`NAME.md`, `NAME.txt`, `NAME.yaml` beside `NAME.csv` or the directory `NAME`). What they say of a column goes to the column
+//! ([`column_descriptions`]); all of it is told of the table.
+
+mod descriptions;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -11,6 +14,8 @@ use serde::Deserialize;
 
 use crate::error::{FileError, FileErrorKind, LakeError};
 use crate::object::{ObjectRecord, TableName};
+
+pub use descriptions::{DESCRIPTION_CHARS, column_descriptions};
 
 /// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
 pub const SIDECAR_BYTES: u64 = 1 << 20;

@@ -27,7 +27,7 @@ export function columnList(columns, { previews = true } = {}) {
   };
   const narrow = (event) => {
     const text = event.target.value.trim().toLowerCase();
-    wanted = columns.filter(({ name, narration }) => `${name} ${narration ?? ""}`.toLowerCase().includes(text));
+    wanted = columns.filter(({ name, narration, description }) => `${name} ${narration ?? ""} ${description ?? ""}`.toLowerCase().includes(text));
     show(0);
     if (!wanted.length) list.append(el("li", { class: "faint" }, "No column has this in its name or description."));
   };
@@ -52,6 +52,7 @@ function columnCard(
     frequent = [],
     profile_exact: profiled,
     narration,
+    description,
     sensitive,
     withheld,
   },
@@ -69,6 +70,7 @@ function columnCard(
         el("h3", {}, data(name, { class: "column-name" })),
         el("span", { class: "type" }, isKey ? `${type}, likely key` : type),
       ),
+      description && el("p", { class: "narration", dir: "auto" }, description),
       narration && el("p", { class: "narration", dir: "auto" }, narration),
     ),
     el(

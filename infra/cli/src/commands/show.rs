@@ -162,6 +162,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         };
         writeln!(out, "{} {names}", style.dim(told))?;
     }
+    print_descriptions(&mut out, &style, table)?;
     print_narration(&mut out, &style, table, narrator)?;
     if !table.sample.is_empty() {
         writeln!(out, "\n{}", style.dim("sampled rows"))?;
@@ -185,6 +186,26 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         rows.write(&mut out)?;
     }
     out.flush()
+}
+
+/// What contexts say of columns.
+fn print_descriptions(out: &mut impl Write, style: &Style, table: &TableRecord) -> io::Result<()> {
+    let described = table.columns.iter().filter_map(|column| {
+        let description = column.description.as_deref()?;
+        Some(format!(
+            "{}: {}",
+            cut(&one_line(&column.name), 60),
+            one_line(description)
+        ))
+    });
+    let described: Vec<String> = described.collect();
+    if described.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", style.dim("as contexts describe the columns"))?;
+    described
+        .iter()
+        .try_for_each(|line| writeln!(out, "{line}"))
 }
 
 /// What a language model says of the columns, and for which it says nothing.

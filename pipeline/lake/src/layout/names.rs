@@ -137,7 +137,10 @@ impl Addressees {
         sidecars: Vec<ObjectRecord>,
         layout: &mut Layout,
     ) {
-        let mut send = |tables: Vec<(usize, TableName)>, source: ContextText, label: &str| {
+        let send = |layout: &mut Layout,
+                    tables: Vec<(usize, TableName)>,
+                    source: ContextText,
+                    label: &str| {
             if tables.is_empty() {
                 layout.orphans.push(label.to_owned());
             }
@@ -151,6 +154,7 @@ impl Addressees {
         for (name, texts) in registered {
             for text in texts {
                 send(
+                    layout,
                     self.registered(name.as_str()),
                     ContextText::Registered {
                         name: name.clone(),
@@ -163,7 +167,12 @@ impl Addressees {
         for object in sidecars {
             let path = object.path.clone();
             let tables = self.beside(place::without_extension(&path));
-            send(tables, ContextText::Sidecar { object }, &path);
+            // Beside no table, YAML is somebody's settings.
+            if tables.is_empty() && !is_prose(&path) {
+                layout.ignored.add_other(&path);
+                continue;
+            }
+            send(layout, tables, ContextText::Sidecar { object }, &path);
         }
         layout.orphans.dedup();
         for group in &mut layout.groups {
@@ -171,4 +180,11 @@ impl Addressees {
             group.contexts.sort_by(|a, b| a.table.cmp(&b.table));
         }
     }
+}
+
+/// Whether a sidecar is a text, and not a form that other programs use, too.
+fn is_prose(path: &str) -> bool {
+    [".md", ".txt"]
+        .iter()
+        .any(|end| path.to_ascii_lowercase().ends_with(end))
 }

@@ -80,6 +80,8 @@ pub struct ColumnDetail {
     pub frequent: Vec<Frequent>,
     /// Whether all rows were looked at.
     pub profile_exact: bool,
+    /// What contexts say of it.
+    pub description: Option<String>,
     /// How its values are written in the files, in words, where that is not the plain way: `min`, `max` and `frequent` are plain
     /// numbers and ISO dates; null where they are plain in the files, too.
     pub notation: Option<String>,
@@ -209,6 +211,7 @@ fn detail(column: &ColumnRecord, shows: bool) -> ColumnDetail {
             })
             .collect(),
         profile_exact: column.profile_exact,
+        description: column.description.clone(),
         notation: column.notation.clone(),
         sensitive: column.sensitive.clone(),
         withheld: column.withheld,

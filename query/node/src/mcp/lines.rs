@@ -162,7 +162,7 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
             json!({
                 "name": it.column.name,
                 "type": it.column.data_type,
-                "meaning": it.column.narration,
+                "meaning": it.description.as_ref().or(it.column.narration.as_ref()),
                 "null_share": (it.null_share * 1e4).round() / 1e4,
                 "distinct": it.distinct,
                 "likely_key": it.likely_key,

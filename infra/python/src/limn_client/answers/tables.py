@@ -131,6 +131,8 @@ class ColumnDetail(ColumnLine):
     frequent: Tuple[Frequent, ...]
     #: Whether all rows were looked at.
     profile_exact: bool
+    #: What contexts say of it.
+    description: Optional[str]
     #: How its values are written in the files, where that is not the plain way of ``min``, ``max`` and ``frequent``.
     notation: Optional[str]
     #: What it holds that is somebody's own (``e-mail``, ``phone``, ``payment card``, ...), if that was found.
@@ -189,6 +191,7 @@ class Profile(Rows[ColumnDetail]):
             Field("max", "text", lambda it: it.max),
             Field("frequent", "texts", lambda it: [value.value for value in it.frequent]),
             Field("profile_exact", "truth", lambda it: it.profile_exact),
+            Field("description", "text", lambda it: it.description),
             Field("notation", "text", lambda it: it.notation),
             Field("sensitive", "text", lambda it: it.sensitive),
             Field("withheld", "truth", lambda it: it.withheld),
