@@ -87,6 +87,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Index(args) => commands::index::run(args).await,
         Command::Update(args) => commands::index::update(args).await,
+        Command::Context(args) => commands::context::run(*args).await,
         Command::Watch(args) => commands::watch::run(args).await,
         Command::Serve(args) => commands::serve::run(*args).await,
         Command::Mcp(args) => commands::mcp::run(*args).await,

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use limn_lake::assemble::{are_one_table, merge_files};
-use limn_lake::{ContextText, FileSummary, Group, Redact, TableSummary};
+use limn_lake::{ContextText, Contexts, FileSummary, Group, Redact, TableSummary};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,8 @@ use crate::documents::{catalog_row, now_ms};
 use crate::job::Job;
 use crate::narrate::awaiting::Awaiting;
 use crate::parts::{GroupRead, Parts};
-use crate::plan::{GroupPlan, members};
-use crate::published::{Published, REGISTERED, is_searchable, members_of};
+use crate::plan::{GroupPlan, forgetful_group, members};
+use crate::published::{Published, REGISTERED, is_forgotten, is_searchable, members_of};
 use crate::read::{Part, ReadDone};
 use crate::report::Failure;
 use crate::resample::{kept_sample, sampled_summaries};
@@ -150,6 +150,8 @@ pub struct Assembler {
     /// Share of rows that have to change before a table's rows are drawn anew; 0 where the published
     /// tables were made with other settings.
     pub resample_threshold: f64,
+    /// Registered contexts that the run takes away.
+    pub forget: Contexts,
     /// Whose values are kept out of the index.
     pub redact: Redact,
 }
@@ -245,8 +247,16 @@ impl Assembler {
     /// The tables of a group that is gone.
     fn remove(&self, group: GroupId) -> Vec<TableDraft> {
         let tables = self.published.tables(group);
-        let gone = tables.iter().map(|record| self.tombstone(group, record));
-        gone.collect()
+        let mut gone: Vec<TableDraft> = tables
+            .iter()
+            .map(|record| self.tombstone(group, record))
+            .collect();
+        let forgetful = self.published.gone_with(&self.forget);
+        let forgetful = forgetful
+            .iter()
+            .find(|record| forgetful_group(record) == group);
+        gone.extend(forgetful.map(|record| self.tombstone(group, record)));
+        gone
     }
 
     /// The tables of a group that await a narration, from their published rows alone.
@@ -276,7 +286,9 @@ impl Assembler {
             contexts: record
                 .contexts
                 .iter()
-                .filter(|context| context.source == REGISTERED)
+                .filter(|context| {
+                    context.source == REGISTERED && !is_forgotten(record, context, &self.forget)
+                })
                 .cloned()
                 .collect(),
             indexed_ms: now_ms(),

@@ -217,6 +217,7 @@ impl Opening {
                 } else {
                     0.0
                 },
+                forget: options.forget.clone(),
                 redact: terms.settings.redact,
             }),
             describer: Arc::new(Describer {

@@ -58,6 +58,8 @@ pub struct RunOptions {
     pub filters: Option<Filters>,
     /// Contexts to register in this run, beside those already registered.
     pub contexts: Contexts,
+    /// Registered contexts that this run takes away, by the name they were registered for. What is in `contexts`, too, stays.
+    pub forget: Contexts,
     /// Whether a lake that lists nothing may empty the index.
     pub allow_empty: bool,
     /// Whether a run that published something compacts the index at its end.
@@ -100,6 +102,7 @@ impl Default for RunOptions {
             keep_vectors_after: Duration::from_secs(30),
             filters: None,
             contexts: Contexts::new(),
+            forget: Contexts::new(),
             allow_empty: false,
             compact: true,
             stop: CancellationToken::new(),

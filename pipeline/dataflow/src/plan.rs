@@ -14,6 +14,7 @@ use limn_lake::assemble::are_unlike;
 use limn_lake::{
     Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind, Ignored, layout,
 };
+use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
@@ -70,6 +71,21 @@ pub struct EpochPlan {
     pub differences: Vec<MemberUpdate>,
 }
 
+impl EpochPlan {
+    /// Has the row of a table that is gone written anew, without contexts that are to be forgotten.
+    fn forget(&mut self, group: GroupId) {
+        let (member, diff) = memberless(group);
+        self.published.push((member, diff));
+        self.differences.push((member, -diff));
+    }
+}
+
+/// What stands for the row of a table that is gone, if contexts are to be taken from it: no group of a lake.
+pub fn forgetful_group(gone: &TableRecord) -> GroupId {
+    let name = ["context of what is gone", &gone.lake, &gone.name].join("\0");
+    xxhash_rust::xxh3::xxh3_128(name.as_bytes())
+}
+
 /// A listing turned into epochs.
 #[derive(Debug, Default)]
 pub struct Plan {
@@ -96,6 +112,7 @@ pub struct Planner {
     published: Arc<Published>,
     settings: MemberId,
     contexts: Contexts,
+    forget: Contexts,
     epoch_objects: usize,
     epoch_bytes: u64,
 }
@@ -110,6 +127,12 @@ impl Planner {
         options: &RunOptions,
     ) -> Self {
         let mut contexts = published.registered();
+        for (table, texts) in &options.forget {
+            if let Some(registered) = contexts.get_mut(table) {
+                registered.retain(|text| !texts.contains(text));
+            }
+        }
+        contexts.retain(|_, texts| !texts.is_empty());
         for (table, texts) in &options.contexts {
             let registered = contexts.entry(table.clone()).or_default();
             for text in texts {
@@ -129,6 +152,7 @@ impl Planner {
             published,
             settings,
             contexts,
+            forget: options.forget.clone(),
             epoch_objects: options.epoch_objects.max(1),
             epoch_bytes: options.epoch_bytes.max(1),
         }
@@ -241,6 +265,9 @@ impl Planner {
         gone.sort_unstable();
         for id in gone {
             self.sides(id, &[], Vec::new()).feed(&mut epoch, id);
+        }
+        for row in self.published.gone_with(&self.forget) {
+            epoch.forget(forgetful_group(&row));
         }
         plan.epochs.push_back(epoch);
         plan

@@ -120,6 +120,19 @@ impl Published {
         self.state().registered.clone()
     }
 
+    /// Rows of tables that are gone and hold registered contexts that are to be forgotten.
+    pub fn gone_with(&self, forget: &Contexts) -> Vec<Arc<TableRecord>> {
+        if forget.is_empty() {
+            return Vec::new();
+        }
+        let state = self.state();
+        let gone = state.held.iter().filter(|row| {
+            let mut contexts = row.contexts.iter();
+            row.removed && contexts.any(|context| is_forgotten(row, context, forget))
+        });
+        gone.cloned().collect()
+    }
+
     /// The groups that have something published.
     pub fn groups(&self) -> Vec<GroupId> {
         self.state().groups.keys().copied().collect()
@@ -369,6 +382,13 @@ impl State {
             }
         }
     }
+}
+
+/// Whether a context of a row is one that was registered and is to be forgotten.
+pub fn is_forgotten(row: &TableRecord, context: &ContextRecord, forget: &Contexts) -> bool {
+    let name = context.registered_for.as_ref().unwrap_or(&row.name);
+    let texts = TableName::parse(name).ok().and_then(|it| forget.get(&it));
+    context.source == REGISTERED && texts.is_some_and(|texts| texts.contains(&context.text))
 }
 
 /// The content fingerprint of a file in the catalog.

@@ -1,5 +1,6 @@
 //! What the command line says. Each flag is defined once, here; `docs/cli.md` is the contract.
 
+mod context;
 mod lake;
 mod oidc;
 mod serve;
@@ -13,6 +14,9 @@ use clap::{ArgAction, Parser, Subcommand, ValueEnum};
 use limn_lake::Redact;
 use limn_models::{DeviceChoice, Prices};
 
+pub use context::{
+    AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs,
+};
 pub use lake::{AccessArgs, FilterArgs};
 pub use oidc::OidcArgs;
 pub use serve::{
@@ -84,6 +88,8 @@ lake must have been indexed, with the same settings, by limn index.
 Example:
   limn update sales/2024/orders sales/customers --lake s3://bucket/lake --index s3://bucket/index")]
     Update(UpdateArgs),
+    /// Tell an index what people know of its tables, see what it was told, take it back.
+    Context(Box<ContextArgs>),
     /// Keep an index up to date while its lake changes.
     #[command(after_help = "\
 The whole lake is listed at the start and then every --every: that listing is the truth. In between, changes \

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use limn_lake::Contexts;
 use limn_lake::contexts::read_contexts;
 use limn_models::{Embedder, ModelError, ModelKind, ModelStore};
 use limn_pipeline::report::ObjectCounts;
@@ -124,7 +123,12 @@ fn places(location: &str, args: &RunArgs) -> anyhow::Result<(Store, IndexStore)>
     Ok((lake, IndexStore::new(index)))
 }
 
-async fn run_over(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Outcome> {
+/// One run over the lake at `location`, reported.
+pub async fn run_over(
+    location: &str,
+    args: &RunArgs,
+    defaults: RunOptions,
+) -> anyhow::Result<Outcome> {
     let stop = defaults.stop.clone();
     let opened = stop.run_until_cancelled(open(location, args, defaults));
     let Opened {
@@ -159,7 +163,7 @@ async fn run_over(location: &str, args: &RunArgs, defaults: RunOptions) -> anyho
 
 /// What the arguments say, over `defaults`.
 fn options(args: &RunArgs, defaults: RunOptions) -> anyhow::Result<RunOptions> {
-    let mut contexts = Contexts::new();
+    let mut contexts = defaults.contexts;
     for path in &args.contexts {
         read_contexts(path, &mut contexts)?;
     }

@@ -2,6 +2,7 @@
 
 mod cluster;
 pub mod compact;
+pub mod context;
 pub mod diff;
 pub mod embedder_bench;
 pub mod endpoint_embedder;

@@ -1,0 +1,168 @@
+//! `limn context`: what people know of a table is told, listed and taken back, and costs that table only.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use limn_tests::{Run, index_hashed, limn, text};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The model-free embedder.
+const HASHED: [&str; 2] = ["--embedder", "hashed-words"];
+
+struct Desk {
+    _scratch: TempDir,
+    lake: PathBuf,
+    index: PathBuf,
+}
+
+impl Desk {
+    fn new() -> Desk {
+        let scratch = TempDir::new().unwrap();
+        let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+        fs::create_dir_all(lake.join("crm")).unwrap();
+        let desk = Desk {
+            _scratch: scratch,
+            lake,
+            index,
+        };
+        desk.write_churn();
+        fs::write(desk.lake.join("sales.csv"), "day,amount\n2020-01-02,3\n").unwrap();
+        desk.index();
+        desk
+    }
+
+    fn churn(&self) -> PathBuf {
+        self.lake.join("crm/churn.csv")
+    }
+
+    fn write_churn(&self) {
+        fs::write(self.churn(), "customer,c90\n1,true\n2,false\n").unwrap();
+    }
+
+    fn context(&self, arguments: &[&str]) -> Run {
+        let place = ["--index", text(&self.index), "--json"];
+        limn(&[&["context"], arguments, &place].concat())
+    }
+
+    /// A change, and what it did.
+    fn change(&self, arguments: &[&str]) -> Value {
+        self.context(&[arguments, &HASHED].concat()).ok()
+    }
+
+    fn listed(&self) -> Vec<Value> {
+        self.context(&["list"]).ok().as_array().unwrap().clone()
+    }
+
+    fn table(&self) -> Value {
+        limn(&["show", "crm/churn", "--index", text(&self.index), "--json"]).ok()[0].clone()
+    }
+
+    fn index(&self) {
+        index_hashed(&self.lake, &self.index, &[]).ok();
+    }
+}
+
+fn texts(table: &Value) -> Vec<&str> {
+    let contexts = table["contexts"].as_array().unwrap();
+    contexts
+        .iter()
+        .map(|it| it["text"].as_str().unwrap())
+        .collect()
+}
+
+fn write_note(folder: &Path, text: &str) -> PathBuf {
+    let note = folder.join("note.md");
+    fs::write(&note, text).unwrap();
+    note
+}
+
+#[test]
+fn a_text_is_told_listed_and_taken_back() {
+    let desk = Desk::new();
+    let report = desk.change(&["add", "crm/churn", "c90: left within ninety days"]);
+    assert_eq!(report["tables"]["changed"], 1, "{report}");
+    assert_eq!(report["objects"]["read"], 0, "{report}");
+    let table = desk.table();
+    assert_eq!(texts(&table), ["c90: left within ninety days"]);
+    let described = &table["columns"][1]["description"];
+    assert_eq!(described, "left within ninety days");
+    let again = desk.change(&["add", "crm/churn", "c90: left within ninety days"]);
+    assert_eq!(again["tables"]["changed"], 0, "{again}");
+
+    let note = write_note(&desk.index, "Made by the desk of Berta.");
+    desk.change(&["add", "crm/churn.csv", "--file", text(&note)]);
+    let listed = desk.listed();
+    let told: Vec<(&Value, &Value)> = listed
+        .iter()
+        .map(|it| (&it["about"], &it["number"]))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (&"crm/churn".into(), &1.into()),
+            (&"crm/churn.csv".into(), &1.into())
+        ]
+    );
+    assert!(
+        listed
+            .iter()
+            .all(|it| it["tables"] == serde_json::json!(["crm/churn"])),
+        "{listed:?}"
+    );
+    // A nightly run keeps them.
+    desk.index();
+    assert_eq!(desk.listed(), listed);
+
+    let report = desk.change(&["remove", "crm/churn", "1"]);
+    assert_eq!(report["tables"]["changed"], 1, "{report}");
+    assert_eq!(texts(&desk.table()), ["Made by the desk of Berta."]);
+    assert!(desk.table()["columns"][1]["description"].is_null());
+    desk.change(&["remove", "crm/churn.csv", "--all"]);
+    assert_eq!(desk.listed(), Vec::<Value>::new());
+    desk.index();
+    assert!(texts(&desk.table()).is_empty());
+}
+
+#[test]
+fn a_text_of_a_table_that_is_gone_can_be_taken_back() {
+    let desk = Desk::new();
+    for words in ["It counts customers.", "Ask Berta."] {
+        desk.change(&["add", "crm/churn", words]);
+    }
+    fs::remove_file(desk.churn()).unwrap();
+    desk.index();
+    let listed = desk.listed();
+    assert_eq!(listed.len(), 2);
+    assert!(
+        listed
+            .iter()
+            .all(|it| it["tables"] == serde_json::json!([]))
+    );
+    assert_eq!(listed[0]["text"], "Ask Berta.");
+    desk.change(&["remove", "crm/churn", "1"]);
+    assert_eq!(desk.listed().len(), 1);
+    desk.write_churn();
+    desk.index();
+    assert_eq!(texts(&desk.table()), ["It counts customers."]);
+}
+
+#[test]
+fn what_cannot_be_meant_is_told() {
+    let desk = Desk::new();
+    for (arguments, words) in [
+        (&["add", "crm/chrun", "x"][..], "no table crm/chrun"),
+        (&["add", "crm/churn", "  "], "empty"),
+        (&["add", "crm/churn", "--file", "/nowhere/x"], "/nowhere/x"),
+        (&["remove", "crm/churn", "1"], "nothing is registered"),
+        (&["list", "nothing"], "no table nothing"),
+    ] {
+        let ran = desk.context(arguments);
+        assert_eq!(ran.code, 2, "{arguments:?}");
+        assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
+    }
+    desk.change(&["add", "crm/churn", "It counts customers."]);
+    let ran = desk.context(&["remove", "crm/churn", "7"]);
+    assert!(ran.stderr.contains("no text 7"), "{}", ran.stderr);
+}
