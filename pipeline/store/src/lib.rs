@@ -48,6 +48,7 @@ mod listing;
 mod location;
 mod requests;
 mod text;
+mod view;
 mod walk;
 mod web;
 
@@ -67,6 +68,7 @@ pub use access::Access;
 pub use counting::RequestCounts;
 pub use error::{StoreError, StoreErrorKind};
 pub use text::{is_steering, one_line};
+pub use view::Stretch;
 
 use access::Variables;
 use counting::{Counters, CountingStore};
