@@ -35,9 +35,7 @@ impl Container {
             _ => {
                 Compression::of_path(path)?;
                 let inner = extension(without_compression(path))?;
-                inner
-                    .eq_ignore_ascii_case("tar")
-                    .then_some(Container::Tar)
+                inner.eq_ignore_ascii_case("tar").then_some(Container::Tar)
             }
         }
     }
@@ -64,11 +62,15 @@ pub(crate) fn path_of(container: &str, name: &str) -> String {
 /// What is wrong with it: nothing outside the archive can be meant.
 pub(crate) fn tidy_name(raw: &[u8]) -> Result<String, &'static str> {
     let name = String::from_utf8_lossy(raw).replace('\\', "/");
-    let is_drive = name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic();
+    let is_drive =
+        name.as_bytes().get(1) == Some(&b':') && name.as_bytes()[0].is_ascii_alphabetic();
     if name.starts_with('/') || is_drive {
         return Err("its name is an absolute path");
     }
-    let parts = || name.split('/').filter(|part| !part.is_empty() && *part != ".");
+    let parts = || {
+        name.split('/')
+            .filter(|part| !part.is_empty() && *part != ".")
+    };
     if parts().any(|part| part == "..") {
         return Err("its name leads out of the archive");
     }
@@ -112,7 +114,10 @@ impl MemberPlace {
 
     /// Whether the bytes stand in the container as they are.
     pub(crate) fn is_plain(self) -> bool {
-        matches!(self, MemberPlace::Zip { method: 0, .. } | MemberPlace::Tar(_))
+        matches!(
+            self,
+            MemberPlace::Zip { method: 0, .. } | MemberPlace::Tar(_)
+        )
     }
 
     fn parse(text: &str) -> Option<MemberPlace> {
@@ -220,7 +225,14 @@ mod tests {
     #[test]
     fn containers_are_told_by_extension_in_any_case() {
         assert_eq!(Container::of_path("a/B.ZIP"), Some(Container::Zip));
-        for tar in ["a.tar", "a.TGZ", "a.tar.gz", "a.tar.zst", "a.Tar.Bz2", "a.txz"] {
+        for tar in [
+            "a.tar",
+            "a.TGZ",
+            "a.tar.gz",
+            "a.tar.zst",
+            "a.Tar.Bz2",
+            "a.txz",
+        ] {
             assert_eq!(Container::of_path(tar), Some(Container::Tar), "{tar}");
         }
         for other in ["zip", "a.csv.gz", "a.gz", "a.zip.gz", "tar.gz", "a.tar.csv"] {
@@ -231,7 +243,13 @@ mod tests {
     #[test]
     fn names_stay_within_their_archive() {
         assert_eq!(tidy_name(b"./a//b\\c.csv").unwrap(), "a/b/c.csv");
-        for bad in ["/a.csv", "..\\a.csv", "a/../../b.csv", "C:\\a.csv", "a\n.csv"] {
+        for bad in [
+            "/a.csv",
+            "..\\a.csv",
+            "a/../../b.csv",
+            "C:\\a.csv",
+            "a\n.csv",
+        ] {
             assert!(tidy_name(bad.as_bytes()).is_err(), "{bad}");
         }
     }
@@ -256,10 +274,22 @@ mod tests {
         assert!(!are_all_members(&container, &both[..1]));
         assert!(!are_all_members(&container, &[]));
         let others = [
-            ObjectRecord { etag: None, ..container.clone() },
-            ObjectRecord { version: None, ..container.clone() },
-            ObjectRecord { size: 10, ..container.clone() },
-            ObjectRecord { modified_ms: 2, ..container.clone() },
+            ObjectRecord {
+                etag: None,
+                ..container.clone()
+            },
+            ObjectRecord {
+                version: None,
+                ..container.clone()
+            },
+            ObjectRecord {
+                size: 10,
+                ..container.clone()
+            },
+            ObjectRecord {
+                modified_ms: 2,
+                ..container.clone()
+            },
         ];
         for other in others {
             assert!(!are_all_members(&other, &both), "{other:?}");

@@ -102,7 +102,12 @@ pub(super) async fn enter(
         let cause = "it is not known where it lies in its archive";
         return Err(Failure::new(FileErrorKind::Missing, cause));
     };
-    let ranged = Ranged::new(store.clone(), container.to_owned(), version.size, Handle::current());
+    let ranged = Ranged::new(
+        store.clone(),
+        container.to_owned(),
+        version.size,
+        Handle::current(),
+    );
     let (file, options) = (file.clone(), options.clone());
     let entered = parse(move || match version.place {
         MemberPlace::Tar(at) => {
@@ -238,7 +243,10 @@ impl Members {
             .map(|(name, failure)| failure.about(&member::path_of(&container.path, &name)))
             .collect();
         if self.untold > 0 {
-            let cause = format!("{} of it cannot be read, too", counted(self.untold, "more member"));
+            let cause = format!(
+                "{} of it cannot be read, too",
+                counted(self.untold, "more member")
+            );
             let error = FileError::new(&container.path, FileErrorKind::Unsupported, cause);
             refused.push(error.with_remedy(UNPACK));
         }

@@ -71,7 +71,9 @@ pub(super) fn list(
         let is_file = matches!(kind, EntryType::Regular | EntryType::Continuous);
         let size = here.size.filter(|_| is_file).unwrap_or(said);
         let at = archive.at;
-        let name = here.name.unwrap_or_else(|| header.path_bytes().into_owned());
+        let name = here
+            .name
+            .unwrap_or_else(|| header.path_bytes().into_owned());
         let is_odd = here.is_sparse || kind.is_gnu_sparse();
         if (is_file || is_odd)
             && !name.ends_with(b"/")
@@ -106,7 +108,10 @@ pub(super) fn list(
         archive.skip(padding(size))?;
     }
     if headers == 0 {
-        return Err(Failure::new(FileErrorKind::Empty, "the archive has no members"));
+        return Err(Failure::new(
+            FileErrorKind::Empty,
+            "the archive has no members",
+        ));
     }
     Ok(())
 }
@@ -335,7 +340,10 @@ impl Source {
 
     fn go_to(&mut self, to: u64) {
         let here = self.next.get() - self.block.len() as u64;
-        match to.checked_sub(here).filter(|skip| *skip <= self.block.len() as u64) {
+        match to
+            .checked_sub(here)
+            .filter(|skip| *skip <= self.block.len() as u64)
+        {
             Some(skip) => self.block.advance(skip as usize),
             None => {
                 self.block = Bytes::new();

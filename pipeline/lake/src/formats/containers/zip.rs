@@ -111,7 +111,9 @@ fn find(ranged: &Ranged) -> Result<Directory, Failure> {
     };
     let last = tail.len().saturating_sub(22);
     let Some(at) = (0..=last).rev().find(is_end) else {
-        return Err(damaged("zip directory is missing: it is no zip archive, or cut off"));
+        return Err(damaged(
+            "zip directory is missing: it is no zip archive, or cut off",
+        ));
     };
     let end = Record(&tail[at..]);
     let (disk, first) = (end.number(4, 2)?, end.number(6, 2)?);
@@ -143,8 +145,11 @@ fn find_64(ranged: &Ranged, at: u64) -> Result<Directory, Failure> {
     if !bytes.starts_with(END_64) {
         return Err(damaged("zip directory is not where it should be"));
     }
-    let (entries, length, start) =
-        (record.number(32, 8)?, record.number(40, 8)?, record.number(48, 8)?);
+    let (entries, length, start) = (
+        record.number(32, 8)?,
+        record.number(40, 8)?,
+        record.number(48, 8)?,
+    );
     let end = start.checked_add(length).filter(|end| *end <= at);
     let end = end.ok_or_else(|| damaged("zip directory is not where it should be"))?;
     Ok(Directory {
@@ -174,7 +179,11 @@ impl<'a> Entry<'a> {
         }
         let length = |at| Ok::<usize, Failure>(entry.number(at, 2)? as usize);
         let (name, extra, comment) = (length(28)?, length(30)?, length(32)?);
-        let mut sizes = [entry.number(24, 4)?, entry.number(20, 4)?, entry.number(42, 4)?];
+        let mut sizes = [
+            entry.number(24, 4)?,
+            entry.number(20, 4)?,
+            entry.number(42, 4)?,
+        ];
         let mut extras = Record(entry.bytes(46 + name, extra)?);
         while extras.0.len() >= 4 {
             let length = extras.number(2, 2)? as usize;
@@ -213,7 +222,8 @@ impl<'a> Entry<'a> {
         let refused = |cause: &str| Failure::new(FileErrorKind::Unsupported, cause);
         let failure = if self.flags & 1 != 0 {
             Some(refused("it is encrypted").with_remedy("pack it without a password"))
-        } else if self.method != STORED && self.method != DEFLATED && packing(self.method).is_none() {
+        } else if self.method != STORED && self.method != DEFLATED && packing(self.method).is_none()
+        {
             let cause = format!("it is packed by method {}", self.method);
             Some(refused(&cause).with_remedy("pack it with deflate or zstd"))
         } else if self.method == STORED && self.packed != self.size {
@@ -255,7 +265,9 @@ fn packing(method: u16) -> Option<Compression> {
 pub(super) fn content(ranged: &Ranged, header: u64) -> Result<u64, Failure> {
     let bytes = ranged.get(header..header.saturating_add(30))?;
     if !bytes.starts_with(LOCAL) {
-        return Err(damaged("zip directory points at something else than a member"));
+        return Err(damaged(
+            "zip directory points at something else than a member",
+        ));
     }
     let local = Record(&bytes);
     Ok(header + 30 + local.number(26, 2)? + local.number(28, 2)?)
@@ -280,8 +292,7 @@ pub(super) fn enter(
     if method == STORED {
         return Ok((vec![Stretch::Object(range)], file));
     }
-    let is_plain_text =
-        file.format.is_text() && Compression::of_path(&file.object.path).is_none();
+    let is_plain_text = file.format.is_text() && Compression::of_path(&file.object.path).is_none();
     let packed = range.end.saturating_sub(range.start);
     if is_plain_text {
         let (mut stretches, extension, more) = (vec![Stretch::Object(range)], method, packed);
