@@ -179,6 +179,12 @@ pub struct ColumnRecord {
     pub profile_exact: bool,
     /// What a model said of the column.
     pub narration: Option<String>,
+    /// How its values are written in the files, in words, where that is not the plain way; `min`, `max` and `frequent` are plain.
+    pub notation: Option<String>,
+    /// What it holds that is somebody's own (`e-mail`, `phone`, …), if anything.
+    pub sensitive: Option<String>,
+    /// Whether its values are kept out of the index.
+    pub withheld: bool,
 }
 
 /// What happened to a file since its table's texts were made, where these were kept.
@@ -325,6 +331,9 @@ fn schema() -> Schema {
             list("frequent", value_count),
             of("profile_exact", DataType::Boolean),
             maybe("narration"),
+            maybe("notation"),
+            maybe("sensitive"),
+            of("withheld", DataType::Boolean),
         ]
         .into(),
     );

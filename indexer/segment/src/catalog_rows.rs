@@ -223,6 +223,9 @@ struct Columns<'a> {
     frequent: Lists<'a, Option<(Texts<'a>, Numbers<'a, UInt64Type>)>>,
     profile_exact: Flags<'a>,
     narrations: Texts<'a>,
+    notations: Texts<'a>,
+    sensitive: Texts<'a>,
+    withheld: Flags<'a>,
 }
 
 impl<'a> Columns<'a> {
@@ -245,6 +248,9 @@ impl<'a> Columns<'a> {
             })?,
             profile_exact: of.flags("profile_exact")?,
             narrations: of.texts("narration")?,
+            notations: of.texts("notation")?,
+            sensitive: of.texts("sensitive")?,
+            withheld: of.flags("withheld")?,
         })
     }
 
@@ -273,6 +279,9 @@ impl<'a> Columns<'a> {
             })?,
             profile_exact: self.profile_exact.get(at),
             narration: self.narrations.get(at),
+            notation: self.notations.get(at),
+            sensitive: self.sensitive.get(at),
+            withheld: self.withheld.get(at),
         })
     }
 }

@@ -288,7 +288,7 @@ impl LexicalReader {
         let term = Term::from_field_text(known, term);
         clear_last_error();
         let mut visiting = false;
-        let mut beyond = false;
+        let mut wrong = None;
         let walk = catch_unwind(AssertUnwindSafe(|| -> std::io::Result<()> {
             let found = inverted.read_block_postings(&term, IndexRecordOption::WithFreqs)?;
             let Some(mut postings) = found else {
@@ -296,23 +296,27 @@ impl LexicalReader {
             };
             while !postings.docs().is_empty() {
                 let blocks = postings.docs();
-                if blocks.iter().any(|block| *block >= self.blocks) {
-                    beyond = true;
+                let times = postings.freqs().get(..blocks.len());
+                let Some(times) = times.filter(|_| blocks.iter().all(|it| *it < self.blocks))
+                else {
+                    wrong = Some(match times {
+                        Some(_) => "its postings name blocks that it does not have",
+                        None => "its postings do not tell how often blocks have a term",
+                    });
                     break;
-                }
+                };
                 visiting = true;
-                visit(blocks, &postings.freqs()[..blocks.len()]);
+                visit(blocks, times);
                 visiting = false;
                 postings.advance();
             }
             Ok(())
         }));
         match walk {
-            Ok(Ok(())) if !beyond => Ok(()),
-            Ok(Ok(())) => Err(SegmentError::damaged(
-                &self.object,
-                "its postings name blocks that it does not have",
-            )),
+            Ok(Ok(())) => match wrong {
+                None => Ok(()),
+                Some(detail) => Err(SegmentError::damaged(&self.object, detail)),
+            },
             Ok(Err(e)) => Err(told(&self.object, e.into())),
             // The caller's own panic is not ours to hide.
             Err(panic) if visiting => resume_unwind(panic),

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use limn_lake::assemble::{are_one_table, merge_files};
-use limn_lake::{ContextText, FileSummary, Group, TableSummary};
+use limn_lake::{ContextText, FileSummary, Group, Redact, TableSummary};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -150,6 +150,8 @@ pub struct Assembler {
     /// Share of rows that have to change before a table's rows are drawn anew; 0 where the published
     /// tables were made with other settings.
     pub resample_threshold: f64,
+    /// Whose values are kept out of the index.
+    pub redact: Redact,
 }
 
 /// Joins groups with their reads and emits what becomes of their tables.
@@ -249,17 +251,18 @@ impl Assembler {
 
     /// The tables of a group that await a narration, from their published rows alone.
     fn narrate(&self, group: GroupId, published: &[GroupId]) -> Vec<TableDraft> {
-        let mut drafts = Vec::new();
+        let (mut drafts, redact) = (Vec::new(), self.redact);
         if let Some(awaiting) = self.awaiting.take(group) {
             let unchanged = awaiting.unchanged.iter();
             let unchanged = unchanged.filter_map(|name| self.published.table(name));
-            drafts.extend(unchanged.filter_map(|row| again(group, TableRecord::clone(&row))));
+            drafts
+                .extend(unchanged.filter_map(|row| again(group, TableRecord::clone(&row), redact)));
             let rows = awaiting.rows.into_iter();
-            drafts.extend(rows.filter_map(|row| again(group, row)));
+            drafts.extend(rows.filter_map(|row| again(group, row, redact)));
         } else {
             let rows = published.iter().flat_map(|id| self.published.tables(*id));
             let rows = rows.filter(|row| row.awaits_narration);
-            drafts.extend(rows.filter_map(|row| again(group, TableRecord::clone(&row))));
+            drafts.extend(rows.filter_map(|row| again(group, TableRecord::clone(&row), redact)));
         }
         drafts
     }
@@ -300,7 +303,7 @@ impl Assembler {
             .iter()
             .map(|record| (record.name.as_str(), record.as_ref()))
             .collect();
-        let read = GroupRead::of(&plan.group, parts, &self.published);
+        let read = GroupRead::of(&plan.group, parts, &self.published, self.redact);
         let summaries = read.summaries(&plan.group);
         let summaries = summaries.iter().map(|(_, summary)| *summary);
         let groups = if are_one_table(&plan.group, summaries) {
@@ -333,16 +336,16 @@ impl Assembler {
         if summary.is_none() {
             // The files have other names than those that could be read last.
             let last = self.published.table(group.name.as_str());
-            let last = last_good_files(last.as_deref());
+            let last = last_good_files(last.as_deref(), self.redact);
             let parts: Vec<(&str, &FileSummary)> = last
                 .iter()
                 .map(|(record, summary)| (record.path.as_str(), summary))
                 .collect();
             summary = merge_files(&parts);
-            files.extend(last.into_iter().map(|(record, _)| FileRecord {
+            files.extend(last.iter().map(|(record, summary)| FileRecord {
                 path: record.path.clone(),
                 rows: record.rows,
-                summary: record.summary.clone(),
+                summary: summary.to_json().ok(),
                 ..FileRecord::default()
             }));
         }
@@ -352,6 +355,9 @@ impl Assembler {
         {
             rows_now = Some((whole.rows, whole.rows_exact));
             summary = Some(kept);
+        }
+        if let Some(summary) = &mut summary {
+            summary.redact(self.redact);
         }
         let mut row = catalog_row(&self.lake, group, summary.as_ref(), files, contexts);
         if let Some((rows, exact)) = rows_now {
@@ -390,11 +396,12 @@ impl Assembler {
 }
 
 /// The files of a table's last good version.
-fn last_good_files(table: Option<&TableRecord>) -> Vec<(&FileRecord, FileSummary)> {
+fn last_good_files(table: Option<&TableRecord>, redact: Redact) -> Vec<(&FileRecord, FileSummary)> {
     let files = table.into_iter().flat_map(|table| &table.files);
     files
         .filter_map(|file| {
-            let summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
+            let mut summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
+            summary.redact(redact);
             Some((file, summary))
         })
         .collect()
@@ -402,13 +409,14 @@ fn last_good_files(table: Option<&TableRecord>) -> Vec<(&FileRecord, FileSummary
 
 /// A published table as a draft: the same table, which may be told in other words now. A row without
 /// a summary of a file has nothing to put into words.
-fn again(group: GroupId, row: TableRecord) -> Option<TableDraft> {
+fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft> {
     let summaries = sampled_summaries(&row);
     let parts: Vec<(&str, &FileSummary)> = summaries
         .iter()
         .map(|(path, summary)| (*path, summary))
         .collect();
-    let summary = merge_files(&parts)?;
+    let mut summary = merge_files(&parts)?;
+    summary.redact(redact);
     Some(TableDraft {
         group,
         summary: Some(summary),

@@ -149,5 +149,8 @@ fn column_record(column: &ColumnSummary) -> ColumnRecord {
             .collect(),
         profile_exact: profile.exact,
         narration: None,
+        notation: column.notation.as_ref().map(ToString::to_string),
+        sensitive: column.sensitive().map(|kind| kind.to_string()),
+        withheld: column.is_withheld(),
     }
 }

@@ -217,6 +217,7 @@ impl Opening {
                 } else {
                     0.0
                 },
+                redact: terms.settings.redact,
             }),
             describer: Arc::new(Describer {
                 counter: Arc::new(WindowCounter(Arc::clone(&self.embedder))),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use limn_lake::{Contexts, Filters, SUMMARY_VERSION};
+use limn_lake::{Contexts, Filters, Redact, SUMMARY_VERSION};
 use limn_models::{LanguageModel, ModelError, ModelId};
 use limn_segment::analyzer::ANALYZER_VERSION;
 use limn_segment::{Narrator, Snapshot};
@@ -75,6 +75,8 @@ pub struct RunOptions {
     /// A table's rows are drawn anew when more than this share of them came or went since they were
     /// drawn last; 0 draws at every change.
     pub resample_threshold: f64,
+    /// Whose values are kept out of the index; `None` goes on with what the index remembers, at first with nobody's.
+    pub redact: Option<Redact>,
     /// Rows drawn from each table.
     pub sample_rows: usize,
     /// Bytes read of one file for its profile.
@@ -105,6 +107,7 @@ impl Default for RunOptions {
             narrate: Narrate::Auto,
             narrator: None,
             resample_threshold: 0.0,
+            redact: None,
             sample_rows: 5,
             scan_budget: 16 << 20,
             seed: 0,
@@ -227,6 +230,9 @@ pub struct IndexSettings {
     pub scan_budget: u64,
     /// Seed of the row priorities.
     pub seed: u64,
+    /// Whose values are kept out.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub redact: Redact,
     /// [`DOCUMENTS_VERSION`] of the run.
     pub documents: u32,
     /// [`SUMMARY_VERSION`] of the run; 0 in indexes from before there was one.
@@ -234,6 +240,10 @@ pub struct IndexSettings {
     pub summaries: u32,
     /// Version of the analyzer.
     pub analyzer: u32,
+}
+
+fn is_off(redact: &Redact) -> bool {
+    *redact == Redact::Off
 }
 
 impl IndexSettings {
@@ -269,6 +279,11 @@ impl IndexSettings {
             sample_rows: options.sample_rows,
             scan_budget: options.scan_budget,
             seed: options.seed,
+            // Remembered, as filters are: a run that was not told must not bring values back.
+            redact: options
+                .redact
+                .or(before.map(|before| before.redact))
+                .unwrap_or_default(),
             documents: DOCUMENTS_VERSION,
             summaries: SUMMARY_VERSION,
             analyzer: ANALYZER_VERSION,
@@ -319,7 +334,15 @@ impl IndexSettings {
 
     /// Whether file summaries made with `other` are those this run would make.
     pub fn summaries_match(&self, other: &Self) -> bool {
-        let of = |it: &Self| (it.sample_rows, it.scan_budget, it.seed, it.summaries);
+        let of = |it: &Self| {
+            (
+                it.sample_rows,
+                it.scan_budget,
+                it.seed,
+                it.redact,
+                it.summaries,
+            )
+        };
         of(self) == of(other)
     }
 

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use limn_lake::{ContextText, DataFile, FileSummary, Fingerprint, Group, TableName};
+use limn_lake::{ContextText, DataFile, FileSummary, Fingerprint, Group, Redact, TableName};
 use limn_segment::{ContextRecord, FileRecord};
 
 use crate::changes::MemberId;
@@ -33,7 +33,8 @@ struct FilePart {
 
 impl GroupRead {
     /// The parts of a group, with what is published of those that could not be read.
-    pub fn of(group: &Group, mut parts: Parts, published: &Published) -> Self {
+    /// Values that are not to be kept are gone from here on.
+    pub fn of(group: &Group, mut parts: Parts, published: &Published, redact: Redact) -> Self {
         let mut contexts = HashMap::new();
         for (index, context) in group.contexts.iter().enumerate() {
             let read = match &context.source {
@@ -49,7 +50,7 @@ impl GroupRead {
         let mut files = HashMap::new();
         for (index, file) in group.files.iter().enumerate() {
             let path = &file.object.path;
-            let part = match parts.remove(&Part::File(index as u32)) {
+            let mut part = match parts.remove(&Part::File(index as u32)) {
                 Some(Ok(ReadResult::Summary(summary))) => FilePart {
                     summary: Some(summary),
                     unread: None,
@@ -60,6 +61,9 @@ impl GroupRead {
                 },
                 Some(Ok(ReadResult::Text(_))) | None => continue,
             };
+            if let Some(summary) = &mut part.summary {
+                summary.redact(redact);
+            }
             files.insert(path.clone(), part);
         }
         Self { files, contexts }

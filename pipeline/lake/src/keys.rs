@@ -34,7 +34,7 @@ impl ColumnProfile {
 
     /// Whether [`ColumnProfile::distinct`] is exact: all values were looked at and there are few.
     pub fn distinct_exact(&self) -> bool {
-        self.exact && self.frequent.is_complete()
+        self.exact && self.frequent.distinct_exact()
     }
 
     /// The relative standard error of [`ColumnProfile::distinct`] as a count of what was looked at: 0 below 128

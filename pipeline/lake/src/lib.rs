@@ -60,9 +60,11 @@ pub mod keys;
 pub mod layout;
 pub mod member;
 mod merge;
+pub mod notation;
 mod object;
 pub mod patterns;
 mod place;
+pub mod privacy;
 pub mod profile;
 pub mod reach;
 pub mod sample;
@@ -79,8 +81,10 @@ pub use layout::{
     ContextSource, ContextText, DataFile, Group, GroupKey, GroupKind, Ignored, Layout, layout,
 };
 pub use merge::FilePart;
+pub use notation::Notation;
 pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;
+pub use privacy::{Redact, Sensitive};
 pub use profile::{ColumnProfile, Frequent};
 pub use sample::{RowSample, SampledRow};
 pub use summary::{ColumnSummary, FileSummary, SUMMARY_VERSION, TableSummary};

@@ -1,13 +1,18 @@
 //! Merging files' summaries into a table's: the union of their columns, their profiles, their rows.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::data_type::DataType;
 use crate::formats::infer;
+use crate::notation::Notation;
+use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
 use crate::summary::{ColumnSummary, FileSummary, TableSummary};
+
+/// Notations of one column that a note names.
+const NOTATIONS_TOLD: usize = 4;
 
 /// One file as a part of a table: its summary and what its place in the table adds.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +61,10 @@ impl TableSummary {
                 }
             })
         });
+        let differing = union
+            .columns
+            .iter()
+            .filter_map(|column| note_notations(column, files));
         TableSummary {
             columns,
             rows: total_rows,
@@ -63,7 +72,7 @@ impl TableSummary {
             sample: RowSample::merge(samples),
             files: files.len() as u64,
             approximate: files.iter().any(|file| file.summary.approximate),
-            notes: notes.collect(),
+            notes: notes.chain(differing).collect(),
         }
     }
 }
@@ -141,12 +150,14 @@ fn merge_column(
     let mut parts: Vec<(DataType, Cow<'_, ColumnProfile>)> =
         Vec::with_capacity(column.sources.len() + 1);
     let mut present_rows = 0;
+    let mut marked: Option<Sensitive> = None;
     for (f, source) in &column.sources {
         let file = &files[*f];
         present_rows += file.summary.rows;
         parts.push(match *source {
             Source::Column(c) => {
                 let column = &file.summary.columns[c];
+                marked = marked.into_iter().chain(column.marked).min();
                 (
                     column.data_type.clone(),
                     column.profile.scaled_to(file.summary.rows),
@@ -179,7 +190,52 @@ fn merge_column(
         name: column.name.to_owned(),
         data_type,
         profile,
+        marked,
+        notation: notation(column, files),
     }
+}
+
+/// The files' columns with values among a column's sources.
+fn with_values<'a>(
+    column: &UnionColumn<'_>,
+    files: &[FilePart<'a>],
+) -> impl Iterator<Item = &'a ColumnSummary> {
+    let of_file = |(f, source): &(usize, Source)| match source {
+        Source::Column(c) => files.get(*f)?.summary.columns.get(*c),
+        Source::Key(_) => None,
+    };
+    column
+        .sources
+        .iter()
+        .filter_map(of_file)
+        .filter(|column| column.profile.values > 0)
+}
+
+/// The one notation of all files, if there is one.
+fn notation(column: &UnionColumn<'_>, files: &[FilePart<'_>]) -> Option<Notation> {
+    let mut all = with_values(column, files).map(|column| &column.notation);
+    let first = all.next()?;
+    all.all(|other| other == first)
+        .then(|| first.clone())
+        .flatten()
+}
+
+/// Tells of a column that is written differently in the table's files.
+fn note_notations(column: &UnionColumn<'_>, files: &[FilePart<'_>]) -> Option<String> {
+    let told: BTreeSet<String> = with_values(column, files)
+        .map(|column| match &column.notation {
+            Some(notation) => notation.to_string(),
+            None => "plain".to_owned(),
+        })
+        .collect();
+    let ways: Vec<String> = told.into_iter().take(NOTATIONS_TOLD).collect();
+    (ways.len() > 1).then(|| {
+        format!(
+            "{} is written differently in the table's files: {}",
+            column.name,
+            ways.join("; ")
+        )
+    })
 }
 
 fn place_row(

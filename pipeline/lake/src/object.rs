@@ -45,6 +45,20 @@ impl ObjectRecord {
     }
 }
 
+#[cfg(test)]
+impl ObjectRecord {
+    /// An object of a store that tells no versions.
+    pub(crate) fn unversioned(path: &str, size: u64) -> Self {
+        ObjectRecord {
+            path: path.into(),
+            etag: None,
+            version: None,
+            size,
+            modified_ms: 0,
+        }
+    }
+}
+
 impl From<ObjectInfo> for ObjectRecord {
     fn from(info: ObjectInfo) -> Self {
         ObjectRecord {

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::profile::ColumnProfile;
 
 mod detectors;
+mod personal;
 mod shape;
 
 pub use detectors::{DETECTORS, Detector, detect};

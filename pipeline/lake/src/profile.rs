@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::data_type::DataType;
 use crate::data_type::Order;
 use crate::formats::infer;
+use crate::notation::Evidence;
 use crate::sample::prefix;
 use crate::summary::ColumnSummary;
 use crate::values::ValueCounter;
@@ -84,6 +85,24 @@ impl ColumnProfile {
             frequent: Frequent::constant(value, rows),
             exact: true,
             ..ColumnProfile::default()
+        }
+    }
+
+    /// The profile without any value: how many there are, how many distinct ones, nulls.
+    pub(crate) fn withheld(&self) -> Self {
+        if self.frequent.is_empty() || self.frequent.is_withheld() {
+            return ColumnProfile {
+                min: None,
+                max: None,
+                ..self.clone()
+            };
+        }
+        let exact = self.frequent.distinct_exact();
+        ColumnProfile {
+            min: None,
+            max: None,
+            frequent: Frequent::withheld(self.distinct(), exact, !self.is_unique()),
+            ..self.clone()
         }
     }
 
@@ -185,6 +204,10 @@ pub struct ColumnBuilder {
     by_bytes: Option<Bounds<()>>,
     by_value: Option<Bounds<f64>>,
     footer: Footer,
+    // How values may be written, where that is asked for and anything is left.
+    evidence: Option<Box<Evidence>>,
+    // Dates of which no notation fits all.
+    mixed_dates: bool,
 }
 
 #[derive(Debug, Default)]
@@ -220,7 +243,34 @@ impl ColumnBuilder {
             by_bytes: None,
             by_value: None,
             footer: Footer::default(),
+            evidence: None,
+            mixed_dates: false,
         }
+    }
+
+    /// The same, keeping an eye on how numbers and dates are written.
+    pub(crate) fn with_evidence(mut self) -> Self {
+        self.evidence = Some(Box::default());
+        self
+    }
+
+    /// What was seen of how values are written.
+    pub(crate) fn evidence(&self) -> (&DataType, Option<&Evidence>) {
+        (&self.data_type, self.evidence.as_deref())
+    }
+
+    fn look_at_notation(&mut self, value: &str) {
+        if let Some(evidence) = &mut self.evidence
+            && !evidence.take(value)
+        {
+            self.evidence = None;
+            self.mixed_dates = true;
+        }
+    }
+
+    /// Dates that are written in more than one order are text.
+    pub(crate) fn refuse_mixed_dates(&mut self) {
+        self.mixed_dates = true;
     }
 
     /// The column's name.
@@ -241,10 +291,16 @@ impl ColumnBuilder {
             return;
         }
         if self.data_type == DataType::Text {
+            if self.evidence.is_some() {
+                self.look_at_notation(value);
+            }
             self.bound_by_bytes(value);
             return;
         }
         let class = infer::classify(value);
+        if self.evidence.is_some() && is_marked(&class, value) {
+            self.look_at_notation(value);
+        }
         self.bound(&class, value);
         self.data_type.widen_with(&class);
     }
@@ -293,7 +349,10 @@ impl ColumnBuilder {
     }
 
     /// The column's summary. `exact`: every value of the file was pushed.
-    pub fn finish(self, exact: bool) -> ColumnSummary {
+    pub fn finish(mut self, exact: bool) -> ColumnSummary {
+        if self.mixed_dates && self.data_type.order() == Order::Instant {
+            self.data_type = DataType::Text;
+        }
         let counted = match self.data_type.order() {
             Order::Text => self.by_bytes.map(|b| (b.min, b.max)),
             Order::Number | Order::Instant => self.by_value.map(|b| (b.min, b.max)),
@@ -313,6 +372,8 @@ impl ColumnBuilder {
             name: self.name,
             data_type: self.data_type,
             profile,
+            marked: None,
+            notation: None,
         }
     }
 
@@ -362,6 +423,15 @@ impl<K: Copy> Bounds<K> {
             min_key: key,
             max_key: key,
         }
+    }
+}
+
+/// Whether a value may be a number or date that is not written plainly.
+fn is_marked(class: &DataType, value: &str) -> bool {
+    match class {
+        DataType::Text => true,
+        DataType::Date | DataType::Timestamp => value.as_bytes().get(4) != Some(&b'-'),
+        _ => false,
     }
 }
 

@@ -8,13 +8,15 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
+use crate::notation::Notation;
+use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::RowSample;
 
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 1;
+pub const SUMMARY_VERSION: u32 = 4;
 
 /// One column: its name, type and profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +30,14 @@ pub struct ColumnSummary {
     /// What the values look like.
     #[serde(rename = "p")]
     pub profile: ColumnProfile,
+    /// What it holds, where its values are withheld for that: it could not be told any more. Others are asked by
+    /// [`ColumnSummary::sensitive`].
+    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Sensitive>,
+    /// How the values are written in the file, where that is not the plain way; the profile is of plain values, the
+    /// sample of what is written. In a table: of all files that have values, if they agree.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub notation: Option<Notation>,
 }
 
 /// What one file holds.

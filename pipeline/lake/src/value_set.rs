@@ -82,6 +82,15 @@ impl ColumnProfile {
                 exact: self.exact,
             };
         }
+        if self.frequent.is_withheld() {
+            // Nothing is known of which values there are.
+            return ValueSet {
+                hashes,
+                below: Some(0),
+                distinct: self.distinct() as f64,
+                exact: false,
+            };
+        }
         // Several spellings may have one key.
         let keys = hashes.len() as f64 / kept.max(1) as f64;
         // The last one is there because it is the last one: counting it would favour this column.

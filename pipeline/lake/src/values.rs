@@ -98,6 +98,21 @@ pub struct Frequent {
     beyond: Vec<Counted>,
     // All values; none if `lowest` is complete, or if this comes of a catalog from before there were any.
     registers: Option<HyperLogLog>,
+    // What is left where values are not to be kept; then all of the above is empty.
+    withheld: Option<Withheld>,
+}
+
+/// What is known of values that are not kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+struct Withheld {
+    /// Distinct values, or a number that there are at least.
+    #[serde(rename = "d")]
+    distinct: u64,
+    #[serde(rename = "e")]
+    exact: bool,
+    /// Whether one may occur twice.
+    #[serde(rename = "r")]
+    repeats: bool,
 }
 
 impl Default for Frequent {
@@ -107,6 +122,7 @@ impl Default for Frequent {
             lowest: Vec::new(),
             beyond: Vec::new(),
             registers: None,
+            withheld: None,
         }
     }
 }
@@ -125,14 +141,40 @@ impl Frequent {
         }
     }
 
+    /// Values that are not kept: only how many distinct ones there are, and whether one may occur twice.
+    pub(crate) fn withheld(distinct: u64, exact: bool, repeats: bool) -> Self {
+        Frequent {
+            withheld: Some(Withheld {
+                distinct,
+                exact,
+                repeats,
+            }),
+            ..Frequent::default()
+        }
+    }
+
+    /// Whether the values are withheld ([`crate::privacy`]).
+    pub fn is_withheld(&self) -> bool {
+        self.withheld.is_some()
+    }
+
     /// Whether every distinct value that was counted is here, with its exact count.
     pub fn is_complete(&self) -> bool {
-        self.lowest.len() < usize::from(self.limit)
+        self.withheld.is_none() && self.lowest.len() < usize::from(self.limit)
+    }
+
+    /// Whether [`Frequent::distinct`] is a count, of the values that were looked at.
+    pub fn distinct_exact(&self) -> bool {
+        self.withheld
+            .map_or(self.is_complete(), |known| known.exact)
     }
 
     /// How many distinct values were counted: exact if [`Frequent::is_complete`], otherwise an estimate, with
     /// the relative standard error [`Frequent::distinct_error`].
     pub fn distinct(&self) -> u64 {
+        if let Some(known) = self.withheld {
+            return known.distinct;
+        }
         if self.is_complete() {
             return self.lowest.len() as u64;
         }
@@ -152,7 +194,7 @@ impl Frequent {
     /// a [`HyperLogLog`], 3.25 % (in tables of more than 512 columns up to 9.2 %).
     pub fn distinct_error(&self) -> f64 {
         match &self.registers {
-            _ if self.is_complete() => 0.0,
+            _ if self.distinct_exact() => 0.0,
             Some(registers) => registers.standard_error(),
             // Beyer et al. 2007.
             None => 1.0 / (self.lowest.len().max(3) as f64 - 2.0).sqrt(),
@@ -164,6 +206,9 @@ impl Frequent {
     /// distinct values repeats stays unseen with probability (1 − p)^limit, so with 95 % confidence less
     /// than 2.3 % do.
     pub fn never_repeats(&self) -> bool {
+        if let Some(known) = self.withheld {
+            return !known.repeats;
+        }
         self.lowest.iter().chain(&self.beyond).all(|c| c.count <= 1)
     }
 
@@ -192,7 +237,7 @@ impl Frequent {
 
     /// Whether no value was counted.
     pub fn is_empty(&self) -> bool {
-        self.lowest.is_empty()
+        self.lowest.is_empty() && self.withheld.is_none()
     }
 
     /// Hashes (xxh3-64) of the [join keys](crate::profile::join_key) of the values of lowest hash, ascending, with repeats where
@@ -207,6 +252,9 @@ impl Frequent {
     /// path order.
     pub fn merge<'a>(parts: impl IntoIterator<Item = &'a Frequent>) -> Frequent {
         let parts: Vec<&Frequent> = parts.into_iter().collect();
+        if parts.iter().any(|part| part.is_withheld()) {
+            return merged_withheld(&parts);
+        }
         let limits = parts.iter().map(|part| part.limit);
         let limit = limits.min().unwrap_or(EXACT_BELOW);
         let mut sums: Sums<'_> = HashMap::default();
@@ -240,8 +288,20 @@ impl Frequent {
             lowest: lowest.into_iter().map(own).collect(),
             beyond: beyond.into_iter().map(own).collect(),
             registers,
+            withheld: None,
         }
     }
+}
+
+/// Where some values are withheld nothing is known of which ones parts share: there are at least as many as in the part
+/// that has most, and one of them may be in two parts.
+fn merged_withheld(parts: &[&Frequent]) -> Frequent {
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    let is_one = parts.clone().count() == 1;
+    let distinct = parts.clone().map(|part| part.distinct()).max();
+    let exact = is_one && parts.clone().all(|part| part.distinct_exact());
+    let repeats = !is_one || !parts.clone().all(|part| part.never_repeats());
+    Frequent::withheld(distinct.unwrap_or(0), exact, repeats)
 }
 
 /// The registers of all parts; none where a part that is not complete has none.

@@ -52,6 +52,8 @@ function columnCard(
     frequent = [],
     profile_exact: profiled,
     narration,
+    sensitive,
+    withheld,
   },
   previews,
 ) {
@@ -87,6 +89,13 @@ function columnCard(
       previews &&
         patterns.length > 0 &&
         el("div", {}, el("dt", {}, "Looks like"), el("dd", { class: "range" }, data(patterns[0].pattern))),
+      (sensitive || withheld) &&
+        el(
+          "div",
+          {},
+          el("dt", {}, "Privacy"),
+          el("dd", {}, [sensitive && `sensitive (${sensitive})`, withheld && "values withheld"].filter(Boolean).join(", ")),
+        ),
       profiled === false && el("div", {}, el("dt", {}, "Profile"), el("dd", {}, "of a part of the rows")),
     ),
     previews ? values(frequent, distinct) : null,

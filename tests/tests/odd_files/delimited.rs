@@ -67,6 +67,33 @@ pub fn files() -> Vec<Odd> {
             "before the header skipped",
         ),
         noted(
+            "title_above_three.csv",
+            "Staff of the house\n\nid,name,age\n1,ada,36\n2,bob,41\n3,cyd,20\n",
+            "id:integer name:text age:integer",
+            3,
+            "before the header skipped",
+        ),
+        noted(
+            "title_and_footer.csv",
+            "Staff of the house\nid;name;age\n1;ada;36\n2;bob;41\nTotal;;77\n\nSource: the register\n",
+            "id:integer name:text age:integer",
+            2,
+            "1 row of totals at the end left out",
+        ),
+        noted(
+            "remarks_below.csv",
+            "id,name,age\n1,ada,36\n2,bob,41\n\n\"Ages as of 2020, rounded\"\n",
+            "id:integer name:text age:integer",
+            2,
+            "1 line below the table left out: Ages as of 2020, rounded",
+        ),
+        reads(
+            "total_is_a_value.csv",
+            "sex,year,n\ntotal,2019,7\nmale,2020,3\nfemale,2020,5\ntotal,2020,8\n",
+            "sex:text year:integer n:integer",
+            4,
+        ),
+        noted(
             "title_padded.csv",
             "Staff,,\n,,\nid,name,age\n1,ada,36\n2,bob,41\n",
             "id:integer name:text age:integer",
@@ -151,6 +178,18 @@ pub fn files() -> Vec<Odd> {
             "days.csv",
             "iso,de,us\n2024-02-29,29.02.2024,2/29/2024\n2024-03-01,01.03.2024,3/1/2024\n",
             "iso:date de:date us:date",
+            2,
+        ),
+        reads(
+            "notations.csv",
+            "price;share;on;code\n1.234,50 €;12 %;31.12.2020;007\n2,00 €;7,5 %;1.2.2020;1,5\n",
+            "price:float share:float on:date code:text",
+            2,
+        ),
+        reads(
+            "mixed_orders.csv",
+            "on,n\n13/1/2020,\"1,234\"\n1/13/2020,\"5,678\"\n",
+            "on:text n:integer",
             2,
         ),
         reads(

@@ -43,6 +43,20 @@ pub fn files() -> Vec<Odd> {
             3,
         ),
         reads(
+            "nested.jsonl",
+            "{\"id\": 1, \"at\": {\"city\": \"Bern\", \"geo\": {\"lat\": 46.9}}, \"tags\": [\"a\"]}\n\
+             {\"id\": 2, \"at\": null}\n\
+             {\"id\": 3, \"at\": {\"geo\": {}, \"zip\": \"3000\"}}\n",
+            "id:integer at.city:text at.geo.lat:float tags:list at.zip:text",
+            3,
+        ),
+        reads(
+            "nested_or_not.json",
+            "[{\"a\": {\"b\": 1}}, {\"a\": 5}]",
+            "a:integer a.b:integer",
+            2,
+        ),
+        reads(
             "escapes.jsonl",
             "{\"a\": \"\\u00e9\\n\\\"q\\\"\"}\n",
             "a:text",

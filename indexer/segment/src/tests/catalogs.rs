@@ -47,6 +47,9 @@ fn record(i: u64) -> TableRecord {
                     .collect(),
                 profile_exact: c % 2 == 1,
                 narration: (c == 2).then(|| "the number of it".into()),
+                notation: (c == 0).then(|| "decimal comma".into()),
+                sensitive: (c == 1).then(|| "e-mail".into()),
+                withheld: c == 1,
             })
             .collect(),
         sample: (0..i % 4)

@@ -10,6 +10,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
+use limn_lake::Redact;
 use limn_models::{DeviceChoice, Prices};
 
 pub use lake::{AccessArgs, FilterArgs};
@@ -302,6 +303,10 @@ pub struct RunArgs {
     /// or went since; 0 does so at every change. New columns are told at once either way.
     #[arg(long, value_name = "0..1", default_value_t = 0.2, value_parser = share::<f64>, env = "LIMN_RESAMPLE_THRESHOLD")]
     pub resample_threshold: f64,
+    /// Whose values are kept out of the index: of samples, profiles, texts, vectors and prompts [default: as the index
+    /// remembers, at first nobody's].
+    #[arg(long, value_enum, env = "LIMN_REDACT")]
+    pub redact: Option<RedactArg>,
     /// Rows drawn from each table.
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub sample_rows: usize,
@@ -330,6 +335,28 @@ pub enum NarrateArg {
     Names,
     /// Column names as they are.
     Off,
+}
+
+/// Whose values are kept out of the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum RedactArg {
+    /// Nobody's.
+    Off,
+    /// Those of columns whose name or values say that they hold e-mail addresses, telephone numbers, numbers of payment
+    /// cards, bank accounts or persons, or secrets.
+    Marked,
+    /// Those of all columns: tables are found by names, descriptions and contexts only.
+    AllValues,
+}
+
+impl From<RedactArg> for Redact {
+    fn from(arg: RedactArg) -> Self {
+        match arg {
+            RedactArg::Off => Redact::Off,
+            RedactArg::Marked => Redact::Marked,
+            RedactArg::AllValues => Redact::AllValues,
+        }
+    }
 }
 
 /// Which language model narrates or judges.

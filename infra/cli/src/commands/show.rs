@@ -242,7 +242,21 @@ fn looks_like(column: &ColumnRecord) -> String {
             form
         }
     });
-    forms.collect::<Vec<_>>().join(", ")
+    let mut forms: Vec<String> = forms.collect();
+    forms.extend(
+        column
+            .notation
+            .as_deref()
+            .map(|told| format!("in the files {}", one_line(told))),
+    );
+    let kind = column.sensitive.as_deref().map(one_line);
+    match (kind, column.withheld) {
+        (Some(kind), true) => forms.push(format!("sensitive ({kind}), withheld")),
+        (Some(kind), false) => forms.push(format!("sensitive ({kind})")),
+        (None, true) => forms.push("withheld".to_owned()),
+        (None, false) => {}
+    }
+    forms.join(", ")
 }
 
 fn range(column: &ColumnRecord) -> String {

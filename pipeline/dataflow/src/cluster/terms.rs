@@ -72,6 +72,11 @@ impl Terms {
                 number(&threshold),
             ),
             (
+                "--redact",
+                number(&theirs.redact),
+                number(&options.redact.unwrap_or(theirs.redact)),
+            ),
+            (
                 "--sample-rows",
                 number(&theirs.sample_rows),
                 number(&own.sample_rows),

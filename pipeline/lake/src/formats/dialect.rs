@@ -195,11 +195,28 @@ struct Shape {
 impl Shape {
     fn of(dialect: &Dialect, head: &[u8], complete: bool) -> Shape {
         let mut rows: Vec<(usize, bool, u64)> = Vec::with_capacity(ROWS);
-        let total = each_row(dialect, head, complete, |record, bytes| {
+        let mut lines = Vec::with_capacity(ROWS);
+        let mut total = each_row(dialect, head, complete, |record, bytes| {
             let last_empty =
                 record.len() > 1 && record.iter().next_back().is_some_and(<[u8]>::is_empty);
             rows.push((record.len(), last_empty, bytes));
+            // What another delimiter cuts may be the header.
+            lines.push(record.len() == 1 && !record[0].iter().any(|it| DELIMITERS.contains(it)));
         });
+        // Lines of one cell above and below a table say nothing of how it is cut.
+        let is_line = |line: &&bool| **line;
+        let above = lines
+            .iter()
+            .take(header::PREAMBLE)
+            .take_while(is_line)
+            .count();
+        let below = lines[above..].iter().rev().take_while(is_line).count();
+        let inner = above..rows.len() - below;
+        if inner.len() > 1 && usual(rows[inner.clone()].iter().map(|row| row.0)) > 2 {
+            let left_out = rows[..above].iter().chain(&rows[inner.end..]);
+            total -= left_out.map(|row| row.2).sum::<u64>();
+            rows = rows[inner].to_vec();
+        }
         let width = usual(rows.iter().map(|(width, ..)| *width));
         let is_usual = |(length, last_empty, _): &&(usize, bool, u64)| {
             *length == width || (*last_empty && *length == width + 1)

@@ -9,7 +9,7 @@ use super::names;
 use crate::data_type::DataType;
 
 /// How many lines of title or remarks may stand before the header.
-const PREAMBLE: usize = 10;
+pub(super) const PREAMBLE: usize = 10;
 
 /// What the first rows say.
 pub(crate) struct Header {
@@ -30,11 +30,22 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
         _ => first_width,
     };
     let usual_rows = rows.iter().skip(1).filter(|row| row.len() == width).count();
-    let even = usual_rows * 10 >= (rows.len() - 1) * 9;
+    let filled = |row: &[String]| row.iter().filter(|cell| !cell.is_empty()).count();
+    // Lines of one cell above and below do not make a table uneven.
+    let is_line = |row: &&Vec<String>| row.len() < width && filled(row) <= 1;
+    let above = rows.iter().take(PREAMBLE).take_while(is_line).count();
+    let below = rows[above..].iter().rev().take_while(is_line).count();
+    let inner = &rows[above..rows.len() - below];
+    let even = inner
+        .iter()
+        .skip(1)
+        .filter(|row| row.len() == width)
+        .count()
+        * 10
+        >= inner.len().saturating_sub(1) * 9;
 
     let mut at = 0;
     let mut row_names = false;
-    let filled = |row: &[String]| row.iter().filter(|cell| !cell.is_empty()).count();
     let first_filled = rows.first().map_or(0, |row| filled(row));
     if even && (first_width < width || first_filled <= 1 && width > 2) {
         // Lines of one cell (padded with empty ones, perhaps) above a wider table are its title.
@@ -275,6 +286,11 @@ mod tests {
     fn odd_beginnings() {
         is(
             "Report of 2024\n\nid,name,n\n1,a,2\n2,b,3\n3,b,3\n4,b,3\n5,b,3\n6,b,3\n7,b,3\n8,b,3\n9,b,3\n10,b,3",
+            3,
+            &["id", "name", "n"],
+        );
+        is(
+            "Report of 2024\n\nid,name,n\n1,a,2\n2,b,3\nprinted by us",
             3,
             &["id", "name", "n"],
         );

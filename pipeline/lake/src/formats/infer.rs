@@ -186,7 +186,7 @@ fn date(cell: &[u8]) -> Option<(DataType, i64)> {
 }
 
 /// Days since 1970-01-01 in the proleptic Gregorian calendar; none for a day that is not in it.
-fn day_number(year: u32, month: u32, day: u32) -> Option<i64> {
+pub(crate) fn day_number(year: u32, month: u32, day: u32) -> Option<i64> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
@@ -210,7 +210,7 @@ fn day_number(year: u32, month: u32, day: u32) -> Option<i64> {
 }
 
 /// Microseconds of `hh:mm`, `hh:mm:ss` or `hh:mm:ss.fraction`, less the zone's offset if there is one.
-fn time_of_day(time: &[u8]) -> Option<i64> {
+pub(crate) fn time_of_day(time: &[u8]) -> Option<i64> {
     let (hour, hour_length, rest) = small(time)?;
     let (minute, 2, mut rest) = rest.strip_prefix(b":").and_then(small)? else {
         return None;

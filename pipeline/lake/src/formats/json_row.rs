@@ -1,5 +1,8 @@
 //! One JSON object to one row, straight from the parser: no tree is built, and an object that turns
 //! out to be broken halfway leaves no trace in the columns.
+//!
+//! Objects within objects are columns by their path (`address.city`), a few levels deep. Where keys are data (an object by user) and
+//! one place would have hundreds of columns, what comes later stays together as the text of the object; so do lists.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -17,10 +20,26 @@ use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::{RowSample, RowSampler};
 use crate::summary::ColumnSummary;
 
+/// Levels of objects that become columns; deeper ones are texts.
+const LEVELS: usize = 8;
+/// Keys of an object within an object that become columns: what has more is not made of columns.
+const KEYS_WITHIN: usize = 256;
+/// Columns within objects, in all.
+const MOST_WITHIN: usize = 1024;
+
 /// The columns so far, and the row that is being read.
 pub(super) struct Columns {
     by_key: HashMap<Box<str>, usize>,
+    /// Paths of keys: `address.city`.
     keys: Vec<Box<str>>,
+    /// The column of the object that each key is in, if it is not the row, and how many columns are in each.
+    within: Vec<Option<usize>>,
+    holds: Vec<usize>,
+    /// Columns within objects.
+    inner: usize,
+    /// Where the next key was in most rows.
+    hint: usize,
+    path: String,
     columns: Vec<ColumnBuilder>,
     /// Values pushed to each column; the rest of the rows are null there.
     pushed: Vec<u64>,
@@ -47,6 +66,11 @@ impl Columns {
         Columns {
             by_key: HashMap::new(),
             keys: Vec::new(),
+            within: Vec::new(),
+            holds: Vec::new(),
+            inner: 0,
+            hint: 0,
+            path: String::new(),
             columns: Vec::new(),
             pushed: Vec::new(),
             places: Vec::new(),
@@ -72,6 +96,12 @@ impl Columns {
             self.places[cell.column] = None;
         }
         self.text.clear();
+        self.hint = 0;
+        for outer in self.within.drain(self.settled..).flatten() {
+            self.holds[outer] -= 1;
+            self.inner -= 1;
+        }
+        self.holds.truncate(self.settled);
         for key in self.keys.drain(self.settled..) {
             self.by_key.remove(&key);
         }
@@ -80,16 +110,45 @@ impl Columns {
         self.places.truncate(self.settled);
     }
 
-    /// The column of a key; a new one beyond the last if it has not been seen. `hint` is where it was
-    /// in most rows.
-    fn column(&mut self, key: &str, hint: usize) -> usize {
-        if self.keys.get(hint).is_some_and(|known| **known == *key) {
-            return hint;
-        }
-        if let Some(&column) = self.by_key.get(key) {
-            return column;
-        }
+    /// The column of a key in the object that is column `within`, or in the row; a new one beyond the last if it has not been
+    /// seen. `None` where that would be too many.
+    fn column(&mut self, key: &str, within: Option<usize>) -> Option<usize> {
+        let Some(outer) = within else {
+            return Some(self.column_of(key, None));
+        };
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        path.push_str(&self.keys[outer]);
+        path.push('.');
+        path.push_str(key);
+        let is_room = self.holds[outer] < KEYS_WITHIN && self.inner < MOST_WITHIN;
+        let is_known = is_room || self.by_key.contains_key(path.as_str());
+        let column = is_known.then(|| self.column_of(&path, within));
+        self.path = path;
+        column
+    }
+
+    fn column_of(&mut self, key: &str, within: Option<usize>) -> usize {
+        let known = self.keys.get(self.hint).filter(|known| ***known == *key);
+        let column = match known {
+            Some(_) => self.hint,
+            None => match self.by_key.get(key) {
+                Some(&column) => column,
+                None => self.add(key, within),
+            },
+        };
+        self.hint = column + 1;
+        column
+    }
+
+    fn add(&mut self, key: &str, within: Option<usize>) -> usize {
         let column = self.keys.len();
+        if let Some(outer) = within {
+            self.holds[outer] += 1;
+            self.inner += 1;
+        }
+        self.within.push(within);
+        self.holds.push(0);
         self.by_key.insert(key.into(), column);
         self.keys.push(key.into());
         self.columns.push(ColumnBuilder::with_limits(
@@ -142,9 +201,23 @@ impl Columns {
         for row in &mut sample.rows {
             row.values.resize(self.keys.len(), None);
         }
-        let names = names::unique(&self.keys);
+        // What only ever was an object is its columns.
+        let is_column: Vec<bool> = self
+            .holds
+            .iter()
+            .zip(&self.pushed)
+            .map(|(holds, pushed)| *holds == 0 || *pushed > 0)
+            .collect();
+        for row in &mut sample.rows {
+            let mut is_column = is_column.iter();
+            row.values.retain(|_| is_column.next().is_none_or(|it| *it));
+        }
+        let keys = self.keys.iter().zip(&is_column).filter(|(_, is)| **is);
+        let names = names::unique(keys.map(|(key, _)| key));
         let mut columns = Vec::with_capacity(names.len());
-        for ((mut column, pushed), name) in self.columns.into_iter().zip(self.pushed).zip(names) {
+        let all = self.columns.into_iter().zip(self.pushed).zip(&is_column);
+        let kept = all.filter(|(_, is)| **is).map(|(column, _)| column);
+        for ((mut column, pushed), name) in kept.zip(names) {
             column.push_nulls(self.rows - pushed);
             columns.push(ColumnSummary {
                 name,
@@ -173,52 +246,67 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut hint = 0;
-        while let Some(column) = map.next_key_seed(KeySeed {
+        while let Some(key) = map.next_key_seed(KeySeed {
             columns: &mut *self.0,
-            hint,
+            within: None,
         })? {
-            if column >= MAX_COLUMNS {
-                return Err(A::Error::custom("too many different keys"));
-            }
+            // A row's own keys are all columns.
+            let Key::Column(column) = key else { continue };
             map.next_value_seed(CellSeed {
                 columns: &mut *self.0,
-                column,
+                column: checked(column)?,
+                level: 1,
             })?;
-            hint = column + 1;
         }
         Ok(())
     }
 }
 
+fn checked<E: Error>(column: usize) -> Result<usize, E> {
+    if column >= MAX_COLUMNS {
+        return Err(E::custom("too many different keys"));
+    }
+    Ok(column)
+}
+
+/// What a key leads to.
+enum Key {
+    Column(usize),
+    /// Its object has too many of them.
+    Text(String),
+}
+
 struct KeySeed<'a> {
     columns: &'a mut Columns,
-    hint: usize,
+    within: Option<usize>,
 }
 
 impl<'de> DeserializeSeed<'de> for KeySeed<'_> {
-    type Value = usize;
+    type Value = Key;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<usize, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for KeySeed<'_> {
-    type Value = usize;
+    type Value = Key;
 
     fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a key")
     }
 
-    fn visit_str<E: Error>(self, key: &str) -> Result<usize, E> {
-        Ok(self.columns.column(key, self.hint))
+    fn visit_str<E: Error>(self, key: &str) -> Result<Key, E> {
+        let column = self.columns.column(key, self.within);
+        Ok(column.map_or_else(|| Key::Text(key.to_owned()), Key::Column))
     }
 }
 
 struct CellSeed<'a> {
     columns: &'a mut Columns,
     column: usize,
+    /// Objects around it, the row among them.
+    level: usize,
 }
 
 impl CellSeed<'_> {
@@ -313,9 +401,35 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
         Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<(), A::Error> {
-        let value = Value::deserialize(MapAccessDeserializer::new(map))?;
-        self.write(DataType::Other("struct".to_owned()), value)
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let structure = DataType::Other("struct".to_owned());
+        if self.level >= LEVELS {
+            let value = Value::deserialize(MapAccessDeserializer::new(map))?;
+            return self.write(structure, value);
+        }
+        let (column, level) = (self.column, self.level + 1);
+        // As where it is null, if there is nothing in it.
+        self.columns.cell(column, DataType::Unknown, None);
+        let mut rest = serde_json::Map::new();
+        while let Some(key) = map.next_key_seed(KeySeed {
+            columns: &mut *self.columns,
+            within: Some(column),
+        })? {
+            match key {
+                Key::Column(column) => map.next_value_seed(CellSeed {
+                    columns: &mut *self.columns,
+                    column: checked(column)?,
+                    level,
+                })?,
+                Key::Text(key) => {
+                    rest.insert(key, map.next_value()?);
+                }
+            }
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        self.write(structure, Value::Object(rest))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {

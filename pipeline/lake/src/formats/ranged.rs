@@ -16,6 +16,7 @@ use tokio::runtime::Handle;
 use super::Failure;
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
+use crate::object::ObjectRecord;
 
 /// Ranges under way at a time.
 const CONCURRENT: usize = 8;
@@ -27,18 +28,20 @@ pub(super) struct Ranged(Arc<Inner>);
 struct Inner {
     store: Store,
     path: String,
+    etag: Option<String>,
     size: u64,
     runtime: Handle,
     fetched: AtomicU64,
 }
 
 impl Ranged {
-    /// The object at `path`, of `size` bytes. To be read from a thread outside the runtime.
-    pub(super) fn new(store: Store, path: String, size: u64, runtime: Handle) -> Self {
+    /// An object as it was listed. To be read from a thread outside the runtime.
+    pub(super) fn new(store: Store, object: &ObjectRecord, runtime: Handle) -> Self {
         Ranged(Arc::new(Inner {
             store,
-            path,
-            size,
+            path: object.path.clone(),
+            etag: object.etag.clone(),
+            size: object.size,
             runtime,
             fetched: AtomicU64::new(0),
         }))
@@ -46,8 +49,7 @@ impl Ranged {
 
     /// A data file's object, for a parser that the current runtime starts.
     pub(super) fn of(store: &Store, file: &DataFile) -> Self {
-        let (path, size) = (file.object.path.clone(), file.object.size);
-        Ranged::new(store.clone(), path, size, Handle::current())
+        Ranged::new(store.clone(), &file.object, Handle::current())
     }
 
     /// The object's size in bytes, as listed.
@@ -98,7 +100,9 @@ impl Ranged {
         if length == 0 {
             return Ok(Bytes::new());
         }
-        let bytes = self.0.store.get_range(&self.0.path, range).await?;
+        let Inner { path, etag, .. } = &*self.0;
+        let bytes = self.0.store.get_range_of(path, etag.as_deref(), range);
+        let bytes = bytes.await?;
         if bytes.len() as u64 != length {
             return Err(Failure::new(
                 FileErrorKind::Corrupt,
@@ -191,7 +195,11 @@ mod tests {
         let store = Store::in_memory();
         let content: Vec<u8> = (0..200u8).collect();
         store.put("x", content.clone().into()).await.unwrap();
-        let object = Ranged::new(store, "x".into(), 200, Handle::current());
+        let object = Ranged::new(
+            store,
+            &ObjectRecord::unversioned("x", 200),
+            Handle::current(),
+        );
         tokio::task::spawn_blocking(move || {
             let fetched = object.get_all(vec![0..10, 12..20, 100..110], 4).unwrap();
             assert_eq!(object.fetched(), 30);

@@ -42,6 +42,39 @@ fn data_file(path: &str, size: usize) -> DataFile {
     }
 }
 
+#[test]
+fn a_file_that_changes_while_it_is_read_is_an_error_and_tried_again() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let folder = tempfile::TempDir::new().unwrap();
+        let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+        for path in ["t.csv", "t.json", "t.parquet", "t.arrow", "t.orc", "t.avro"] {
+            store
+                .put(path, "{\"a\":1}\n".repeat(40).into())
+                .await
+                .unwrap();
+            let listed = store.head(path).await.unwrap();
+            let mut file = data_file(path, listed.size as usize);
+            file.object.etag = listed.etag;
+            store
+                .put(path, "{\"b\":2}\n".repeat(40).into())
+                .await
+                .unwrap();
+            let options = ReadOptions::default();
+            let read = summarise_file(&store, &file, &options).await;
+            let error = read.unwrap_err();
+            assert_eq!(error.kind, FileErrorKind::Missing, "{error}");
+            assert!(
+                error.is_retryable() && error.cause.contains("changed"),
+                "{error}"
+            );
+        }
+    });
+}
+
 /// Reads `content` as a file called `path`; also what was requested for it.
 fn read_with(
     path: &str,

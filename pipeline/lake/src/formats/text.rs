@@ -3,7 +3,7 @@
 //!
 //! Real files are untidy, so a row that is a cell short or long is padded or cut, counted and noted;
 //! only where most rows disagree, each in its own way, is the file refused. Bytes that are no UTF-8 within
-//! text that otherwise is are read as replacement characters, and noted. Larger files than the budget are read in ranges:
+//! text that otherwise is are read as replacement characters, and noted. What stands below a table ([`footer`]) is no row of it. Larger files than the budget are read in ranges:
 //! each is entered at the first line from which rows of the right width follow, since a line break
 //! may also stand inside a quoted cell.
 
@@ -13,15 +13,17 @@ use csv::ByteRecord;
 use limn_store::Store;
 
 use super::dialect::{self, Dialect, Plan, Quoting};
+use super::footer;
 use super::infer::is_null;
 use super::input::{self, Fetched, Input, Piece};
 use super::{Failure, ReadOptions, counted, parse, sniff};
 use crate::compression::without_compression;
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
+use crate::notation::{self, Decided, Notation};
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::RowSampler;
-use crate::summary::FileSummary;
+use crate::summary::{ColumnSummary, FileSummary};
 
 /// A quoted cell of more lines than this has probably lost its closing quote.
 const LINES_IN_A_CELL: u64 = 1000;
@@ -73,13 +75,71 @@ fn read(
             best = other;
         }
     }
+    let notations = best.notations();
+    if notations.iter().any(Option::is_some) {
+        let mut again = Scan::new(best.plan.clone(), sample_path, options, whole);
+        again.again = Some(Again::new(&best.plan, notations));
+        again.run(&input);
+        best.again = again.again;
+    }
     best.finish(&input)
+}
+
+/// A second reading: of columns whose numbers or dates are not written plainly, as plain ones.
+struct Again {
+    columns: Vec<Option<Renoted>>,
+    plain: String,
+}
+
+/// A column read in its notation.
+struct Renoted {
+    notation: Notation,
+    builder: ColumnBuilder,
+    /// A value is not written so.
+    misfit: bool,
+}
+
+impl Again {
+    fn new(plan: &Plan, notations: Vec<Option<Notation>>) -> Again {
+        let limits = ValueLimits::for_columns(plan.columns.len());
+        let column = |(name, notation): (&String, Option<Notation>)| {
+            notation.map(|notation| Renoted {
+                notation,
+                builder: ColumnBuilder::with_limits(name.as_str(), limits),
+                misfit: false,
+            })
+        };
+        Again {
+            columns: plan.columns.iter().zip(notations).map(column).collect(),
+            plain: String::new(),
+        }
+    }
+
+    fn row(&mut self, record: &ByteRecord) {
+        for (i, column) in self.columns.iter_mut().enumerate() {
+            let Some(column) = column.as_mut().filter(|column| !column.misfit) else {
+                continue;
+            };
+            // What is not UTF-8 has become another text in the first reading, and fits nothing.
+            let cell = record.get(i).unwrap_or_default().trim_ascii();
+            let text = std::str::from_utf8(cell).unwrap_or("?");
+            if is_null(text) {
+                column.builder.push(None);
+            } else if column.notation.plain(text, &mut self.plain) {
+                column.builder.push(Some(&self.plain));
+            } else {
+                column.misfit = true;
+            }
+        }
+    }
 }
 
 /// One pass over the file's pieces.
 struct Scan {
     plan: Plan,
     columns: Vec<ColumnBuilder>,
+    /// Where this is the second reading, or has had one.
+    again: Option<Again>,
     sampler: RowSampler,
     notes: Vec<String>,
     whole: bool,
@@ -127,8 +187,9 @@ impl Scan {
             columns: plan
                 .columns
                 .iter()
-                .map(|name| ColumnBuilder::with_limits(name.as_str(), limits))
+                .map(|name| ColumnBuilder::with_limits(name.as_str(), limits).with_evidence())
                 .collect(),
+            again: None,
             sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
             notes: plan.notes.clone(),
             plan,
@@ -146,16 +207,25 @@ impl Scan {
             if i == 0 {
                 let text = sniff::without_bom(&piece.bytes);
                 let start = piece.bytes.len() - text.len() + self.plan.start;
-                self.piece(piece, start, self.plan.skip);
+                let stop = self.end_of_table(&piece.bytes[start..]);
+                self.piece(piece, start, self.plan.skip, stop);
             } else if let Some(start) = self.entry(&piece.bytes) {
-                self.piece(piece, start, 0);
+                self.piece(piece, start, 0, None);
             }
         }
     }
 
-    /// Reads a piece's rows from byte `start` on, but for the first `skip`. A row that the piece cuts
+    /// Where the table ends, if other lines follow it; they are noted.
+    fn end_of_table(&mut self, text: &[u8]) -> Option<u64> {
+        let whole = self.whole.then_some(text)?;
+        let footer = footer::find(&self.plan.dialect, self.columns.len(), whole)?;
+        self.notes.extend(footer.notes);
+        Some(footer.start as u64)
+    }
+
+    /// Reads a piece's rows from byte `start` on, but for the first `skip`, up to `stop` bytes further. A row that the piece cuts
     /// off is left out, so every row is read only after the next one has begun.
-    fn piece(&mut self, piece: &Piece, start: usize, skip: usize) {
+    fn piece(&mut self, piece: &Piece, start: usize, skip: usize, stop: Option<u64>) {
         let text = &piece.bytes[start..];
         let offset = piece.offset + start as u64;
         let mut reader = self.plan.dialect.reader(text);
@@ -168,7 +238,7 @@ impl Scan {
         let (mut from, mut line) = (reader.position().byte(), reader.position().line());
         // Reading from memory cannot fail, and rows of any width are wanted.
         let mut more = reader.read_byte_record(&mut row).unwrap_or(false);
-        while more {
+        while more && stop.is_none_or(|stop| from < stop) {
             let (to, next_line) = (reader.position().byte(), reader.position().line());
             more = reader.read_byte_record(&mut next).unwrap_or(false);
             if more || piece.to_end {
@@ -207,6 +277,10 @@ impl Scan {
         if width == 1 && columns > 1 && last_empty {
             return;
         }
+        if let Some(again) = &mut self.again {
+            again.row(record);
+            return;
+        }
         if width != columns && !(width == columns + 1 && last_empty) {
             self.ragged.note(width, columns);
         }
@@ -234,6 +308,35 @@ impl Scan {
             self.sampler
                 .keep(priority, number, (0..columns).map(cell).collect());
         }
+    }
+
+    /// How the columns' values are written, where that is not plain.
+    fn notations(&self) -> Vec<Option<Notation>> {
+        let seen: Vec<Decided<'_>> = self.columns.iter().map(ColumnBuilder::evidence).collect();
+        notation::decide(&seen, self.plan.dialect.delimiter)
+    }
+
+    /// The columns' summaries: of the second reading where there was one and all values fitted.
+    fn summaries(
+        columns: Vec<ColumnBuilder>,
+        again: Option<Again>,
+        exact: bool,
+    ) -> Vec<ColumnSummary> {
+        let mut again = again
+            .map_or_else(Vec::new, |again| again.columns)
+            .into_iter();
+        let summary = |mut column: ColumnBuilder| match again.next().flatten() {
+            Some(read) if !read.misfit => ColumnSummary {
+                notation: Some(read.notation),
+                ..read.builder.finish(exact)
+            },
+            Some(_) => {
+                column.refuse_mixed_dates();
+                column.finish(exact)
+            }
+            None => column.finish(exact),
+        };
+        columns.into_iter().map(summary).collect()
     }
 
     fn finish(mut self, input: &Input) -> Result<FileSummary, Failure> {
@@ -274,11 +377,7 @@ impl Scan {
             self.notes.push(note);
         }
         Ok(FileSummary {
-            columns: self
-                .columns
-                .into_iter()
-                .map(|column| column.finish(self.whole))
-                .collect(),
+            columns: Scan::summaries(self.columns, self.again, self.whole),
             rows,
             rows_exact: self.whole,
             sample: self.sampler.finish(),

@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 
 use regex::bytes::RegexSet;
 
+use super::personal;
 use crate::formats::infer;
 
 /// Knows values of one form.
@@ -112,6 +113,22 @@ pub const DETECTORS: &[Detector] = &[
         "IPv6",
         r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:/[0-9]{1,3})?",
         is_ipv6,
+    ),
+    checked(
+        "IBAN",
+        "[A-Z]{2}[0-9]{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?",
+        personal::is_account,
+    ),
+    checked(
+        "payment card",
+        "[0-9]{4}(?:[ -]?[0-9]{4}){3}|[0-9]{4}[ -]?[0-9]{6}[ -]?[0-9]{4,5}",
+        personal::is_card,
+    ),
+    checked(
+        "national id",
+        // Of the United States, Spain, the United Kingdom, Italy, Sweden, Brazil, France and China.
+        r"[0-9]{3}-[0-9]{2}-[0-9]{4}|[0-9XYZ][0-9]{7}-?[A-Z]|[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?[0-9]{2} ?[0-9]{2} ?[0-9]{2} ?[A-D]|[A-Z]{6}[0-9]{2}[ABCDEHLMPRST][0-9]{2}[A-Z][0-9]{3}[A-Z]|[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9][-+][0-9]{4}|[0-9]{3}\.[0-9]{3}\.[0-9]{3}-[0-9]{2}|[12] ?[0-9]{2} ?(?:0[1-9]|1[0-2]) ?[0-9]{2} ?[0-9]{3} ?[0-9]{3} ?[0-9]{2}|[1-9][0-9]{5}(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])[0-3][0-9][0-9]{3}[0-9Xx]",
+        personal::is_national,
     ),
     checked(
         "phone",

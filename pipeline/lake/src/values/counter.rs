@@ -200,6 +200,7 @@ impl ValueCounter {
             lowest,
             beyond,
             registers: self.registers,
+            withheld: None,
         }
     }
 }

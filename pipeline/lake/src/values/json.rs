@@ -6,9 +6,9 @@ use serde::de::{SeqAccess, Visitor};
 use serde::ser::SerializeSeq;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{Counted, EXACT_BELOW, Frequent, HyperLogLog, by_count, counted};
+use super::{Counted, EXACT_BELOW, Frequent, HyperLogLog, Withheld, by_count, counted};
 
-/// Serialised as `{"k": limit, "l": lowest, "b": beyond, "h": registers}`, empty and default parts left out. Values
+/// Serialised as `{"k": limit, "l": lowest, "b": beyond, "h": registers, "w": withheld}`, empty and default parts left out. Values
 /// of one count are written together after it: `[[3,",c"],[1,",a,b"]]`.
 #[derive(Serialize, Deserialize)]
 struct Written<'a> {
@@ -24,6 +24,8 @@ struct Written<'a> {
     beyond: Grouped<'a>,
     #[serde(rename = "h", default, skip_serializing_if = "Option::is_none")]
     registers: Option<Cow<'a, HyperLogLog>>,
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    withheld: Option<Withheld>,
 }
 
 fn default_limit() -> u16 {
@@ -43,6 +45,7 @@ impl Serialize for Frequent {
             lowest,
             beyond,
             registers: self.registers.as_ref().map(Cow::Borrowed),
+            withheld: self.withheld,
         }
         .serialize(serializer)
     }
@@ -66,6 +69,7 @@ impl<'de> Deserialize<'de> for Frequent {
             lowest,
             beyond,
             registers: written.registers.map(Cow::into_owned),
+            withheld: written.withheld,
         })
     }
 }

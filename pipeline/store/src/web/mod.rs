@@ -319,6 +319,15 @@ impl ObjectStore for WebStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let got = self.get(location.as_ref(), &options).await;
         let (facts, begins, content) = got.map_err(|error| error.into_client(location.as_ref()))?;
+        // Not all servers look at a condition; all that have tags tell them.
+        if let (Some(wanted), Some(etag)) = (&options.if_match, &facts.etag)
+            && wanted != etag
+        {
+            return Err(object_store::Error::Precondition {
+                path: location.to_string(),
+                source: format!("it has the tag {etag} and no longer {wanted}").into(),
+            });
+        }
         // Where a part begins is the server's word.
         let end = begins.saturating_add(content.len() as u64);
         let meta = meta(location.clone(), &facts, end);

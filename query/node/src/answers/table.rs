@@ -80,6 +80,15 @@ pub struct ColumnDetail {
     pub frequent: Vec<Frequent>,
     /// Whether all rows were looked at.
     pub profile_exact: bool,
+    /// How its values are written in the files, in words, where that is not the plain way: `min`, `max` and `frequent` are plain
+    /// numbers and ISO dates; null where they are plain in the files, too.
+    pub notation: Option<String>,
+    /// What it holds that is somebody's own: `secret`, `payment card`, `bank account`, `national id`, `e-mail` or `phone`; null
+    /// where nothing was found.
+    pub sensitive: Option<String>,
+    /// Whether its values are kept out of the index: then cells of the sample are null, and there is no range and no
+    /// frequent value.
+    pub withheld: bool,
 }
 
 /// A frequent value.
@@ -200,6 +209,9 @@ fn detail(column: &ColumnRecord, shows: bool) -> ColumnDetail {
             })
             .collect(),
         profile_exact: column.profile_exact,
+        notation: column.notation.clone(),
+        sensitive: column.sensitive.clone(),
+        withheld: column.withheld,
     }
 }
 

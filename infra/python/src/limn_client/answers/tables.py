@@ -131,6 +131,12 @@ class ColumnDetail(ColumnLine):
     frequent: Tuple[Frequent, ...]
     #: Whether all rows were looked at.
     profile_exact: bool
+    #: How its values are written in the files, where that is not the plain way of ``min``, ``max`` and ``frequent``.
+    notation: Optional[str]
+    #: What it holds that is somebody's own (``e-mail``, ``phone``, ``payment card``, ...), if that was found.
+    sensitive: Optional[str]
+    #: Whether its values are kept out of the index.
+    withheld: bool
 
 
 @dataclass(frozen=True)
@@ -183,6 +189,9 @@ class Profile(Rows[ColumnDetail]):
             Field("max", "text", lambda it: it.max),
             Field("frequent", "texts", lambda it: [value.value for value in it.frequent]),
             Field("profile_exact", "truth", lambda it: it.profile_exact),
+            Field("notation", "text", lambda it: it.notation),
+            Field("sensitive", "text", lambda it: it.sensitive),
+            Field("withheld", "truth", lambda it: it.withheld),
             Field("narration", "text", lambda it: it.narration),
         )
 

@@ -112,7 +112,8 @@ pub(crate) async fn fetch(
     };
     let pieces = stream::iter(ranges)
         .map(|range| async move {
-            let bytes = store.get_range(path, range.clone()).await?;
+            let etag = file.object.etag.as_deref();
+            let bytes = store.get_range_of(path, etag, range.clone()).await?;
             if bytes.len() as u64 != range.end - range.start {
                 return Err(Failure::new(
                     FileErrorKind::Corrupt,

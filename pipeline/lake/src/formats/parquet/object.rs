@@ -316,10 +316,16 @@ mod tests {
     use limn_store::Store;
     use tokio::runtime::Handle;
 
+    use crate::object::ObjectRecord;
+
     use super::*;
 
     fn reader(store: Store, path: &str, size: u64) -> ObjectReader {
-        let object = Ranged::new(store, path.into(), size, Handle::current());
+        let object = Ranged::new(
+            store,
+            &ObjectRecord::unversioned(path, size),
+            Handle::current(),
+        );
         ObjectReader::new(object, 1 << 20)
     }
 

@@ -267,3 +267,32 @@ fn samples_are_those_of_the_row_numbers() {
     let expected: Vec<String> = drawn.iter().map(|i| format!("{i}|v{i}")).collect();
     assert_eq!(sample(&summary), expected);
 }
+
+#[test]
+fn numbers_and_dates_are_profiled_as_plain_ones() {
+    let summary = read(
+        "x.csv",
+        "price;on;code;mixed\n1.234,50 €;31.12.2020;007;1.2.2020\n2,00 €;1.2.2020;1,5;1/2/2020\n\
+         2,00 €;NULL;2;3.4.2020\n",
+    );
+    assert_eq!(schema(&summary), "price:float on:date code:text mixed:text");
+    assert_eq!(summary.rows, 3);
+    assert_eq!(
+        range(&summary, "price"),
+        (Some("2.00".into()), Some("1234.50".into()))
+    );
+    let price = column(&summary, "price");
+    assert_eq!(price.profile.frequent.top(1), [("2.00", 2)]);
+    assert_eq!(
+        price.notation.as_ref().unwrap().to_string(),
+        "decimal comma, thousands by points, in €"
+    );
+    assert_eq!(
+        range(&summary, "on"),
+        (Some("2020-02-01".into()), Some("2020-12-31".into()))
+    );
+    assert_eq!(column(&summary, "on").profile.nulls, 1);
+    assert!(column(&summary, "code").notation.is_none());
+    // The sample is as it is written.
+    assert_eq!(sample(&summary)[0], "1.234,50 €|31.12.2020|007|1.2.2020");
+}

@@ -17,7 +17,7 @@ fn columns_come_in_order_of_appearance() {
     );
     assert_eq!(
         schema(&summary),
-        "id:float name:text on:date tags:list at:struct zip:text ok:boolean"
+        "id:float name:text on:date tags:list at.x:integer at.y:unknown zip:text ok:boolean"
     );
     assert_eq!(
         (summary.rows, summary.rows_exact, summary.approximate),
@@ -26,9 +26,9 @@ fn columns_come_in_order_of_appearance() {
     assert_eq!(
         sample(&summary),
         [
-            "1|Ann|2024-01-31|-|-|-|-",
-            r#"2.5|Ben|-|["a",{"b":1}]|{"x":1,"y":null}|-|-"#,
-            "-|-|-|-|-|01234|true"
+            "1|Ann|2024-01-31|-|-|-|-|-",
+            r#"2.5|Ben|-|["a",{"b":1}]|1|-|-|-"#,
+            "-|-|-|-|-|-|01234|true"
         ]
     );
     let zip = &column(&summary, "zip").profile;
@@ -37,6 +37,75 @@ fn columns_come_in_order_of_appearance() {
         (1, 2),
         "rows before a column's first are null"
     );
+}
+
+#[test]
+fn objects_within_objects_are_columns_by_their_path() {
+    let summary = read(
+        "x.jsonl",
+        concat!(
+            r#"{"id": 1, "at": {"city": "Bern", "geo": {"lat": 46.9}}}"#,
+            "\n",
+            r#"{"id": 2, "at": null}"#,
+            "\n",
+            r#"{"id": 3, "at": {"geo": {}, "zip": "3000"}}"#,
+            "\n",
+            r#"{"id": 4, "at": {"city": "Lyon", "geo": "unknown"}}"#,
+        ),
+    );
+    assert_eq!(
+        schema(&summary),
+        "id:integer at.city:text at.geo:text at.geo.lat:float at.zip:text"
+    );
+    assert_eq!(
+        sample(&summary),
+        [
+            "1|Bern|-|46.9|-",
+            "2|-|-|-|-",
+            "3|-|-|-|3000",
+            "4|Lyon|unknown|-|-"
+        ]
+    );
+    let city = &column(&summary, "at.city").profile;
+    assert_eq!((city.values, city.nulls, city.distinct()), (2, 2, 2));
+}
+
+#[test]
+fn objects_that_are_not_made_of_columns_stay_texts() {
+    // Keys that are data: later ones stay together.
+    let by_user: String = (0..400)
+        .map(|n| format!("{{\"by_user\":{{\"u{n}\":{n}}}}}\n"))
+        .collect();
+    let summary = read("x.jsonl", by_user);
+    assert_eq!((summary.rows, summary.columns.len()), (400, 257));
+    let rest = column(&summary, "by_user");
+    assert_eq!(
+        (rest.data_type.to_string().as_str(), rest.profile.values),
+        ("struct", 144)
+    );
+    // Many levels of them.
+    let level = |n: usize| format!("{{\"a{}\":{{\"b{n}\":{{\"c\":{n}}}}}}}\n", n % 300);
+    let summary = read("x.jsonl", (0..3000).map(level).collect::<String>());
+    assert!(
+        summary.rows == 3000 && summary.columns.len() < 2000,
+        "{}",
+        summary.columns.len()
+    );
+    // Depth.
+    let deep = format!("{}1{}", "{\"a\":".repeat(12), "}".repeat(12));
+    let summary = read("x.jsonl", deep);
+    assert_eq!(schema(&summary), "a.a.a.a.a.a.a.a:struct");
+    assert_eq!(sample(&summary), [r#"{"a":{"a":{"a":{"a":1}}}}"#]);
+}
+
+#[test]
+fn a_broken_line_leaves_no_trace_of_what_was_in_it() {
+    let summary = read(
+        "x.jsonl",
+        "{\"a\":{\"b\":1}}\n{\"a\":{\"c\":2,\"d\":{\"e\":3\n{\"a\":{\"b\":4,\"f\":5}}\n",
+    );
+    assert_eq!(schema(&summary), "a.b:integer a.f:integer");
+    assert_eq!(sample(&summary), ["1|-", "4|5"]);
 }
 
 #[test]

@@ -1,0 +1,366 @@
+//! Which columns are sensitive, and summaries without what their values are.
+//!
+//! A column is *sensitive* if its name says so ([`named`]: the last words of it, `billing_email` and `PhoneNumber` but not
+//! `PhoneType`), or if at least one in ten of the distinct values that its profile keeps has a form that people are known
+//! by: e-mail addresses, telephone numbers, and what carries its own proof, as numbers of payment cards (Luhn), of bank
+//! accounts (ISO 13616) and national ones with check digits do. What no form tells (names of persons, addresses, birthdays) is not found.
+//!
+//! [`FileSummary::redact`] takes the values out of a summary before anything is made of it: least, greatest and frequent
+//! values, the sketch of which ones there are, and the cells of sampled rows. What stays of the column is its name,
+//! type, nulls and how many distinct values there are. Nothing downstream can tell what it never had
+//! ([decision 24](../../../docs/decisions/024-privacy.md)).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::data_type::DataType;
+use crate::patterns::detect;
+use crate::profile::Frequent;
+use crate::sample::RowSample;
+use crate::summary::{ColumnSummary, FileSummary, TableSummary};
+
+/// The least share of a column's distinct values whose form makes it sensitive: one in this many.
+const ONE_IN: usize = 10;
+
+/// The least number of digits of a telephone, a card, an account or a person.
+const DIGITS: usize = 5;
+
+/// Whose values are kept out of what is made of a lake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Redact {
+    /// Nobody's.
+    #[default]
+    Off,
+    /// Those of sensitive columns.
+    Marked,
+    /// Those of all columns.
+    AllValues,
+}
+
+impl fmt::Display for Redact {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Redact::Off => "off",
+            Redact::Marked => "marked",
+            Redact::AllValues => "all-values",
+        })
+    }
+}
+
+impl FromStr for Redact {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        [Redact::Off, Redact::Marked, Redact::AllValues]
+            .into_iter()
+            .find(|it| it.to_string() == text)
+            .ok_or_else(|| format!("'{text}' is not one of off, marked, all-values"))
+    }
+}
+
+/// What a sensitive column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sensitive {
+    /// Passwords, keys and the like.
+    Secret,
+    /// Numbers of payment cards.
+    PaymentCard,
+    /// Numbers of bank accounts.
+    BankAccount,
+    /// Numbers that a state gave a person.
+    NationalId,
+    /// E-mail addresses.
+    EMail,
+    /// Telephone numbers.
+    Phone,
+}
+
+impl fmt::Display for Sensitive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Sensitive::Secret => "secret",
+            Sensitive::PaymentCard => "payment card",
+            Sensitive::BankAccount => "bank account",
+            Sensitive::NationalId => "national id",
+            Sensitive::EMail => "e-mail",
+            Sensitive::Phone => "phone",
+        })
+    }
+}
+
+/// Last words of names, and what such columns hold.
+const NAMES: &[(Sensitive, &[&str])] = &[
+    (
+        Sensitive::Secret,
+        &[
+            "password",
+            "passwd",
+            "pwd",
+            "password hash",
+            "password salt",
+            "passphrase",
+            "secret",
+            "secret key",
+            "api key",
+            "apikey",
+            "access token",
+            "auth token",
+            "refresh token",
+            "private key",
+        ],
+    ),
+    (
+        Sensitive::PaymentCard,
+        &[
+            "card number",
+            "card no",
+            "card num",
+            "cardnumber",
+            "credit card",
+            "creditcard",
+            "debit card",
+            "cc number",
+            "cc num",
+            "pan number",
+            "cvv",
+            "cvc",
+        ],
+    ),
+    (
+        Sensitive::BankAccount,
+        &[
+            "iban",
+            "bank account",
+            "account iban",
+            "bank account number",
+            "bank account no",
+        ],
+    ),
+    (
+        Sensitive::NationalId,
+        &[
+            "ssn",
+            "social security number",
+            "social security no",
+            "sin number",
+            "national id",
+            "national id number",
+            "nationalid",
+            "passport",
+            "passport number",
+            "passport no",
+            "tax id",
+            "tax number",
+            "taxpayer id",
+            "nino",
+            "national insurance number",
+            "aadhaar",
+            "aadhar",
+            "cpf",
+            "curp",
+            "dni",
+            "nif",
+            "codice fiscale",
+            "personnummer",
+            "driver license",
+            "drivers license",
+            "driver licence",
+            "driving licence number",
+            "license number driver",
+        ],
+    ),
+    (
+        Sensitive::EMail,
+        &[
+            "email",
+            "e mail",
+            "emails",
+            "email address",
+            "e mail address",
+            "email addresses",
+            "mail address",
+            "email id",
+            "emailaddress",
+        ],
+    ),
+    (
+        Sensitive::Phone,
+        &[
+            "phone",
+            "phones",
+            "phone number",
+            "phone no",
+            "phone num",
+            "phonenumber",
+            "telephone",
+            "telephone number",
+            "telefon",
+            "telefono",
+            "tel",
+            "mobile",
+            "mobile number",
+            "mobile no",
+            "cell phone",
+            "cellphone",
+            "fax",
+            "fax number",
+        ],
+    ),
+];
+
+/// What a column of this name holds, if its last words say so.
+#[must_use]
+pub fn named(column: &str) -> Option<Sensitive> {
+    let words = words(column);
+    let ends_with = |name: &str| {
+        let name: Vec<&str> = name.split(' ').collect();
+        words.len() >= name.len()
+            && words[words.len() - name.len()..]
+                .iter()
+                .zip(&name)
+                .all(|(word, name)| word == name)
+    };
+    let mut kinds = NAMES.iter();
+    kinds.find_map(|(kind, names)| names.iter().any(|name| ends_with(name)).then_some(*kind))
+}
+
+/// What values of a detector's form are.
+fn of_form(form: &str) -> Option<Sensitive> {
+    Some(match form {
+        "e-mail" => Sensitive::EMail,
+        "phone" => Sensitive::Phone,
+        "payment card" => Sensitive::PaymentCard,
+        "IBAN" => Sensitive::BankAccount,
+        "national id" => Sensitive::NationalId,
+        _ => return None,
+    })
+}
+
+/// A name's words in lower case: `BillingE-Mail2` is `billing`, `e`, `mail`.
+fn words(name: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut before: Option<char> = None;
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let begins = letter.is_uppercase()
+            && before.is_some_and(|before| {
+                before.is_lowercase()
+                    || (before.is_uppercase()
+                        && letters.peek().is_some_and(|next| next.is_lowercase()))
+            });
+        if begins || !letter.is_alphabetic() {
+            words.push(String::new());
+        }
+        if letter.is_alphabetic()
+            && let Some(word) = words.last_mut()
+        {
+            word.extend(letter.to_lowercase());
+        }
+        before = Some(letter);
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+impl ColumnSummary {
+    /// What the column holds, if it is sensitive.
+    pub fn sensitive(&self) -> Option<Sensitive> {
+        self.marked
+            .or_else(|| named(&self.name).filter(|kind| self.may_hold(*kind)))
+            .or_else(|| known_by(&self.profile.frequent))
+    }
+
+    /// Whether the values may be what the name says: whether somebody has a telephone is not its number.
+    fn may_hold(&self, kind: Sensitive) -> bool {
+        match kind {
+            Sensitive::EMail | Sensitive::Secret => !matches!(
+                self.data_type,
+                DataType::Unknown
+                    | DataType::Boolean
+                    | DataType::Integer
+                    | DataType::Float
+                    | DataType::Date
+                    | DataType::Timestamp
+            ),
+            _ => {
+                let has_digits = |value: &str| {
+                    let digits = value.bytes().filter(u8::is_ascii_digit);
+                    digits.count() >= DIGITS
+                };
+                let mut values = self.profile.frequent.sample();
+                values.len() == 0 || values.any(|(value, _)| has_digits(value))
+            }
+        }
+    }
+
+    /// Whether its values are withheld.
+    pub fn is_withheld(&self) -> bool {
+        self.profile.frequent.is_withheld()
+    }
+
+    fn redact(&mut self, redact: Redact) -> bool {
+        let sensitive = self.sensitive();
+        let redacts = match redact {
+            Redact::Off => false,
+            Redact::Marked => sensitive.is_some(),
+            Redact::AllValues => true,
+        };
+        if redacts {
+            self.marked = sensitive;
+            self.profile = self.profile.withheld();
+        }
+        redacts
+    }
+}
+
+/// What the kept values are, if enough of them have a form that people are known by.
+fn known_by(values: &Frequent) -> Option<Sensitive> {
+    let all = values.sample().len();
+    let mut kinds: Vec<Sensitive> = values
+        .sample()
+        .filter_map(|(value, _)| of_form(detect(value)?.name))
+        .collect();
+    kinds.sort_unstable();
+    let kinds = kinds.chunk_by(|a, b| a == b);
+    let most = kinds.max_by_key(|kind| kind.len())?;
+    (most.len() * ONE_IN >= all).then(|| most[0])
+}
+
+impl FileSummary {
+    /// Takes out the values that are not to be kept, and what notes quote of the file, behind a colon. Doing so twice changes
+    /// nothing.
+    pub fn redact(&mut self, redact: Redact) {
+        if redact != Redact::Off {
+            for note in &mut self.notes {
+                note.truncate(note.find(": ").unwrap_or(note.len()));
+            }
+        }
+        redact_all(&mut self.columns, &mut self.sample, redact);
+    }
+}
+
+impl TableSummary {
+    /// As [`FileSummary::redact`]. A column that one of the files marks is the table's: its values in the others go, too.
+    pub fn redact(&mut self, redact: Redact) {
+        redact_all(&mut self.columns, &mut self.sample, redact);
+    }
+}
+
+fn redact_all(columns: &mut [ColumnSummary], sample: &mut RowSample, redact: Redact) {
+    for (at, column) in columns.iter_mut().enumerate() {
+        if column.redact(redact) {
+            let cells = sample
+                .rows
+                .iter_mut()
+                .filter_map(|row| row.values.get_mut(at));
+            cells.for_each(|cell| *cell = None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

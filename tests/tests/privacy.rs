@@ -1,0 +1,210 @@
+//! Redaction: values that are not to be kept are nowhere in what is made of a lake, and stay away until somebody says so.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fs;
+use std::path::Path;
+
+use limn_segment::{IndexStore, SegmentReader, TableRecord};
+use limn_tests::{index_hashed, limn, text};
+use tempfile::TempDir;
+
+/// Values that nobody may find, in lower case without punctuation that a text may lose.
+const SECRETS: &[&str] = &[
+    "ada.lovelace",
+    "grace.hopper",
+    "901820",
+    "4111",
+    "078-05-1120",
+    "hunter2",
+    "katherine",
+];
+
+fn write(lake: &Path, name: &str, content: &str) {
+    let path = lake.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, content).unwrap();
+}
+
+/// Customers whose columns are told by names, by values, in nested fields and in folders' names.
+fn lake(lake: &Path) {
+    write(
+        lake,
+        "customers.csv",
+        "id,city,contact,phone,card_number,password\n\
+         1,Bern,ada.lovelace@example.org,+49 30 901820,4111 1111 1111 1111,hunter2\n\
+         2,Lyon,grace.hopper@example.org,+49 30 901821,4111111111111111,hunter22\n\
+         3,Rome,,,,\n\nSource: the desk of katherine\n",
+    );
+    write(
+        lake,
+        "staff.jsonl",
+        "{\"number\": 1, \"ssn\": \"078-05-1120\", \"floor\": \"ground\"}\n{\"number\": 2, \"ssn\": \"078-05-1121\", \"floor\": \"upper\"}\n",
+    );
+    for name in ["katherine.johnson", "ada.lovelace"] {
+        write(
+            lake,
+            &format!("letters/email={name}@example.org/part.csv"),
+            "day,words\n2020-01-02,120\n2020-01-03,80\n",
+        );
+    }
+}
+
+/// Everything that the index says of tables: rows of the catalog, texts, and whose vectors there are.
+fn everything(index: &Path) -> (Vec<TableRecord>, String) {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let index = IndexStore::open(text(index)).unwrap();
+        let snapshot = index.require_newest().await.unwrap();
+        let tables = index.tables(&snapshot, None).await.unwrap();
+        let mut all = serde_json::to_string(&tables).unwrap();
+        for entry in &snapshot.segments {
+            let segment = SegmentReader::open(&index.store, entry).await.unwrap();
+            let deletes = index.deletes(entry).await.unwrap();
+            for block in (0..segment.block_count()).filter(|block| !deletes.contains(*block)) {
+                all.push('\n');
+                all.push_str(&segment.text(block).unwrap());
+            }
+        }
+        (tables, all.to_lowercase())
+    })
+}
+
+/// Which secrets the index has, but for the paths of files, which are what they are.
+fn found(index: &Path) -> Vec<&'static str> {
+    let (_, mut all) = everything(index);
+    for name in ["katherine.johnson", "ada.lovelace"] {
+        all = all.replace(&format!("email={name}@example.org"), "");
+        all = all.replace(&format!("email={name}%40example.org"), "");
+    }
+    let secrets = SECRETS.iter().copied();
+    secrets.filter(|secret| all.contains(secret)).collect()
+}
+
+fn column<'a>(
+    tables: &'a [TableRecord],
+    table: &str,
+    name: &str,
+) -> &'a limn_segment::ColumnRecord {
+    let table = tables.iter().find(|it| it.name == table).unwrap();
+    table.columns.iter().find(|it| it.name == name).unwrap()
+}
+
+#[test]
+fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
+    let folder = TempDir::new().unwrap();
+    let (lake_path, index) = (folder.path().join("lake"), folder.path().join("index"));
+    lake(&lake_path);
+    index_hashed(&lake_path, &index, &["--redact", "marked"]).code_is(0);
+    assert_eq!(found(&index), [""; 0]);
+    let (tables, all) = everything(&index);
+    for (table, name, kind, distinct) in [
+        ("customers", "contact", "e-mail", 2),
+        ("customers", "phone", "phone", 2),
+        ("customers", "card_number", "payment card", 2),
+        ("customers", "password", "secret", 2),
+        ("staff", "ssn", "national id", 2),
+    ] {
+        let column = column(&tables, table, name);
+        assert_eq!(column.sensitive.as_deref(), Some(kind), "{table}.{name}");
+        assert!(column.withheld && column.frequent.is_empty() && column.min.is_none());
+        assert_eq!((column.distinct, column.distinct_exact), (distinct, true));
+    }
+    assert!(column(&tables, "letters", "email").withheld);
+    // The others are as they were.
+    for value in ["bern", "lyon", "ground", "upper"] {
+        assert!(all.contains(value), "{value}");
+    }
+    let city = column(&tables, "customers", "city");
+    assert!(!city.withheld && city.sensitive.is_none() && city.frequent.len() == 3);
+    // What a person and a program are shown.
+    let index_text = text(&index);
+    let shown = limn(&["show", "customers", "--index", index_text]);
+    assert!(
+        shown.stdout.contains("sensitive (e-mail), withheld"),
+        "{shown:?}"
+    );
+    assert!(
+        !SECRETS.iter().any(|it| shown.stdout.contains(it)),
+        "{shown:?}"
+    );
+    let answer = limn(&[
+        "search",
+        "hunter2 ada.lovelace",
+        "--index",
+        index_text,
+        "--json",
+    ]);
+    let said = answer.stdout.replace("hunter2 ada.lovelace", "");
+    assert!(!said.contains("hunter2"), "{answer:?}");
+
+    // A run that is told nothing changes nothing, and one after a change of the lake keeps to it.
+    let again = index_hashed(&lake_path, &index, &[]).ok();
+    assert_eq!(
+        again["tables"]["changed"].as_u64().unwrap_or(0),
+        0,
+        "{again}"
+    );
+    write(
+        &lake_path,
+        "staff.jsonl",
+        "{\"number\": 3, \"ssn\": \"078-05-1120\", \"floor\": \"third\"}\n",
+    );
+    index_hashed(&lake_path, &index, &[]).code_is(0);
+    assert_eq!(found(&index), [""; 0]);
+    assert!(everything(&index).1.contains("third"));
+
+    // Told so, they come back; and go again, also those of a file that cannot be read any more.
+    index_hashed(&lake_path, &index, &["--redact", "off"]).code_is(0);
+    assert_eq!(found(&index), SECRETS);
+    let contact = everything(&index).0;
+    let contact = column(&contact, "customers", "contact");
+    assert!(contact.sensitive.as_deref() == Some("e-mail") && !contact.withheld);
+    write(&lake_path, "customers.csv", "\0\0\0 not a table \0");
+    index_hashed(&lake_path, &index, &["--redact", "marked"]).code_is(1);
+    assert_eq!(found(&index), [""; 0]);
+    assert!(
+        everything(&index).1.contains("lyon"),
+        "its last good version"
+    );
+}
+
+#[test]
+fn an_index_without_any_values_finds_tables_by_their_names() {
+    let folder = TempDir::new().unwrap();
+    let (lake_path, index) = (folder.path().join("lake"), folder.path().join("index"));
+    lake(&lake_path);
+    write(&lake_path, "staff.md", "Who works on which floor.\n");
+    index_hashed(&lake_path, &index, &["--redact", "all-values"]).code_is(0);
+    let (tables, all) = everything(&index);
+    assert!(
+        tables
+            .iter()
+            .all(|table| table.columns.iter().all(|column| column.withheld))
+    );
+    for value in ["bern", "lyon", "ground", "upper", "hunter2", "2020-01-02"] {
+        assert!(!all.contains(value), "{value}");
+    }
+    let floor = limn(&[
+        "search",
+        "works on which floor",
+        "--index",
+        text(&index),
+        "--json",
+    ]);
+    let floor = floor.ok();
+    assert!(floor.to_string().contains("\"staff\""), "{floor}");
+    // The same index, however it came to be.
+    let anew = folder.path().join("anew");
+    index_hashed(&lake_path, &anew, &["--redact", "off"]).code_is(0);
+    index_hashed(&lake_path, &anew, &["--redact", "all-values"]).code_is(0);
+    let sorted = |index: &Path| {
+        let (tables, _) = everything(index);
+        let columns = tables
+            .into_iter()
+            .map(|table| (table.name, table.columns, table.sample));
+        let mut columns: Vec<_> = columns.collect();
+        columns.sort_by(|a, b| a.0.cmp(&b.0));
+        columns
+    };
+    assert_eq!(sorted(&index), sorted(&anew));
+}
