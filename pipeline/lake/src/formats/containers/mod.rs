@@ -61,8 +61,7 @@ pub async fn open_container(
     container: &ObjectRecord,
     options: &ReadOptions,
 ) -> Result<Opened, FileError> {
-    let (path, size) = (container.path.clone(), container.size);
-    let ranged = Ranged::new(store.clone(), path, size, Handle::current());
+    let ranged = Ranged::new(store.clone(), container, Handle::current());
     let kind = Container::of_path(&container.path);
     let options = options.clone();
     let listed = parse(move || {
@@ -102,12 +101,14 @@ pub(super) async fn enter(
         let cause = "it is not known where it lies in its archive";
         return Err(Failure::new(FileErrorKind::Missing, cause));
     };
-    let ranged = Ranged::new(
-        store.clone(),
-        container.to_owned(),
-        version.size,
-        Handle::current(),
-    );
+    let container = ObjectRecord {
+        path: container.to_owned(),
+        etag: file.object.etag.clone(),
+        version: version.of.map(str::to_owned),
+        size: version.size,
+        modified_ms: file.object.modified_ms,
+    };
+    let ranged = Ranged::new(store.clone(), &container, Handle::current());
     let (file, options) = (file.clone(), options.clone());
     let entered = parse(move || match version.place {
         MemberPlace::Tar(at) => {
@@ -127,7 +128,7 @@ pub(super) async fn enter(
         }
     });
     let (stretches, file) = entered.await?;
-    Ok(Some((store.view(container, stretches), file)))
+    Ok(Some((store.view(&container.path, container.etag.as_deref(), stretches), file)))
 }
 
 /// Bytes that are all of a member.
