@@ -37,6 +37,7 @@ pub mod assemble;
 pub mod async_operator;
 pub mod changes;
 pub mod cluster;
+mod containers;
 pub mod describe;
 pub mod documents;
 pub mod drive;

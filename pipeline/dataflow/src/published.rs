@@ -235,6 +235,23 @@ impl Published {
         is_current.then(|| known.text.clone())
     }
 
+    /// The members of containers that the index has, by container, in the versions that it has.
+    pub fn members_of_containers(&self) -> HashMap<String, Vec<ObjectRecord>> {
+        let state = self.state();
+        let mut members: HashMap<String, Vec<ObjectRecord>> = HashMap::new();
+        for file in state.groups.values().flatten().flat_map(|it| &it.files) {
+            if let Some((container, _)) = limn_lake::member::split(&file.path) {
+                let known = members.entry(container.to_owned()).or_default();
+                known.push(object_of(file));
+            }
+        }
+        for known in members.values_mut() {
+            known.sort_unstable();
+            known.dedup();
+        }
+        members
+    }
+
     /// The last text that a context beside the data had when it could be read, whatever table it was of.
     pub fn last_text(&self, path: &str) -> Option<String> {
         let state = self.state();
@@ -393,14 +410,18 @@ pub fn is_forgotten(row: &TableRecord, context: &ContextRecord, forget: &Context
 
 /// The content fingerprint of a file in the catalog.
 fn content_of(file: &FileRecord) -> Fingerprint {
-    let object = ObjectRecord {
+    object_of(file).fingerprint()
+}
+
+/// A file in the catalog as it was listed.
+fn object_of(file: &FileRecord) -> ObjectRecord {
+    ObjectRecord {
         path: file.path.clone(),
         etag: file.etag.clone(),
         version: file.version.clone(),
         size: file.size,
         modified_ms: file.modified_ms,
-    };
-    object.fingerprint()
+    }
 }
 
 /// The members (files and contexts) that a catalog row was made from.

@@ -151,6 +151,11 @@ impl Reader {
         }
     }
 
+    /// How files are read.
+    pub fn options(&self) -> &ReadOptions {
+        &self.options
+    }
+
     /// Data files read from the lake so far.
     pub fn files_read(&self) -> u64 {
         self.files_read.load(Ordering::Relaxed)

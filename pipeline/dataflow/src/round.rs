@@ -170,10 +170,14 @@ impl Round {
         let listing = Listing::of(lake, index, &options.scope, &selection, progress);
         let listing = stop.run_until_cancelled(listing).await;
         let mut listing = listing.ok_or(PipelineError::Stopped)??;
+        let (filtered, objects) = (listing.left_out.len(), listing.objects.len());
+        let opened = listing.open_containers(lake, published, stages.reader.options());
+        let opened = stop.run_until_cancelled(opened).await;
+        opened.ok_or(PipelineError::Stopped)?;
         let known = published.table_count();
         // An unmounted disk and a mistyped prefix look like a lake from which all is gone.
         let is_suspicious = known > 0 || lake.local_root().is_none();
-        let mut is_empty = listing.is_empty();
+        let mut is_empty = objects == 0 && listing.is_empty();
         if is_empty && listing.part.folders != Part::whole().folders {
             is_empty = lake.list("").next().await.is_none();
         }
@@ -195,8 +199,7 @@ impl Round {
                 tables: known,
             });
         }
-        let filtered = listing.left_out.len();
-        let listed = listing.objects.len() + filtered;
+        let listed = objects + filtered;
         let part = listing.part.clone();
         let (mut failures, listing_notes) = (
             std::mem::take(&mut listing.failures),

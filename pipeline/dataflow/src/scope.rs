@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 
+use limn_lake::member::outside;
 use limn_lake::reach::{is_within, parent, reach};
 
 /// Which part of a lake a run looks at. What is outside stays as it is in the index.
@@ -25,7 +26,7 @@ impl Scope {
     pub fn folders(&self) -> Vec<String> {
         let folders: BTreeSet<&str> = match self {
             Self::Lake => BTreeSet::from([""]),
-            Self::Tables(names) => names.iter().map(|name| parent(name)).collect(),
+            Self::Tables(names) => names.iter().map(|name| parent(outside(name))).collect(),
             Self::Objects(paths) => paths.iter().map(|path| reach(path)).collect(),
         };
         outermost(folders.into_iter().map(str::to_owned))

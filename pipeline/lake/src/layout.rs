@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::compression::Compression;
 use crate::contexts::Contexts;
 use crate::error::{FileError, FileErrorKind};
+use crate::member::MemberPlace;
 use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
 use crate::place;
 
@@ -21,7 +22,7 @@ mod names;
 mod of_use;
 
 use names::{Addressees, Names};
-pub use of_use::{Ignored, is_data, is_read};
+pub use of_use::{Ignored, is_container, is_data, is_read};
 
 /// A lake's objects, arranged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -92,6 +93,13 @@ impl DataFile {
     /// About how many bytes of it are in memory while it is read within a scan budget.
     pub fn held(&self, scan_budget: u64) -> u64 {
         let most = scan_budget.saturating_mul(2);
+        if let Some(place) = MemberPlace::of(&self.object) {
+            return match place.is_plain() {
+                true => self.object.size.min(most),
+                // Unpacked, and once more as a reader holds it.
+                false => most.saturating_mul(3),
+            };
+        }
         match Compression::of_path(&self.object.path) {
             // The text may be many times as long.
             Some(_) => most,

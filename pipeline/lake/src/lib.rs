@@ -58,6 +58,7 @@ pub mod filter;
 pub mod formats;
 pub mod keys;
 pub mod layout;
+pub mod member;
 mod merge;
 pub mod notation;
 mod object;
@@ -75,7 +76,7 @@ pub use contexts::Contexts;
 pub use data_type::DataType;
 pub use error::{FileError, FileErrorKind, LakeError};
 pub use filter::{FilterError, Filters};
-pub use formats::{ReadOptions, summarise_file};
+pub use formats::{Opened, ReadOptions, open_container, summarise_file};
 pub use layout::{
     ContextSource, ContextText, DataFile, Group, GroupKey, GroupKind, Ignored, Layout, layout,
 };

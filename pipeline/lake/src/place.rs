@@ -5,6 +5,7 @@
 
 use crate::compression::without_compression;
 use crate::formats::names;
+use crate::member;
 use crate::object::Format;
 
 /// Hive's name for a partition whose key is null.
@@ -70,9 +71,10 @@ fn is_unfinished(name: &str) -> bool {
     UNFINISHED.iter().any(ends_with) || name.contains(".inprogress.")
 }
 
-/// A path's directory (`""` for the root) and file name.
+/// A path's directory (`""` for the root; of what lies at the top of a container the container) and file name.
 pub(crate) fn split_path(path: &str) -> (&str, &str) {
-    path.rsplit_once('/').unwrap_or(("", path))
+    let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
+    (directory.trim_end_matches('/'), name)
 }
 
 /// A path without the extension of its last component; of compressed data without both of its own.
@@ -156,9 +158,14 @@ fn percent_decoded(text: &str) -> String {
 /// The file's path relative to its table, as far as the path alone tells: for a file that can be
 /// one of many (in a table directory, or with a number, date or uuid in its name) its path below
 /// the table's directory, else `""`. So a lone `orders.csv` draws the same rows under any name,
-/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too.
+/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too, or
+/// within an archive.
 pub(crate) fn sample_path(path: &str) -> &str {
     let path = without_compression(path);
+    let path = match member::split(path) {
+        Some((container, name)) if table_directory(container).is_none() => name,
+        _ => path,
+    };
     let (_, name) = split_path(path);
     match table_directory(path) {
         Some("") => path,

@@ -2,6 +2,7 @@
 //! one clear line; whatever one is like, all others are as they should be, within memory and time.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod archived;
 mod delimited;
 mod encoded;
 mod hostile;
@@ -27,6 +28,8 @@ const MOST_TIME: Duration = Duration::from_secs(300);
 struct Odd {
     path: String,
     content: Vec<u8>,
+    /// What follows the file's path where the expectation is of something within it: `//member.csv`.
+    within: &'static str,
     expected: Expected,
 }
 
@@ -59,6 +62,7 @@ fn noted(
     Odd {
         path: path.to_owned(),
         content: content.into(),
+        within: "",
         expected: Expected::Table {
             columns: columns.to_owned(),
             rows,
@@ -72,7 +76,16 @@ fn refuses(path: &str, content: impl Into<Vec<u8>>, why: &'static str) -> Odd {
     Odd {
         path: path.to_owned(),
         content: content.into(),
+        within: "",
         expected: Expected::Refused(why),
+    }
+}
+
+impl Odd {
+    /// The same of a member of the file.
+    fn within(mut self, member: &'static str) -> Odd {
+        self.within = member;
+        self
     }
 }
 
@@ -81,6 +94,7 @@ fn ignores(path: &str, content: impl Into<Vec<u8>>) -> Odd {
     Odd {
         path: path.to_owned(),
         content: content.into(),
+        within: "",
         expected: Expected::Ignored,
     }
 }
@@ -88,6 +102,7 @@ fn ignores(path: &str, content: impl Into<Vec<u8>>) -> Odd {
 /// All of them, each in a folder of its own: neighbours would make families.
 fn all() -> BTreeMap<String, Odd> {
     let kinds = [
+        archived::files(),
         delimited::files(),
         encoded::files(),
         hostile::files(),
@@ -138,6 +153,7 @@ fn every_odd_file_is_read_well_or_told_in_one_line() {
     let tables = tables(&index);
     let mut amiss = Vec::new();
     for (path, file) in &odd {
+        let path = &format!("{path}{}", file.within);
         let table = tables.get(path.as_str());
         // The listing tells names with control characters by their whole path, in a line.
         let shown = path.replace(char::is_control, " ");

@@ -13,6 +13,7 @@
 mod arrow_ipc;
 mod avro;
 mod codec;
+mod containers;
 mod dialect;
 mod footer;
 mod header;
@@ -35,6 +36,7 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 use limn_store::{Store, StoreError, one_line};
 
+pub use self::containers::{Opened, open_container};
 use crate::error::{FileError, FileErrorKind};
 use crate::layout::DataFile;
 use crate::object::Format;
@@ -85,13 +87,9 @@ pub async fn summarise_file(
     options: &ReadOptions,
 ) -> Result<FileSummary, FileError> {
     let read = async {
-        match file.format {
-            Format::Parquet => parquet::summarise(store, file, options).await,
-            Format::Csv => text::summarise(store, file, options).await,
-            Format::JsonLines => jsonl::summarise(store, file, options).await,
-            Format::Arrow => arrow_ipc::summarise(store, file, options).await,
-            Format::Avro => avro::summarise(store, file, options).await,
-            Format::Orc => orc::summarise(store, file, options).await,
+        match containers::enter(store, file, options).await? {
+            Some((view, member)) => by_format(&view, &member, options).await,
+            None => by_format(store, file, options).await,
         }
     };
     // Parsing panics are caught at the blocking thread; this is for whatever runs here.
@@ -100,6 +98,21 @@ pub async fn summarise_file(
         .await
         .unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref())));
     outcome.map_err(|failure| failure.about(&file.object.path))
+}
+
+async fn by_format(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    match file.format {
+        Format::Parquet => parquet::summarise(store, file, options).await,
+        Format::Csv => text::summarise(store, file, options).await,
+        Format::JsonLines => jsonl::summarise(store, file, options).await,
+        Format::Arrow => arrow_ipc::summarise(store, file, options).await,
+        Format::Avro => avro::summarise(store, file, options).await,
+        Format::Orc => orc::summarise(store, file, options).await,
+    }
 }
 
 /// Runs a parser on a blocking thread.

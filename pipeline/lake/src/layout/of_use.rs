@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sidecar_stem;
+use crate::member::Container;
 use crate::object::Format;
 use crate::place;
 
@@ -50,8 +51,14 @@ pub fn is_data(path: &str) -> bool {
     Format::of_path(path).is_some() && !place::is_hidden(path)
 }
 
-/// Whether an object holds rows or a text about them, as its path says: of others nothing but the path
-/// is looked at.
+/// Whether an object holds rows, files that do, or a text about them, as its path says: of others nothing but
+/// the path is looked at.
 pub fn is_read(path: &str) -> bool {
-    (Format::of_path(path).is_some() || sidecar_stem(path).is_some()) && !place::is_hidden(path)
+    let is_named = Format::of_path(path).is_some() || sidecar_stem(path).is_some();
+    is_named && !place::is_hidden(path) || is_container(path)
+}
+
+/// Whether an object holds files that may hold rows, as its path says: an archive.
+pub fn is_container(path: &str) -> bool {
+    Container::of_path(path).is_some() && !place::is_hidden(path)
 }

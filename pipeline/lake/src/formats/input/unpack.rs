@@ -218,7 +218,11 @@ impl BufRead for Counted<'_> {
 }
 
 impl Compression {
-    fn reader<'a>(self, bytes: Counted<'a>) -> io::Result<Box<dyn Read + 'a>> {
+    /// What unpacks these bytes, with bounded memory.
+    pub(in crate::formats) fn reader<'a>(
+        self,
+        bytes: impl BufRead + 'a,
+    ) -> io::Result<Box<dyn Read + 'a>> {
         Ok(match self {
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
             Compression::Zstd => {
