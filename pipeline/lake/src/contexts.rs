@@ -1,11 +1,12 @@
 //! Contexts: text about a table that its rows do not hold (PNEUMA §4).
 //!
 //! They come from contexts files (`{"table": NAME, "context": TEXT}` a line) and from sidecars
-//! (`NAME.md`, `NAME.txt`, `NAME.yaml`, `NAME.html` beside `NAME.csv` or the directory `NAME`). What they say of a column goes to the column
+//! (`NAME.md`, `NAME.txt`, `NAME.yaml`, `NAME.html` beside `NAME.csv` or the directory `NAME`), and from texts about several tables ([`SharedText`]). What they say of a column goes to the column
 //! ([`column_descriptions`]); all of it is told of the table.
 
 mod descriptions;
 mod html;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -17,6 +18,7 @@ use crate::error::{FileError, FileErrorKind, LakeError};
 use crate::object::{ObjectRecord, TableName};
 
 pub use descriptions::{DESCRIPTION_CHARS, column_descriptions};
+pub use shared::{SharedKind, SharedText, read_shared};
 
 /// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
 pub const SIDECAR_BYTES: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 //! a table, `term: definition` an entry of a definition list.
 //!
 //! Pages are tokenised, not built into trees (`html5gum`, by the HTML standard's own states), so neither nesting nor missing
-//! end tags cost memory; the text is never longer than its page.
+//! end tags cost memory; the text is at most twice as long as its page.
 
 use encoding_rs::{Encoding, UTF_8};
 use html5gum::emitters::default::DefaultEmitter;
@@ -82,6 +82,8 @@ struct Text {
     line: String,
     /// The cells of the row that is being written, the last one unfinished.
     row: Option<Vec<String>>,
+    /// How many of them are headers.
+    heads: usize,
     /// Whether the line is the term of a definition.
     is_term: bool,
 }
@@ -89,7 +91,10 @@ struct Text {
 impl Text {
     fn begin(&mut self, name: &[u8]) {
         match name {
-            b"td" | b"th" => self.row.get_or_insert_default().push(String::new()),
+            b"td" | b"th" => {
+                self.heads += usize::from(name == b"th");
+                self.row.get_or_insert_default().push(String::new());
+            }
             b"tr" | b"table" => self.end_line(),
             b"dd" if self.is_term && !self.line.trim().is_empty() => {
                 self.line.truncate(self.line.trim_end().len());
@@ -151,12 +156,17 @@ impl Text {
                     .iter()
                     .map(|cell| cell.trim().replace('|', "/"))
                     .collect();
-                format!("| {} |", cells.join(" | "))
+                let rule = if self.heads == cells.len() {
+                    format!("\n|{}", "---|".repeat(cells.len()))
+                } else {
+                    String::new()
+                };
+                format!("| {} |{rule}", cells.join(" | "))
             }
             Some(_) => String::new(),
             None => std::mem::take(&mut self.line),
         };
-        self.is_term = false;
+        (self.is_term, self.heads) = (false, 0);
         let line = line.trim();
         if !matches!(line, "" | "-" | "#") {
             self.lines.push_str(line);
@@ -189,7 +199,7 @@ mod tests {
             ),
             (
                 "<table><thead><tr><th>Column<th>Meaning</tr></thead><tr><td>id</td><td>The <i>number</i><br>a|b</td></tr><tr><td></td></tr></table>after",
-                "| Column | Meaning |\n| id | The number a/b |\nafter\n",
+                "| Column | Meaning |\n|---|---|\n| id | The number a/b |\nafter\n",
             ),
             (
                 "<dl><dt>id</dt>\n<dd>The number</dd><dt>day<dd>When</dl><ul><li>one<li>two</ul>",
@@ -216,10 +226,10 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_page_is_read_and_none_grows(page in "(<|>|/|td|tr|dt|dd|li|h1|table|script|svg|a|&amp;|&|\"|=| |\n|é){0,60}") {
+        fn any_page_is_read_and_none_grows(page in "(<|>|/|td|th|tr|dt|dd|li|h1|table|script|svg|a|&amp;|&|\"|=| |\n|é){0,60}") {
             let text = text_of(page.as_bytes());
-            // A cell of four letters (`<td>`) is told with three.
-            prop_assert!(text.len() <= page.len() + 8, "{:?}", text);
+            // A header of four letters (`<th>`) is told with seven.
+            prop_assert!(text.len() <= 2 * page.len() + 8, "{:?}", text);
         }
     }
 }

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted};
-use crate::contexts::Contexts;
+use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted, sidecar_stem};
+use crate::contexts::{Contexts, SharedKind};
 use crate::object::{ObjectRecord, TableName};
 use crate::place;
 
@@ -129,6 +129,19 @@ impl Addressees {
         let mut tables = self.by_stem.get(stem).cloned().unwrap_or_default();
         tables.extend(self.by_path.get(stem).cloned());
         tables
+    }
+
+    /// Texts that their names say to be about several tables, apart from those beside a table called like them: these are its
+    /// sidecars.
+    pub(super) fn of_shared(
+        &self,
+        shared: Vec<(SharedKind, ObjectRecord)>,
+    ) -> (Vec<(SharedKind, ObjectRecord)>, Vec<ObjectRecord>) {
+        let (beside, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|(_, object)| {
+            sidecar_stem(&object.path).is_some_and(|stem| !self.beside(stem).is_empty())
+        });
+        let beside = beside.into_iter().map(|(_, object)| object);
+        (shared, beside.collect())
     }
 
     pub(super) fn deliver(
