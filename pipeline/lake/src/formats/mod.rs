@@ -14,6 +14,7 @@ mod arrow_ipc;
 mod avro;
 mod codec;
 mod dialect;
+mod documented;
 mod footer;
 mod header;
 pub mod infer;
