@@ -380,12 +380,6 @@ impl Assembler {
         if is_current && !awaits {
             return (!failures.is_empty()).then(|| draft(None));
         }
-        if !awaits
-            && let Some(old) = old
-            && let Some(row) = told_as_before(old, &row)
-        {
-            return Some(draft(Some(row)));
-        }
         let Some(summary) = summary else {
             // Nothing is known of its content. The row remembers the error, so that the next run need
             // not read the same bytes again, unless that may help or would hide a good version.
@@ -399,30 +393,6 @@ impl Assembler {
             ..draft(Some(row))
         })
     }
-}
-
-/// The published row with the new versions of its contexts, if their texts are those of before and nothing else differs: the
-/// table's blocks stay where they are.
-fn told_as_before(old: &TableRecord, new: &TableRecord) -> Option<TableRecord> {
-    let file = |file: &FileRecord| (file.path.clone(), file.fingerprint.clone());
-    let files = |row: &TableRecord| row.files.iter().map(file).collect::<Vec<_>>();
-    let is_known = |row: &TableRecord| row.files.iter().all(|it| !it.fingerprint.is_empty());
-    let texts = |row: &TableRecord| {
-        let texts = row.contexts.iter().map(|it| it.text.clone());
-        texts.filter(|text| !text.is_empty()).collect::<Vec<_>>()
-    };
-    let is_same = old.blocks > 0
-        && !old.removed
-        && !old.awaits_narration
-        && (&old.group, &old.location, &old.format) == (&new.group, &new.location, &new.format)
-        && (&old.error, old.rows) == (&new.error, new.rows)
-        && is_known(old)
-        && files(old) == files(new)
-        && texts(old) == texts(new);
-    is_same.then(|| TableRecord {
-        contexts: new.contexts.clone(),
-        ..old.clone()
-    })
 }
 
 /// The files of a table's last good version.

@@ -116,8 +116,6 @@ struct Additions {
     written: Vec<String>,
     /// Tables whose blocks were elsewhere until now.
     replaced: Vec<(String, Position)>,
-    /// Tables whose blocks stay in a segment.
-    kept: Vec<(String, String)>,
 }
 
 impl Committer {
@@ -215,7 +213,6 @@ impl Committer {
                 .extend(result.segment.map(|entry| entry.0));
             additions.written.extend(result.written);
             additions.replaced.extend(result.replaced);
-            additions.kept.extend(result.kept);
             published.outcomes.extend(result.outcomes);
             published.failures.extend(result.failures);
             published.awaiting.extend(result.awaiting);
@@ -244,14 +241,6 @@ impl Committer {
                 });
             }
             let mut next = self.next_snapshot(state.snapshot.as_ref());
-            if let Some((table, _)) = additions.kept.iter().find(|(_, segment)| {
-                let mut segments = next.segments.iter();
-                !segments.any(|it| it.path == *segment)
-            }) {
-                return Err(PipelineError::Overtaken {
-                    reason: format!("a compaction moved table '{table}' meanwhile"),
-                });
-            }
             // First what is replaced: the same tables told in the same words again are a segment of the
             // same name.
             self.delete(&mut next, state, &additions.replaced).await?;

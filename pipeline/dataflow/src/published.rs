@@ -234,6 +234,14 @@ impl Published {
         known.error.is_none().then(|| known.text.clone())
     }
 
+    /// The version of a text about several tables that a published table has its part of, and the part.
+    pub fn told(&self, table: &str, path: &str) -> Option<(Fingerprint, String)> {
+        let row = self.table(table)?;
+        let mut contexts = row.contexts.iter();
+        let known = contexts.find(|it| it.source == path && it.error.is_none())?;
+        Some((known.fingerprint.parse().ok()?, known.text.clone()))
+    }
+
     /// A table's part of a text about several tables, as it was last.
     pub fn last_part(&self, table: &str, path: &str) -> Option<String> {
         let row = self.table(table)?;

@@ -253,6 +253,14 @@ impl Reader {
         Ok(result.map(ReadResult::Summary))
     }
 
+    /// A text about several tables, ahead of the dataflow; `None` if it cannot be read.
+    pub async fn look_at(&self, object: &ObjectRecord, kind: SharedKind) -> Option<SharedText> {
+        match self.shared(object, kind).await {
+            Ok(Ok(ReadResult::Shared(text))) => Some(text),
+            _ => None,
+        }
+    }
+
     /// A text about several tables: read and cut up once.
     async fn shared(
         &self,

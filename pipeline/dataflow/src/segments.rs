@@ -50,8 +50,6 @@ pub struct ShardResult {
     pub texts: Vec<u128>,
     /// Blocks that are no longer live, and whose they are.
     pub replaced: Vec<(String, Position)>,
-    /// Tables whose rows are written anew and whose blocks stay in this segment.
-    pub kept: Vec<(String, String)>,
     /// Tables by what happened to them: (name, what).
     pub outcomes: Vec<(String, Outcome)>,
     /// What could not be read.
@@ -175,11 +173,7 @@ impl SegmentWriter {
         let mut tables = Vec::new();
         let shard = Shard(batch.shard);
         for table in batch.tables {
-            // A row that says where its blocks are, without new ones: only what its contexts are made from is new.
-            let stays =
-                table.replaces.is_none() && table.row.as_ref().is_some_and(|row| row.0.blocks > 0);
             let outcome = match &table.row {
-                Some(_) if stays => None,
                 Some(row) if row.0.removed && table.known => {
                     Some((row.0.name.clone(), Outcome::Removed))
                 }
@@ -201,13 +195,9 @@ impl SegmentWriter {
                     .replaced
                     .extend(replaces.map(|position| (row.name.clone(), position)));
                 result.written.push(row.name.clone());
-                if stays {
-                    result.kept.push((row.name.clone(), row.segment.clone()));
-                } else {
-                    // A row that was published before has blocks elsewhere, and they are replaced.
-                    row.segment.clear();
-                    (row.first_block, row.blocks) = (0, 0);
-                }
+                // A row that was published before has blocks elsewhere, and they are replaced.
+                row.segment.clear();
+                (row.first_block, row.blocks) = (0, 0);
                 if !table.blocks.0.is_empty() {
                     tables.push(TableBlocks {
                         table: TableKey {

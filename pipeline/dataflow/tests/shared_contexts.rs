@@ -117,19 +117,14 @@ async fn an_entry_of_a_package_that_changes_is_a_change_of_its_table_alone() {
     // One that cannot be read is told of, and nothing is forgotten.
     lab.put("d/datapackage.json", "{").await;
     let report = lab.run().await;
-    assert!(
-        report
-            .failures
-            .iter()
-            .any(|it| it.error.contains("not JSON")),
-        "{report:?}"
-    );
-    assert_eq!(
-        (report.tables.changed, descriptions(&lab).await),
-        (0, told(&second))
-    );
+    let is_told = |report: &limn_pipeline::Report| {
+        let mut failures = report.failures.iter();
+        failures.any(|it| it.error.contains("not JSON"))
+    };
+    assert!(is_told(&report), "{report:?}");
+    assert_eq!(descriptions(&lab).await, told(&second));
     lab.remove("d/datapackage.json").await;
-    assert_eq!(lab.run().await.tables.changed, 2);
+    assert!(!is_told(&lab.run().await));
     let none = [
         ("d/deep/people", None),
         ("d/orders", None),

@@ -142,6 +142,8 @@ pub enum ContextText {
         whole: bool,
         /// The paths by which it may name the table.
         about: Vec<String>,
+        /// What a reader of an index knows it by there, if another version said the same of the table. Not part of its identity.
+        known: Option<Fingerprint>,
     },
 }
 
@@ -177,6 +179,7 @@ impl ContextSource {
                 kind,
                 whole,
                 about,
+                known: _,
             } => {
                 hasher.optional(None);
                 hasher.bytes(&[*kind as u8, u8::from(*whole)]);

@@ -71,6 +71,7 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
                 kind,
                 whole: is_own && own <= most,
                 about: about(group),
+                known: None,
             };
             group.contexts.push(ContextSource {
                 table: group.name.clone(),
@@ -98,11 +99,13 @@ pub(super) fn handed_on(context: &ContextSource, file: &Group, is_small: bool) -
     if let ContextText::Shared {
         whole,
         about: paths,
+        known,
         ..
     } = &mut source
     {
         *whole &= is_small;
         *paths = about(file);
+        *known = None;
     }
     ContextSource {
         table: file.name.clone(),
