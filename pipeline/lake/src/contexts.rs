@@ -104,10 +104,17 @@ fn describe(error: &serde_json::Error) -> String {
 /// become U+FFFD. Of HTML it is what a reader of the page would see.
 ///
 /// # Errors
-/// If the store fails, or the content is binary (it has a NUL among its first bytes).
+/// If the store fails, it is a PDF, or the content is binary (it has a NUL among its first bytes).
 pub async fn read_sidecar(store: &Store, object: &ObjectRecord) -> Result<String, FileError> {
     if object.size == 0 {
         return Ok(String::new());
+    }
+    if object.path.to_ascii_lowercase().ends_with(".pdf") {
+        let cause = "it is a PDF, whose text is not read";
+        let error = FileError::new(&object.path, FileErrorKind::Unsupported, cause);
+        return Err(error.with_remedy(
+            "save its text with the extension md, txt or html beside the table, or leave it out with --exclude",
+        ));
     }
     let end = object.size.min(SIDECAR_BYTES);
     let bytes = store.get_range(&object.path, 0..end).await;
@@ -256,6 +263,10 @@ mod tests {
             read_sidecar(&store, &object("empty.md", 0)).await.unwrap(),
             ""
         );
+        let error = read_sidecar(&store, &object("c.PDF", 4)).await.unwrap_err();
+        let message = error.to_string();
+        assert!(message.starts_with("c.PDF: it is a PDF") && message.contains("save its text"));
+        assert!(!error.is_retryable());
         let page = b"<style>x</style><p>A page".as_slice();
         store.put("d.HTML", page.into()).await.unwrap();
         let text = read_sidecar(&store, &object("d.HTML", page.len())).await;

@@ -442,7 +442,7 @@ fn are_alike(files: &[(ObjectRecord, Format)]) -> bool {
         })
 }
 
-/// What a sidecar is a sidecar of: its path without `.md`, `.txt`, `.yaml` or `.html`. Texts that come with any
+/// What a sidecar is a sidecar of: its path without `.md`, `.txt`, `.yaml`, `.html` or `.pdf` (which is told of, not read). Texts that come with any
 /// folder (a readme, a licence) are none.
 fn sidecar_stem(path: &str) -> Option<&str> {
     const COMMON: [&str; 6] = [
@@ -456,7 +456,7 @@ fn sidecar_stem(path: &str) -> Option<&str> {
     let stem = place::without_extension(path);
     let extension = path.get(stem.len() + 1..)?;
     let (_, name) = place::split_path(stem);
-    let is_text = ["md", "txt", "yaml", "yml", "html", "htm"]
+    let is_text = ["md", "txt", "yaml", "yml", "html", "htm", "pdf"]
         .iter()
         .any(|it| extension.eq_ignore_ascii_case(it));
     (is_text

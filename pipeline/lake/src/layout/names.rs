@@ -180,7 +180,7 @@ impl Addressees {
         for object in sidecars {
             let path = object.path.clone();
             let tables = self.beside(place::without_extension(&path));
-            // Beside no table, YAML is somebody's settings and HTML a page.
+            // Beside no table, YAML is somebody's settings, and HTML and PDF are pages.
             if tables.is_empty() && !is_prose(&path) {
                 layout.ignored.add_other(&path);
                 continue;
