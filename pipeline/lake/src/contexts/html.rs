@@ -47,12 +47,13 @@ pub(super) fn text_of(page: &[u8]) -> String {
                     unseen = None;
                 }
             }
-            (Token::StartTag(tag), None) if UNSEEN.contains(&tag.name.as_slice()) => {
-                if !tag.self_closing {
+            (Token::StartTag(tag), None) => {
+                if !UNSEEN.contains(&tag.name.as_slice()) {
+                    text.begin(&tag.name);
+                } else if !tag.self_closing {
                     unseen = Some((tag.name.to_vec(), 1));
                 }
             }
-            (Token::StartTag(tag), None) => text.begin(&tag.name),
             (Token::EndTag(tag), None) => text.end(&tag.name),
             (Token::String(said), None) => text.say(&String::from_utf8_lossy(&said.value)),
             _ => {}
