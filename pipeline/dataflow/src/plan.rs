@@ -319,8 +319,9 @@ impl Planner {
             else {
                 continue;
             };
-            let told = self.published.told(context.table.as_str(), &object.path);
-            let Some((version, text)) = told.filter(|(version, _)| version.0 != member) else {
+            let table = context.table.as_str();
+            let told = self.published.told_by_another(table, &object.path, member);
+            let Some((version, text)) = told else {
                 continue;
             };
             // One that cannot be read is told of by the dataflow.

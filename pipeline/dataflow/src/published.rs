@@ -234,12 +234,19 @@ impl Published {
         known.error.is_none().then(|| known.text.clone())
     }
 
-    /// The version of a text about several tables that a published table has its part of, and the part.
-    pub fn told(&self, table: &str, path: &str) -> Option<(Fingerprint, String)> {
+    /// The version of a text about several tables that a published table has its part of, and the part, if that is another
+    /// version than this one.
+    pub fn told_by_another(
+        &self,
+        table: &str,
+        path: &str,
+        current: MemberId,
+    ) -> Option<(Fingerprint, String)> {
         let row = self.table(table)?;
         let mut contexts = row.contexts.iter();
         let known = contexts.find(|it| it.source == path && it.error.is_none())?;
-        Some((known.fingerprint.parse().ok()?, known.text.clone()))
+        let version: Fingerprint = known.fingerprint.parse().ok()?;
+        (version.0 != current).then(|| (version, known.text.clone()))
     }
 
     /// A table's part of a text about several tables, as it was last.

@@ -34,7 +34,7 @@ const READS_AT_ONCE: usize = 64;
 const PROBES_KEPT: usize = 4096;
 
 /// Texts about several tables that are held until others are asked for.
-const SHARED_KEPT: usize = 64;
+const SHARED_KEPT: usize = 16;
 
 /// Which part of a group a read is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
