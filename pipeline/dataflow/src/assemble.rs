@@ -129,8 +129,8 @@ pub fn parts_of(plan: &GroupPlan) -> impl Iterator<Item = Part> + '_ {
         .iter()
         .enumerate()
         .filter_map(|(index, context)| {
-            matches!(context.source, ContextText::Sidecar { .. })
-                .then_some(Part::Context(index as u32))
+            let is_read = !matches!(context.source, ContextText::Registered { .. });
+            is_read.then_some(Part::Context(index as u32))
         });
     files.chain(sidecars)
 }

@@ -153,7 +153,13 @@ impl Describer {
         Progress::add(&self.progress.tables_described, 1);
         let texts: Vec<&str> = row.contexts.iter().map(|it| it.text.as_str()).collect();
         let described = row.columns.iter().map(|column| column.name.as_str());
-        let descriptions = column_descriptions(&texts, &described.collect::<Vec<_>>());
+        // What people wrote beside the data holds; else what the files say themselves.
+        let descriptions: Vec<Option<String>> =
+            column_descriptions(&texts, &described.collect::<Vec<_>>())
+                .into_iter()
+                .zip(&summary.columns)
+                .map(|(found, column)| found.or_else(|| column.description.clone()))
+                .collect();
         change.blocks = Wire(describe(
             &row.name,
             summary,

@@ -83,9 +83,17 @@ pub fn catalog_row(
     group: &Group,
     summary: Option<&TableSummary>,
     files: Vec<FileRecord>,
-    contexts: Vec<ContextRecord>,
+    mut contexts: Vec<ContextRecord>,
 ) -> TableRecord {
     let first = group.files.iter().min_by_key(|file| &file.object.path);
+    // Of least rank, and no member: it is part of the files.
+    if let Some(text) = summary.and_then(|summary| summary.description.clone()) {
+        contexts.push(ContextRecord {
+            source: group.path.clone(),
+            text,
+            ..ContextRecord::default()
+        });
+    }
     TableRecord {
         lake: lake.url().to_owned(),
         name: group.name.to_string(),

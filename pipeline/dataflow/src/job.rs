@@ -9,7 +9,7 @@
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 use differential_dataflow::input::InputSession;
-use limn_lake::{ContextSource, ContextText};
+use limn_lake::{ContextSource, ContextText, GroupKind};
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
 use timely::dataflow::operators::vec::{Broadcast, Map};
@@ -302,6 +302,15 @@ fn read_tasks(work: Work) -> Vec<ReadTask> {
                         source: ContextText::Sidecar { object },
                         ..
                     } => ReadSource::Sidecar(object.clone(), context.fingerprint()),
+                    context @ ContextSource {
+                        source: ContextText::Shared { object, kind, .. },
+                        ..
+                    } => ReadSource::Shared {
+                        object: object.clone(),
+                        kind: *kind,
+                        part: (plan.group.kind != GroupKind::Family)
+                            .then(|| (context.table.clone(), context.fingerprint())),
+                    },
                     ContextSource { .. } => return None,
                 },
             };

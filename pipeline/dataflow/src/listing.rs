@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::StreamExt;
 use limn_lake::ObjectRecord;
 use limn_lake::filter::{Selection, is_ignore_file};
-use limn_lake::layout::is_read;
+use limn_lake::layout::{is_read, reaches_below};
 use limn_lake::reach::{is_within, parent, shares_name};
 use limn_segment::{FOLDERS, IndexStore};
 use limn_store::{ObjectInfo, Store, StoreErrorKind};
@@ -77,7 +77,7 @@ impl Listing {
     }
 
     /// Folders such that no table of theirs shares its name with a file beside them; what is beside
-    /// them is kept. Folders of indexes are left out.
+    /// them is kept, and what further up is about tables below. Folders of indexes are left out.
     async fn closed(
         &mut self,
         lake: &Store,
@@ -98,6 +98,20 @@ impl Listing {
             }
         }
         let closed = outermost(closed);
+        // Parents were listed above.
+        let parents: BTreeSet<&str> = closed.iter().map(|folder| parent(folder)).collect();
+        let mut above: BTreeSet<&str> = BTreeSet::new();
+        for folder in parents.iter().filter(|folder| !folder.is_empty()) {
+            let mut folder = parent(folder);
+            while above.insert(folder) && !folder.is_empty() {
+                folder = parent(folder);
+            }
+        }
+        for folder in above.into_iter().filter(|it| !parents.contains(it)) {
+            let there = lake.list_folder(folder).await?;
+            let reaching = there.into_iter().filter(|it| reaches_below(&it.path));
+            self.beside.extend(reaching.map(record));
+        }
         self.beside
             .retain(|object| !closed.iter().any(|folder| is_within(&object.path, folder)));
         Ok(closed)

@@ -5,7 +5,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use limn_lake::{ContextText, DataFile, FileSummary, Fingerprint, Group, Redact, TableName};
+use limn_lake::contexts::SharedText;
+use limn_lake::{
+    ContextSource, ContextText, DataFile, FileSummary, Fingerprint, Group, Redact, TableName,
+};
 use limn_segment::{ContextRecord, FileRecord};
 
 use crate::changes::MemberId;
@@ -16,10 +19,27 @@ use crate::report::Failure;
 /// What came of reading a group's parts.
 pub type Parts = BTreeMap<Part, Result<ReadResult, Unread>>;
 
-/// A group's files by path and its contexts by fingerprint, as they take part.
+/// A group's files by path and its contexts, as they take part.
 pub struct GroupRead {
     files: HashMap<String, FilePart>,
-    contexts: HashMap<Fingerprint, Result<String, Unread>>,
+    contexts: HashMap<Fingerprint, Result<ContextRead, Unread>>,
+}
+
+/// What was read of a context.
+enum ContextRead {
+    /// What it says of its table.
+    Text(String),
+    /// What it says of several tables.
+    Shared(SharedText),
+}
+
+/// What a context that was read is found by. The tables of a group share what is about several: which they are shows when
+/// the files are read.
+fn place_of(context: &ContextSource) -> Fingerprint {
+    match &context.source {
+        ContextText::Shared { object, .. } => object.fingerprint(),
+        ContextText::Registered { .. } | ContextText::Sidecar { .. } => context.fingerprint(),
+    }
 }
 
 /// How a file takes part in its table.
@@ -38,14 +58,17 @@ impl GroupRead {
         let mut contexts = HashMap::new();
         for (index, context) in group.contexts.iter().enumerate() {
             let read = match &context.source {
-                ContextText::Registered { text, .. } => Ok(text.clone()),
-                ContextText::Sidecar { .. } => match parts.remove(&Part::Context(index as u32)) {
-                    Some(Ok(ReadResult::Text(text))) => Ok(text),
-                    Some(Err(unread)) => Err(unread),
-                    Some(Ok(ReadResult::Summary(_))) | None => continue,
-                },
+                ContextText::Registered { text, .. } => Ok(ContextRead::Text(text.clone())),
+                ContextText::Sidecar { .. } | ContextText::Shared { .. } => {
+                    match parts.remove(&Part::Context(index as u32)) {
+                        Some(Ok(ReadResult::Text(text))) => Ok(ContextRead::Text(text)),
+                        Some(Ok(ReadResult::Shared(text))) => Ok(ContextRead::Shared(text)),
+                        Some(Err(unread)) => Err(unread),
+                        Some(Ok(ReadResult::Summary(_))) | None => continue,
+                    }
+                }
             };
-            contexts.insert(context.fingerprint(), read);
+            contexts.insert(place_of(context), read);
         }
         let mut files = HashMap::new();
         for (index, file) in group.files.iter().enumerate() {
@@ -59,7 +82,7 @@ impl GroupRead {
                     summary: published.last_good(path),
                     unread: Some(unread),
                 },
-                Some(Ok(ReadResult::Text(_))) | None => continue,
+                Some(Ok(ReadResult::Text(_) | ReadResult::Shared(_))) | None => continue,
             };
             if let Some(summary) = &mut part.summary {
                 summary.redact(redact);
@@ -100,10 +123,8 @@ impl GroupRead {
             Some(failure(path, self.files.get(path)?.unread.as_ref()?))
         });
         let contexts = group.contexts.iter().filter_map(|context| {
-            let ContextText::Sidecar { object } = &context.source else {
-                return None;
-            };
-            let read = self.contexts.get(&context.fingerprint())?;
+            let object = context.source.object()?;
+            let read = self.contexts.get(&place_of(context))?;
             Some(failure(&object.path, read.as_ref().err()?))
         });
         files.chain(contexts).collect()
@@ -128,7 +149,7 @@ impl GroupRead {
         let contexts = group.contexts.iter().zip(members);
         contexts
             .filter_map(|(context, id)| {
-                let read = self.contexts.get(&context.fingerprint())?;
+                let read = self.contexts.get(&place_of(context))?;
                 Some(context_record(
                     &group.name,
                     &context.source,
@@ -170,20 +191,36 @@ fn context_record(
     table: &TableName,
     source: &ContextText,
     id: MemberId,
-    read: &Result<String, Unread>,
+    read: &Result<ContextRead, Unread>,
     published: &Published,
 ) -> ContextRecord {
+    let text = read.as_ref().ok().map(|read| match (read, source) {
+        (ContextRead::Shared(text), ContextText::Shared { whole, about, .. }) => {
+            text.part(about, *whole)
+        }
+        (ContextRead::Shared(text), _) => text.part(&[], false),
+        (ContextRead::Text(text), _) => text.clone(),
+    });
+    let is_shared = matches!(source, ContextText::Shared { .. });
     let (source, registered_for) = match source {
         ContextText::Registered { name, .. } => {
             let other = (name != table).then(|| name.to_string());
             (REGISTERED.to_owned(), other)
         }
-        ContextText::Sidecar { object } => (object.path.clone(), None),
+        ContextText::Sidecar { object } | ContextText::Shared { object, .. } => {
+            (object.path.clone(), None)
+        }
     };
-    let last = || published.last_text(&source).unwrap_or_default();
+    let last = || {
+        let last = match is_shared {
+            true => published.last_part(table.as_str(), &source),
+            false => published.last_text(&source),
+        };
+        last.unwrap_or_default()
+    };
     let settled = read.as_ref().err().is_none_or(|unread| unread.settled);
     ContextRecord {
-        text: read.as_ref().map_or_else(|_| last(), Clone::clone),
+        text: text.unwrap_or_else(last),
         fingerprint: if settled {
             Fingerprint(id).to_string()
         } else {

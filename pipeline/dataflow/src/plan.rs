@@ -12,7 +12,8 @@ use futures::StreamExt;
 use futures::stream;
 use limn_lake::assemble::are_unlike;
 use limn_lake::{
-    Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind, Ignored, layout,
+    ContextText, Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind,
+    Ignored, layout,
 };
 use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
@@ -46,9 +47,19 @@ pub struct GroupPlan {
 /// versions, and the settings their texts are made with.
 pub fn members(group: &Group, settings: MemberId) -> Vec<MemberId> {
     let versions = group.fingerprints().into_iter();
-    versions
+    let mut members: Vec<MemberId> = versions
         .map(|version| with_settings(version, settings))
-        .collect()
+        .collect();
+    let contexts = members.iter_mut().skip(group.files.len());
+    for (member, context) in contexts.zip(&group.contexts) {
+        if let ContextText::Shared {
+            known: Some(known), ..
+        } = context.source
+        {
+            *member = known.0;
+        }
+    }
+    members
 }
 
 /// The member that stands for a version of an object or context, made with these settings.
@@ -230,7 +241,12 @@ impl Planner {
             for group in takes_over.iter().chain([&id]) {
                 gone.remove(group);
             }
-            let sides = self.sides(id, &takes_over, members(&group, self.settings));
+            let mut group = group;
+            let mut sides = self.sides(id, &takes_over, members(&group, self.settings));
+            if matches!(sides.differ(), Differ::Members) && forget_known(&mut group) {
+                // It is described anyway, with the versions of now.
+                sides = self.sides(id, &takes_over, members(&group, self.settings));
+            }
             let differ = sides.differ();
             // Only the files of a group that differs are read.
             let size: u64 = match differ {
@@ -295,6 +311,14 @@ impl Planner {
     /// A group as it is, or a family that is certainly not one table as a group a file; and the
     /// contexts that name no table then.
     async fn arrange(&self, group: Group) -> (Vec<Group>, Vec<String>) {
+        let (mut groups, orphans) = self.split(group).await;
+        for group in &mut groups {
+            self.know_shared(group).await;
+        }
+        (groups, orphans)
+    }
+
+    async fn split(&self, group: Group) -> (Vec<Group>, Vec<String>) {
         if group.kind != GroupKind::Family || !self.is_unlike(&group).await {
             return (vec![group], Vec::new());
         }
@@ -304,6 +328,36 @@ impl Planner {
             .collect();
         orphans.dedup();
         (group.split(), orphans)
+    }
+
+    /// Of texts about several tables that the index has in another version: whether they say the same of the group's table as
+    /// they did. One that changed is read here, once for all tables, so that only those are described again whose part changed.
+    async fn know_shared(&self, group: &mut Group) {
+        let current = members(group, self.settings);
+        let current = current.into_iter().skip(group.files.len());
+        for (context, member) in group.contexts.iter_mut().zip(current) {
+            let ContextText::Shared {
+                object,
+                kind,
+                whole,
+                about,
+                known,
+            } = &mut context.source
+            else {
+                continue;
+            };
+            let table = context.table.as_str();
+            let told = self.published.told_by_another(table, &object.path, member);
+            let Some((version, text)) = told else {
+                continue;
+            };
+            // One that cannot be read is told of by the dataflow.
+            if let Some(shared) = self.reader.look_at(object, *kind).await
+                && shared.part(about, *whole) == text
+            {
+                *known = Some(version);
+            }
+        }
     }
 
     /// Whether a family is certainly not one table: two of its files have different columns.
@@ -392,6 +446,18 @@ impl Planner {
         }
         held
     }
+}
+
+/// Makes a group's contexts those of this version alone; whether any was known by another.
+fn forget_known(group: &mut Group) -> bool {
+    let known = group
+        .contexts
+        .iter_mut()
+        .filter_map(|context| match &mut context.source {
+            ContextText::Shared { known, .. } => known.take(),
+            ContextText::Registered { .. } | ContextText::Sidecar { .. } => None,
+        });
+    known.count() > 0
 }
 
 /// A group's members in the lake and those that are published, each sorted, once.

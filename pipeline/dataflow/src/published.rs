@@ -252,6 +252,40 @@ impl Published {
         members
     }
 
+    /// A table's part of a text about several tables, that was read in this very version before.
+    pub fn part(&self, table: &str, path: &str, version: Fingerprint) -> Option<String> {
+        let member = {
+            let state = self.state();
+            Fingerprint(with_settings(version, state.reuse?)).to_string()
+        };
+        let row = self.table(table)?;
+        let mut contexts = row.contexts.iter();
+        let known = contexts.find(|it| it.source == path && it.fingerprint == member)?;
+        known.error.is_none().then(|| known.text.clone())
+    }
+
+    /// The version of a text about several tables that a published table has its part of, and the part, if that is another
+    /// version than this one.
+    pub fn told_by_another(
+        &self,
+        table: &str,
+        path: &str,
+        current: MemberId,
+    ) -> Option<(Fingerprint, String)> {
+        let row = self.table(table)?;
+        let mut contexts = row.contexts.iter();
+        let known = contexts.find(|it| it.source == path && it.error.is_none())?;
+        let version: Fingerprint = known.fingerprint.parse().ok()?;
+        (version.0 != current).then(|| (version, known.text.clone()))
+    }
+
+    /// A table's part of a text about several tables, as it was last.
+    pub fn last_part(&self, table: &str, path: &str) -> Option<String> {
+        let row = self.table(table)?;
+        let mut contexts = row.contexts.iter();
+        Some(contexts.find(|it| it.source == path)?.text.clone())
+    }
+
     /// The last text that a context beside the data had when it could be read, whatever table it was of.
     pub fn last_text(&self, path: &str) -> Option<String> {
         let state = self.state();

@@ -11,13 +11,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use limn_lake::contexts::read_sidecar;
+use limn_lake::contexts::{SharedKind, SharedText, read_shared, read_sidecar};
 use limn_lake::{
-    DataFile, FileError, FileSummary, Fingerprint, ObjectRecord, ReadOptions, summarise_file,
+    DataFile, FileError, FileSummary, Fingerprint, ObjectRecord, ReadOptions, TableName,
+    summarise_file,
 };
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use crate::changes::GroupId;
 use crate::error::PipelineError;
@@ -31,6 +32,9 @@ const PERMIT_BYTES: u64 = 64 << 10;
 const READS_AT_ONCE: usize = 64;
 /// Files read ahead of the dataflow whose results are kept for it.
 const PROBES_KEPT: usize = 4096;
+
+/// Texts about several tables that are held until others are asked for.
+const SHARED_KEPT: usize = 16;
 
 /// Which part of a group a read is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -61,6 +65,15 @@ pub enum ReadSource {
     Data(DataFile),
     /// A context beside a table, and the version of it that is wanted.
     Sidecar(ObjectRecord, Fingerprint),
+    /// A text about several tables.
+    Shared {
+        /// The object.
+        object: ObjectRecord,
+        /// What it is.
+        kind: SharedKind,
+        /// The table, and the version of its part that is wanted, where no other table can come of the group.
+        part: Option<(TableName, Fingerprint)>,
+    },
 }
 
 impl ReadTask {
@@ -71,7 +84,7 @@ impl ReadTask {
         }
         let path = match &self.source.0 {
             ReadSource::Data(file) => &file.object.path,
-            ReadSource::Sidecar(object, _) => &object.path,
+            ReadSource::Sidecar(object, _) | ReadSource::Shared { object, .. } => &object.path,
         };
         xxhash_rust::xxh3::xxh3_64(path.as_bytes())
     }
@@ -111,8 +124,10 @@ impl From<&FileError> for Unread {
 pub enum ReadResult {
     /// The summary of a data file.
     Summary(FileSummary),
-    /// The text of a sidecar.
+    /// The text of a sidecar, or a table's part of a text about several.
     Text(String),
+    /// A text about several tables.
+    Shared(SharedText),
 }
 
 /// Reads files within a memory budget; shared by the workers of a process.
@@ -125,6 +140,7 @@ pub struct Reader {
     permits: u32,
     at_once: Arc<Semaphore>,
     probed: Mutex<HashMap<Fingerprint, Result<FileSummary, FileError>>>,
+    shared: Mutex<HashMap<Fingerprint, Arc<OnceCell<SharedText>>>>,
     files_read: AtomicU64,
 }
 
@@ -147,6 +163,7 @@ impl Reader {
             permits,
             at_once: Arc::new(Semaphore::new(READS_AT_ONCE)),
             probed: Mutex::default(),
+            shared: Mutex::default(),
             files_read: AtomicU64::new(0),
         }
     }
@@ -184,6 +201,15 @@ impl Reader {
                             .map(ReadResult::Text)
                             .map_err(|error| Unread::from(&error))
                     }
+                }
+            }
+            ReadSource::Shared { object, kind, part } => {
+                let known = part.as_ref().and_then(|(table, version)| {
+                    self.published.part(table.as_str(), &object.path, *version)
+                });
+                match known {
+                    Some(known) => Ok(ReadResult::Text(known)),
+                    None => self.shared(object, *kind).await?,
                 }
             }
         };
@@ -230,6 +256,39 @@ impl Reader {
         };
         Progress::add(&self.progress.files_read, 1);
         Ok(result.map(ReadResult::Summary))
+    }
+
+    /// A text about several tables, ahead of the dataflow; `None` if it cannot be read.
+    pub async fn look_at(&self, object: &ObjectRecord, kind: SharedKind) -> Option<SharedText> {
+        match self.shared(object, kind).await {
+            Ok(Ok(ReadResult::Shared(text))) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// A text about several tables: read and cut up once.
+    async fn shared(
+        &self,
+        object: &ObjectRecord,
+        kind: SharedKind,
+    ) -> Result<Result<ReadResult, Unread>, PipelineError> {
+        let cell = {
+            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+            if shared.len() >= SHARED_KEPT {
+                shared.clear();
+            }
+            Arc::clone(shared.entry(object.fingerprint()).or_default())
+        };
+        if let Some(known) = cell.get() {
+            return Ok(Ok(ReadResult::Shared(known.clone())));
+        }
+        let _permits = self.reserve(object.size).await?;
+        let read = cell
+            .get_or_try_init(|| read_shared(&self.store, object, kind))
+            .await;
+        Ok(read
+            .map(|text| ReadResult::Shared(text.clone()))
+            .map_err(|error| Unread::from(&error)))
     }
 
     async fn summarise(

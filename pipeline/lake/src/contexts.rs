@@ -1,10 +1,12 @@
 //! Contexts: text about a table that its rows do not hold (PNEUMA §4).
 //!
 //! They come from contexts files (`{"table": NAME, "context": TEXT}` a line) and from sidecars
-//! (`NAME.md`, `NAME.txt`, `NAME.yaml` beside `NAME.csv` or the directory `NAME`). What they say of a column goes to the column
+//! (`NAME.md`, `NAME.txt`, `NAME.yaml`, `NAME.html` beside `NAME.csv` or the directory `NAME`), and from texts about several tables ([`SharedText`]). What they say of a column goes to the column
 //! ([`column_descriptions`]); all of it is told of the table.
 
 mod descriptions;
+mod html;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -16,6 +18,7 @@ use crate::error::{FileError, FileErrorKind, LakeError};
 use crate::object::{ObjectRecord, TableName};
 
 pub use descriptions::{DESCRIPTION_CHARS, column_descriptions};
+pub use shared::{SharedKind, SharedText, read_shared};
 
 /// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
 pub const SIDECAR_BYTES: u64 = 1 << 20;
@@ -98,24 +101,37 @@ fn describe(error: &serde_json::Error) -> String {
 }
 
 /// Reads a sidecar's text: at most [`SIDECAR_BYTES`], cut at a character; bytes that are no UTF-8
-/// become U+FFFD.
+/// become U+FFFD. Of HTML it is what a reader of the page would see.
 ///
 /// # Errors
-/// If the store fails, or the content is binary (it has a NUL among its first bytes).
+/// If the store fails, it is a PDF, or the content is binary (it has a NUL among its first bytes).
 pub async fn read_sidecar(store: &Store, object: &ObjectRecord) -> Result<String, FileError> {
     if object.size == 0 {
         return Ok(String::new());
     }
+    if object.path.to_ascii_lowercase().ends_with(".pdf") {
+        let cause = "it is a PDF, whose text is not read";
+        let error = FileError::new(&object.path, FileErrorKind::Unsupported, cause);
+        return Err(error.with_remedy(
+            "save its text with the extension md, txt or html beside the table, or leave it out with --exclude",
+        ));
+    }
     let end = object.size.min(SIDECAR_BYTES);
     let bytes = store.get_range(&object.path, 0..end).await;
     let bytes = bytes.map_err(|error| FileError::from_store(&object.path, &error))?;
-    if bytes.iter().take(8192).any(|byte| *byte == 0) {
+    let is_html = is_html(&object.path);
+    // HTML may be UTF-16.
+    let is_marked = is_html && encoding_rs::Encoding::for_bom(&bytes).is_some();
+    if !is_marked && bytes.iter().take(8192).any(|byte| *byte == 0) {
         let cause = "its content is binary, not text";
         return Err(FileError::new(
             &object.path,
             FileErrorKind::NotItsFormat,
             cause,
         ));
+    }
+    if is_html {
+        return Ok(html::text_of(&bytes).trim().to_owned());
     }
     let cut = if end < object.size {
         whole_characters(&bytes)
@@ -128,6 +144,11 @@ pub async fn read_sidecar(store: &Store, object: &ObjectRecord) -> Result<String
         .unwrap_or(&text)
         .trim()
         .to_owned())
+}
+
+fn is_html(path: &str) -> bool {
+    let path = path.to_ascii_lowercase();
+    path.ends_with(".html") || path.ends_with(".htm")
 }
 
 /// `bytes` without a last character that was cut in two.
@@ -242,5 +263,13 @@ mod tests {
             read_sidecar(&store, &object("empty.md", 0)).await.unwrap(),
             ""
         );
+        let error = read_sidecar(&store, &object("c.PDF", 4)).await.unwrap_err();
+        let message = error.to_string();
+        assert!(message.starts_with("c.PDF: it is a PDF") && message.contains("save its text"));
+        assert!(!error.is_retryable());
+        let page = b"<style>x</style><p>A page".as_slice();
+        store.put("d.HTML", page.into()).await.unwrap();
+        let text = read_sidecar(&store, &object("d.HTML", page.len())).await;
+        assert_eq!(text.unwrap(), "A page");
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use serde::{Deserialize, Serialize};
 
 use crate::compression::Compression;
-use crate::contexts::Contexts;
+use crate::contexts::{Contexts, SharedKind};
 use crate::error::{FileError, FileErrorKind};
 use crate::member::MemberPlace;
 use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
@@ -20,9 +20,10 @@ use crate::place;
 
 mod names;
 mod of_use;
+mod shared;
 
 use names::{Addressees, Names};
-pub use of_use::{Ignored, is_container, is_data, is_read};
+pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
 
 /// A lake's objects, arranged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -139,6 +140,29 @@ pub enum ContextText {
         /// The object.
         object: ObjectRecord,
     },
+    /// In an object that is about several tables; see [`crate::contexts::read_shared`].
+    Shared {
+        /// The object.
+        object: ObjectRecord,
+        /// What it is.
+        kind: SharedKind,
+        /// Whether the table is told all of it, named or not.
+        whole: bool,
+        /// The paths by which it may name the table.
+        about: Vec<String>,
+        /// What a reader of an index knows it by there, if another version said the same of the table. Not part of its identity.
+        known: Option<Fingerprint>,
+    },
+}
+
+impl ContextText {
+    /// The object that has the text.
+    pub fn object(&self) -> Option<&ObjectRecord> {
+        match self {
+            ContextText::Registered { .. } => None,
+            ContextText::Sidecar { object } | ContextText::Shared { object, .. } => Some(object),
+        }
+    }
 }
 
 impl ContextSource {
@@ -157,6 +181,18 @@ impl ContextSource {
             ContextText::Sidecar { object } => {
                 hasher.optional(None);
                 object.feed(&mut hasher);
+            }
+            ContextText::Shared {
+                object,
+                kind,
+                whole,
+                about,
+                known: _,
+            } => {
+                hasher.optional(None);
+                hasher.bytes(&[*kind as u8, u8::from(*whole)]);
+                object.feed(&mut hasher);
+                about.iter().for_each(|path| hasher.text(path));
             }
         }
         hasher.finish()
@@ -197,7 +233,9 @@ impl Group {
     /// Contexts that name no table once a family is a table a file ([`Group::split`]): those that
     /// name its directory.
     pub fn unclaimed_contexts(&self) -> impl Iterator<Item = &ContextSource> {
-        self.contexts.iter().filter(|context| {
+        let own = self.contexts.iter();
+        let own = own.filter(|context| !matches!(context.source, ContextText::Shared { .. }));
+        own.filter(|context| {
             self.files
                 .iter()
                 .all(|file| file.table_name != context.table)
@@ -205,25 +243,33 @@ impl Group {
     }
 
     /// A family whose files turned out unlike, as a [`GroupKind::File`] group per file. Contexts go
-    /// to the file they name; the [`Group::unclaimed_contexts`] are dropped. Other groups stay whole.
+    /// to the file they name, shared texts to each; the [`Group::unclaimed_contexts`] are dropped. Other groups stay whole.
     #[must_use]
     pub fn split(self) -> Vec<Group> {
         if self.kind != GroupKind::Family {
             return vec![self];
         }
         let mut contexts: HashMap<TableName, Vec<ContextSource>> = HashMap::new();
-        for context in self.contexts {
+        let is_small = self.files.len() <= shared::MOST_TABLES;
+        let (common, own): (Vec<_>, Vec<_>) = self
+            .contexts
+            .into_iter()
+            .partition(|context| matches!(context.source, ContextText::Shared { .. }));
+        for context in own {
             contexts
                 .entry(context.table.clone())
                 .or_default()
                 .push(context);
         }
         let alone = |file: DataFile| {
-            let contexts = contexts.remove(&file.table_name).unwrap_or_default();
-            Group {
-                contexts,
-                ..Group::of_file(file)
-            }
+            let mut contexts = contexts.remove(&file.table_name).unwrap_or_default();
+            let mut group = Group::of_file(file);
+            let common = common
+                .iter()
+                .map(|it| shared::handed_on(it, &group, is_small));
+            contexts.extend(common);
+            group.contexts = contexts;
+            group
         };
         self.files.into_iter().map(alone).collect()
     }
@@ -303,7 +349,12 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
         orphans: Vec::new(),
         refused: sorted.refused,
     };
-    Addressees::of(&layout.groups).deliver(registered, sorted.sidecars, &mut layout);
+    let addressees = Addressees::of(&layout.groups);
+    let (shared, beside) = addressees.of_shared(sorted.shared);
+    sorted.sidecars.extend(beside);
+    sorted.sidecars.sort_unstable();
+    addressees.deliver(registered, sorted.sidecars, &mut layout);
+    shared::deliver(shared, &mut layout);
     layout
 }
 
@@ -326,6 +377,7 @@ struct Sorted {
     // Those of `loose` whose files may be one table.
     families: BTreeSet<String>,
     sidecars: Vec<ObjectRecord>,
+    shared: Vec<(SharedKind, ObjectRecord)>,
     ignored: Ignored,
     refused: Vec<FileError>,
 }
@@ -349,6 +401,8 @@ impl Sorted {
         let format = Format::of_path(&object.path);
         if place::is_hidden(&object.path) {
             self.ignored.hidden += 1;
+        } else if let Some(kind) = SharedKind::of_path(&object.path) {
+            self.shared.push((kind, object));
         } else if let Some(format) = format {
             if object.path.chars().any(char::is_control) {
                 let cause = "its name has control characters, so no table can be called after it";
@@ -396,7 +450,7 @@ fn are_alike(files: &[(ObjectRecord, Format)]) -> bool {
         })
 }
 
-/// What a sidecar is a sidecar of: its path without `.md`, `.txt` or `.yaml`. Texts that come with any
+/// What a sidecar is a sidecar of: its path without `.md`, `.txt`, `.yaml`, `.html` or `.pdf` (which is told of, not read). Texts that come with any
 /// folder (a readme, a licence) are none.
 fn sidecar_stem(path: &str) -> Option<&str> {
     const COMMON: [&str; 6] = [
@@ -410,7 +464,7 @@ fn sidecar_stem(path: &str) -> Option<&str> {
     let stem = place::without_extension(path);
     let extension = path.get(stem.len() + 1..)?;
     let (_, name) = place::split_path(stem);
-    let is_text = ["md", "txt", "yaml", "yml"]
+    let is_text = ["md", "txt", "yaml", "yml", "html", "htm", "pdf"]
         .iter()
         .any(|it| extension.eq_ignore_ascii_case(it));
     (is_text

@@ -73,6 +73,9 @@ impl TableSummary {
             files: files.len() as u64,
             approximate: files.iter().any(|file| file.summary.approximate),
             notes: notes.chain(differing).collect(),
+            description: files
+                .iter()
+                .find_map(|file| file.summary.description.clone()),
         }
     }
 }
@@ -151,12 +154,14 @@ fn merge_column(
         Vec::with_capacity(column.sources.len() + 1);
     let mut present_rows = 0;
     let mut marked: Option<Sensitive> = None;
+    let mut described: Option<String> = None;
     for (f, source) in &column.sources {
         let file = &files[*f];
         present_rows += file.summary.rows;
         parts.push(match *source {
             Source::Column(c) => {
                 let column = &file.summary.columns[c];
+                described = described.or_else(|| column.description.clone());
                 marked = marked.into_iter().chain(column.marked).min();
                 (
                     column.data_type.clone(),
@@ -192,6 +197,7 @@ fn merge_column(
         profile,
         marked,
         notation: notation(column, files),
+        description: described,
     }
 }
 

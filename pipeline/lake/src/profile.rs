@@ -374,6 +374,7 @@ impl ColumnBuilder {
             profile,
             marked: None,
             notation: None,
+            description: None,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::sample::RowSample;
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 4;
+pub const SUMMARY_VERSION: u32 = 5;
 
 /// One column: its name, type and profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +38,9 @@ pub struct ColumnSummary {
     /// sample of what is written. In a table: of all files that have values, if they agree.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub notation: Option<Notation>,
+    /// What the file's own metadata says of it. In a table: the first file's that says anything.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 /// What one file holds.
@@ -65,6 +68,9 @@ pub struct FileSummary {
     /// What a person should know about how the file was read (ragged rows, cut cells), one line each.
     #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What the file's own metadata says of the table.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 fn is_false(b: &bool) -> bool {
@@ -122,6 +128,9 @@ pub struct TableSummary {
     /// The files' notes, with their paths, where they have any.
     #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What the files' own metadata says of the table: the first one's that says anything.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
 }
 
 impl TableSummary {

@@ -103,7 +103,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
             one_line(error)
         )?;
     }
-    for context in &table.contexts {
+    for context in table.contexts.iter().filter(|it| !it.text.is_empty()) {
         writeln!(
             out,
             "\n{} {}",

@@ -36,11 +36,17 @@ fn summary(table: &TableRecord) -> serde_json::Value {
         "rows_exact": table.rows_exact,
         "columns": table.columns.len(),
         "files": table.files_now().count(),
-        "contexts": table.contexts.len(),
+        "contexts": contexts(table),
         "narrated_columns": narrated(table),
         "awaits_narration": table.awaits_narration,
         "error": table.error,
     })
+}
+
+/// Contexts that say anything of a table.
+fn contexts(table: &TableRecord) -> usize {
+    let contexts = table.contexts.iter();
+    contexts.filter(|context| !context.text.is_empty()).count()
 }
 
 /// Columns that a language model has described.
@@ -74,7 +80,7 @@ fn print(tables: &[TableRecord]) -> io::Result<()> {
             rows,
             table.columns.len().to_string(),
             table.files_now().count().to_string(),
-            table.contexts.len().to_string(),
+            contexts(table).to_string(),
         ];
         if is_narrated {
             let more = if table.awaits_narration {

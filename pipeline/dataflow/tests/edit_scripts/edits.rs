@@ -75,6 +75,14 @@ pub enum Edit {
     CorruptText { table: usize },
     /// That text goes.
     Untell { table: usize },
+    /// A text about several tables is put into a folder, or changed.
+    Document {
+        place: usize,
+        kind: usize,
+        seed: usize,
+    },
+    /// That text goes.
+    Undocument { place: usize, kind: usize },
     /// A text is registered for a table, by its name in the index.
     Register { table: usize, seed: usize },
     /// Nothing happens.
@@ -130,6 +138,8 @@ pub fn edit() -> impl Strategy<Value = Edit> {
         3 => (table.clone(), seed.clone()).prop_map(|(table, seed)| Edit::Tell { table, seed }),
         1 => table.clone().prop_map(|table| Edit::CorruptText { table }),
         1 => table.clone().prop_map(|table| Edit::Untell { table }),
+        3 => (0..3usize, 0..2usize, seed.clone()).prop_map(|(place, kind, seed)| Edit::Document { place, kind, seed }),
+        1 => (0..3usize, 0..2usize).prop_map(|(place, kind)| Edit::Undocument { place, kind }),
         3 => (table, seed).prop_map(|(table, seed)| Edit::Register { table, seed }),
         1 => Just(Edit::Nothing),
         1 => Just(Edit::CollectGarbage),
@@ -161,6 +171,30 @@ fn text_of(seed: usize) -> String {
         word(seed / 3),
         word(seed / 7 + 11)
     )
+}
+
+/// A text about several tables: its path and what it says. Of some tables it says the same for many seeds.
+fn document_of(place: usize, kind: usize, seed: usize) -> (String, String) {
+    let folder = ["", "shop/", "hr/"][place];
+    let told = NAMES.iter().enumerate().take(5);
+    let told = told.map(|(at, name)| (name, text_of(seed / (at * at * 20 + 1))));
+    if kind == 0 {
+        let sections = told.map(|(name, text)| format!("## {name}\n\n{text}\n\n"));
+        return (format!("{folder}README.md"), sections.collect());
+    }
+    let resource = |path: String, text: &str| {
+        let fields = format!(r#"{{"fields": [{{"name": "id", "description": "{text}"}}]}}"#);
+        format!(r#"{{"path": "{path}", "description": "{text}", "schema": {fields}}}"#)
+    };
+    let resources = told.flat_map(|(name, text)| {
+        [
+            resource(format!("{name}.csv"), &text),
+            resource(format!("shop/{name}"), &text),
+        ]
+    });
+    let resources: Vec<String> = resources.collect();
+    let text = format!(r#"{{"resources": [{}]}}"#, resources.join(", "));
+    (format!("{folder}datapackage.json"), text)
 }
 
 const GARBAGE: [u8; 8] = [0, 159, 146, 150, 0, 1, 2, 3];
@@ -298,6 +332,16 @@ impl Edit {
             }
             Self::Untell { table } => {
                 let path = lake.tables[at(table)?].sidecar();
+                if lake.has(&path) {
+                    lake.remove(&path);
+                }
+            }
+            Self::Document { place, kind, seed } => {
+                let (path, text) = document_of(*place, *kind, *seed);
+                lake.write(&path, text.into_bytes());
+            }
+            Self::Undocument { place, kind } => {
+                let (path, _) = document_of(*place, *kind, 0);
                 if lake.has(&path) {
                     lake.remove(&path);
                 }

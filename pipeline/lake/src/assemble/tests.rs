@@ -43,6 +43,7 @@ fn summary(sample_path: &str, header: &[&str], rows: &[Vec<String>]) -> FileSumm
         sample: sampler.finish(),
         approximate: false,
         notes: Vec::new(),
+        description: None,
     }
 }
 

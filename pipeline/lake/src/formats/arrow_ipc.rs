@@ -27,7 +27,7 @@ use self::messages::{Block, Content, MAGIC, Messages, parse};
 use self::plan::{Headers, Plan, Slice};
 use super::ranged::{Fetched, Ranged};
 use super::typed::{MAX_ROWS, Outcome, Purpose, Stopped, Typed, row_at};
-use super::{Failure, ReadOptions, counted, parse as on_thread, sniff};
+use super::{Failure, ReadOptions, counted, documented, parse as on_thread, sniff};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::sample::draw_from;
@@ -152,6 +152,13 @@ impl Reading {
         let drawn = draw_from(options.seed, sample_path, ranges, options.sample_rows);
         let fields = self.messages.schema.fields().iter().cloned().collect();
         let mut typed = Typed::new(fields, drawn, options);
+        let names = self
+            .messages
+            .schema
+            .fields()
+            .iter()
+            .map(|it| it.name().as_str());
+        typed.document(documented::file(self.messages.schema.metadata(), names));
         let mut read = vec![Read::All; self.messages.schema.fields().len()];
         for slice in &slices {
             let picks = typed.picks(&in_file(slice));

@@ -193,7 +193,7 @@ impl Reading {
     fn new(
         object: &Ranged,
         header: Header,
-        schema: Schema,
+        mut schema: Schema,
         blocks: Vec<Block>,
         whole: bool,
         sample_path: &str,
@@ -239,9 +239,11 @@ impl Reading {
             .iter()
             .cloned()
             .collect();
+        let mut typed = Typed::new(fields, drawn, options);
+        typed.document(std::mem::take(&mut schema.documented));
         Ok(Reading {
             size: object.size(),
-            typed: Typed::new(fields, drawn, options),
+            typed,
             pending: Pending::default(),
             header,
             schema: Rc::new(schema),

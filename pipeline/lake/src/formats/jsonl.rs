@@ -252,6 +252,7 @@ impl Scan {
             sample,
             approximate: !self.whole,
             notes,
+            description: None,
         })
     }
 }

@@ -15,6 +15,7 @@ mod avro;
 mod codec;
 mod containers;
 mod dialect;
+mod documented;
 mod footer;
 mod header;
 pub mod infer;

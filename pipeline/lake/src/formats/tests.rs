@@ -6,6 +6,7 @@ mod arrow_parts;
 mod arrow_work;
 mod avro_files;
 mod delimited;
+mod documented;
 mod encodings;
 mod hostile;
 mod json;

@@ -383,6 +383,7 @@ impl Scan {
             sample: self.sampler.finish(),
             approximate: !self.whole,
             notes: self.notes,
+            description: None,
         })
     }
 }

@@ -7,13 +7,14 @@ use std::ops::Range;
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::FieldRef;
 
+use super::documented::{self, Documented};
 use super::render::{Renderer, Styles, data_type, prepare};
 use super::{Failure, ReadOptions, counted, names, one_line};
 use crate::data_type::DataType;
 use crate::error::FileErrorKind;
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::{CELL_CHARS, RowSampler, prefix};
-use crate::summary::FileSummary;
+use crate::summary::{ColumnSummary, FileSummary};
 
 /// Budgets of text that a profile takes: a dictionary of few bytes may unpack to any number.
 const TEXT_BUDGETS: u64 = 16;
@@ -92,6 +93,8 @@ pub(super) struct Typed {
     most_profiled: u64,
     /// Bytes that may still be decoded.
     work: u64,
+    /// What the file says of its columns and of itself.
+    documented: Documented,
 }
 
 /// How a file was read.
@@ -124,7 +127,12 @@ impl Typed {
             })
             .collect();
         let budget = options.scan_budget.max(SMALLEST_BUDGET);
+        let described = fields.iter().map(|it| documented::column(it.metadata()));
         Typed {
+            documented: Documented {
+                table: None,
+                columns: described.collect(),
+            },
             left_out: vec![false; fields.len()],
             bytes: vec![(0, 0); fields.len()],
             cells: vec![vec![None; fields.len()]; drawn.len()],
@@ -137,6 +145,11 @@ impl Typed {
             most_profiled: budget.saturating_mul(TEXT_BUDGETS),
             work: budget.saturating_mul(WORK_BUDGETS),
         }
+    }
+
+    /// Takes what the file says elsewhere of itself and its columns; what the fields say of themselves holds.
+    pub(super) fn document(&mut self, more: Documented) {
+        self.documented.fill(more);
     }
 
     /// The columns' fields in file order.
@@ -288,16 +301,21 @@ impl Typed {
                 counted(bytes, "column")
             ));
         }
-        let columns = self.builders.into_iter().zip(self.left_out);
+        let described = self.documented.columns.into_iter();
+        let columns = self.builders.into_iter().zip(self.left_out).zip(described);
         FileSummary {
             columns: columns
-                .map(|(column, left_out)| column.finish(complete && !left_out))
+                .map(|((column, left_out), description)| ColumnSummary {
+                    description,
+                    ..column.finish(complete && !left_out)
+                })
                 .collect(),
             rows: outcome.rows,
             rows_exact: outcome.rows_exact,
             sample: sampler.finish(),
             approximate: !complete,
             notes,
+            description: self.documented.table,
         }
     }
 }

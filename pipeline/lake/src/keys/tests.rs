@@ -29,6 +29,7 @@ fn table(columns: Vec<ColumnSummary>) -> TableSummary {
         files: 1,
         approximate: false,
         notes: Vec::new(),
+        description: None,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted};
-use crate::contexts::Contexts;
+use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted, sidecar_stem};
+use crate::contexts::{Contexts, SharedKind};
 use crate::object::{ObjectRecord, TableName};
 use crate::place;
 
@@ -131,6 +131,19 @@ impl Addressees {
         tables
     }
 
+    /// Texts that their names say to be about several tables, apart from those beside a table called like them: these are its
+    /// sidecars.
+    pub(super) fn of_shared(
+        &self,
+        shared: Vec<(SharedKind, ObjectRecord)>,
+    ) -> (Vec<(SharedKind, ObjectRecord)>, Vec<ObjectRecord>) {
+        let (beside, shared): (Vec<_>, Vec<_>) = shared.into_iter().partition(|(_, object)| {
+            sidecar_stem(&object.path).is_some_and(|stem| !self.beside(stem).is_empty())
+        });
+        let beside = beside.into_iter().map(|(_, object)| object);
+        (shared, beside.collect())
+    }
+
     pub(super) fn deliver(
         &self,
         registered: &Contexts,
@@ -167,7 +180,7 @@ impl Addressees {
         for object in sidecars {
             let path = object.path.clone();
             let tables = self.beside(place::without_extension(&path));
-            // Beside no table, YAML is somebody's settings.
+            // Beside no table, YAML is somebody's settings, and HTML and PDF are pages.
             if tables.is_empty() && !is_prose(&path) {
                 layout.ignored.add_other(&path);
                 continue;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::sidecar_stem;
+use crate::contexts::SharedKind;
 use crate::member::Container;
 use crate::object::Format;
 use crate::place;
@@ -48,17 +49,25 @@ impl Ignored {
 
 /// Whether an object holds rows, as its path says.
 pub fn is_data(path: &str) -> bool {
-    Format::of_path(path).is_some() && !place::is_hidden(path)
+    Format::of_path(path).is_some()
+        && SharedKind::of_path(path).is_none()
+        && !place::is_hidden(path)
 }
 
 /// Whether an object holds rows, files that do, or a text about them, as its path says: of others nothing but
 /// the path is looked at.
 pub fn is_read(path: &str) -> bool {
-    let is_named = Format::of_path(path).is_some() || sidecar_stem(path).is_some();
+    let is_text = || sidecar_stem(path).is_some() || SharedKind::of_path(path).is_some();
+    let is_named = Format::of_path(path).is_some() || is_text();
     is_named && !place::is_hidden(path) || is_container(path)
 }
 
 /// Whether an object holds files that may hold rows, as its path says: an archive.
 pub fn is_container(path: &str) -> bool {
     Container::of_path(path).is_some() && !place::is_hidden(path)
+}
+
+/// Whether an object is about tables in its directory and all directories below, as its path says.
+pub fn reaches_below(path: &str) -> bool {
+    SharedKind::of_path(path).is_some_and(SharedKind::reaches_below) && !place::is_hidden(path)
 }

@@ -229,7 +229,9 @@ fn contexts_reach_the_tables_they_name() {
         for context in &group.contexts {
             let text = match &context.source {
                 ContextText::Registered { text, .. } => text.clone(),
-                ContextText::Sidecar { object } => object.path.clone(),
+                ContextText::Sidecar { object } | ContextText::Shared { object, .. } => {
+                    object.path.clone()
+                }
             };
             found.push(format!("{} ← {text}", context.table));
         }
@@ -237,21 +239,26 @@ fn contexts_reach_the_tables_they_name() {
     let expected = [
         "a.csv ← both",
         "a.csv ← a.md",
+        "a.csv ← README.md",
         "a.parquet ← both",
         "a.parquet ← a.md",
+        "a.parquet ← README.md",
         "b ← family",
         "b ← b.txt",
         "b/1 ← b/1.md",
         "b/2 ← second",
+        "b ← README.md",
         "c ← one",
         "c ← two",
         "c ← c.md",
+        "c ← README.md",
         "d ← by path",
         "d ← d.csv.md",
+        "d ← README.md",
     ];
     assert_eq!(found, expected);
     assert_eq!(layout.orphans, ["e", "c/k=1/x.md", "nothing.md"]);
-    assert_eq!(layout.ignored.count(), 1);
+    assert_eq!(layout.ignored.count(), 0);
 }
 
 #[test]
@@ -396,7 +403,7 @@ proptest! {
                 *placed.entry(&file.object.path).or_default() += 1;
             }
             for context in &group.contexts {
-                if let ContextText::Sidecar { object } = &context.source {
+                if let Some(object) = context.source.object() {
                     sidecars.insert(object.path.as_str());
                 }
             }
@@ -480,6 +487,10 @@ mod parts_of_a_lake {
             "b.md",
             "x1.md",
             "a.md",
+            "README.md",
+            "codebook.txt",
+            "datapackage.json",
+            "schema.yml",
         ]);
         let path = (folder, name).prop_map(|(folder, name)| format!("{folder}{name}"));
         prop::collection::btree_set(path, 0..14)
@@ -508,7 +519,11 @@ mod parts_of_a_lake {
             }
             let part: BTreeSet<String> = after
                 .iter()
-                .filter(|path| is_within(path, folder) || parent(path) == parent(folder))
+                .filter(|path| {
+                    is_within(path, folder)
+                        || parent(path) == parent(folder)
+                        || reaches_below(path) && is_within(folder, parent(path))
+                })
                 .cloned()
                 .collect();
             let within = |groups: Vec<Group>| {
@@ -537,9 +552,9 @@ fn what_holds_nothing_for_an_index_is_counted_by_extension() {
     ];
     let objects = paths.map(object).to_vec();
     let ignored = layout(objects, &Contexts::new(), "lake").ignored;
-    assert_eq!((ignored.hidden, ignored.count()), (2, 9));
+    assert_eq!((ignored.hidden, ignored.count()), (2, 8));
     let counted: Vec<(&str, usize)> = ignored.others.iter().map(|(it, n)| (&**it, *n)).collect();
-    assert_eq!(counted, [("", 3), ("docx", 1), ("md", 1), ("pdf", 2)]);
+    assert_eq!(counted, [("", 3), ("docx", 1), ("md", 1), ("pdf", 1)]);
 }
 
 #[test]
@@ -555,11 +570,116 @@ fn what_is_read_is_what_the_layout_places() {
     for (path, data, read) in [
         ("a.csv", true, true),
         ("a.md", false, true),
-        ("readme.md", false, false),
-        ("a.pdf", false, false),
+        ("readme.md", false, true),
+        ("datapackage.json", false, true),
+        ("x/orders.csv-metadata.json", false, true),
+        ("orders-metadata.json", true, true),
+        ("data_dictionary.json", false, true),
+        ("dictionary.json", true, true),
+        ("a.jsonld", false, true),
+        ("stg_schema.yml", false, true),
+        ("_models.yml", false, false),
+        ("license.md", false, false),
+        ("a.pdf", false, true),
         ("_tmp/a.csv", false, false),
         (".a.md", false, false),
     ] {
         assert_eq!((is_data(path), is_read(path)), (data, read), "{path}");
     }
+}
+
+/// What reaches a table, as `path` or `path (whole)`, in order.
+fn reaching(layout: &Layout, table: &str) -> Vec<String> {
+    let groups = layout.groups.iter();
+    let contexts = groups.flat_map(|group| &group.contexts);
+    let its = contexts.filter(|context| context.table.as_str() == table);
+    its.map(|context| match &context.source {
+        ContextText::Registered { text, .. } => text.clone(),
+        ContextText::Sidecar { object } => object.path.clone(),
+        ContextText::Shared { object, whole, .. } if *whole => format!("{} (whole)", object.path),
+        ContextText::Shared { object, .. } => object.path.clone(),
+    })
+    .collect()
+}
+
+#[test]
+fn shared_texts_reach_the_tables_of_their_directory_and_manifests_those_below() {
+    let paths = [
+        "datapackage.json",
+        "README.md",
+        "top.csv",
+        "schema.csv",
+        "schema.yml",
+        "a/README.md",
+        "a/codebook.md",
+        "a/orders.csv",
+        "a/orders.md",
+        "a/models.yml",
+        "a/b/people.csv",
+        "a/hive/k=1/x.csv",
+        "ab/other.csv",
+        "nothing/README.md",
+        "nothing/croissant.json",
+    ];
+    let found = layout(paths.map(object).to_vec(), &Contexts::new(), "lake");
+    let all = |table| reaching(&found, table);
+    assert_eq!(all("top"), ["datapackage.json", "README.md (whole)"]);
+    assert_eq!(
+        all("a/orders"),
+        [
+            "a/orders.md",
+            "a/models.yml",
+            "a/codebook.md (whole)",
+            "a/README.md (whole)",
+            "datapackage.json"
+        ]
+    );
+    assert_eq!(all("a/b/people"), ["a/models.yml", "datapackage.json"]);
+    assert_eq!(
+        all("a/hive"),
+        [
+            "a/models.yml",
+            "a/codebook.md",
+            "a/README.md",
+            "datapackage.json"
+        ]
+    );
+    assert_eq!(all("ab/other"), ["datapackage.json"]);
+    // Beside a table of its name it is a sidecar.
+    assert_eq!(
+        all("schema"),
+        ["schema.yml", "datapackage.json", "README.md (whole)"]
+    );
+    assert_eq!(found.ignored.count(), 2);
+    assert!(found.orphans.is_empty());
+    let many = (0..21).map(|i| object(&format!("t{}.csv", "x".repeat(i + 1))));
+    let many = many.chain([object("README.md")]).collect();
+    assert_eq!(
+        reaching(&layout(many, &Contexts::new(), "lake"), "tx"),
+        ["README.md"]
+    );
+}
+
+#[test]
+fn a_family_hands_its_shared_texts_on() {
+    let paths = ["d/x1.csv", "d/x2.csv", "d/README.md", "datapackage.json"];
+    let found = layout(paths.map(object).to_vec(), &Contexts::new(), "lake");
+    assert_eq!(
+        reaching(&found, "d"),
+        ["d/README.md (whole)", "datapackage.json"]
+    );
+    let family = found.groups[0].clone();
+    assert_eq!(family.unclaimed_contexts().count(), 0);
+    let (split, alone) = (
+        family.split(),
+        layout(
+            ["d/x1.csv", "d/README.md", "datapackage.json"]
+                .map(object)
+                .to_vec(),
+            &Contexts::new(),
+            "lake",
+        ),
+    );
+    assert_eq!(split.len(), 2);
+    assert_eq!(split[0], alone.groups[0]);
 }

@@ -43,6 +43,7 @@ fn file(columns: &[(&str, &[&str])]) -> FileSummary {
         },
         approximate: false,
         notes: Vec::new(),
+        description: None,
     }
 }
 

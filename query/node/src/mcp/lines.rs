@@ -183,6 +183,7 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
     let contexts: Vec<Value> = table
         .contexts
         .iter()
+        .filter(|it| !it.text.is_empty())
         .map(|it| json!({ "source": it.source, "text": text(&it.text) }))
         .collect();
     let mut told = json!({

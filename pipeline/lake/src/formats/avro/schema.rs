@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use crate::error::FileErrorKind;
+use crate::formats::documented::{self, Documented};
 use crate::formats::{Failure, MAX_COLUMNS, one_line};
 
 /// Levels of types within types.
@@ -54,6 +55,8 @@ pub(super) struct Schema {
     pub(super) null_costs: Vec<u64>,
     /// The same schema for the decoder.
     pub(super) json: String,
+    /// What it says of the table and its columns.
+    pub(super) documented: Documented,
 }
 
 impl Schema {
@@ -103,6 +106,7 @@ impl Schema {
             types: sizes[root],
             null_costs,
             json,
+            documented: documented::avro(&value),
         })
     }
 }

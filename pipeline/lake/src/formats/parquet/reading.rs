@@ -14,7 +14,7 @@ use super::object::{Chunk, ObjectReader};
 use super::plan::{self, Column, Limits};
 use super::{rows, statistics};
 use crate::formats::typed::{Outcome, Purpose, Typed};
-use crate::formats::{Failure, ReadOptions};
+use crate::formats::{Failure, ReadOptions, documented};
 use crate::sample::draw;
 use crate::summary::FileSummary;
 
@@ -57,7 +57,10 @@ impl Reading {
             total += group.num_rows() as u64;
         }
         let drawn = draw(options.seed, sample_path, total, options.sample_rows);
-        let typed = Typed::new(fields, drawn, options);
+        let mut typed = Typed::new(fields, drawn, options);
+        let schema = arrow.schema();
+        let names = schema.fields().iter().map(|it| it.name().as_str());
+        typed.document(documented::file(schema.metadata(), names));
         Ok(Reading {
             columns: all
                 .iter()

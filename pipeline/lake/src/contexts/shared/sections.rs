@@ -1,0 +1,162 @@
+//! Prose: Markdown and plain text, in which tables are named in headings, tables, lists and paragraphs.
+//!
+//! What belongs to a name is as little as makes sense: all below a heading that names the table; of a table or list that names
+//! several, the rows or items; else the paragraph. In running text a word that could be any (`orders`) names a table only if it is
+//! marked as a name (in quotes or code, or at the start of an item); one with a digit, an underscore or an extension always does.
+
+use super::Parts;
+
+/// Words looked at in one line: a longer one is no prose.
+const WORDS: usize = 2000;
+/// Letters of a name.
+const NAME: usize = 300;
+
+pub(super) fn cut(text: &str, parts: &mut Parts) {
+    let mut open: Vec<Section> = Vec::new();
+    let mut block: Vec<&str> = Vec::new();
+    let mut is_code = false;
+    for line in text.lines() {
+        let line = line.trim_end();
+        if line.trim_start().starts_with("```") {
+            is_code = !is_code;
+        }
+        match level(line).filter(|_| !is_code) {
+            Some(level) => {
+                finish(std::mem::take(&mut block), parts);
+                close(&mut open, level, parts);
+                open.push(Section {
+                    level,
+                    text: String::new(),
+                    names: names(line, true),
+                });
+            }
+            None if line.is_empty() => finish(std::mem::take(&mut block), parts),
+            None => block.push(line),
+        }
+        for section in &mut open {
+            if section.text.len() <= super::PART_CHARS {
+                section.text.push_str(line);
+                section.text.push('\n');
+            }
+        }
+    }
+    finish(block, parts);
+    close(&mut open, 0, parts);
+}
+
+/// What stands below a heading, with the headings below it.
+struct Section {
+    level: usize,
+    text: String,
+    names: Vec<String>,
+}
+
+/// The level of a heading.
+fn level(line: &str) -> Option<usize> {
+    let rest = line.trim_start_matches('#');
+    let level = line.len() - rest.len();
+    ((1..=6).contains(&level) && rest.starts_with(' ')).then_some(level)
+}
+
+fn close(open: &mut Vec<Section>, level: usize, parts: &mut Parts) {
+    while let Some(section) = open.pop_if(|section| section.level >= level) {
+        // The title of the whole names the dataset.
+        if section.level == 1 && !section.names.iter().any(|name| name.contains('.')) {
+            continue;
+        }
+        let part = parts.add(section.text, None);
+        for name in &section.names {
+            parts.is_called(part, name);
+        }
+    }
+}
+
+/// A paragraph, a table or a list.
+fn finish(block: Vec<&str>, parts: &mut Parts) {
+    let Some(first) = block.first() else {
+        return;
+    };
+    if first.trim_start().starts_with('|') {
+        let is_rule = |line: &&&str| line.contains("--");
+        let header: Vec<&str> = match block.get(1).filter(is_rule) {
+            Some(rule) => vec![first, rule],
+            None => Vec::new(),
+        };
+        let rows = block.iter().skip(header.len());
+        let above = (!header.is_empty()).then(|| parts.add(header.join("\n"), None));
+        for row in rows {
+            let cells = row.trim().trim_matches('|').split('|');
+            let mut found: Vec<String> =
+                cells.flat_map(|cell| names(cell, is_short(cell))).collect();
+            add((*row).to_owned(), above, &mut found, parts);
+        }
+        return;
+    }
+    let mut item: Option<(String, Vec<String>)> = None;
+    let is_list = is_item(first) || block.iter().skip(1).any(|line| is_item(line));
+    for line in &block {
+        let starts = is_list && is_item(line);
+        match &mut item {
+            Some((text, found)) if !starts => {
+                text.push('\n');
+                text.push_str(line);
+                found.extend(names(line, false));
+            }
+            _ => {
+                if let Some((text, mut found)) =
+                    item.replace(((*line).to_owned(), names(line, false)))
+                {
+                    add(text, None, &mut found, parts);
+                }
+            }
+        }
+        if let (true, Some((_, found))) = (starts, &mut item) {
+            let content = line.trim_start().trim_start_matches(['-', '*', '+', ' ']);
+            let end = content.find([':', ' ', '(']).unwrap_or(content.len());
+            found.extend(names(&content[..end], true));
+        }
+    }
+    if let Some((text, mut found)) = item {
+        add(text, None, &mut found, parts);
+    }
+}
+
+fn add(text: String, above: Option<usize>, found: &mut Vec<String>, parts: &mut Parts) {
+    if found.is_empty() {
+        return;
+    }
+    found.sort_unstable();
+    found.dedup();
+    let part = parts.add(text, above);
+    for name in found {
+        parts.is_called(part, name);
+    }
+}
+
+fn is_item(line: &str) -> bool {
+    let line = line.trim_start();
+    ["- ", "* ", "+ "].iter().any(|mark| line.starts_with(mark))
+}
+
+/// Whether a cell is a name rather than a text.
+fn is_short(cell: &str) -> bool {
+    !cell.trim().contains(' ')
+}
+
+/// Names that a line tells, in lower case; any word where `all` are meant.
+fn names(line: &str, all: bool) -> Vec<String> {
+    let between = |it: char| it.is_whitespace() || "()[]{}<>,;|".contains(it);
+    let words = line.split(between).take(WORDS);
+    let names = words.filter_map(|word| {
+        let is_marked = word.starts_with(['`', '"', '\'', '*', '“', '\u{2018}']);
+        let name = word.trim_matches(|it: char| !it.is_alphanumeric());
+        let is_odd =
+            || name.contains(|it: char| it == '_' || it == '.' || it == '/' || it.is_ascii_digit());
+        if name.is_empty() || name.len() > NAME || !(all || is_marked || is_odd()) {
+            return None;
+        }
+        let name = name.rsplit('/').next().unwrap_or(name);
+        Some(name.to_lowercase())
+    });
+    names.collect()
+}

@@ -1,0 +1,172 @@
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::super::column_descriptions;
+use super::*;
+
+fn part(path: &str, text: &str, table: &str) -> String {
+    let kind = SharedKind::of_path(path).unwrap();
+    let shared = SharedText::of(path, kind, text.to_owned()).unwrap();
+    shared.part(&[table.to_owned()], false)
+}
+
+fn described(text: &str, columns: &[&str]) -> Vec<String> {
+    let found = column_descriptions(&[text], columns);
+    found.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+fn package(orders: &str, people: &str) -> String {
+    json!({"name": "shop", "title": "The shop", "resources": [
+        {"name": "x", "path": "data/orders.csv", "description": "What was sold",
+         "schema": {"fields": [{"name": "id", "type": "integer", "description": orders}, {"name": "day"}]}},
+        {"name": "people", "path": ["people-1.csv", "./people-2.csv"], "schema": {"fields": [{"name": "id", "description": people}]}},
+        {"name": "inline", "data": []},
+    ]})
+    .to_string()
+}
+
+#[test]
+fn resources_of_packages_are_found_by_their_paths() {
+    let text = package("The | number", "Who; id: it is");
+    let orders = part("a/datapackage.json", &text, "a/data/orders.csv");
+    assert_eq!(
+        orders,
+        "The shop\nWhat was sold\n| column | description |\n|---|---|\n| id | The / number |"
+    );
+    assert_eq!(described(&orders, &["id", "day"]), ["The / number", ""]);
+    let people = part("a/datapackage.json", &text, "a/people-2.csv.gz");
+    assert_eq!(described(&people, &["id"]), ["Who; id: it is"]);
+    // A resource with a path is not meant by its name, and none is meant by a part of its path.
+    for other in [
+        "a/people.csv",
+        "a/orders.csv",
+        "a/x.csv",
+        "people-2.csv",
+        "b/data/orders.csv",
+    ] {
+        assert_eq!(part("a/datapackage.json", &text, other), "", "{other}");
+    }
+    assert_eq!(part("datapackage.json", &text, "inline.csv"), "The shop");
+    let error =
+        SharedText::of("datapackage.json", SharedKind::Frictionless, "{".into()).unwrap_err();
+    assert!(error.to_string().contains("not JSON"), "{error}");
+}
+
+#[test]
+fn csvw_croissant_and_dictionaries_say_the_same() {
+    let csvw = json!({"@context": "http://www.w3.org/ns/csvw", "tables": [
+        {"url": "orders.csv", "dc:description": "Sold", "tableSchema": {"columns": [{"titles": ["id"], "dc:description": "The number"}]}}]});
+    let alone = json!({"dc:description": "Sold", "tableSchema": {"columns": [{"name": "id", "dc:description": {"@value": "The number"}}]}});
+    let croissant = json!({"@type": "sc:Dataset",
+        "distribution": [{"@type": "cr:FileObject", "@id": "f", "contentUrl": "https://x.org/d/orders.csv?raw=1"},
+                         {"@id": "s", "containedIn": {"@id": "f"}, "includes": "more/*.parquet"}],
+        "recordSet": [
+            {"@id": "r", "description": "Sold", "cr:field": [{"@id": "r/id", "name": "r/number", "description": "The number",
+              "source": {"fileObject": {"@id": "f"}, "extract": {"column": "id"}}}]},
+            {"@id": "q", "description": "Sold", "field": [{"name": "q/id", "description": "The number", "source": {"fileSet": {"@id": "s"}}}]}]});
+    let keyed = json!({"tables": {"orders": {"description": "Sold", "columns": {"id": {"description": "The number"}}}, "people": {"id": "Who"}}});
+    let rows = json!([{"table": "orders", "column": "id", "description": "The number"}, {"table": "people", "column": "id", "description": "Who"}]);
+    for (path, json, table, says) in [
+        ("csv-metadata.json", &csvw, "orders.csv", true),
+        ("orders.csv-metadata.json", &alone, "orders.csv", true),
+        ("croissant.json", &croissant, "deep/orders.csv", true),
+        ("a.jsonld", &croissant, "more", true),
+        ("data_dictionary.json", &keyed, "orders.parquet", true),
+        ("codebook.json", &rows, "orders.csv", false),
+    ] {
+        let text = json.to_string();
+        let said = part(path, &text, table);
+        assert_eq!(described(&said, &["id"]), ["The number"], "{path}: {said}");
+        assert_eq!(said.contains("Sold"), says, "{path}: {said}");
+        assert_eq!(part(path, &text, "other.csv"), "", "{path}");
+    }
+}
+
+#[test]
+fn dbt_models_and_sources_are_told_by_name() {
+    let text = "version: 2\nmodels:\n  - name: orders\n    description: Sold\n    columns:\n      - name: id\n        description: The number\n      - name: people\n        description: How many\n  - name: people\n    columns:\n    - name: id\n      description: Who\nsources:\n- name: raw\n  tables:\n  - name: visits\n    identifier: raw_visits\n    description: Seen\n";
+    let orders = part("m/schema.yml", text, "m/orders.parquet");
+    assert_eq!(
+        described(&orders, &["id", "people"]),
+        ["The number", "How many"]
+    );
+    assert!(
+        orders.starts_with("- name: orders") && !orders.contains("Who"),
+        "{orders}"
+    );
+    let people = part("m/schema.yml", text, "m/x/people.csv");
+    assert_eq!(described(&people, &["id"]), ["Who"]);
+    let visits = part("m/schema.yml", text, "m/RAW_visits.csv");
+    assert!(
+        visits.contains("Seen") && !visits.contains("raw\n"),
+        "{visits}"
+    );
+    let plain = "orders:\n  id: The number\npeople:\n  id: Who\n";
+    assert_eq!(
+        described(&part("codebook.yaml", plain, "people.csv"), &["id"]),
+        ["Who"]
+    );
+}
+
+#[test]
+fn prose_is_told_where_it_names_the_table() {
+    let text = "# The shop\n\nAll orders of people.\n\n## orders\n\nWhat was sold.\n\n### Columns\n\n- id: The number\n\n## Others\n\nThe `people` are many\nof one kind.\n\n| file | about |\n|---|---|\n| visits.csv | Seen |\n| people.csv | Known |\n\n* visits - who came\n* people (few): who stayed\n  for long\n";
+    let of = |table| part("README.md", text, table);
+    assert_eq!(
+        of("orders.csv"),
+        "## orders\n\nWhat was sold.\n\n### Columns\n\n- id: The number"
+    );
+    assert_eq!(
+        of("people.csv"),
+        "The `people` are many\nof one kind.\n| file | about |\n|---|---|\n| people.csv | Known |\n* people (few): who stayed\n  for long"
+    );
+    assert_eq!(
+        of("visits.csv"),
+        "| file | about |\n|---|---|\n| visits.csv | Seen |\n* visits - who came"
+    );
+    assert_eq!(of("shop.csv"), "");
+    let whole = SharedText::of("README.md", SharedKind::Readme, text.to_owned()).unwrap();
+    assert_eq!(whole.part(&["shop.csv".to_owned()], true), text);
+}
+
+fn some_text() -> impl Strategy<Value = String> {
+    "(# |## |- |\\* |name|orders|people|: |\n|\n  |\n    |\\| |--|`|\"|columns|tables|\\{|\\}|\\[|\\]|,|x_1|/| ){0,60}"
+}
+
+proptest! {
+    /// A table's part depends on nothing that is said of another.
+    #[test]
+    fn a_change_of_one_part_leaves_the_others(before in "[a-z]{1,9}( [a-z;:|]{1,9}){0,3}", after in "[a-z]{1,9}( [a-z;:|]{1,9}){0,3}", same in "[a-z]{1,9}") {
+        let yaml = |of_orders: &str| format!("models:\n  - name: orders\n    description: {of_orders}\n  - name: people\n    description: {same}\n");
+        let prose = |of_orders: &str| format!("# shop\n\n## orders\n\n{of_orders}\n\n## people\n\n{same}\n");
+        for (path, old, new) in [
+            ("datapackage.json", package(&before, &same), package(&after, &same)),
+            ("schema.yml", yaml(&before), yaml(&after)),
+            ("README.md", prose(&before), prose(&after)),
+        ] {
+            let table = if path.ends_with("json") { "people-1.csv" } else { "people.csv" };
+            let (was, is) = (part(path, &old, table), part(path, &new, table));
+            prop_assert!(was.contains(&same), "{path}: {was}");
+            prop_assert_eq!(was, is);
+        }
+    }
+
+    #[test]
+    fn any_text_is_cut_up(text in some_text(), whole in any::<bool>()) {
+        for (path, kind) in [
+            ("README.md", SharedKind::Readme),
+            ("codebook.yml", SharedKind::Dictionary),
+            ("schema.yml", SharedKind::Dbt),
+            ("datapackage.json", SharedKind::Frictionless),
+            ("data_dictionary.json", SharedKind::Dictionary),
+            ("croissant.json", SharedKind::Croissant),
+        ] {
+            let Ok(shared) = SharedText::of(path, kind, text.clone()) else { continue };
+            let told = shared.part(&["orders.csv".to_owned(), "x_1".to_owned()], whole);
+            prop_assert!(told.len() <= 4 * PART_CHARS);
+            let wire = serde_json::to_vec(&shared).unwrap();
+            prop_assert_eq!(&serde_json::from_slice::<SharedText>(&wire).unwrap(), &shared);
+        }
+    }
+}
