@@ -313,6 +313,13 @@ impl Store {
             .map_err(|error| self.explain(path, &error))
     }
 
+    /// A tag that a range can be asked for by: a weak one matches nothing (RFC 9110, section 13.1.1), and listings of Azure have
+    /// tags without quotes.
+    fn strong(&self, etag: Option<&str>) -> Option<String> {
+        let strong = etag.filter(|etag| etag.starts_with('"') || self.local_root().is_some());
+        strong.map(str::to_owned)
+    }
+
     /// As [`Store::get_range`], of the version of the object that has this entity tag, where one is known: so that ranges of two
     /// versions are never taken for one file.
     ///
@@ -327,11 +334,9 @@ impl Store {
         if range.start >= range.end {
             return Ok(Bytes::new());
         }
-        // A weak tag matches nothing (RFC 9110, section 13.1.1), and listings of Azure have tags without quotes.
-        let strong = etag.filter(|etag| etag.starts_with('"') || self.local_root().is_some());
         let options = GetOptions {
             range: Some(GetRange::Bounded(range)),
-            if_match: strong.map(str::to_owned),
+            if_match: self.strong(etag),
             ..GetOptions::default()
         };
         let told = |error| self.explain(path, &error);

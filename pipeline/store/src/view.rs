@@ -11,8 +11,8 @@ use bytes::{Bytes, BytesMut};
 use futures::stream::{self, BoxStream, StreamExt};
 use object_store::path::Path;
 use object_store::{
-    Attributes, CopyOptions, Error, GetOptions, GetResult, GetResultPayload, ListResult,
-    MultipartUpload, ObjectMeta, ObjectStore, ObjectStoreExt, PutMultipartOptions, PutOptions,
+    Attributes, CopyOptions, Error, GetOptions, GetRange, GetResult, GetResultPayload, ListResult,
+    MultipartUpload, ObjectMeta, ObjectStore, PutMultipartOptions, PutOptions,
     PutPayload, PutResult, Result,
 };
 
@@ -41,15 +41,16 @@ impl Stretch {
 }
 
 impl Store {
-    /// A store whose one object, under whatever path, is made of these stretches of the object at `path`.
-    /// What is read through it counts with this store's requests.
-    pub fn view(&self, path: &str, stretches: Vec<Stretch>) -> Store {
+    /// A store whose one object, under whatever path, is made of these stretches of the object at `path`, in the version that has
+    /// this entity tag where one is known ([`Store::get_range_of`]). What is read through it counts with this store's requests.
+    pub fn view(&self, path: &str, etag: Option<&str>, stretches: Vec<Stretch>) -> Store {
         let size = stretches
             .iter()
             .fold(0u64, |size, it| size.saturating_add(it.length()));
         let view = View {
             below: self.object_store(),
             key: self.key(path),
+            etag: self.strong(etag),
             stretches,
             size,
         };
@@ -71,6 +72,7 @@ impl Store {
 struct View {
     below: Arc<dyn ObjectStore>,
     key: Path,
+    etag: Option<String>,
     stretches: Vec<Stretch>,
     size: u64,
 }
@@ -101,7 +103,13 @@ impl View {
                     Stretch::Bytes(bytes) => bytes.slice(from as usize..to as usize),
                     Stretch::Object(below) => {
                         let wanted = below.start + from..below.start + to;
-                        self.below.get_range(&self.key, wanted).await?
+                        let options = GetOptions {
+                            range: Some(GetRange::Bounded(wanted)),
+                            if_match: self.etag.clone(),
+                            ..GetOptions::default()
+                        };
+                        let result = self.below.get_opts(&self.key, options).await?;
+                        result.bytes().await?
                     }
                     Stretch::Absent(_) => {
                         return Err(failed("bytes that were not kept are read"));
@@ -200,6 +208,7 @@ mod tests {
         store.put("a/b", "0123456789".into()).await.unwrap();
         let view = store.view(
             "a/b",
+            None,
             vec![
                 Stretch::Bytes("<<".into()),
                 Stretch::Object(3..7),
