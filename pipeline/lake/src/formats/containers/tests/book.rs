@@ -38,6 +38,10 @@ fn book(sheets: &[(&str, &str, String)]) -> Vec<u8> {
         ),
     ));
     files.push((
+        "_rels/.rels".into(),
+        r#"<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="xl/workbook.xml"/></Relationships>"#.into(),
+    ));
+    files.push((
         "xl/styles.xml".into(),
         r#"<styleSheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="9"/></cellXfs></styleSheet>"#.into(),
     ));
