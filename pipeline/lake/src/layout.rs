@@ -95,6 +95,10 @@ impl DataFile {
     pub fn held(&self, scan_budget: u64) -> u64 {
         let most = scan_budget.saturating_mul(2);
         if let Some(place) = MemberPlace::of(&self.object) {
+            if matches!(place, MemberPlace::Table(_) | MemberPlace::Sheet(_)) {
+                // The container, and what is made of it.
+                return self.object.size.saturating_mul(2).saturating_add(most);
+            }
             return match place.is_plain() {
                 true => self.object.size.min(most),
                 // Unpacked, and once more as a reader holds it.

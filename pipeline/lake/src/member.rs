@@ -10,7 +10,7 @@ use std::fmt;
 use std::path::Path;
 
 use crate::compression::{Compression, without_compression};
-use crate::object::ObjectRecord;
+use crate::object::{Format, ObjectRecord};
 
 /// Stands between a container's path and a member's name.
 pub const SEPARATOR: &str = "//";
@@ -22,15 +22,31 @@ pub enum Container {
     Zip,
     /// `.tar`, also compressed: `.tar.gz`, `.tgz`, `.tar.zst`, `.tar.bz2`, `.tar.xz` and their short forms.
     Tar,
+    /// An SQLite database, whose members are its tables and views: `.sqlite`, `.sqlite3`, `.db3`, and `.db` if its
+    /// content is that of one.
+    Sqlite,
+    /// A spreadsheet file, whose members are its sheets: `.xlsx`, `.xlsm`.
+    Book,
 }
 
 impl Container {
+    /// What its members are, where they are no files but tables.
+    pub(crate) fn format_of_parts(self) -> Option<Format> {
+        match self {
+            Container::Sqlite => Some(Format::Sqlite),
+            Container::Book => Some(Format::Sheet),
+            Container::Zip | Container::Tar => None,
+        }
+    }
+
     /// The kind of a container, or `None` if its name is not that of one.
     pub fn of_path(path: &str) -> Option<Container> {
         let extension = |path: &str| Path::new(path).extension()?.to_str().map(str::to_owned);
         let last = extension(path)?.to_ascii_lowercase();
         match last.as_str() {
             "zip" => Some(Container::Zip),
+            "xlsx" | "xlsm" => Some(Container::Book),
+            "sqlite" | "sqlite3" | "db" | "db3" => Some(Container::Sqlite),
             "tar" | "tgz" | "tzst" | "tbz2" | "tbz" | "txz" => Some(Container::Tar),
             _ => {
                 Compression::of_path(path)?;
@@ -103,6 +119,10 @@ pub(crate) enum MemberPlace {
     Tar(u64),
     /// In a compressed tar archive, from this byte of the unpacked archive on.
     PackedTar(u64),
+    /// The table or view of an SQLite database that has this number in its schema.
+    Table(u64),
+    /// The sheet of a spreadsheet file that has this number, from 0 on.
+    Sheet(u64),
 }
 
 impl MemberPlace {
@@ -133,6 +153,8 @@ impl MemberPlace {
             },
             "tar" => MemberPlace::Tar(number()?),
             "packed" => MemberPlace::PackedTar(number()?),
+            "table" => MemberPlace::Table(number()?),
+            "sheet" => MemberPlace::Sheet(number()?),
             _ => return None,
         };
         parts.next().is_none().then_some(place)
@@ -150,6 +172,8 @@ impl fmt::Display for MemberPlace {
             } => write!(f, "zip:{method}:{header}:{packed}:{crc}"),
             MemberPlace::Tar(at) => write!(f, "tar:{at}"),
             MemberPlace::PackedTar(at) => write!(f, "packed:{at}"),
+            MemberPlace::Table(id) => write!(f, "table:{id}"),
+            MemberPlace::Sheet(index) => write!(f, "sheet:{index}"),
         }
     }
 }
@@ -299,13 +323,15 @@ mod tests {
     proptest! {
         #[test]
         fn versions_are_read_as_they_were_written(
-            members: Option<u64>, kind in 0..3, method: u16, at: u64, packed: u64, crc: u32, size: u64,
+            members: Option<u64>, kind in 0..5, method: u16, at: u64, packed: u64, crc: u32, size: u64,
             of in proptest::option::of(".*")
         ) {
             let place = match kind {
                 0 => MemberPlace::Zip { method, header: at, packed, crc },
                 1 => MemberPlace::Tar(at),
-                _ => MemberPlace::PackedTar(at),
+                2 => MemberPlace::PackedTar(at),
+                3 => MemberPlace::Table(at),
+                _ => MemberPlace::Sheet(at),
             };
             let version = MemberVersion { members, place, size, of: of.as_deref() };
             let text = version.to_string();

@@ -11,6 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::compression::without_compression;
+use crate::member::{self, Container};
 use crate::error::LakeError;
 
 /// One object of a lake: where it is and which version of it was listed.
@@ -261,14 +262,27 @@ pub enum Format {
     Avro,
     /// `.orc`
     Orc,
+    /// A table or view of an SQLite database: `base.sqlite//orders`.
+    Sqlite,
+    /// A sheet of a spreadsheet file: `book.xlsx//2024`.
+    Sheet,
 }
 
 impl Format {
     /// The format of a file, or `None` if its name is not that of data.
     pub fn of_path(path: &str) -> Option<Format> {
+        if let Some(format) = Format::of_part(path) {
+            return Some(format);
+        }
         let unpacked = without_compression(path);
         let format = Format::of_extension(Path::new(unpacked).extension()?.to_str()?)?;
         (unpacked.len() == path.len() || format.is_text()).then_some(format)
+    }
+
+    /// The format of a container's part that is a table and no file.
+    pub(crate) fn of_part(path: &str) -> Option<Format> {
+        let (container, _) = member::split(path)?;
+        Container::of_path(container)?.format_of_parts()
     }
 
     /// Whether it is text, which may be compressed as a whole.
@@ -295,7 +309,7 @@ impl Format {
         }
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -304,6 +318,8 @@ impl Format {
             Format::Arrow => "arrow",
             Format::Avro => "avro",
             Format::Orc => "orc",
+            Format::Sqlite => "sqlite",
+            Format::Sheet => "sheet",
         }
     }
 }

@@ -79,6 +79,10 @@ pub(crate) fn split_path(path: &str) -> (&str, &str) {
 
 /// A path without the extension of its last component; of compressed data without both of its own.
 pub(crate) fn without_extension(path: &str) -> &str {
+    // A table's name is no file's.
+    if Format::of_part(path).is_some() {
+        return path;
+    }
     let path = match Format::of_path(path) {
         Some(_) => without_compression(path),
         None => path,

@@ -113,6 +113,8 @@ async fn by_format(
         Format::Arrow => arrow_ipc::summarise(store, file, options).await,
         Format::Avro => avro::summarise(store, file, options).await,
         Format::Orc => orc::summarise(store, file, options).await,
+        Format::Sqlite => containers::sqlite::summarise(store, file, options).await,
+        Format::Sheet => containers::book::summarise(store, file, options).await,
     }
 }
 

@@ -42,7 +42,7 @@ pub(super) async fn summarise(
 }
 
 /// Parses what was fetched.
-fn read(
+pub(super) fn read(
     fetched: Fetched,
     path: &str,
     sample_path: &str,

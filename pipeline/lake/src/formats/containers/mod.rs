@@ -5,6 +5,8 @@
 //! archive claims is checked before memory is taken: the number of its members, the length of its directory, how
 //! many times its size it unpacks to.
 
+pub(super) mod book;
+pub(super) mod sqlite;
 mod tar;
 mod zip;
 
@@ -63,12 +65,15 @@ pub async fn open_container(
 ) -> Result<Opened, FileError> {
     let ranged = Ranged::new(store.clone(), container, Handle::current());
     let kind = Container::of_path(&container.path);
+    let is_sure = !container.path.to_ascii_lowercase().ends_with(".db");
     let options = options.clone();
     let listed = parse(move || {
         let mut members = Members::default();
         match kind {
             Some(Container::Zip) => zip::list(&ranged, &options, &mut members)?,
             Some(Container::Tar) => tar::list(&ranged, &options, &mut members)?,
+            Some(Container::Sqlite) => sqlite::list(&ranged, is_sure, &options, &mut members)?,
+            Some(Container::Book) => book::list(&ranged, &options, &mut members)?,
             None => {
                 let cause = "its name is not that of an archive";
                 return Err(Failure::new(FileErrorKind::Unsupported, cause));
@@ -96,18 +101,11 @@ pub(super) async fn enter(
     let Some((container, _)) = member::split(&file.object.path) else {
         return Ok(None);
     };
-    let version = file.object.version.as_deref();
-    let Some(version) = version.and_then(MemberVersion::parse) else {
-        let cause = "it is not known where it lies in its archive";
-        return Err(Failure::new(FileErrorKind::Missing, cause));
-    };
-    let container = ObjectRecord {
-        path: container.to_owned(),
-        etag: file.object.etag.clone(),
-        version: version.of.map(str::to_owned),
-        size: version.size,
-        modified_ms: file.object.modified_ms,
-    };
+    if Format::of_part(&file.object.path).is_some() {
+        return Ok(None);
+    }
+    let version = version_of(file)?;
+    let container = container_of(file, container, version);
     let ranged = Ranged::new(store.clone(), &container, Handle::current());
     let (file, options) = (file.clone(), options.clone());
     let entered = parse(move || match version.place {
@@ -126,12 +124,40 @@ pub(super) async fn enter(
             let range = at..at.saturating_add(packed);
             zip::enter(&ranged, method, range, crc, file, &options)
         }
+        MemberPlace::Table(_) | MemberPlace::Sheet(_) => Err(not_there()),
     });
     let (stretches, file) = entered.await?;
     Ok(Some((
         store.view(&container.path, container.etag.as_deref(), stretches),
         file,
     )))
+}
+
+fn version_of(file: &DataFile) -> Result<MemberVersion<'_>, Failure> {
+    let version = file.object.version.as_deref();
+    version.and_then(MemberVersion::parse).ok_or_else(not_there)
+}
+
+fn not_there() -> Failure {
+    let cause = "it is not known where it lies in its archive";
+    Failure::new(FileErrorKind::Missing, cause)
+}
+
+fn container_of(file: &DataFile, path: &str, version: MemberVersion<'_>) -> ObjectRecord {
+    ObjectRecord {
+        path: path.to_owned(),
+        etag: file.object.etag.clone(),
+        version: version.of.map(str::to_owned),
+        size: version.size,
+        modified_ms: file.object.modified_ms,
+    }
+}
+
+/// The container of a part that is a table and no file, and which part it is.
+fn part(file: &DataFile) -> Result<(ObjectRecord, MemberPlace), Failure> {
+    let version = version_of(file)?;
+    let path = member::outside(&file.object.path);
+    Ok((container_of(file, path, version), version.place))
 }
 
 /// Bytes that are all of a member.
@@ -190,6 +216,10 @@ impl Members {
         if !is_nested && Format::of_path(&shown).is_none() {
             return None;
         }
+        // Only its content tells whether this is a database.
+        if shown.to_ascii_lowercase().ends_with(".db") {
+            return None;
+        }
         match member::tidy_name(raw) {
             Ok(name) if place::is_hidden(&name) => None,
             Ok(name) if is_nested => {
@@ -203,6 +233,20 @@ impl Members {
                 let failure = Failure::new(FileErrorKind::Unsupported, cause);
                 let shown = one_line(&shown).chars().take(200).collect();
                 self.refuse(shown, failure.with_remedy("pack it under another name"));
+                None
+            }
+        }
+    }
+
+    /// The name of a part that is a table.
+    fn wants_part(&mut self, raw: &str) -> Option<String> {
+        match member::tidy_name(raw.as_bytes()) {
+            Ok(name) if name.is_empty() || place::is_hidden(&name) => None,
+            Ok(name) => Some(name),
+            Err(cause) => {
+                let failure = Failure::new(FileErrorKind::Unsupported, cause);
+                let shown = one_line(raw).chars().take(200).collect();
+                self.refuse(shown, failure.with_remedy("rename it"));
                 None
             }
         }

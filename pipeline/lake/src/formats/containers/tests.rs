@@ -5,6 +5,9 @@ use super::*;
 use crate::object::TableName;
 use crate::summary::FileSummary;
 
+mod book;
+mod sqlite;
+
 const PEOPLE: &str = "id,name\n1,ada\n2,bob\n3,cyd\n";
 
 fn zip(members: &[(&str, &[u8])], method: ::zip::CompressionMethod) -> Vec<u8> {

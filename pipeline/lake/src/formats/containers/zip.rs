@@ -100,6 +100,51 @@ pub(super) fn list(
     Ok(())
 }
 
+/// Makes sure that an archive at hand unpacks to at most `most` bytes, by unpacking it: what its directory says
+/// may be wrong.
+///
+/// # Errors
+/// It is damaged, or unpacks to more.
+pub(super) fn measure(ranged: &Ranged, archive: &[u8], most: u64) -> Result<(), Failure> {
+    let directory = find(ranged)?;
+    if directory.entries > MOST_MEMBERS {
+        return Err(too_many());
+    }
+    let range = directory.range.start as usize..directory.range.end as usize;
+    let bytes = archive.get(range);
+    let bytes = bytes.ok_or_else(|| damaged("zip directory is not where it should be"))?;
+    let (mut at, mut left) = (0, most);
+    for _ in 0..directory.entries {
+        let entry = Entry::read(Record(bytes), &mut at, directory.before)?;
+        if entry.size > left {
+            return Err(too_long(entry.size.saturating_add(most - left), most));
+        }
+        let start = content(ranged, entry.header)?;
+        let end = start.saturating_add(entry.packed);
+        let packed = archive.get(start as usize..usize::try_from(end).unwrap_or(usize::MAX));
+        let packed = packed.ok_or_else(|| damaged("zip member is cut off"))?;
+        let unpacked = match entry.method {
+            STORED => entry.packed,
+            DEFLATED => {
+                let mut reader = unpacker(DEFLATED, packed)
+                    .map_err(|_| damaged("packed data is damaged"))?
+                    .take(left.saturating_add(1));
+                io::copy(&mut reader, &mut io::sink())
+                    .map_err(|_| damaged("packed data is damaged"))?
+            }
+            method => {
+                let cause = format!("it is packed by method {method}");
+                return Err(Failure::new(FileErrorKind::Unsupported, cause));
+            }
+        };
+        if unpacked != entry.size {
+            return Err(damaged("packed data is not what the zip directory says"));
+        }
+        left -= unpacked;
+    }
+    Ok(())
+}
+
 fn find(ranged: &Ranged) -> Result<Directory, Failure> {
     let size = ranged.size();
     let start = size.saturating_sub(TAIL);

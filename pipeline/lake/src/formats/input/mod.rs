@@ -135,6 +135,18 @@ pub(crate) async fn fetch(
 }
 
 impl Fetched {
+    /// Text that was made of something else; `is_whole` says that nothing is missing at its end.
+    pub(crate) fn made(text: Vec<u8>, is_whole: bool) -> Fetched {
+        Fetched {
+            size: text.len() as u64,
+            pieces: vec![Piece {
+                offset: 0,
+                bytes: text.into(),
+                to_end: is_whole,
+            }],
+        }
+    }
+
     /// Unpacks what is compressed, makes sure that this is text, and makes it UTF-8. `what` names the
     /// format ("CSV").
     ///

@@ -1,0 +1,593 @@
+//! SQLite databases: each table and view is a member, `base.sqlite//Customers`.
+//!
+//! A database's schema is a program that its writer chose, so it is run in a cage: the file is read into memory
+//! and opened read-only, nothing but reads of its own tables and harmless functions are allowed, and each
+//! reading has a number of steps, a time and a limit of memory. One database is read at a time in a process,
+//! because SQLite's limit of memory is the process's: so none can use up another's.
+//!
+//! Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
+//! them, and SQLite's own, are no members.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use limn_store::Store;
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
+use rusqlite::types::ValueRef;
+use rusqlite::{Connection, Error, ErrorCode};
+
+use super::{MOST_MEMBERS, Members, damaged, most_unpacked, too_many};
+use crate::data_type::DataType;
+use crate::error::FileErrorKind;
+use crate::formats::ranged::Ranged;
+use crate::formats::{Failure, MAX_COLUMNS, ReadOptions, counted, infer, names, one_line, parse};
+use crate::layout::DataFile;
+use crate::member::MemberPlace;
+use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::sample::RowSampler;
+use crate::summary::FileSummary;
+
+const MAGIC: &[u8] = b"SQLite format 3\0";
+/// A database must be in memory as a whole; never more than this.
+const MOST_BYTES: u64 = 256 << 20;
+/// What SQLite may take of memory, the database and all else.
+const HEAP: u64 = 512 << 20;
+/// The longest value that a view may make.
+const LONGEST_OF_VIEW: i32 = 64 << 10;
+/// Steps between looks at how many there were.
+const STRIDE: i32 = 100;
+/// Steps that any reading may take; and more, for each byte of the database.
+const STEPS: u64 = 16 << 20;
+const STEPS_A_BYTE: u64 = 16;
+/// A reading that takes longer is broken off: steps may be long.
+const LONGEST: Duration = Duration::from_secs(20);
+/// Budgets of text that a profile takes.
+const TEXT_BUDGETS: u64 = 16;
+
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+/// Functions whose results depend on their arguments only, and that make no long values of short ones.
+const FUNCTIONS: &[&str] = &[
+    "abs",
+    "avg",
+    "char",
+    "coalesce",
+    "count",
+    "date",
+    "datetime",
+    "dense_rank",
+    "first_value",
+    "floor",
+    "ceil",
+    "ceiling",
+    "hex",
+    "ifnull",
+    "if",
+    "iif",
+    "instr",
+    "julianday",
+    "lag",
+    "last_value",
+    "lead",
+    "length",
+    "like",
+    "glob",
+    "lower",
+    "ltrim",
+    "max",
+    "min",
+    "nth_value",
+    "ntile",
+    "nullif",
+    "octet_length",
+    "percent_rank",
+    "cume_dist",
+    "rank",
+    "round",
+    "row_number",
+    "rtrim",
+    "sign",
+    "strftime",
+    "substr",
+    "substring",
+    "sum",
+    "time",
+    "total",
+    "trim",
+    "trunc",
+    "typeof",
+    "unicode",
+    "unixepoch",
+    "upper",
+    "quote",
+    "cast",
+    "mod",
+    "sqrt",
+    "power",
+    "pow",
+];
+/// Tables that serve virtual ones are called `<table>_<one of these>`.
+const SHADOWS: &[&str] = &[
+    "content", "segments", "segdir", "docsize", "stat", "data", "idx", "config", "node", "parent",
+    "rowid",
+];
+
+/// Lists a database's tables and views.
+///
+/// # Errors
+/// The store's; no database, a damaged one, one that is too large.
+pub(super) fn list(
+    ranged: &Ranged,
+    is_sure: bool,
+    options: &ReadOptions,
+    members: &mut Members,
+) -> Result<(), Failure> {
+    let begin = ranged.get(0..ranged.size().min(MAGIC.len() as u64))?;
+    if begin != MAGIC {
+        // Many programs have files of their own called `.db`.
+        return if is_sure { Err(no_database()) } else { Ok(()) };
+    }
+    let base = Base::open(ranged, options)?;
+    let mut listed = 0;
+    for entry in &base.entries {
+        if !entry.is_member {
+            continue;
+        }
+        listed += 1;
+        if listed > MOST_MEMBERS {
+            return Err(too_many());
+        }
+        if let Some(name) = members.wants_part(&entry.name) {
+            members.add(name, ranged.size(), MemberPlace::Table(entry.id));
+        }
+    }
+    Ok(())
+}
+
+fn no_database() -> Failure {
+    Failure::new(
+        FileErrorKind::NotItsFormat,
+        "it does not begin as SQLite databases do: it is none, or encrypted",
+    )
+}
+
+/// Reads a table or view.
+pub(in crate::formats) async fn summarise(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let (container, place) = super::part(file)?;
+    let ranged = Ranged::new(store.clone(), &container, tokio::runtime::Handle::current());
+    let sample_path = file.sample_path().to_owned();
+    let options = options.clone();
+    let MemberPlace::Table(id) = place else {
+        return Err(super::not_there());
+    };
+    parse(move || Base::open(&ranged, &options)?.read(id, &sample_path, &options)).await
+}
+
+struct Entry {
+    id: u64,
+    name: String,
+    is_view: bool,
+    is_member: bool,
+}
+
+/// An opened database. The guard is dropped last.
+struct Base {
+    connection: Connection,
+    entries: Vec<Entry>,
+    size: u64,
+    _alone: std::sync::MutexGuard<'static, ()>,
+}
+
+impl Base {
+    fn open(ranged: &Ranged, options: &ReadOptions) -> Result<Base, Failure> {
+        let size = ranged.size();
+        let most = most_unpacked(options).min(MOST_BYTES);
+        if size > most {
+            let cause = format!("it is a database of {size} bytes, more than {most}");
+            let remedy = "lay its tables there as files, or raise the scan budget (up to 64 MiB)";
+            return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy));
+        }
+        let mut bytes = ranged.get(0..size)?.to_vec();
+        if !bytes.starts_with(MAGIC) || bytes.len() < 100 {
+            return Err(no_database());
+        }
+        // In memory there is no log to write ahead; what the file itself holds is read.
+        bytes[18..20].fill(1);
+        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut base = Base {
+            connection: open(&bytes, size).map_err(|error| failure(&error))?,
+            entries: Vec::new(),
+            size,
+            _alone: alone,
+        };
+        drop(bytes);
+        base.entries = base.schema().map_err(|error| failure(&error))?;
+        Ok(base)
+    }
+
+    fn schema(&self) -> Result<Vec<Entry>, Error> {
+        let mut statement = self.connection.prepare(
+            "SELECT rowid, type, name, substr(sql, 1, 100) FROM sqlite_schema WHERE type IN ('table', 'view') ORDER BY rowid",
+        )?;
+        let mut rows = statement.query([])?;
+        let mut entries = Vec::new();
+        let mut virtuals = HashSet::new();
+        while let Some(row) = rows.next()? {
+            let id: i64 = row.get(0)?;
+            let text = |i| match row.get_ref(i) {
+                Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
+                _ => String::new(),
+            };
+            let (kind, name, sql) = (text(1), text(2), text(3));
+            let lower = name.to_ascii_lowercase();
+            let sql = sql.to_ascii_lowercase();
+            let is_virtual = sql.split_whitespace().nth(1) == Some("virtual");
+            if is_virtual {
+                virtuals.insert(lower.clone());
+            }
+            entries.push(Entry {
+                id: u64::try_from(id).unwrap_or_default(),
+                is_view: kind == "view",
+                is_member: !is_virtual && !lower.starts_with("sqlite_") && !name.is_empty(),
+                name,
+            });
+        }
+        for entry in &mut entries {
+            let lower = entry.name.to_ascii_lowercase();
+            let is_shadow = lower
+                .rsplit_once('_')
+                .is_some_and(|(of, part)| SHADOWS.contains(&part) && virtuals.contains(of));
+            entry.is_member &= !is_shadow;
+        }
+        Ok(entries)
+    }
+
+    fn read(
+        mut self,
+        id: u64,
+        sample_path: &str,
+        options: &ReadOptions,
+    ) -> Result<FileSummary, Failure> {
+        let entry = self.entries.iter().find(|entry| entry.id == id);
+        let Some(entry) = entry.filter(|entry| entry.is_member) else {
+            return Err(super::not_there());
+        };
+        let mut notes = Vec::new();
+        if !entry.is_view {
+            notes = self
+                .declared(&entry.name)
+                .map_err(|error| failure(&error))?;
+        }
+        let (connection, size) = (&mut self.connection, self.size);
+        cage(connection, size, &self.entries, entry).map_err(|error| failure(&error))?;
+        let sql = format!("SELECT * FROM main.{}", quoted(&entry.name));
+        let failed = |error: &Error| match entry.is_view {
+            true => of_view(error),
+            false => failure(error),
+        };
+        let mut statement = self.connection.prepare(&sql).map_err(|it| failed(&it))?;
+        let columns: Vec<String> = statement
+            .column_names()
+            .into_iter()
+            .map(str::to_owned)
+            .collect();
+        if columns.len() > MAX_COLUMNS {
+            return Err(Failure::too_many_columns(columns.len()));
+        }
+        let mut reading = Reading::new(&columns, sample_path, options);
+        let mut rows = statement.query([]).map_err(|it| failed(&it))?;
+        loop {
+            match rows.next() {
+                Ok(None) => break,
+                Ok(Some(row)) => {
+                    reading.row(row, columns.len());
+                    if reading.is_full() {
+                        reading.is_cut = true;
+                        break;
+                    }
+                }
+                Err(error) if is_too_much(&error) && reading.rows > 0 => {
+                    reading.is_cut = true;
+                    break;
+                }
+                Err(error) => return Err(failed(&error)),
+            }
+        }
+        Ok(reading.finish(notes))
+    }
+
+    /// What a table declares of its keys, as notes.
+    fn declared(&self, table: &str) -> Result<Vec<String>, Error> {
+        let mut notes = Vec::new();
+        let sql = format!("PRAGMA main.table_info({})", quoted(table));
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        let mut keys: Vec<(i64, String)> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let place: i64 = row.get(5)?;
+            if place > 0 {
+                keys.push((place, row.get(1)?));
+            }
+        }
+        keys.sort();
+        let keys: Vec<String> = keys.into_iter().map(|(_, name)| name).collect();
+        if !keys.is_empty() {
+            notes.push(line(&format!("declared primary key: {}", keys.join(", "))));
+        }
+        let sql = format!("PRAGMA main.foreign_key_list({})", quoted(table));
+        let mut statement = self.connection.prepare(&sql)?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            if notes.len() > 16 {
+                break;
+            }
+            let (of, from): (String, String) = (row.get(2)?, row.get(3)?);
+            let to: Option<String> = row.get(4)?;
+            let to = to.map_or_else(String::new, |to| format!(" ({to})"));
+            notes.push(line(&format!("declared reference: {from} to {of}{to}")));
+        }
+        Ok(notes)
+    }
+}
+
+/// From here on nothing is allowed but to read the database's own tables.
+fn cage(
+    connection: &mut Connection,
+    size: u64,
+    entries: &[Entry],
+    entry: &Entry,
+) -> Result<(), Error> {
+    if entry.is_view {
+        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_OF_VIEW)?;
+    }
+    set_steps(connection, size)?;
+    let known = entries.iter().filter(|entry| entry.is_member);
+    let known: HashSet<String> = known.map(|it| it.name.to_ascii_lowercase()).collect();
+    let others = entries.iter().filter(|entry| !entry.is_member);
+    let others: HashSet<String> = others.map(|it| it.name.to_ascii_lowercase()).collect();
+    let authorizer = move |context: AuthContext<'_>| {
+        let is_fine = match context.action {
+            AuthAction::Select | AuthAction::Recursive => true,
+            AuthAction::Read {
+                table_name,
+                column_name,
+            } => {
+                let table = table_name.to_ascii_lowercase();
+                // Without a column also what a view itself defines is asked for.
+                let is_own = column_name.is_empty()
+                    && !others.contains(&table)
+                    && !["pragma_", "sqlite_", "dbstat", "json_", "bytecode", "fts"]
+                        .iter()
+                        .any(|prefix| table.starts_with(prefix));
+                known.contains(&table) || is_own
+            }
+            AuthAction::Function { function_name } => {
+                FUNCTIONS.contains(&function_name.to_ascii_lowercase().as_str())
+            }
+            _ => false,
+        };
+        match is_fine {
+            true => Authorization::Allow,
+            false => Authorization::Deny,
+        }
+    };
+    connection.authorizer(Some(authorizer))
+}
+
+fn open(bytes: &[u8], size: u64) -> Result<Connection, Error> {
+    let mut connection = Connection::open_in_memory()?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    for (limit, most) in [
+        (Limit::SQLITE_LIMIT_ATTACHED, 0),
+        (Limit::SQLITE_LIMIT_SQL_LENGTH, 1 << 20),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
+        (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50),
+        (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
+        (Limit::SQLITE_LIMIT_VDBE_OP, 250_000),
+        (Limit::SQLITE_LIMIT_WORKER_THREADS, 0),
+    ] {
+        connection.set_limit(limit, most)?;
+    }
+    connection.execute_batch(&format!(
+        "PRAGMA hard_heap_limit={HEAP}; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON;"
+    ))?;
+    connection.deserialize_read_exact("main", bytes, bytes.len(), true)?;
+    set_steps(&mut connection, size)?;
+    Ok(connection)
+}
+
+/// Gives what is run from now on a number of steps, and a time.
+fn set_steps(connection: &mut Connection, size: u64) -> Result<(), Error> {
+    let steps = STEPS.saturating_add(size.saturating_mul(STEPS_A_BYTE));
+    let mut left = steps / STRIDE.unsigned_abs() as u64;
+    let end = Instant::now() + LONGEST;
+    let is_over = move || {
+        left = left.saturating_sub(1);
+        left == 0 || Instant::now() > end
+    };
+    connection.progress_handler(STRIDE, Some(is_over))
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn line(text: &str) -> String {
+    one_line(text).chars().take(300).collect()
+}
+
+fn is_too_much(error: &Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(
+        code,
+        Some(ErrorCode::OperationInterrupted | ErrorCode::OutOfMemory | ErrorCode::TooBig)
+    )
+}
+
+fn failure(error: &Error) -> Failure {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt) => damaged("database is damaged"),
+        Some(ErrorCode::NotADatabase) => no_database(),
+        Some(ErrorCode::AuthorizationForStatementDenied) => Failure::new(
+            FileErrorKind::Unsupported,
+            "its columns are computed by what is not run here",
+        ),
+        _ if is_too_much(error) => Failure::new(
+            FileErrorKind::Unsupported,
+            "reading it takes more steps or memory than a table may",
+        )
+        .with_remedy("lay its rows there as a file"),
+        _ => Failure::new(
+            FileErrorKind::Unsupported,
+            format!("SQLite cannot read it: {}", line(&error.to_string())),
+        )
+        .with_remedy("lay its rows there as a file"),
+    }
+}
+
+fn of_view(error: &Error) -> Failure {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::AuthorizationForStatementDenied) => Failure::new(
+            FileErrorKind::Unsupported,
+            "it is a view that calls what is not run here",
+        )
+        .with_remedy("lay its rows there as a file"),
+        _ => failure(error),
+    }
+}
+
+/// A table's columns while it is read.
+struct Reading {
+    columns: Vec<ColumnBuilder>,
+    /// Values of bytes, which are not looked at.
+    bytes: Vec<u64>,
+    counts: Vec<(u64, u64)>,
+    sampler: RowSampler,
+    rows: u64,
+    text: u64,
+    most_text: u64,
+    is_cut: bool,
+    cell: String,
+}
+
+impl Reading {
+    fn new(columns: &[String], sample_path: &str, options: &ReadOptions) -> Reading {
+        let limits = ValueLimits::for_columns(columns.len());
+        let unique = names::unique(columns.iter().map(String::as_str));
+        let budget = options.scan_budget.max(4 << 10);
+        Reading {
+            columns: unique
+                .into_iter()
+                .map(|name| ColumnBuilder::with_limits(name, limits))
+                .collect(),
+            bytes: vec![0; columns.len()],
+            counts: vec![(0, 0); columns.len()],
+            sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
+            rows: 0,
+            text: 0,
+            most_text: budget.saturating_mul(TEXT_BUDGETS),
+            is_cut: false,
+            cell: String::new(),
+        }
+    }
+
+    fn is_full(&self) -> bool {
+        self.text > self.most_text
+    }
+
+    fn row(&mut self, row: &rusqlite::Row<'_>, width: usize) {
+        let priority = self.sampler.wants(self.rows);
+        let mut cells = Vec::new();
+        for i in 0..width {
+            let value = row.get_ref(i).unwrap_or(ValueRef::Null);
+            let kind = self.take(i, value);
+            if priority.is_some() {
+                cells.push(kind.then(|| self.cell.clone()));
+            }
+        }
+        if let Some(priority) = priority {
+            self.sampler.keep(priority, self.rows, cells);
+        }
+        self.rows += 1;
+    }
+
+    /// Takes a value; whether it has a text, which then is in `cell`.
+    fn take(&mut self, i: usize, value: ValueRef<'_>) -> bool {
+        self.cell.clear();
+        let kind = match value {
+            ValueRef::Null => {
+                self.counts[i].1 += 1;
+                self.columns[i].push(None);
+                return false;
+            }
+            ValueRef::Blob(_) => {
+                self.counts[i].0 += 1;
+                self.bytes[i] += 1;
+                return false;
+            }
+            ValueRef::Integer(number) => {
+                self.cell.push_str(&number.to_string());
+                DataType::Integer
+            }
+            ValueRef::Real(number) => {
+                self.cell.push_str(&number.to_string());
+                DataType::Float
+            }
+            ValueRef::Text(text) => {
+                self.cell.push_str(&String::from_utf8_lossy(text));
+                match infer::classify(&self.cell) {
+                    kind @ (DataType::Date | DataType::Timestamp) => kind,
+                    _ => DataType::Text,
+                }
+            }
+        };
+        self.counts[i].0 += 1;
+        self.text += self.cell.len() as u64 + 8;
+        self.columns[i].push_typed(&kind, Some(&self.cell));
+        true
+    }
+
+    fn finish(self, mut notes: Vec<String>) -> FileSummary {
+        if self.is_cut {
+            notes.push(format!(
+                "read in part: {} of it",
+                counted(self.rows, "first row")
+            ));
+        }
+        let of_bytes = self.bytes.iter().filter(|bytes| **bytes > 0).count();
+        if of_bytes > 0 {
+            let columns = counted(of_bytes as u64, "column");
+            notes.push(format!("values of {columns} of bytes not read"));
+        }
+        let rest = self.bytes.into_iter().zip(self.counts);
+        let is_cut = self.is_cut;
+        let columns = self.columns.into_iter().zip(rest);
+        let finish =
+            |(mut column, (bytes, (values, nulls))): (ColumnBuilder, (u64, (u64, u64)))| {
+                if bytes > 0 {
+                    if bytes == values {
+                        column.set_type(&DataType::Binary);
+                    }
+                    column.set_bounds(None, None, Some(nulls), Some(values));
+                }
+                column.finish(!is_cut && bytes == 0)
+            };
+        FileSummary {
+            columns: columns.map(finish).collect(),
+            rows: self.rows,
+            rows_exact: !is_cut,
+            sample: self.sampler.finish(),
+            approximate: is_cut,
+            notes,
+        }
+    }
+}

@@ -1,0 +1,145 @@
+use rusqlite::Connection;
+
+use super::*;
+use crate::data_type::DataType;
+
+fn database(sql: &str) -> Vec<u8> {
+    let mut connection = Connection::open_in_memory().unwrap();
+    connection.execute_batch(sql).unwrap();
+    connection.serialize("main").unwrap().to_vec()
+}
+
+fn names(opened: &Opened) -> Vec<&str> {
+    let names = opened.members.iter();
+    names
+        .map(|it| it.path.split_once("//").unwrap().1)
+        .collect()
+}
+
+const SHOP: &str = "
+CREATE TABLE Customers (id INTEGER PRIMARY KEY, name TEXT, born TEXT, photo BLOB);
+INSERT INTO Customers VALUES (1, 'ada', '1815-12-10', x'00ff'), (2, 'bob', '1990-01-02', NULL);
+CREATE TABLE \"order lines\" (a INT, b INT, customer INT REFERENCES Customers(id), price REAL, PRIMARY KEY (a, b));
+INSERT INTO \"order lines\" VALUES (1, 1, 1, 2.5), (1, 2, 2, 3);
+CREATE VIEW rich AS SELECT upper(name) AS name FROM Customers WHERE id = 1;
+CREATE VIRTUAL TABLE docs USING fts5(text);
+INSERT INTO docs VALUES ('hello');
+CREATE TABLE empty (a, b);
+";
+
+#[tokio::test]
+async fn tables_and_views_are_read_with_their_types_and_keys() {
+    for path in ["shop.sqlite", "shop.DB"] {
+        let (store, opened) = open(path, database(SHOP)).await;
+        let opened = opened.unwrap();
+        assert_eq!(
+            names(&opened),
+            ["Customers", "empty", "order lines", "rich"]
+        );
+        assert!(opened.refused.is_empty());
+        let customers = read(&store, &opened.members[0]).await.unwrap();
+        assert_eq!((customers.rows, customers.rows_exact), (2, true));
+        let types: Vec<&DataType> = customers.columns.iter().map(|it| &it.data_type).collect();
+        let expected = [
+            &DataType::Integer,
+            &DataType::Text,
+            &DataType::Date,
+            &DataType::Binary,
+        ];
+        assert_eq!(types, expected);
+        assert!(
+            customers
+                .notes
+                .contains(&"declared primary key: id".to_owned())
+        );
+        assert_eq!(read(&store, &opened.members[1]).await.unwrap().rows, 0);
+        let lines = read(&store, &opened.members[2]).await.unwrap();
+        assert_eq!(
+            lines.notes,
+            [
+                "declared primary key: a, b",
+                "declared reference: customer to Customers (id)"
+            ]
+        );
+        assert_eq!(lines.columns[3].data_type, DataType::Float);
+        let rich = read(&store, &opened.members[3]).await.unwrap();
+        assert_eq!(rich.sample.rows[0].values, [Some("ADA".to_owned())]);
+    }
+}
+
+#[tokio::test]
+async fn hostile_views_cost_themselves() {
+    let mut sql = String::from(
+        "CREATE TABLE good (a); INSERT INTO good VALUES (1);
+         CREATE VIEW endless AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c;
+         CREATE VIEW rows AS WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT x FROM c;
+         CREATE VIEW code AS SELECT load_extension('x') AS a;
+         CREATE VIEW long AS SELECT zeroblob(1000000000) AS a;
+         CREATE VIEW schema AS SELECT * FROM pragma_database_list;
+         CREATE VIEW v0 AS SELECT a, count(*) AS n FROM good;",
+    );
+    for i in 1..40 {
+        let below = i - 1;
+        sql.push_str(&format!(
+            "CREATE VIEW v{i} AS SELECT x.a, max(x.n) AS n FROM v{below} x, v{below} y;"
+        ));
+    }
+    let (store, opened) = open("x.sqlite3", database(&sql)).await;
+    let opened = opened.unwrap();
+    for member in &opened.members {
+        let name = member.path.split_once("//").unwrap().1;
+        let deep = name.strip_prefix('v').and_then(|it| it.parse::<u32>().ok());
+        match (name, deep) {
+            ("good", _) => assert_eq!(read(&store, member).await.unwrap().rows, 1),
+            ("rows", _) => assert!(!read(&store, member).await.unwrap().rows_exact),
+            (_, None | Some(39)) => {
+                let error = read(&store, member).await.unwrap_err();
+                assert_eq!(error.kind, FileErrorKind::Unsupported, "{error}");
+            }
+            _ => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_told_or_passed_over() {
+    let (_, opened) = open("x.db", b"some other program's file".to_vec()).await;
+    assert_eq!(opened.unwrap(), Opened::default());
+    let (_, opened) = open("x.sqlite", b"some other program's file".to_vec()).await;
+    assert_eq!(opened.unwrap_err().kind, FileErrorKind::NotItsFormat);
+}
+
+#[tokio::test]
+async fn damaged_pages_are_errors() {
+    let rows: String = (0..500)
+        .map(|i| format!("INSERT INTO t VALUES ({i}, 'text {i}');"))
+        .collect();
+    let bytes = database(&format!(
+        "CREATE TABLE t (a INTEGER, b TEXT); BEGIN; {rows} COMMIT;"
+    ));
+    let mut failed = 0;
+    for at in (0..bytes.len()).step_by(97) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0xff;
+        let (store, opened) = open("x.sqlite", flipped).await;
+        let no_panic = |error: &FileError| {
+            assert_ne!(error.kind, FileErrorKind::Panicked, "{at}: {error}");
+        };
+        match opened {
+            Err(error) => no_panic(&error),
+            Ok(opened) => {
+                for member in &opened.members {
+                    if let Err(error) = read(&store, member).await {
+                        no_panic(&error);
+                        failed += 1;
+                    }
+                }
+            }
+        }
+    }
+    assert!(failed > 0);
+    let (store, opened) = open("x.sqlite", bytes[..bytes.len() / 2].to_vec()).await;
+    for member in opened.map(|it| it.members).unwrap_or_default() {
+        assert!(read(&store, &member).await.is_err());
+    }
+}
