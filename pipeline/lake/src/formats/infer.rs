@@ -37,6 +37,24 @@ pub fn classify(text: &str) -> DataType {
     }
 }
 
+/// The class of a cell, and its [`number`] or [`instant`] if it has one, at one go.
+pub(crate) fn read(text: &str) -> (DataType, Option<f64>) {
+    let cell = text.trim_ascii();
+    let bytes = cell.as_bytes();
+    let class = match bytes.first() {
+        Some(b'0'..=b'9') => number_class(bytes),
+        _ => Some(classify(cell)),
+    };
+    match class {
+        Some(number @ (DataType::Integer | DataType::Float)) => (number, value(cell)),
+        Some(class) => (class, None),
+        None => match date(bytes) {
+            Some((class, instant)) => (class, Some(instant as f64)),
+            None => (DataType::Text, None),
+        },
+    }
+}
+
 /// Whether a cell says that there is no value: empty, or one of the spellings that databases, R and
 /// pandas write for it. `None`, `-` and `?` are left alone: they are ordinary words in many tables.
 pub fn is_null(text: &str) -> bool {
@@ -56,24 +74,41 @@ pub fn is_null(text: &str) -> bool {
 pub fn number(text: &str) -> Option<f64> {
     let cell = text.trim_ascii();
     let bytes = cell.as_bytes();
-    // Nearly all numbers are short integers, which need no parser.
-    let body = bytes.strip_prefix(b"-").unwrap_or(bytes);
-    if (1..=15).contains(&body.len()) && body.iter().all(u8::is_ascii_digit) {
-        if body.len() > 1 && body[0] == b'0' {
-            return None;
-        }
-        let value = body
-            .iter()
-            .fold(0i64, |value, digit| value * 10 + i64::from(digit - b'0'));
-        return Some(if body.len() < bytes.len() {
-            -(value as f64)
-        } else {
-            value as f64
-        });
-    }
     number_class(bytes).or_else(|| is_infinity(bytes).then_some(DataType::Float))?;
-    cell.parse().ok()
+    value(cell)
 }
+
+/// The value of a cell that is a number.
+fn value(cell: &str) -> Option<f64> {
+    let bytes = cell.as_bytes();
+    let body = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    if body.len() > POWERS.len() {
+        return cell.parse().ok();
+    }
+    // So few digits are exact, as is the power of ten that divides them: only the quotient is rounded.
+    let (mut digits, mut behind) = (0u64, None);
+    for byte in body {
+        match byte {
+            b'0'..=b'9' => {
+                digits = digits * 10 + u64::from(byte - b'0');
+                behind = behind.map(|behind: usize| behind + 1);
+            }
+            b'.' if behind.is_none() => behind = Some(0),
+            _ => return cell.parse().ok(),
+        }
+    }
+    let value = digits as f64 / POWERS.get(behind.unwrap_or(0))?;
+    Some(if body.len() < bytes.len() {
+        -value
+    } else {
+        value
+    })
+}
+
+/// Powers of ten.
+const POWERS: [f64; 15] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
+];
 
 /// The instant of a cell that [`classify`] calls date or timestamp, in microseconds since 1970 (UTC,
 /// also where the cell names no zone): what such columns are ordered by.
