@@ -311,17 +311,44 @@ impl ColumnBuilder {
         }
     }
 
-    /// Takes the next value of a column that has been [declared](ColumnBuilder::set_type) to hold nothing but values of its type;
-    /// `key` is what it is ordered by, where that is at hand.
+    /// Takes the next text of a source that tells texts from other values, but not from dates.
     #[inline]
-    pub(crate) fn push_declared(&mut self, value: &str, key_of: Option<f64>) {
+    pub(crate) fn push_text(&mut self, value: &str) {
+        self.values += 1;
+        let is_new = self.counter.add(value);
+        match self.data_type {
+            DataType::Text => {
+                if is_new {
+                    bounds::by_bytes(&mut self.by_bytes, value);
+                }
+            }
+            // Of dates alone a text that is known is one.
+            DataType::Date | DataType::Timestamp if !is_new => {}
+            _ => {
+                let (class, key) = match infer::read(value) {
+                    dated @ (DataType::Date | DataType::Timestamp, _) => dated,
+                    // A number in quotes is a number on purpose not.
+                    _ => (DataType::Text, None),
+                };
+                self.data_type.widen_with(&class);
+                if is_new {
+                    self.bound(&class, value, key);
+                }
+            }
+        }
+    }
+
+    /// Takes the next value of a column that has been [declared](ColumnBuilder::set_type) to hold nothing but values of its type;
+    /// `known` is what it is ordered by, where that is at hand.
+    #[inline]
+    pub(crate) fn push_declared(&mut self, value: &str, known: Option<f64>) {
         self.values += 1;
         if !self.counter.add(value) {
             return;
         }
         if self.data_type.order() == Order::Text {
             bounds::by_bytes(&mut self.by_bytes, value);
-        } else if let Some(key) = key_of.or_else(|| key(&self.data_type, value)) {
+        } else if let Some(key) = known.or_else(|| key(&self.data_type, value)) {
             let compare = |a: &str, b: &str| self.data_type.compare(a, b);
             bounds::by_value(&mut self.by_value, key, value, compare);
         }

@@ -2,20 +2,25 @@
 //! timestamps in ISO 8601, nested values as compact JSON. Bytes that are no text are not rendered.
 //! Shared by all formats whose decoders give Arrow arrays.
 
+mod moments;
 mod nested;
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, GenericStringArray, Int32Array, Int64Array,
-    StringViewArray, UnionArray, downcast_run_array,
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, GenericStringArray,
+    Int32Array, Int64Array, StringViewArray, UnionArray, downcast_run_array,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType as Arrow, FieldRef, Int32Type, Int64Type};
+use arrow::datatypes::{
+    DataType as Arrow, Date32Type, FieldRef, Float64Type, Int32Type, Int64Type, TimeUnit,
+    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
 use arrow::json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
+use self::moments::Moment;
 use self::nested::Bounded;
 use crate::data_type::DataType;
 
@@ -111,13 +116,49 @@ pub(super) enum Renderer<'a> {
     TextView(&'a StringViewArray),
     Int32(&'a Int32Array),
     Int64(&'a Int64Array),
+    Float64(&'a Float64Array),
     Boolean(&'a BooleanArray),
+    /// Days and times in the years 0 to 9999, and how others are written.
+    Day(&'a Date32Array, Option<ArrayFormatter<'a>>),
+    Time(Times<'a>, Option<ArrayFormatter<'a>>),
     Display(&'a dyn Array, ArrayFormatter<'a>),
     Json(&'a dyn Array, NullableEncoder<'a>, Vec<u8>, &'a Bounded),
     /// Values that stand elsewhere: of each, whether and where.
     Elsewhere(Place<'a>, Vec<(i8, Renderer<'a>)>),
     /// Of values that have no text.
     Nothing,
+}
+
+/// Times, and whether they are of a zone.
+pub(super) struct Times<'a> {
+    array: &'a dyn Array,
+    values: &'a [i64],
+    unit: TimeUnit,
+    zone: bool,
+}
+
+impl<'a> Times<'a> {
+    fn of(array: &'a dyn Array, unit: TimeUnit, zone: bool) -> Times<'a> {
+        let values = match unit {
+            TimeUnit::Second => array.as_primitive::<TimestampSecondType>().values(),
+            TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().values(),
+            TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values(),
+            TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().values(),
+        };
+        Times {
+            array,
+            values,
+            unit,
+            zone,
+        }
+    }
+
+    fn at(&self, i: usize) -> Moment {
+        Moment {
+            value: self.values[i],
+            unit: self.unit,
+        }
+    }
 }
 
 /// Where value `i` stands: in which of several arrays, at which place. None for null.
@@ -165,7 +206,15 @@ impl<'a> Renderer<'a> {
             Arrow::Utf8View => Renderer::TextView(array.as_string_view()),
             Arrow::Int32 => Renderer::Int32(array.as_primitive::<Int32Type>()),
             Arrow::Int64 => Renderer::Int64(array.as_primitive::<Int64Type>()),
+            Arrow::Float64 => Renderer::Float64(array.as_primitive::<Float64Type>()),
             Arrow::Boolean => Renderer::Boolean(array.as_boolean()),
+            Arrow::Date32 => {
+                Renderer::Day(array.as_primitive::<Date32Type>(), formatter(array, styles))
+            }
+            Arrow::Timestamp(unit, zone) if zone.as_deref().is_none_or(|zone| zone == UTC) => {
+                let times = Times::of(array, *unit, zone.is_some());
+                Renderer::Time(times, formatter(array, styles))
+            }
             Arrow::Null => Renderer::Nothing,
             Arrow::Dictionary(..) => match array.as_any_dictionary_opt() {
                 Some(dictionary) if !dictionary.values().is_empty() => {
@@ -201,9 +250,22 @@ impl<'a> Renderer<'a> {
     }
 
     fn display(array: &'a dyn Array, styles: &'a Styles) -> Renderer<'a> {
-        ArrayFormatter::try_new(array, &styles.display).map_or(Renderer::Nothing, |formatter| {
+        formatter(array, styles).map_or(Renderer::Nothing, |formatter| {
             Renderer::Display(array, formatter)
         })
+    }
+
+    /// What value `i` is ordered by, where that takes no look at its text; anything for null.
+    #[inline]
+    pub(super) fn key(&self, i: usize) -> Option<f64> {
+        match self {
+            Renderer::Int32(array) => Some(f64::from(array.value(i))),
+            Renderer::Int64(array) => Some(array.value(i) as f64),
+            Renderer::Float64(array) => Some(array.value(i)),
+            Renderer::Day(array, _) => moments::instant_of_day(i64::from(array.value(i))),
+            Renderer::Time(times, _) => times.at(i).instant(),
+            _ => None,
+        }
     }
 
     /// The text of value `i`, none for null. `buffer` is where text is written that does not exist yet.
@@ -216,16 +278,45 @@ impl<'a> Renderer<'a> {
             Renderer::Boolean(array) => array
                 .is_valid(i)
                 .then(|| if array.value(i) { "true" } else { "false" }),
-            Renderer::Int32(array) => array
-                .is_valid(i)
-                .then(|| integer(i64::from(array.value(i)), buffer)),
-            Renderer::Int64(array) => array.is_valid(i).then(|| integer(array.value(i), buffer)),
-            Renderer::Display(array, formatter) => {
-                if array.is_null(i) || formatter.value(i).write(buffer).is_err() {
+            Renderer::Int32(array) => array.is_valid(i).then(|| {
+                buffer.push_str(itoa::Buffer::new().format(array.value(i)));
+                buffer.as_str()
+            }),
+            Renderer::Int64(array) => array.is_valid(i).then(|| {
+                buffer.push_str(itoa::Buffer::new().format(array.value(i)));
+                buffer.as_str()
+            }),
+            Renderer::Float64(array) => {
+                let value = array.value(i);
+                // Not a number is what pandas writes for null.
+                (array.is_valid(i) && !value.is_nan()).then(|| {
+                    buffer.push_str(ryu::Buffer::new().format(value));
+                    buffer.as_str()
+                })
+            }
+            Renderer::Day(array, formatter) => {
+                if array.is_null(i) {
                     return None;
                 }
-                // Not a number is what pandas writes for null.
-                (buffer != "NaN").then_some(buffer.as_str())
+                match moments::day(i64::from(array.value(i)), buffer) {
+                    Some(()) => Some(buffer),
+                    None => displayed(formatter.as_ref()?, i, buffer),
+                }
+            }
+            Renderer::Time(times, formatter) => {
+                if times.array.is_null(i) {
+                    return None;
+                }
+                match times.at(i).write(times.zone, buffer) {
+                    Some(()) => Some(buffer),
+                    None => displayed(formatter.as_ref()?, i, buffer),
+                }
+            }
+            Renderer::Display(array, formatter) => {
+                if array.is_null(i) {
+                    return None;
+                }
+                displayed(formatter, i, buffer)
             }
             Renderer::Json(array, encoder, bytes, bounded) => {
                 bounded.begin();
@@ -250,10 +341,19 @@ impl<'a> Renderer<'a> {
     }
 }
 
-fn integer(value: i64, buffer: &mut String) -> &str {
-    // Writing to a String cannot fail.
-    let _ = write!(buffer, "{value}");
-    buffer
+/// Arrow's own way to write an array's values.
+fn formatter<'a>(array: &'a dyn Array, styles: &'a Styles) -> Option<ArrayFormatter<'a>> {
+    ArrayFormatter::try_new(array, &styles.display).ok()
+}
+
+fn displayed<'b>(
+    formatter: &ArrayFormatter<'_>,
+    i: usize,
+    buffer: &'b mut String,
+) -> Option<&'b str> {
+    formatter.value(i).write(buffer).ok()?;
+    // Of a narrower float.
+    (buffer != "NaN").then_some(buffer)
 }
 
 #[cfg(test)]
