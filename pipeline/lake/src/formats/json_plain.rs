@@ -74,8 +74,9 @@ impl Rest<'_> {
             .iter()
             .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))?;
         self.at += length;
-        self.skip(b'"')?;
-        Some(start..start + length)
+        let is_closed = self.peek()? == b'"';
+        self.at += 1;
+        is_closed.then_some(start..start + length)
     }
 
     fn value(&mut self) -> Option<(DataType, Option<Range<usize>>)> {
