@@ -125,8 +125,9 @@ impl Rest<'_> {
             return None;
         }
         if self.peek() != Some(b'.') {
-            let is_plain = !matches!(self.peek(), Some(b'e' | b'E')) && !(leads && from > start);
-            return is_plain.then_some((DataType::Integer, Some(start..self.at)));
+            // `-0` is no whole number to the parser.
+            let is_other = matches!(self.peek(), Some(b'e' | b'E')) || (leads && from > start);
+            return (!is_other).then_some((DataType::Integer, Some(start..self.at)));
         }
         self.at += 1;
         let point = self.at;

@@ -245,3 +245,6 @@ impl ValueCounter {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
