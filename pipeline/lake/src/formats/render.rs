@@ -2,6 +2,7 @@
 //! timestamps in ISO 8601, nested values as compact JSON. Bytes that are no text are not rendered.
 //! Shared by all formats whose decoders give Arrow arrays.
 
+mod decimals;
 mod moments;
 mod nested;
 
@@ -13,13 +14,14 @@ use arrow::array::{
 };
 use arrow::compute::cast;
 use arrow::datatypes::{
-    DataType as Arrow, Date32Type, FieldRef, Float64Type, Int32Type, Int64Type, TimeUnit,
-    TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    DataType as Arrow, Date32Type, Decimal128Type, FieldRef, Float64Type, Int32Type, Int64Type,
+    TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
     TimestampSecondType,
 };
 use arrow::json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
+use self::decimals::Decimals;
 use self::moments::Moment;
 use self::nested::Bounded;
 use crate::data_type::DataType;
@@ -118,6 +120,8 @@ pub(super) enum Renderer<'a> {
     Int64(&'a Int64Array),
     Float64(&'a Float64Array),
     Boolean(&'a BooleanArray),
+    /// Of few digits, and how others are written.
+    Decimal(Decimals<'a>, Option<ArrayFormatter<'a>>),
     /// Days and times in the years 0 to 9999, and how others are written.
     Day(&'a Date32Array, Option<ArrayFormatter<'a>>),
     Time(Times<'a>, Option<ArrayFormatter<'a>>),
@@ -207,6 +211,10 @@ impl<'a> Renderer<'a> {
             Arrow::Int32 => Renderer::Int32(array.as_primitive::<Int32Type>()),
             Arrow::Int64 => Renderer::Int64(array.as_primitive::<Int64Type>()),
             Arrow::Float64 => Renderer::Float64(array.as_primitive::<Float64Type>()),
+            Arrow::Decimal128(..) => match Decimals::of(array.as_primitive::<Decimal128Type>()) {
+                Some(decimals) => Renderer::Decimal(decimals, formatter(array, styles)),
+                None => Renderer::display(array, styles),
+            },
             Arrow::Boolean => Renderer::Boolean(array.as_boolean()),
             Arrow::Date32 => {
                 Renderer::Day(array.as_primitive::<Date32Type>(), formatter(array, styles))
@@ -293,6 +301,15 @@ impl<'a> Renderer<'a> {
                     buffer.push_str(ryu::Buffer::new().format(value));
                     buffer.as_str()
                 })
+            }
+            Renderer::Decimal(decimals, formatter) => {
+                if decimals.array.is_null(i) {
+                    return None;
+                }
+                match decimals.write(i, buffer) {
+                    Some(()) => Some(buffer),
+                    None => displayed(formatter.as_ref()?, i, buffer),
+                }
             }
             Renderer::Day(array, formatter) => {
                 if array.is_null(i) {
