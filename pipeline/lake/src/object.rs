@@ -11,8 +11,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::compression::without_compression;
-use crate::member::{self, Container};
 use crate::error::LakeError;
+use crate::member::{self, Container};
 
 /// One object of a lake: where it is and which version of it was listed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

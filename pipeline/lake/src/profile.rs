@@ -12,17 +12,16 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use self::bounds::Bounds;
 pub use crate::data_type::DataType;
 use crate::data_type::Order;
 use crate::formats::infer;
 use crate::notation::Evidence;
-use crate::sample::prefix;
 use crate::summary::ColumnSummary;
 use crate::values::ValueCounter;
 pub use crate::values::{EXACT_BELOW, Frequent, HyperLogLog, VALUE_CHARS, ValueLimits, join_key};
 
-/// Minimum and maximum are cut at this many characters.
-const BOUND_CHARS: usize = 200;
+mod bounds;
 
 /// What a column's values look like. Merged over files by [`ColumnProfile::merge`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,7 +76,7 @@ impl ColumnProfile {
 
     /// The profile of a column that has one value in all rows (a partition key's).
     pub fn constant(value: &str, rows: u64) -> Self {
-        let bound = (rows > 0).then(|| prefix(value, BOUND_CHARS).to_owned());
+        let bound = (rows > 0).then(|| bounds::cut(value).to_owned());
         ColumnProfile {
             values: rows,
             min: bound.clone(),
@@ -201,7 +200,7 @@ pub struct ColumnBuilder {
     nulls: u64,
     counter: ValueCounter,
     // Both are kept while the type may still widen to text.
-    by_bytes: Option<Bounds<()>>,
+    by_bytes: Option<Bounds<u64>>,
     by_value: Option<Bounds<f64>>,
     footer: Footer,
     // How values may be written, where that is asked for and anything is left.
@@ -216,14 +215,6 @@ struct Footer {
     max: Option<String>,
     nulls: Option<u64>,
     values: Option<u64>,
-}
-
-#[derive(Debug)]
-struct Bounds<K> {
-    min: String,
-    max: String,
-    min_key: K,
-    max_key: K,
 }
 
 impl ColumnBuilder {
@@ -294,18 +285,18 @@ impl ColumnBuilder {
             if self.evidence.is_some() {
                 self.look_at_notation(value);
             }
-            self.bound_by_bytes(value);
+            bounds::by_bytes(&mut self.by_bytes, value);
             return;
         }
-        let class = infer::classify(value);
+        let (class, key) = infer::read(value);
         if self.evidence.is_some() && is_marked(&class, value) {
             self.look_at_notation(value);
         }
-        self.bound(&class, value);
+        self.bound(&class, value, key);
         self.data_type.widen_with(&class);
     }
 
-    /// Takes the next value of a typed source (`None` is null, and still carries the type). Values
+    /// Takes the next value of a source that types each value (`None` is null, and still carries the type). Values
     /// are to be written such that equal values have equal text.
     #[inline]
     pub fn push_typed(&mut self, data_type: &DataType, value: Option<&str>) {
@@ -316,7 +307,50 @@ impl ColumnBuilder {
         };
         self.values += 1;
         if self.counter.add(value) {
-            self.bound(data_type, value);
+            self.bound(data_type, value, key(data_type, value));
+        }
+    }
+
+    /// Takes the next text of a source that tells texts from other values, but not from dates.
+    #[inline]
+    pub(crate) fn push_text(&mut self, value: &str) {
+        self.values += 1;
+        let is_new = self.counter.add(value);
+        match self.data_type {
+            DataType::Text => {
+                if is_new {
+                    bounds::by_bytes(&mut self.by_bytes, value);
+                }
+            }
+            // Of dates alone a text that is known is one.
+            DataType::Date | DataType::Timestamp if !is_new => {}
+            _ => {
+                let (class, key) = match infer::read(value) {
+                    dated @ (DataType::Date | DataType::Timestamp, _) => dated,
+                    // A number in quotes is a number on purpose not.
+                    _ => (DataType::Text, None),
+                };
+                self.data_type.widen_with(&class);
+                if is_new {
+                    self.bound(&class, value, key);
+                }
+            }
+        }
+    }
+
+    /// Takes the next value of a column that has been [declared](ColumnBuilder::set_type) to hold nothing but values of its type;
+    /// `known` is what it is ordered by, where that is at hand.
+    #[inline]
+    pub(crate) fn push_declared(&mut self, value: &str, known: Option<f64>) {
+        self.values += 1;
+        if !self.counter.add(value) {
+            return;
+        }
+        if self.data_type.order() == Order::Text {
+            bounds::by_bytes(&mut self.by_bytes, value);
+        } else if let Some(key) = known.or_else(|| key(&self.data_type, value)) {
+            let compare = |a: &str, b: &str| self.data_type.compare(a, b);
+            bounds::by_value(&mut self.by_value, key, value, compare);
         }
     }
 
@@ -339,7 +373,7 @@ impl ColumnBuilder {
         nulls: Option<u64>,
         values: Option<u64>,
     ) {
-        let cut = |bound: Option<&str>| bound.map(|bound| prefix(bound, BOUND_CHARS).to_owned());
+        let cut = |bound: Option<&str>| bound.map(|bound| bounds::cut(bound).to_owned());
         self.footer = Footer {
             min: cut(min),
             max: cut(max),
@@ -354,8 +388,8 @@ impl ColumnBuilder {
             self.data_type = DataType::Text;
         }
         let counted = match self.data_type.order() {
-            Order::Text => self.by_bytes.map(|b| (b.min, b.max)),
-            Order::Number | Order::Instant => self.by_value.map(|b| (b.min, b.max)),
+            Order::Text => self.by_bytes.map(Bounds::texts),
+            Order::Number | Order::Instant => self.by_value.map(Bounds::texts),
         };
         let (min, max) = counted.unzip();
         let values = self.footer.values.unwrap_or(self.values);
@@ -378,52 +412,21 @@ impl ColumnBuilder {
         }
     }
 
-    fn bound(&mut self, class: &DataType, value: &str) {
-        self.bound_by_bytes(value);
-        let key = match class.order() {
-            Order::Number => infer::number(value),
-            Order::Instant => infer::instant(value).map(|instant| instant as f64),
-            Order::Text => None,
-        };
-        let Some(key) = key else { return };
-        let cut = prefix(value, BOUND_CHARS);
-        match &mut self.by_value {
-            None => self.by_value = Some(Bounds::new(cut, key)),
-            Some(bounds) => {
-                // Keys are rounded (integers beyond 2^53): the values decide between equal keys.
-                let less = |a: &str, ka: f64, b: &str, kb: f64| {
-                    ka.total_cmp(&kb).then_with(|| class.compare(a, b)).is_lt()
-                };
-                if less(cut, key, &bounds.min, bounds.min_key) {
-                    replace(&mut bounds.min, cut);
-                    bounds.min_key = key;
-                } else if less(&bounds.max, bounds.max_key, cut, key) {
-                    replace(&mut bounds.max, cut);
-                    bounds.max_key = key;
-                }
-            }
-        }
-    }
-
-    fn bound_by_bytes(&mut self, value: &str) {
-        let cut = prefix(value, BOUND_CHARS);
-        match &mut self.by_bytes {
-            None => self.by_bytes = Some(Bounds::new(cut, ())),
-            Some(bounds) if cut < bounds.min.as_str() => replace(&mut bounds.min, cut),
-            Some(bounds) if cut > bounds.max.as_str() => replace(&mut bounds.max, cut),
-            Some(_) => {}
+    fn bound(&mut self, class: &DataType, value: &str, key: Option<f64>) {
+        bounds::by_bytes(&mut self.by_bytes, value);
+        if let Some(key) = key {
+            let compare = |a: &str, b: &str| class.compare(a, b);
+            bounds::by_value(&mut self.by_value, key, value, compare);
         }
     }
 }
 
-impl<K: Copy> Bounds<K> {
-    fn new(value: &str, key: K) -> Self {
-        Bounds {
-            min: value.to_owned(),
-            max: value.to_owned(),
-            min_key: key,
-            max_key: key,
-        }
+/// What a value of a type is ordered by, if not by its bytes.
+fn key(data_type: &DataType, value: &str) -> Option<f64> {
+    match data_type.order() {
+        Order::Number => infer::number(value),
+        Order::Instant => infer::instant(value).map(|instant| instant as f64),
+        Order::Text => None,
     }
 }
 
@@ -434,11 +437,6 @@ fn is_marked(class: &DataType, value: &str) -> bool {
         DataType::Date | DataType::Timestamp => value.as_bytes().get(4) != Some(&b'-'),
         _ => false,
     }
-}
-
-fn replace(kept: &mut String, new: &str) {
-    kept.clear();
-    kept.push_str(new);
 }
 
 #[cfg(test)]

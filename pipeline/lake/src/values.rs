@@ -28,6 +28,7 @@ mod counter;
 mod hyperloglog;
 mod join_key;
 mod json;
+mod once;
 
 pub(crate) use counter::ValueCounter;
 pub use hyperloglog::HyperLogLog;

@@ -13,7 +13,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-use super::infer::{classify, is_null};
+use super::infer::is_null;
 use super::{MAX_COLUMNS, ReadOptions, names};
 use crate::data_type::DataType;
 use crate::profile::{ColumnBuilder, ValueLimits};
@@ -56,6 +56,7 @@ pub(super) struct Columns {
 
 struct Cell {
     column: usize,
+    /// Of a date it is text until it is taken.
     data_type: DataType,
     /// In `text`; none for null.
     text: Option<Range<usize>>,
@@ -91,7 +92,7 @@ impl Columns {
     }
 
     /// Makes ready for a row; drops the last one where it was not taken.
-    fn begin(&mut self) {
+    pub(super) fn begin(&mut self) {
         for cell in self.cells.drain(..) {
             self.places[cell.column] = None;
         }
@@ -128,7 +129,8 @@ impl Columns {
         column
     }
 
-    fn column_of(&mut self, key: &str, within: Option<usize>) -> usize {
+    /// The column of a key by its path.
+    pub(super) fn column_of(&mut self, key: &str, within: Option<usize>) -> usize {
         let known = self.keys.get(self.hint).filter(|known| ***known == *key);
         let column = match known {
             Some(_) => self.hint,
@@ -160,7 +162,9 @@ impl Columns {
         column
     }
 
-    fn cell(&mut self, column: usize, data_type: DataType, text: Option<Range<usize>>) {
+    /// Takes a cell of the row: where its text is, none for null.
+    #[inline]
+    pub(super) fn cell(&mut self, column: usize, data_type: DataType, text: Option<Range<usize>>) {
         let cell = Cell {
             column,
             data_type,
@@ -178,16 +182,27 @@ impl Columns {
 
     /// Takes the row that was read as number `row`.
     pub(super) fn commit(&mut self, row: u64) {
+        let text = std::mem::take(&mut self.text);
+        self.commit_parts(row, &text);
+        self.text = text;
+    }
+
+    /// Takes the row whose cells are parts of `text`.
+    pub(super) fn commit_parts(&mut self, row: u64, text: &str) {
         for cell in &self.cells {
-            if let Some(text) = cell.text.clone() {
-                self.columns[cell.column].push_typed(&cell.data_type, Some(&self.text[text]));
+            if let Some(part) = cell.text.clone() {
+                let column = &mut self.columns[cell.column];
+                match &cell.data_type {
+                    DataType::Text => column.push_text(&text[part]),
+                    data_type => column.push_typed(data_type, Some(&text[part])),
+                }
                 self.pushed[cell.column] += 1;
             }
         }
         if let Some(priority) = self.sampler.wants(row) {
             let mut values = vec![None; self.keys.len()];
             for cell in &self.cells {
-                values[cell.column] = cell.text.clone().map(|text| self.text[text].to_owned());
+                values[cell.column] = cell.text.clone().map(|part| text[part].to_owned());
             }
             self.sampler.keep(priority, row, values);
         }
@@ -310,26 +325,11 @@ struct CellSeed<'a> {
 }
 
 impl CellSeed<'_> {
-    fn integer(self, negative: bool, mut value: u64) {
-        // By hand: the formatting machinery costs more than the parsing.
-        let mut digits = [0; 21];
-        let mut start = digits.len();
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (value % 10) as u8;
-            value /= 10;
-            if value == 0 {
-                break;
-            }
-        }
-        if negative {
-            start -= 1;
-            digits[start] = b'-';
-        }
+    fn integer(self, value: impl itoa::Integer) {
         let from = self.columns.text.len();
         self.columns
             .text
-            .extend(digits[start..].iter().map(|digit| *digit as char));
+            .push_str(itoa::Buffer::new().format(value));
         let to = self.columns.text.len();
         self.columns
             .cell(self.column, DataType::Integer, Some(from..to));
@@ -369,12 +369,12 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     }
 
     fn visit_i64<E: Error>(self, value: i64) -> Result<(), E> {
-        self.integer(value < 0, value.unsigned_abs());
+        self.integer(value);
         Ok(())
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<(), E> {
-        self.integer(false, value);
+        self.integer(value);
         Ok(())
     }
 
@@ -389,15 +389,11 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
             self.columns.cell(self.column, DataType::Unknown, None);
             return Ok(());
         }
-        // A number in quotes is a number on purpose not.
-        let data_type = match classify(value) {
-            dated @ (DataType::Date | DataType::Timestamp) => dated,
-            _ => DataType::Text,
-        };
         let start = self.columns.text.len();
         self.columns.text.push_str(value);
         let end = self.columns.text.len();
-        self.columns.cell(self.column, data_type, Some(start..end));
+        self.columns
+            .cell(self.column, DataType::Text, Some(start..end));
         Ok(())
     }
 

@@ -6,14 +6,18 @@
 //! out; where most are, the file is refused.
 
 use limn_store::Store;
+use memchr::memchr;
 use serde::de::IgnoredAny;
 
 use super::input::{self, Fetched, Input, Piece};
 use super::json_row::{ArraySeed, Columns, RowSeed};
-use super::{Failure, MAX_COLUMNS, ReadOptions, counted, one_line, parse, sniff};
+use super::{Failure, MAX_COLUMNS, ReadOptions, counted, json_plain, one_line, parse, sniff};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::summary::FileSummary;
+
+/// After so many lines that are not plain, one in so many is tried.
+const TRIED: u64 = 32;
 
 pub(super) async fn summarise(
     store: &Store,
@@ -70,6 +74,8 @@ struct Scan {
     bad: u64,
     /// What is wrong with the first of them.
     first_bad: Option<String>,
+    /// Lines since the last plain one.
+    in_vain: u64,
 }
 
 impl Scan {
@@ -80,6 +86,7 @@ impl Scan {
             line_bytes: 0,
             bad: 0,
             first_bad: None,
+            in_vain: 0,
         }
     }
 
@@ -93,18 +100,17 @@ impl Scan {
     /// Reads the lines that a piece holds whole.
     fn piece(&mut self, piece: &Piece, first: bool) -> Result<(), Failure> {
         let bytes = &piece.bytes[..];
-        let newline = |b: &u8| *b == b'\n';
         let mut start = if first {
             bytes.len() - sniff::without_bom(bytes).len()
         } else {
-            match bytes.iter().position(newline) {
+            match memchr(b'\n', bytes) {
                 Some(i) => i + 1,
                 None => return Ok(()),
             }
         };
         let mut number = 0;
         while start < bytes.len() {
-            let end = match bytes[start..].iter().position(newline) {
+            let end = match memchr(b'\n', &bytes[start..]) {
                 Some(length) => start + length + 1,
                 None if piece.to_end => bytes.len(),
                 None => break,
@@ -133,6 +139,10 @@ impl Scan {
 
     /// Takes one value, which should be an object.
     fn object(&mut self, text: &[u8], row: u64, place: impl Fn() -> String) -> Result<(), Failure> {
+        if let Some(line) = self.plain(text) {
+            self.columns.commit_parts(row, line);
+            return self.check();
+        }
         let mut deserializer = serde_json::Deserializer::from_slice(text);
         let parsed = RowSeed(&mut self.columns)
             .read(&mut deserializer)
@@ -146,6 +156,19 @@ impl Scan {
             }
         }
         self.check()
+    }
+
+    /// The line, if it could be read as a plain one. Where none have been, few are tried.
+    fn plain<'a>(&mut self, text: &'a [u8]) -> Option<&'a str> {
+        if self.in_vain >= TRIED && !self.columns.rows().is_multiple_of(TRIED) {
+            return None;
+        }
+        self.columns.begin();
+        let line = std::str::from_utf8(text)
+            .ok()
+            .filter(|line| json_plain::read(&mut self.columns, line).is_some());
+        self.in_vain = line.map_or(self.in_vain + 1, |_| 0);
+        line
     }
 
     /// Objects one after another, with any white space between and within them. Whether there was

@@ -20,6 +20,7 @@ mod footer;
 mod header;
 pub mod infer;
 mod input;
+mod json_plain;
 mod json_row;
 mod jsonl;
 pub(crate) mod names;

@@ -2,20 +2,27 @@
 //! timestamps in ISO 8601, nested values as compact JSON. Bytes that are no text are not rendered.
 //! Shared by all formats whose decoders give Arrow arrays.
 
+mod decimals;
+mod moments;
 mod nested;
 
-use std::fmt::Write;
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanArray, GenericStringArray, Int32Array, Int64Array,
-    StringViewArray, UnionArray, downcast_run_array,
+    Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, GenericStringArray,
+    Int32Array, Int64Array, StringViewArray, UnionArray, downcast_run_array,
 };
 use arrow::compute::cast;
-use arrow::datatypes::{DataType as Arrow, FieldRef, Int32Type, Int64Type};
+use arrow::datatypes::{
+    DataType as Arrow, Date32Type, Decimal128Type, FieldRef, Float64Type, Int32Type, Int64Type,
+    TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+    TimestampSecondType,
+};
 use arrow::json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 
+use self::decimals::Decimals;
+use self::moments::Moment;
 use self::nested::Bounded;
 use crate::data_type::DataType;
 
@@ -111,13 +118,51 @@ pub(super) enum Renderer<'a> {
     TextView(&'a StringViewArray),
     Int32(&'a Int32Array),
     Int64(&'a Int64Array),
+    Float64(&'a Float64Array),
     Boolean(&'a BooleanArray),
+    /// Of few digits, and how others are written.
+    Decimal(Decimals<'a>, Option<ArrayFormatter<'a>>),
+    /// Days and times in the years 0 to 9999, and how others are written.
+    Day(&'a Date32Array, Option<ArrayFormatter<'a>>),
+    Time(Times<'a>, Option<ArrayFormatter<'a>>),
     Display(&'a dyn Array, ArrayFormatter<'a>),
     Json(&'a dyn Array, NullableEncoder<'a>, Vec<u8>, &'a Bounded),
     /// Values that stand elsewhere: of each, whether and where.
     Elsewhere(Place<'a>, Vec<(i8, Renderer<'a>)>),
     /// Of values that have no text.
     Nothing,
+}
+
+/// Times, and whether they are of a zone.
+pub(super) struct Times<'a> {
+    array: &'a dyn Array,
+    values: &'a [i64],
+    unit: TimeUnit,
+    zone: bool,
+}
+
+impl<'a> Times<'a> {
+    fn of(array: &'a dyn Array, unit: TimeUnit, zone: bool) -> Times<'a> {
+        let values = match unit {
+            TimeUnit::Second => array.as_primitive::<TimestampSecondType>().values(),
+            TimeUnit::Millisecond => array.as_primitive::<TimestampMillisecondType>().values(),
+            TimeUnit::Microsecond => array.as_primitive::<TimestampMicrosecondType>().values(),
+            TimeUnit::Nanosecond => array.as_primitive::<TimestampNanosecondType>().values(),
+        };
+        Times {
+            array,
+            values,
+            unit,
+            zone,
+        }
+    }
+
+    fn at(&self, i: usize) -> Moment {
+        Moment {
+            value: self.values[i],
+            unit: self.unit,
+        }
+    }
 }
 
 /// Where value `i` stands: in which of several arrays, at which place. None for null.
@@ -165,7 +210,19 @@ impl<'a> Renderer<'a> {
             Arrow::Utf8View => Renderer::TextView(array.as_string_view()),
             Arrow::Int32 => Renderer::Int32(array.as_primitive::<Int32Type>()),
             Arrow::Int64 => Renderer::Int64(array.as_primitive::<Int64Type>()),
+            Arrow::Float64 => Renderer::Float64(array.as_primitive::<Float64Type>()),
+            Arrow::Decimal128(..) => match Decimals::of(array.as_primitive::<Decimal128Type>()) {
+                Some(decimals) => Renderer::Decimal(decimals, formatter(array, styles)),
+                None => Renderer::display(array, styles),
+            },
             Arrow::Boolean => Renderer::Boolean(array.as_boolean()),
+            Arrow::Date32 => {
+                Renderer::Day(array.as_primitive::<Date32Type>(), formatter(array, styles))
+            }
+            Arrow::Timestamp(unit, zone) if zone.as_deref().is_none_or(|zone| zone == UTC) => {
+                let times = Times::of(array, *unit, zone.is_some());
+                Renderer::Time(times, formatter(array, styles))
+            }
             Arrow::Null => Renderer::Nothing,
             Arrow::Dictionary(..) => match array.as_any_dictionary_opt() {
                 Some(dictionary) if !dictionary.values().is_empty() => {
@@ -201,9 +258,22 @@ impl<'a> Renderer<'a> {
     }
 
     fn display(array: &'a dyn Array, styles: &'a Styles) -> Renderer<'a> {
-        ArrayFormatter::try_new(array, &styles.display).map_or(Renderer::Nothing, |formatter| {
+        formatter(array, styles).map_or(Renderer::Nothing, |formatter| {
             Renderer::Display(array, formatter)
         })
+    }
+
+    /// What value `i` is ordered by, where that takes no look at its text; anything for null.
+    #[inline]
+    pub(super) fn key(&self, i: usize) -> Option<f64> {
+        match self {
+            Renderer::Int32(array) => Some(f64::from(array.value(i))),
+            Renderer::Int64(array) => Some(array.value(i) as f64),
+            Renderer::Float64(array) => Some(array.value(i)),
+            Renderer::Day(array, _) => moments::instant_of_day(i64::from(array.value(i))),
+            Renderer::Time(times, _) => times.at(i).instant(),
+            _ => None,
+        }
     }
 
     /// The text of value `i`, none for null. `buffer` is where text is written that does not exist yet.
@@ -216,16 +286,54 @@ impl<'a> Renderer<'a> {
             Renderer::Boolean(array) => array
                 .is_valid(i)
                 .then(|| if array.value(i) { "true" } else { "false" }),
-            Renderer::Int32(array) => array
-                .is_valid(i)
-                .then(|| integer(i64::from(array.value(i)), buffer)),
-            Renderer::Int64(array) => array.is_valid(i).then(|| integer(array.value(i), buffer)),
-            Renderer::Display(array, formatter) => {
-                if array.is_null(i) || formatter.value(i).write(buffer).is_err() {
+            Renderer::Int32(array) => array.is_valid(i).then(|| {
+                buffer.push_str(itoa::Buffer::new().format(array.value(i)));
+                buffer.as_str()
+            }),
+            Renderer::Int64(array) => array.is_valid(i).then(|| {
+                buffer.push_str(itoa::Buffer::new().format(array.value(i)));
+                buffer.as_str()
+            }),
+            Renderer::Float64(array) => {
+                let value = array.value(i);
+                // Not a number is what pandas writes for null.
+                (array.is_valid(i) && !value.is_nan()).then(|| {
+                    buffer.push_str(ryu::Buffer::new().format(value));
+                    buffer.as_str()
+                })
+            }
+            Renderer::Decimal(decimals, formatter) => {
+                if decimals.array.is_null(i) {
                     return None;
                 }
-                // Not a number is what pandas writes for null.
-                (buffer != "NaN").then_some(buffer.as_str())
+                match decimals.write(i, buffer) {
+                    Some(()) => Some(buffer),
+                    None => displayed(formatter.as_ref()?, i, buffer),
+                }
+            }
+            Renderer::Day(array, formatter) => {
+                if array.is_null(i) {
+                    return None;
+                }
+                match moments::day(i64::from(array.value(i)), buffer) {
+                    Some(()) => Some(buffer),
+                    None => displayed(formatter.as_ref()?, i, buffer),
+                }
+            }
+            Renderer::Time(times, formatter) => {
+                if times.array.is_null(i) {
+                    return None;
+                }
+                match times.at(i).write(times.zone, buffer) {
+                    Some(()) => Some(buffer),
+                    None => displayed(formatter.as_ref()?, i, buffer),
+                }
+            }
+            Renderer::Display(array, formatter) => {
+                if array.is_null(i) {
+                    return None;
+                }
+                displayed(formatter, i, buffer)
             }
             Renderer::Json(array, encoder, bytes, bounded) => {
                 bounded.begin();
@@ -250,232 +358,20 @@ impl<'a> Renderer<'a> {
     }
 }
 
-fn integer(value: i64, buffer: &mut String) -> &str {
-    // Writing to a String cannot fail.
-    let _ = write!(buffer, "{value}");
-    buffer
+/// Arrow's own way to write an array's values.
+fn formatter<'a>(array: &'a dyn Array, styles: &'a Styles) -> Option<ArrayFormatter<'a>> {
+    ArrayFormatter::try_new(array, &styles.display).ok()
+}
+
+fn displayed<'b>(
+    formatter: &ArrayFormatter<'_>,
+    i: usize,
+    buffer: &'b mut String,
+) -> Option<&'b str> {
+    formatter.value(i).write(buffer).ok()?;
+    // Of a narrower float.
+    (buffer != "NaN").then_some(buffer)
 }
 
 #[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use std::sync::Arc;
-
-    use arrow::array::{
-        BinaryArray, Date32Array, Date64Array, Decimal128Array, DictionaryArray, Float32Array,
-        Float64Array, Int8Array, ListArray, NullArray, StringArray, StructArray,
-        Time64MicrosecondArray, TimestampMicrosecondArray, TimestampNanosecondArray,
-        TimestampSecondArray, UInt64Array,
-    };
-    use arrow::datatypes::{Field, Int16Type, Int32Type};
-
-    use super::*;
-    use crate::formats::infer;
-
-    fn texts(array: ArrayRef) -> (DataType, Vec<Option<String>>) {
-        let kind = data_type(array.data_type());
-        let array = prepare(&array);
-        let field: FieldRef = Arc::new(Field::new("x", array.data_type().clone(), true));
-        let styles = Styles::default();
-        let mut renderer = Renderer::new(&field, &array, &styles);
-        let mut buffer = String::new();
-        let texts = (0..array.len())
-            .map(|i| renderer.text(i, &mut buffer).map(str::to_owned))
-            .collect();
-        (kind, texts)
-    }
-
-    fn is(array: impl Array + 'static, kind: DataType, expected: &[Option<&str>]) {
-        let (is_kind, texts) = texts(Arc::new(array));
-        assert_eq!(is_kind, kind);
-        assert_eq!(
-            texts.iter().map(Option::as_deref).collect::<Vec<_>>(),
-            expected
-        );
-        for text in texts.iter().flatten() {
-            match kind {
-                DataType::Integer | DataType::Float => {
-                    assert!(infer::number(text).is_some(), "{text}")
-                }
-                DataType::Date | DataType::Timestamp => {
-                    assert!(infer::instant(text).is_some(), "{text}")
-                }
-                _ => {}
-            }
-        }
-    }
-
-    #[test]
-    fn numbers() {
-        is(
-            Int8Array::from(vec![Some(-1), None]),
-            DataType::Integer,
-            &[Some("-1"), None],
-        );
-        is(
-            Int64Array::from(vec![i64::MIN]),
-            DataType::Integer,
-            &[Some("-9223372036854775808")],
-        );
-        is(
-            UInt64Array::from(vec![u64::MAX]),
-            DataType::Integer,
-            &[Some("18446744073709551615")],
-        );
-        is(
-            Float64Array::from(vec![1.5, 2.0, 1e300, f64::NAN, f64::INFINITY]),
-            DataType::Float,
-            &[Some("1.5"), Some("2.0"), Some("1e300"), None, Some("inf")],
-        );
-        is(
-            Float32Array::from(vec![0.1]),
-            DataType::Float,
-            &[Some("0.1")],
-        );
-        let money = Decimal128Array::from(vec![Some(150), Some(-5)])
-            .with_precision_and_scale(10, 2)
-            .unwrap();
-        is(money, DataType::Float, &[Some("1.50"), Some("-0.05")]);
-        let whole = Decimal128Array::from(vec![Some(150)])
-            .with_precision_and_scale(38, 0)
-            .unwrap();
-        is(whole, DataType::Integer, &[Some("150")]);
-        is(
-            BooleanArray::from(vec![Some(true), None, Some(false)]),
-            DataType::Boolean,
-            &[Some("true"), None, Some("false")],
-        );
-    }
-
-    #[test]
-    fn dates_and_times() {
-        is(
-            Date32Array::from(vec![19_782]),
-            DataType::Date,
-            &[Some("2024-02-29")],
-        );
-        is(
-            Date64Array::from(vec![19_782 * 86_400_000]),
-            DataType::Date,
-            &[Some("2024-02-29")],
-        );
-        is(
-            TimestampSecondArray::from(vec![1_709_210_096]),
-            DataType::Timestamp,
-            &[Some("2024-02-29T12:34:56")],
-        );
-        is(
-            TimestampMicrosecondArray::from(vec![1_709_210_096_500_000])
-                .with_timezone("Europe/Berlin"),
-            DataType::Timestamp,
-            &[Some("2024-02-29T12:34:56.500Z")],
-        );
-        is(
-            TimestampNanosecondArray::from(vec![1]).with_timezone("UTC"),
-            DataType::Timestamp,
-            &[Some("1970-01-01T00:00:00.000000001Z")],
-        );
-        is(
-            Time64MicrosecondArray::from(vec![3_600_000_000]),
-            DataType::Other("time".into()),
-            &[Some("01:00:00")],
-        );
-        // A date that no calendar holds is no value.
-        let (_, texts) = texts(Arc::new(TimestampSecondArray::from(vec![i64::MAX])));
-        assert_eq!(texts, [None]);
-    }
-
-    #[test]
-    fn texts_dictionaries_and_nothing() {
-        is(
-            StringArray::from(vec![Some("a"), None]),
-            DataType::Text,
-            &[Some("a"), None],
-        );
-        is(
-            StringViewArray::from(vec![Some("a")]),
-            DataType::Text,
-            &[Some("a")],
-        );
-        let words: DictionaryArray<Int16Type> =
-            vec![Some("x"), None, Some("x")].into_iter().collect();
-        is(words, DataType::Text, &[Some("x"), None, Some("x")]);
-        is(NullArray::new(2), DataType::Unknown, &[None, None]);
-        assert_eq!(
-            data_type(BinaryArray::from(vec![&b"x"[..]]).data_type()),
-            DataType::Binary
-        );
-    }
-
-    #[test]
-    fn of_a_dictionary_with_more_values_than_rows_those_are_prepared_that_are_used() {
-        let dates = Date64Array::from_iter_values((0..1000).map(|day| day * 86_400_000));
-        let keys = arrow::array::Int32Array::from(vec![Some(1), None]);
-        let array: ArrayRef = Arc::new(DictionaryArray::new(keys, Arc::new(dates)));
-        let prepared = prepare(&array);
-        assert_eq!((prepared.len(), prepared.data_type()), (2, &Arrow::Date32));
-        is(array, DataType::Date, &[Some("1970-01-02"), None]);
-    }
-
-    #[test]
-    fn the_kinds_of_a_union_are_written_as_they_are_elsewhere() {
-        let kinds = [
-            Field::new("day", Arrow::Date64, true),
-            Field::new("n", Arrow::Int8, true),
-        ];
-        let children: Vec<ArrayRef> = vec![
-            Arc::new(Date64Array::from(vec![19_782 * 86_400_000])),
-            Arc::new(Int8Array::from(vec![7])),
-        ];
-        let union = UnionArray::try_new(
-            arrow::datatypes::UnionFields::from_fields(kinds),
-            vec![1, 0].into(),
-            Some(vec![0, 0].into()),
-            children,
-        );
-        is(
-            union.unwrap(),
-            DataType::Other("union".into()),
-            &[Some("7"), Some("2024-02-29")],
-        );
-    }
-
-    #[test]
-    fn nested_values_are_compact_json() {
-        let list = ListArray::from_iter_primitive::<Int32Type, _, _>(vec![
-            Some(vec![Some(1), None]),
-            None,
-        ]);
-        is(
-            list,
-            DataType::Other("list".into()),
-            &[Some("[1,null]"), None],
-        );
-        let fields = StructArray::from(vec![
-            (
-                Arc::new(Field::new("a", Arrow::Int32, true)),
-                Arc::new(Int32Array::from(vec![Some(1)])) as ArrayRef,
-            ),
-            (
-                Arc::new(Field::new("b", Arrow::Utf8, true)),
-                Arc::new(StringArray::from(vec!["é\"x"])) as ArrayRef,
-            ),
-        ]);
-        is(
-            fields,
-            DataType::Other("struct".into()),
-            &[Some(r#"{"a":1,"b":"é\"x"}"#)],
-        );
-        // The null is among the dictionary's values.
-        let words: DictionaryArray<Int16Type> = DictionaryArray::new(
-            vec![0i16, 1].into(),
-            Arc::new(StringArray::from(vec![None, Some("x")])),
-        );
-        let field = Arc::new(Field::new("d", words.data_type().clone(), true));
-        is(
-            StructArray::from(vec![(field, Arc::new(words) as ArrayRef)]),
-            DataType::Other("struct".into()),
-            &[Some("{}"), Some(r#"{"d":"x"}"#)],
-        );
-    }
-}
+mod tests;

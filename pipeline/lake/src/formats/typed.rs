@@ -223,14 +223,18 @@ impl Typed {
             }
         }
         if purpose != Purpose::Sample {
-            let (builder, kind) = (&mut self.builders[column], &self.kinds[column]);
+            let builder = &mut self.builders[column];
             for i in 0..array.len() {
                 if self.profiled > self.most_profiled {
                     break;
                 }
+                let key = renderer.key(i);
                 let text = renderer.text(i, &mut buffer);
                 self.profiled += styles.cost(text);
-                builder.push_typed(kind, text);
+                match text {
+                    Some(text) => builder.push_declared(text, key),
+                    None => builder.push_nulls(1),
+                }
             }
         }
     }

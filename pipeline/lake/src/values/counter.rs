@@ -1,12 +1,12 @@
 //! Counting the values of one column as they stream by.
 
-use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{BinaryHeap, HashMap};
 
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::hyperloglog::HyperLogLog;
 use super::join_key::join_hash;
+use super::once::Once;
 use super::{
     Counted, FREQUENT_KEPT, Frequent, HashedKeys, Place, VALUE_CHARS, ValueLimits, by_count,
 };
@@ -20,11 +20,20 @@ pub(crate) struct ValueCounter {
     pub(super) entries: HashMap<u64, Entry, HashedKeys>,
     // Places of the lowest, the greatest on top.
     lowest: BinaryHeap<Place>,
-    // Entries with weight > 0, once there are `limit` values or more.
-    weighted: usize,
-    // All values, once there are `limit` or more.
-    registers: Option<HyperLogLog>,
+    // Once there are `limit` values or more.
+    overflow: Option<Overflow>,
     pub(super) texts: Texts,
+}
+
+/// What a column of more values than can be remembered needs besides.
+#[derive(Debug)]
+struct Overflow {
+    // All values.
+    registers: HyperLogLog,
+    // Values of weight 1 that are not among the lowest and have no entry; some have got one since.
+    once: Once,
+    // How many values have a weight > 0, with an entry or without.
+    weighted: usize,
 }
 
 /// Kept small: a long column's values pass through a table of these.
@@ -36,7 +45,6 @@ pub(super) struct Entry {
     count: u64,
     // Misra-Gries counter; decides what is forgotten, not what is reported.
     weight: u32,
-    // None for a value that was seen once and is not among the lowest.
     text: Option<TextAt>,
 }
 
@@ -84,65 +92,90 @@ impl ValueCounter {
             limit: usize::from(limits.kept),
             entries: HashMap::default(),
             lowest: BinaryHeap::new(),
-            weighted: 0,
-            registers: None,
+            overflow: None,
             texts: Texts::default(),
         }
     }
 
     /// Counts one occurrence. Returns whether the value is new (or was forgotten).
+    #[inline]
     pub(crate) fn add(&mut self, value: &str) -> bool {
         let hash = xxh3_64(value.as_bytes());
-        let overflowed = self.registers.is_some();
-        let vacant = match self.entries.entry(hash) {
-            MapEntry::Vacant(vacant) => vacant,
-            MapEntry::Occupied(occupied) => {
-                let entry = occupied.into_mut();
-                entry.count += 1;
-                if overflowed {
-                    self.weighted += usize::from(entry.weight == 0);
-                    entry.weight = entry.weight.saturating_add(1);
-                    if entry.text.is_none() {
-                        entry.text = self.texts.keep(value);
-                    }
-                }
-                return false;
+        if let Some(entry) = self.entries.get_mut(&hash) {
+            entry.count += 1;
+            if let Some(overflow) = &mut self.overflow {
+                overflow.weighted += usize::from(entry.weight == 0);
+                entry.weight = entry.weight.saturating_add(1);
             }
-        };
+            return false;
+        }
         let place = (join_hash(value, hash), hash);
-        let is_low = !overflowed || self.lowest.peek().is_some_and(|greatest| place < *greatest);
-        vacant.insert(Entry {
-            join: place.0,
-            count: 1,
-            weight: u32::from(overflowed),
-            // Most values of a long column are seen once: their text waits for the second time.
-            text: if is_low { self.texts.keep(value) } else { None },
-        });
-        if let Some(registers) = &mut self.registers {
-            registers.add(hash);
-            self.weighted += 1;
-            if is_low {
-                self.lowest.push(place);
-                if let Some((_, out)) = self.lowest.pop() {
-                    self.forget_if_idle(out);
-                }
-            }
-            if self.weighted > 2 * self.limit {
-                self.evict();
-            }
+        if self.overflow.is_some() {
+            self.add_beyond(place, value)
         } else {
+            self.remember(place, 1, 0, value);
             self.lowest.push(place);
             if self.lowest.len() == self.limit {
-                let mut registers = HyperLogLog::for_kept(self.limit);
-                for (hash, entry) in &mut self.entries {
-                    registers.add(*hash);
-                    entry.weight = u32::try_from(entry.count).unwrap_or(u32::MAX);
-                }
-                self.registers = Some(registers);
-                self.weighted = self.entries.len();
+                self.overflow();
+            }
+            true
+        }
+    }
+
+    /// Counts one occurrence of a value that has no entry, where not all of them have.
+    #[inline]
+    fn add_beyond(&mut self, place: Place, value: &str) -> bool {
+        let Some(overflow) = &mut self.overflow else {
+            return false;
+        };
+        let (_, hash) = place;
+        let is_low = self.lowest.peek().is_some_and(|greatest| place < *greatest);
+        // Most values of a long column are seen once: their entry waits for the second time.
+        if !is_low && !overflow.once.add(hash) {
+            self.remember(place, 2, 2, value);
+            return false;
+        }
+        overflow.registers.add(hash);
+        overflow.weighted += 1;
+        let is_crowded = overflow.weighted > 2 * self.limit;
+        if is_low {
+            self.remember(place, 1, 1, value);
+            self.lowest.push(place);
+            if let Some((_, out)) = self.lowest.pop() {
+                self.forget_if_idle(out);
             }
         }
+        if is_crowded {
+            self.evict();
+        }
         true
+    }
+
+    fn remember(&mut self, (join, hash): Place, count: u64, weight: u32, value: &str) {
+        let text = self.texts.keep(value);
+        self.entries.insert(
+            hash,
+            Entry {
+                join,
+                count,
+                weight,
+                text,
+            },
+        );
+    }
+
+    /// From now on there are more values than can be remembered.
+    fn overflow(&mut self) {
+        let mut registers = HyperLogLog::for_kept(self.limit);
+        for (hash, entry) in &mut self.entries {
+            registers.add(*hash);
+            entry.weight = u32::try_from(entry.count).unwrap_or(u32::MAX);
+        }
+        self.overflow = Some(Overflow {
+            registers,
+            once: Once::for_most(2 * self.limit + 1),
+            weighted: self.entries.len(),
+        });
     }
 
     fn forget_if_idle(&mut self, hash: u64) {
@@ -159,14 +192,22 @@ impl ValueCounter {
     /// Subtracts the weight of the `limit`-th heaviest from all: at least half of the weights
     /// become zero, and those entries are forgotten unless they are among the lowest.
     fn evict(&mut self) {
-        let mut weights: Vec<u32> = self
-            .entries
-            .values()
-            .map(|e| e.weight)
-            .filter(|w| *w > 0)
-            .collect();
-        let (_, cut, _) = weights.select_nth_unstable_by(self.limit, |a, b| b.cmp(a));
-        let cut = *cut;
+        let Some(overflow) = &mut self.overflow else {
+            return;
+        };
+        overflow.once.clear();
+        let is_heavy = |entry: &&Entry| entry.weight > 1;
+        let heavy = self.entries.values().filter(is_heavy).count();
+        // Nearly always few of so many values have been seen again.
+        let cut = if heavy <= self.limit {
+            1
+        } else {
+            let heavy = self.entries.values().filter(is_heavy);
+            let mut weights: Vec<u32> = heavy.map(|entry| entry.weight).collect();
+            *weights
+                .select_nth_unstable_by(self.limit, |a, b| b.cmp(a))
+                .1
+        };
         let greatest = self.lowest.peek().copied().unwrap_or_default();
         let mut weighted = 0;
         let texts = &mut self.texts;
@@ -179,7 +220,7 @@ impl ValueCounter {
             }
             stays
         });
-        self.weighted = weighted;
+        overflow.weighted = weighted;
     }
 
     pub(crate) fn finish(mut self) -> Frequent {
@@ -199,8 +240,11 @@ impl ValueCounter {
             limit: self.limit as u16,
             lowest,
             beyond,
-            registers: self.registers,
+            registers: self.overflow.map(|overflow| overflow.registers),
             withheld: None,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -582,6 +582,7 @@ impl Reading {
                 column.finish(!is_cut && bytes == 0)
             };
         FileSummary {
+            description: None,
             columns: columns.map(finish).collect(),
             rows: self.rows,
             rows_exact: !is_cut,

@@ -37,7 +37,11 @@ impl Bounded {
 
     /// Steps that the value has taken, told once.
     pub(super) fn steps(&self) -> u64 {
-        self.steps.swap(0, Ordering::Relaxed)
+        match self.steps.load(Ordering::Relaxed) {
+            // Of a value that is not nested.
+            0 => 0,
+            _ => self.steps.swap(0, Ordering::Relaxed),
+        }
     }
 
     /// Whether another step may be taken to add to what was written.
