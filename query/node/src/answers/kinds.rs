@@ -9,7 +9,16 @@ use std::collections::BTreeSet;
 use crate::problem::{Problem, shortened};
 use crate::shelf::Shelf;
 
-const FORMATS: &[&str] = &["arrow", "avro", "csv", "jsonlines", "orc", "parquet"];
+const FORMATS: &[&str] = &[
+    "arrow",
+    "avro",
+    "csv",
+    "jsonlines",
+    "orc",
+    "parquet",
+    "sheet",
+    "sqlite",
+];
 const TYPES: &[&str] = &[
     "binary",
     "boolean",
@@ -80,6 +89,8 @@ mod tests {
             Format::JsonLines,
             Format::Orc,
             Format::Parquet,
+            Format::Sheet,
+            Format::Sqlite,
         ];
         assert_eq!(formats.map(Format::label), FORMATS);
         let types = [
@@ -108,7 +119,7 @@ mod tests {
         assert_eq!(refused.message, "format is 'xlsx'");
         assert_eq!(
             refused.remedy,
-            "choose one of arrow, avro, csv, jsonlines, orc, parquet"
+            "choose one of arrow, avro, csv, jsonlines, orc, parquet, sheet, sqlite"
         );
         // What tables have besides, in whatever case.
         let there = || ["list", "csv"].into_iter();

@@ -273,11 +273,7 @@ impl Base {
             false => failure(error),
         };
         let mut statement = self.connection.prepare(&sql).map_err(|it| failed(&it))?;
-        let columns: Vec<String> = statement
-            .column_names()
-            .into_iter()
-            .map(str::to_owned)
-            .collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         if columns.len() > MAX_COLUMNS {
             return Err(Failure::too_many_columns(columns.len()));
         }
