@@ -69,6 +69,8 @@ export function formatName(format) {
     arrow: "Arrow",
     avro: "Avro",
     orc: "ORC",
+    sheet: "spreadsheet",
+    sqlite: "SQLite",
     delta: "Delta",
     iceberg: "Iceberg",
   };
