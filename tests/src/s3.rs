@@ -9,7 +9,9 @@ use tempfile::TempDir;
 
 /// Credentials that the server knows.
 pub const KEY: &str = "limn-test";
-/// Their secret.
+/// Somebody who may list the bucket `lake` and read what is under `open/`.
+pub const GUEST: &str = "limn-guest";
+/// The secret of both.
 pub const SECRET: &str = "limn-test-secret";
 
 /// A running server; it ends when dropped.
@@ -53,11 +55,18 @@ impl S3Server {
 
     fn try_start() -> Option<Self> {
         let data = TempDir::new().expect("a scratch folder");
-        let identities = serde_json::json!({"identities": [{
-            "name": "limn",
-            "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
-            "actions": ["Admin", "Read", "Write", "List", "Tagging"],
-        }]});
+        let identities = serde_json::json!({"identities": [
+            {
+                "name": "limn",
+                "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
+                "actions": ["Admin", "Read", "Write", "List", "Tagging"],
+            },
+            {
+                "name": "guest",
+                "credentials": [{"accessKey": GUEST, "secretKey": SECRET}],
+                "actions": ["List:lake", "Read:lake/open/*"],
+            },
+        ]});
         let config = data.path().join("s3.json");
         std::fs::write(&config, identities.to_string()).expect("the identities are written");
         let port = free_port();

@@ -2,9 +2,13 @@
 //! indexed, no panic.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 
-use limn_tests::{index_hashed, lake, limn, text};
+use limn_tests::s3::{GUEST, S3Server};
+use limn_tests::{Run, binary, index_hashed, lake, limn, limn_command, run, text};
 use tempfile::TempDir;
 
 /// One line, no panic, names what it should.
@@ -269,4 +273,226 @@ fn a_flipped_bit_in_a_segment_is_detected() {
     ]);
     assert_eq!(run.code, 2, "{run:?}");
     is_clear(&run.stderr, &["segments/", "index"]);
+}
+
+/// Indexes as somebody whom the permissions of files bind: root is not.
+fn index_as_anybody(scratch: &Path, lake: &Path, index: &Path) -> Run {
+    let mut arguments = vec!["index", text(lake), "--index", text(index)];
+    arguments.extend(["--embedder", "hashed-words", "--json"]);
+    let mut command = limn_command(&arguments);
+    if fs::metadata(scratch).unwrap().uid() == 0 {
+        const NOBODY: u32 = 65_534;
+        // Who starts it may lie where nobody else looks.
+        let copy = scratch.join("limn");
+        if !copy.exists() {
+            fs::copy(binary(), &copy).unwrap();
+        }
+        let inherited: Vec<_> = command
+            .get_envs()
+            .map(|(k, v)| (k.to_owned(), v.map(ToOwned::to_owned)))
+            .collect();
+        command = std::process::Command::new(&copy);
+        command
+            .args(&arguments)
+            .uid(NOBODY)
+            .gid(NOBODY)
+            .current_dir(scratch);
+        for (name, value) in inherited {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+    }
+    run(&mut command)
+}
+
+#[test]
+fn files_for_which_access_is_denied_cost_only_themselves() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (
+        scratch.path().join("lake"),
+        scratch.path().join("out/index.limn"),
+    );
+    lake::varied(&lake);
+    lake::write(&lake, "closed/orders.csv", "id,item\n1,pen\n2,ink\n");
+    lake::write(&lake, "locked/secret.csv", "id,item\n1,pen\n2,ink\n");
+    lake::write(&lake, "hr/pay.csv", "id,amount\n1,20\n2,30\n");
+    lake::write(&lake, "hr/pay.md", "What people are paid.");
+    fs::create_dir(scratch.path().join("out")).unwrap();
+    let mode = |path: &str, mode| {
+        fs::set_permissions(scratch.path().join(path), Permissions::from_mode(mode)).unwrap();
+    };
+    mode("", 0o755);
+    mode("out", 0o777);
+    for closed in ["lake/closed/orders.csv", "lake/hr/pay.md"] {
+        mode(closed, 0o000);
+    }
+    mode("lake/locked", 0o000);
+    let first = index_as_anybody(scratch.path(), &lake, &index);
+    mode("lake/locked", 0o755);
+    first.code_is(1);
+    let report = first.json();
+    let failures = report["failures"].as_array().unwrap();
+    let told: Vec<&str> = failures
+        .iter()
+        .map(|it| it["error"].as_str().unwrap())
+        .collect();
+    for object in ["closed/orders.csv", "hr/pay.md", "locked"] {
+        let lines = told
+            .iter()
+            .filter(|line| line.contains(object) && line.contains("permission denied"));
+        assert_eq!(lines.count(), 1, "{object}: {told:#?}");
+    }
+    // The varied lake's seven, and the table whose context is closed.
+    assert_eq!(report["tables"]["added"], 8, "{report}");
+
+    // Opened, they are read, and nothing else is.
+    mode("lake/closed/orders.csv", 0o644);
+    mode("lake/hr/pay.md", 0o644);
+    let second = index_as_anybody(scratch.path(), &lake, &index);
+    second.code_is(0);
+    let report = second.json();
+    assert_eq!(report["tables"]["added"], 2, "{report}");
+    assert_eq!(report["tables"]["changed"], 1, "{report}");
+    assert_eq!(report["objects"]["read"], 2, "{report}");
+}
+
+#[test]
+fn objects_that_a_store_denies_cost_only_themselves() {
+    let scratch = TempDir::new().unwrap();
+    let lake = scratch.path().join("data");
+    lake::varied(&lake.join("open"));
+    lake::write(&lake, "closed/orders.csv", "id,item\n1,pen\n2,ink\n");
+    lake::write_parquet(&lake, "closed/levels.parquet", 20);
+    let server = S3Server::start();
+    for folder in ["open", "closed"] {
+        server.copy_in(&lake.join(folder), "/buckets/lake");
+    }
+    let index = scratch.path().join("index.limn");
+    let as_guest = |lake: &str| {
+        let arguments = [
+            "index",
+            lake,
+            "--index",
+            text(&index),
+            "--embedder",
+            "hashed-words",
+            "--json",
+        ];
+        let mut command = limn_command(&arguments);
+        command
+            .envs(server.environment())
+            .env("AWS_ACCESS_KEY_ID", GUEST);
+        run(&mut command)
+    };
+    let denied = as_guest("s3://lake");
+    denied.code_is(1);
+    let report = denied.json();
+    assert_eq!(report["tables"]["added"], 7, "{report}");
+    let failures = report["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 2, "{report}");
+    for failure in failures {
+        let line = failure["error"].as_str().unwrap();
+        assert!(
+            line.contains("closed/")
+                && line.contains("access denied")
+                && line.contains("AWS_ACCESS_KEY_ID"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn a_directory_of_a_hundred_thousand_small_files_is_a_table() {
+    const FILES: usize = 100_000;
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (
+        scratch.path().join("lake"),
+        scratch.path().join("index.limn"),
+    );
+    lake::write(&lake, "rivers.csv", "river,length\nAare,288\nReuss,164\n");
+    let folder = lake.join("readings");
+    fs::create_dir_all(&folder).unwrap();
+    let row = |file: usize| {
+        format!(
+            "station,taken,level\ns{},2026-01-{:02},{file}\n",
+            file % 50,
+            file % 28 + 1
+        )
+    };
+    for file in 0..FILES {
+        fs::write(folder.join(format!("r{file:06}.csv")), row(file)).unwrap();
+    }
+    fs::write(folder.join("r000077.csv"), [0u8, 159, 146, 150].repeat(50)).unwrap();
+    let first = index_hashed(&lake, &index, &[]);
+    first.code_is(1);
+    let report = first.json();
+    assert_eq!(report["tables"]["added"], 2, "{report}");
+    assert_eq!(report["failures"].as_array().unwrap().len(), 1, "{report}");
+    let shown = limn(&["show", "readings", "--index", text(&index), "--json"]).ok();
+    let shown = shown.as_array().map_or(&shown, |tables| &tables[0]);
+    assert_eq!(shown["rows"], FILES - 1, "{shown}");
+
+    // What one file more costs is one file.
+    fs::write(folder.join(format!("r{FILES:06}.csv")), row(FILES)).unwrap();
+    let second = index_hashed(&lake, &index, &[]).json();
+    assert_eq!(second["objects"]["read"], 1, "{second}");
+    assert_eq!(second["tables"]["changed"], 1, "{second}");
+}
+
+#[test]
+fn tables_of_two_lakes_with_equal_names_are_two() {
+    let scratch = TempDir::new().unwrap();
+    let index = scratch.path().join("index.limn");
+    let (shop, town) = (scratch.path().join("shop"), scratch.path().join("town"));
+    lake::write(&shop, "people.csv", "id,name\n1,Ada\n2,Grace\n");
+    lake::write(&town, "people.csv", "id,district\n1,harbour\n2,castle\n");
+    lake::write(&town, "streets.csv", "street,length\nLong,900\nShort,20\n");
+    for lake in [&shop, &town] {
+        index_hashed(lake, &index, &[]).code_is(0);
+    }
+    let lakes_of = |name: &str| -> Vec<String> {
+        let tables = limn(&["tables", "--index", text(&index), "--json"]).ok();
+        let tables = tables.as_array().unwrap().iter();
+        let named = tables.filter(|table| table["table"] == name);
+        named
+            .map(|table| table["lake"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(lakes_of("people").len(), 2);
+    // For people, too.
+    let listed = limn(&["tables", "--index", text(&index)]).stdout;
+    for lake in [&shop, &town] {
+        let of_lake = |line: &&str| line.starts_with("people") && line.ends_with(text(lake));
+        assert_eq!(listed.lines().filter(of_lake).count(), 1, "{listed}");
+    }
+    let found = limn(&[
+        "search",
+        "harbour district",
+        "--index",
+        text(&index),
+        "--json",
+    ])
+    .ok();
+    assert_eq!(found["results"][0]["lake"], text(&town), "{found}");
+
+    // What happens to one happens to it alone.
+    fs::remove_file(town.join("people.csv")).unwrap();
+    let again = index_hashed(&town, &index, &[]).ok();
+    assert_eq!(again["tables"]["removed"], 1, "{again}");
+    assert_eq!(lakes_of("people"), [text(&shop)]);
+    let left = limn(&[
+        "search",
+        "people name Grace",
+        "--index",
+        text(&index),
+        "--json",
+    ])
+    .ok();
+    assert_eq!(left["results"][0]["lake"], text(&shop), "{left}");
+    assert_eq!(
+        index_hashed(&shop, &index, &[]).ok()["tables"]["unchanged"],
+        1
+    );
 }

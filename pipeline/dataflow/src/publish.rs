@@ -46,6 +46,8 @@ pub struct PublishedEpoch {
     pub failures: Vec<Failure>,
     /// Tables that await a narration.
     pub awaiting: Vec<AwaitingTable>,
+    /// Sensitive columns whose values the index holds: (table, what they hold).
+    pub exposed: Vec<(String, Vec<String>)>,
 }
 
 /// Gathers the shards of an epoch on one worker and lets go of them when the epoch is complete.
@@ -216,6 +218,7 @@ impl Committer {
             published.outcomes.extend(result.outcomes);
             published.failures.extend(result.failures);
             published.awaiting.extend(result.awaiting);
+            published.exposed.extend(result.exposed);
         }
         if !additions.segments.is_empty() || !additions.catalog.is_empty() {
             // What a published text says is stored first: nobody narrates it otherwise.

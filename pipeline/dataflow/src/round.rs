@@ -268,6 +268,7 @@ impl Round {
             notes.push("stopped before a column was narrated: all tables are searchable by names; the same command goes on".into());
         }
         notes.extend(self.narration_notes(&published));
+        notes.extend(Self::privacy_note(&published));
         let mut stopped = stopped;
         let mut compacted = None;
         if !stopped && options.compact && self.has_published().await {

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use limn_segment::{
     Block, CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey,
-    build_segment,
+    TableRecord, build_segment,
 };
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -56,6 +56,8 @@ pub struct ShardResult {
     pub failures: Vec<Failure>,
     /// Tables that await a narration.
     pub awaiting: Vec<AwaitingTable>,
+    /// Sensitive columns whose values the index holds: (table, what they hold).
+    pub exposed: Vec<(String, Vec<String>)>,
 }
 
 /// What happened to a table.
@@ -208,6 +210,7 @@ impl SegmentWriter {
                         blocks: table.blocks.0,
                     });
                 }
+                result.exposed.extend(exposed(&row));
                 rows.push(row);
             }
         }
@@ -253,4 +256,11 @@ impl SegmentWriter {
         self.progress.add_write_time(start.elapsed());
         Ok(vec![result])
     }
+}
+
+/// What the sensitive columns of a described table hold, where their values are in the index.
+fn exposed(row: &TableRecord) -> Option<(String, Vec<String>)> {
+    let open = row.columns.iter().filter(|column| !column.withheld);
+    let kinds: Vec<String> = open.filter_map(|column| column.sensitive.clone()).collect();
+    (!row.removed && !kinds.is_empty()).then(|| (row.name.clone(), kinds))
 }

@@ -202,6 +202,9 @@ pub struct JsonOutput {
 #[derive(Debug, clap::Args)]
 pub struct IndexArgs {
     /// The lake: a path or URL.
+    ///
+    /// Tables are read from delimited text, JSON, Parquet, Arrow, Avro and ORC files, the sheets of
+    /// spreadsheets, the tables of SQLite databases, compressed or inside zip and tar archives.
     #[arg(value_name = "LAKE", env = "LIMN_LAKE")]
     pub lake: String,
     #[command(flatten)]

@@ -360,7 +360,7 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
     if tables.added + tables.changed + tables.unchanged + tables.failed == 0 {
         writeln!(
             out,
-            "the lake has no tables: nothing in {} is Parquet, CSV, TSV, JSON Lines, Arrow, Avro or ORC",
+            "the lake has no tables: {} holds no file that is read as one; limn index --help tells which are",
             one_line(lake)
         )?;
     }

@@ -57,13 +57,23 @@ fn narrated(table: &TableRecord) -> usize {
 
 fn print(tables: &[TableRecord]) -> io::Result<()> {
     let mut header = vec!["table", "format", "rows", "columns", "files", "contexts"];
+    // Of interest only where there are several, whose tables may have equal names.
+    let has_lakes = tables.iter().any(|table| table.lake != tables[0].lake);
     // Of interest only where a language model narrates.
     let is_narrated = |table: &TableRecord| table.awaits_narration || narrated(table) > 0;
     let is_narrated = tables.iter().any(is_narrated);
     if is_narrated {
         header.push("narrated");
     }
-    let mut listing = Table::new(&header, &[2, 3, 4, 5, 6]);
+    if has_lakes {
+        header.push("lake");
+    }
+    let right: &[usize] = if is_narrated {
+        &[2, 3, 4, 5, 6]
+    } else {
+        &[2, 3, 4, 5]
+    };
+    let mut listing = Table::new(&header, right);
     for table in tables {
         let rows = match (table.rows, table.rows_exact) {
             (Some(rows), true) => count(rows),
@@ -89,6 +99,9 @@ fn print(tables: &[TableRecord]) -> io::Result<()> {
                 ""
             };
             row.push(format!("{}{more}", narrated(table)));
+        }
+        if has_lakes {
+            row.push(table.lake.clone());
         }
         listing.row(row);
     }

@@ -1,6 +1,6 @@
 //! The account of a round: its report and what people are told.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use limn_lake::Ignored;
 
@@ -85,6 +85,33 @@ impl Round {
                 ),
             }],
         }
+    }
+
+    /// What is to be said of sensitive columns that the run described and whose values it kept.
+    pub(super) fn privacy_note(epochs: &[PublishedEpoch]) -> Option<String> {
+        // A table that was put into words twice counts once.
+        let exposed: BTreeMap<&str, &[String]> = epochs
+            .iter()
+            .flat_map(|epoch| &epoch.exposed)
+            .map(|(table, kinds)| (table.as_str(), kinds.as_slice()))
+            .collect();
+        let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+        for kind in exposed.values().copied().flatten() {
+            *kinds.entry(kind).or_default() += 1;
+        }
+        let columns: usize = kinds.values().sum();
+        let of_kinds = kinds.iter().map(|(kind, columns)| format!("{columns} {kind}"));
+        let of_kinds: Vec<String> = of_kinds.collect();
+        (columns > 0).then(|| {
+            format!(
+                "values of sensitive columns are in the index: {columns} of {} ({}); --redact marked keeps them out, and limn show names them",
+                match exposed.len() {
+                    1 => "1 table".to_owned(),
+                    tables => format!("{tables} tables"),
+                },
+                of_kinds.join(", ")
+            )
+        })
     }
 
     /// What became of the tables, so far as epochs tell it.
