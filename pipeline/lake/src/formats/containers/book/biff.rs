@@ -1,7 +1,7 @@
 //! What the binary spreadsheet formats have in common: strings, formats of numbers, packed numbers.
 
-use super::cells::{number_of, serial};
 use super::super::damaged;
+use super::cells::{number_of, serial};
 use crate::formats::Failure;
 
 /// A file's strings, one after another: many are short, and each on its own would take more than its letters.
@@ -78,7 +78,8 @@ impl Shown {
                 '[' => {
                     let within: String = letters.by_ref().take_while(|it| *it != ']').collect();
                     let is_elapsed = |unit: char| {
-                        !within.is_empty() && within.chars().all(|it| it.eq_ignore_ascii_case(&unit))
+                        !within.is_empty()
+                            && within.chars().all(|it| it.eq_ignore_ascii_case(&unit))
                     };
                     if ['h', 'm', 's'].into_iter().any(is_elapsed) {
                         return Shown::Number;
@@ -102,7 +103,9 @@ pub(super) struct Styles {
 impl Styles {
     /// A number as text.
     pub(super) fn text(&self, style: u32, number: f64) -> String {
-        let shown = usize::try_from(style).ok().and_then(|it| self.shown.get(it));
+        let shown = usize::try_from(style)
+            .ok()
+            .and_then(|it| self.shown.get(it));
         match shown {
             Some(Shown::Time) => serial(number, self.is_1904),
             Some(Shown::Number) | None => number_of(number),
@@ -197,8 +200,19 @@ mod tests {
             assert_eq!(Shown::of_code(code), Shown::Time, "{code}");
         }
         let others = [
-            "General", "0.00E+00", "[h]:mm:ss", "[SS]", "0\" days\"", "#,##0\\d", "[Magenta]0;dd",
-            "0*y", "_m0", "@", "[", "\"", "\\",
+            "General",
+            "0.00E+00",
+            "[h]:mm:ss",
+            "[SS]",
+            "0\" days\"",
+            "#,##0\\d",
+            "[Magenta]0;dd",
+            "0*y",
+            "_m0",
+            "@",
+            "[",
+            "\"",
+            "\\",
         ];
         for code in others {
             assert_eq!(Shown::of_code(code), Shown::Number, "{code}");

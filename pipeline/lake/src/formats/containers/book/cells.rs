@@ -72,8 +72,7 @@ impl Cells {
     /// The rows as delimited text of about `most` bytes, and whether all of them are there.
     pub(super) fn into_text(mut self, most: u64) -> (Vec<u8>, bool) {
         self.cells.sort_by_key(|(row, column, _)| (*row, *column));
-        self.cells
-            .dedup_by_key(|(row, column, _)| (*row, *column));
+        self.cells.dedup_by_key(|(row, column, _)| (*row, *column));
         let columns = || self.cells.iter().map(|(_, column, _)| *column);
         let first = columns().min().unwrap_or(0);
         let last = columns().max().unwrap_or(0);

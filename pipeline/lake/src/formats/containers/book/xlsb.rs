@@ -57,7 +57,9 @@ impl Xlsb {
     pub(super) fn read(&self, index: usize, cells: &mut Cells) -> Result<(), Failure> {
         let path = self.sheets.get(index).map(|(_, path)| path.as_str());
         let mut records = Records::of(&self.parts, path.unwrap_or_default())?;
-        let records = records.as_mut().ok_or_else(|| damaged("sheet is missing"))?;
+        let records = records
+            .as_mut()
+            .ok_or_else(|| damaged("sheet is missing"))?;
         let (mut row, mut is_within) = (0, false);
         while let Some(kind) = records.advance()? {
             let mut fields = Fields(&records.record);
@@ -134,12 +136,11 @@ fn relations(parts: &Parts) -> Result<HashMap<String, (bool, String)>, Failure> 
 
 type Named = (Vec<(Sheet, String)>, bool);
 
-fn workbook(
-    parts: &Parts,
-    relations: &HashMap<String, (bool, String)>,
-) -> Result<Named, Failure> {
+fn workbook(parts: &Parts, relations: &HashMap<String, (bool, String)>) -> Result<Named, Failure> {
     let mut records = Records::of(parts, WORKBOOK)?;
-    let records = records.as_mut().ok_or_else(|| damaged("workbook is missing"))?;
+    let records = records
+        .as_mut()
+        .ok_or_else(|| damaged("workbook is missing"))?;
     let (mut sheets, mut is_1904) = (Vec::new(), false);
     while let Some(kind) = records.advance()? {
         let mut fields = Fields(&records.record);
@@ -258,7 +259,9 @@ impl<'a> Records<'a> {
         let length = self.number(4)?.ok_or_else(early)?;
         self.record.clear();
         // Memory is taken for what is there, whatever is claimed.
-        let read = (&mut self.reader).take(length).read_to_end(&mut self.record);
+        let read = (&mut self.reader)
+            .take(length)
+            .read_to_end(&mut self.record);
         let read = read.map_err(|error| no_spreadsheet(&error))?;
         if read as u64 != length {
             return Err(early());
