@@ -9,8 +9,11 @@ import gzip
 import io
 import json
 import lzma
+import sqlite3
 import struct
 import sys
+import tarfile
+import zipfile
 from pathlib import Path
 
 import fastavro
@@ -103,6 +106,107 @@ for codec in ["null", "deflate"]:
     out = io.BytesIO()
     fastavro.writer(out, schema, rows, codec=codec, sync_marker=bytes(16))
     keep("avro", codec, out.getvalue())
+
+MEMBERS = {
+    "a/plain.csv": PLAIN,
+    "a/" + "long" * 30 + ".tsv": CSV["tabs.csv"].encode(),
+    "lines.json": b'{"id":1}\n{"id":2}\n',
+    "packed.csv.gz": gzip.compress(PLAIN, mtime=0),
+    "../out.csv": b"a,b\n1,2\n",
+    "notes.txt": b"no table",
+}
+
+
+def zipped(members, method, comment=b""):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        for name, content in members.items():
+            member = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
+            member.compress_type = method
+            archive.writestr(member, content)
+        archive.comment = comment
+    return out.getvalue()
+
+
+def tarred(members, kind):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=kind) as archive:
+        for name, content in members.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+    # The padding of whole tapes says nothing.
+    return out.getvalue().rstrip(b"\0") + bytes(1024)
+
+
+# The first byte chooses zip, tar, compressed tar, or tar with its checksums mended.
+keep("containers", "stored.zip", b"\0" + zipped(MEMBERS, zipfile.ZIP_STORED, b"a comment"))
+keep("containers", "deflated.zip", b"\0" + zipped(MEMBERS, zipfile.ZIP_DEFLATED))
+keep("containers", "bzip2.zip", b"\0" + zipped({"a.csv": PLAIN}, zipfile.ZIP_BZIP2))
+for kind, name in [(tarfile.GNU_FORMAT, "gnu"), (tarfile.PAX_FORMAT, "pax"), (tarfile.USTAR_FORMAT, "ustar")]:
+    some = {name: content for name, content in MEMBERS.items() if kind != tarfile.USTAR_FORMAT or len(name) < 100}
+    keep("containers", f"{name}.tar", b"\1" + tarred(some, kind))
+    keep("containers", f"{name}-mended.tar", b"\3" + tarred(some, kind))
+archive = tarred(MEMBERS, tarfile.PAX_FORMAT)
+for packed, name in [(gzip.compress(archive, mtime=0), "gz"), (zstandard.compress(archive), "zst"),
+                     (bz2.compress(archive), "bz2"), (lzma.compress(archive), "xz")]:
+    keep("containers", f"tar.{name}", b"\2" + packed)
+
+NAMESPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+CELLS = (
+    '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="inlineStr"><is><t>when</t></is></c></row>'
+    '<row r="2"><c r="A2"><v>1.5</v></c><c r="B2" s="1"><v>43831</v></c><c r="XFD2" t="b"><v>1</v></c></row>'
+    '<row r="1048576"><c r="A1048576" t="e"><v>#N/A</v></c><c r="B1048576" s="2"><f>1+1</f><v>0.5</v></c></row>'
+)
+SHEETS = {
+    "xl/workbook.xml": f'<workbook xmlns="{NAMESPACE}" xmlns:r="{OFFICE}"><workbookPr date1904="0"/><sheets>'
+    '<sheet name="one" sheetId="1" r:id="a"/><sheet name="two" sheetId="2" state="hidden" r:id="b"/></sheets></workbook>',
+    "xl/_rels/workbook.xml.rels": "".join(
+        ['<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">']
+        + [f'<Relationship Id="{id}" Type="{OFFICE}/{kind}" Target="{target}.xml"/>' for id, kind, target in [
+            ("a", "worksheet", "worksheets/sheet1"), ("b", "worksheet", "worksheets/sheet2"),
+            ("s", "sharedStrings", "sharedStrings"), ("t", "styles", "styles")]]
+        + ["</Relationships>"]
+    ),
+    "xl/worksheets/sheet1.xml": f'<worksheet xmlns="{NAMESPACE}"><dimension ref="A1:B3"/><sheetData>{CELLS}</sheetData>'
+    '<mergeCells count="1"><mergeCell ref="A1:A2"/></mergeCells></worksheet>',
+    "xl/sharedStrings.xml": f'<sst xmlns="{NAMESPACE}" count="1" uniqueCount="1"><si><r><t>id</t></r><r><t>s</t></r></si></sst>',
+    "xl/styles.xml": f'<styleSheet xmlns="{NAMESPACE}"><numFmts count="1"><numFmt numFmtId="170" formatCode="yyyy\\-mm"/></numFmts>'
+    '<cellXfs><xf numFmtId="0"/><xf numFmtId="14"/><xf numFmtId="9"/><xf numFmtId="170"/></cellXfs></styleSheet>',
+    "xl/worksheets/sheet2.xml": f'<worksheet xmlns="{NAMESPACE}"><sheetData/></worksheet>',
+}
+WHOLE = {
+    "_rels/.rels": '<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">'
+    f'<Relationship Id="r" Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
+    **SHEETS,
+}
+# The first byte chooses the kind, and whether parts follow or a whole file.
+keep("sheets", "parts.xlsx", b"\1" + b"\xff--\xff".join(part.encode() for part in SHEETS.values()))
+keep("sheets", "deflated.xlsx", b"\0" + zipped(WHOLE, zipfile.ZIP_DEFLATED))
+keep("sheets", "stored.xlsm", b"\2" + zipped(WHOLE, zipfile.ZIP_STORED))
+
+BASES = {
+    "tables": """
+        CREATE TABLE city (id INTEGER PRIMARY KEY, name TEXT NOT NULL, since DATE);
+        CREATE TABLE person (id INT, name, city REFERENCES city (id), photo BLOB, PRIMARY KEY (id, name)) WITHOUT ROWID;
+        INSERT INTO city VALUES (1, 'Oslo', '1048-01-01'), (2, 'Rome', NULL);
+        INSERT INTO person VALUES (1, 'Ada', 1, x'00ff'), (2, 3.5, 2, NULL);
+        CREATE INDEX by_name ON person (name);
+        CREATE VIEW both AS SELECT person.name AS who, upper(city.name) AS town FROM person JOIN city ON city = city.id;""",
+    "views": """
+        CREATE TABLE t (a, b);
+        INSERT INTO t VALUES (1, 2), (3, 'x');
+        CREATE VIEW numbers AS WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 20) SELECT i FROM n;
+        CREATE VIEW sums AS SELECT a, sum(b) OVER (ORDER BY a) AS s FROM t;
+        CREATE VIEW bad AS SELECT * FROM gone;
+        CREATE TRIGGER never AFTER INSERT ON t BEGIN DELETE FROM t; END;""",
+}
+for name, schema in BASES.items():
+    base = sqlite3.connect(":memory:")
+    base.execute("PRAGMA page_size = 512")
+    base.executescript(schema)
+    keep("sqlite", name, base.serialize())
 
 if len(sys.argv) > 1:
     segment = Path(sys.argv[1]).read_bytes()

@@ -8,7 +8,8 @@ use std::sync::Once;
 use std::time::{Duration, Instant};
 
 use limn_lake::{
-    DataFile, FileErrorKind, Format, ObjectRecord, ReadOptions, TableName, summarise_file,
+    DataFile, FileError, FileErrorKind, FileSummary, Format, ObjectRecord, ReadOptions, TableName,
+    open_container, summarise_file,
 };
 use limn_store::Store;
 
@@ -16,6 +17,10 @@ use limn_store::Store;
 const BUDGET: u64 = 4 << 10;
 /// No input of the sizes used here takes this long.
 const LONGEST: Duration = Duration::from_secs(20);
+/// A container's members are read one after another until this much time has passed.
+const ENOUGH: Duration = Duration::from_secs(5);
+/// A reading of a database may take 20 seconds by design.
+const LONGEST_OF_DATABASE: Duration = Duration::from_secs(30);
 /// What the paths of libraries' sources have in them.
 const LIBRARIES: &str = "/registry/src/";
 
@@ -53,30 +58,104 @@ pub fn read(name: &str, content: &[u8]) {
 }
 
 fn read_within(name: &str, content: &[u8], options: &ReadOptions) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime can be made");
     let started = Instant::now();
-    let outcome = runtime.block_on(async {
-        let store = Store::in_memory();
-        let object = ObjectRecord {
-            path: name.to_owned(),
-            etag: None,
-            version: None,
-            size: content.len() as u64,
-            modified_ms: 0,
-        };
-        let file = DataFile {
-            object,
-            format: Format::of_path(name).expect("the name of a data file"),
-            table_name: TableName::parse("t").expect("a name of a table"),
-        };
-        let bytes = bytes::Bytes::copy_from_slice(content);
-        store.put(name, bytes).await.expect("memory takes it");
-        summarise_file(&store, &file, options).await
+    let outcome = runtime().block_on(async {
+        let (store, object) = stored(name, content).await;
+        summarise_file(&store, &data_file(object), options).await
     });
     assert!(started.elapsed() < LONGEST, "took {:?}", started.elapsed());
+    judge(name, outcome, options);
+}
+
+/// Lists `content` as the container `name` of a lake, and reads its members.
+///
+/// # Panics
+/// If anything does not hold that the crate promises.
+pub fn read_container(name: &str, content: &[u8]) {
+    watch_panics();
+    for scan_budget in [BUDGET, ReadOptions::default().scan_budget] {
+        let options = ReadOptions {
+            scan_budget,
+            ..ReadOptions::default()
+        };
+        runtime().block_on(read_members(name, content, &options));
+    }
+}
+
+async fn read_members(name: &str, content: &[u8], options: &ReadOptions) {
+    let (store, container) = stored(name, content).await;
+    let started = Instant::now();
+    let opened = open_container(&store, &container, options).await;
+    assert!(
+        started.elapsed() < LONGEST_OF_DATABASE,
+        "took {:?}",
+        started.elapsed()
+    );
+    let opened = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            assert_eq!(error.object, name);
+            return judge_error(&error);
+        }
+    };
+    let again = open_container(&store, &container, options).await;
+    assert_eq!(again.as_ref(), Ok(&opened), "not the same twice");
+    for error in &opened.refused {
+        assert!(error.object.starts_with(name), "{error}");
+        judge_error(error);
+    }
+    let members = opened.members;
+    assert!(
+        members.is_sorted_by(|a, b| a.path < b.path),
+        "two of one path"
+    );
+    for member in members {
+        if started.elapsed() > ENOUGH {
+            break;
+        }
+        let path = member.path.clone();
+        assert!(path.starts_with(name) && !path.contains("/../"), "{path}");
+        let reading = Instant::now();
+        let outcome = summarise_file(&store, &data_file(member), options).await;
+        assert!(
+            reading.elapsed() < LONGEST_OF_DATABASE,
+            "{path} took {:?}",
+            reading.elapsed()
+        );
+        judge(&path, outcome, options);
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime can be made")
+}
+
+async fn stored(name: &str, content: &[u8]) -> (Store, ObjectRecord) {
+    let store = Store::in_memory();
+    let bytes = bytes::Bytes::copy_from_slice(content);
+    store.put(name, bytes).await.expect("memory takes it");
+    let object = ObjectRecord {
+        path: name.to_owned(),
+        etag: None,
+        version: None,
+        size: content.len() as u64,
+        modified_ms: 0,
+    };
+    (store, object)
+}
+
+fn data_file(object: ObjectRecord) -> DataFile {
+    DataFile {
+        format: Format::of_path(&object.path).expect("the name of a data file"),
+        object,
+        table_name: TableName::parse("t").expect("a name of a table"),
+    }
+}
+
+fn judge(path: &str, outcome: Result<FileSummary, FileError>, options: &ReadOptions) {
     match outcome {
         Ok(summary) => {
             assert!(!summary.columns.is_empty(), "a table without columns");
@@ -90,13 +169,23 @@ fn read_within(name: &str, content: &[u8], options: &ReadOptions) {
             summary.to_json().expect("a summary can be written");
         }
         Err(error) => {
-            assert_eq!(error.object, name);
-            let line = error.to_string();
-            assert!(!line.contains('\n'), "{line}");
-            // Only decoders that are not ours may have panicked: the hook ends the process at others.
-            if error.kind == FileErrorKind::Panicked {
-                assert!(["t.parquet", "t.arrow", "t.avro"].contains(&name), "{line}");
-            }
+            assert_eq!(error.object, path);
+            judge_error(&error);
         }
     }
 }
+
+fn judge_error(error: &FileError) {
+    let line = error.to_string();
+    assert!(!line.contains('\n'), "{line}");
+    // Only decoders that are not ours may have panicked: the hook ends the process at others.
+    if error.kind == FileErrorKind::Panicked {
+        let is_decoded = |name: &&str| error.object.contains(name);
+        assert!(DECODED.iter().any(is_decoded), "{line}");
+    }
+}
+
+/// Names of what libraries decode that may panic.
+const DECODED: [&str; 8] = [
+    ".parquet", ".arrow", ".avro", "t.xlsx", "t.xlsm", "t.xlsb", "t.xls", "t.ods",
+];

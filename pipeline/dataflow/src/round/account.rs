@@ -100,7 +100,9 @@ impl Round {
             *kinds.entry(kind).or_default() += 1;
         }
         let columns: usize = kinds.values().sum();
-        let of_kinds = kinds.iter().map(|(kind, columns)| format!("{columns} {kind}"));
+        let of_kinds = kinds
+            .iter()
+            .map(|(kind, columns)| format!("{columns} {kind}"));
         let of_kinds: Vec<String> = of_kinds.collect();
         (columns > 0).then(|| {
             format!(
