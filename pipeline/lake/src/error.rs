@@ -34,6 +34,8 @@ pub enum FileErrorKind {
     Ragged,
     /// A feature of the format that limn does not read (encryption, an unknown codec).
     Unsupported,
+    /// The content is no table, and the name promised none (a letter named `.txt`): nothing is wrong.
+    NoTable,
     /// The object is gone, or was replaced, since it was listed.
     Missing,
     /// The store refused access.
@@ -54,6 +56,7 @@ impl FileErrorKind {
             Self::Corrupt => "write the file again from its source",
             Self::Ragged => "check the delimiter and the quoting, and write the file again",
             Self::Unsupported => "write the file with a plain codec and without encryption",
+            Self::NoTable => "nothing to do: it is passed over",
             Self::Missing => "nothing to do: the next run sees the change",
             Self::Denied => "grant read access to this object",
             Self::Unreachable => "run again when the store can be reached",
@@ -117,7 +120,8 @@ impl FileError {
             | FileErrorKind::NotItsFormat
             | FileErrorKind::Corrupt
             | FileErrorKind::Ragged
-            | FileErrorKind::Unsupported => false,
+            | FileErrorKind::Unsupported
+            | FileErrorKind::NoTable => false,
         }
     }
 }
