@@ -41,11 +41,23 @@ CSV = {
 }
 for name, text in CSV.items():
     keep("delimited", name, text.encode())
+TEXT = {
+    "blanks.txt": '"mpg" "cyl"\n"Mazda RX4" 21 6\n"Datsun \\"710\\"" 22.8 4\n',
+    "commented.txt": "# made by us\n# id name\n1 ada\n2 bob\n3 cyd\n",
+    "widths.txt": "city         people  area\nNew York    8000000 783.8\nSt. Gallen    80000  39.4\nBern         130000  51.6\n",
+    "ruled.txt": "city            people\n--------------- -------\nNew York        8000000\nBern             130000\n\n(2 rows affected)\n",
+    "psql.txt": " id | name\n----+------\n  1 | ada\n  2 | bob\n(2 rows)\n",
+    "boxed.txt": "┌────┬──────┐\n│ id │ name │\n╞════╪══════╡\n│ 1  ┆ ada  │\n│ 2  ┆ b\\|b │\n└────┴──────┘\n",
+    "prose.txt": "Dear all,\n\nthe report is done, and has 4 parts.\n",
+}
+for name, text in TEXT.items():
+    keep("delimited", name, text.encode())
 keep("delimited", "utf-16.csv", "größe,Ω\n1,a\n2,b\n".encode("utf-16"))
 keep("delimited", "latin.csv", "größe;straße\n1;Köln\n2;Düsseldorf\n".encode("cp1252"))
 
 for name, text in {
     "lines.json": '{"id":1,"at":{"x":1.5,"y":null},"tags":["a","b"]}\n{"id":2,"more":true}\n',
+    "lists.json": '{"id":1,"tags":["b",null,2],"items":[{"sku":"x","n":1,"at":[[1],[2.5,{}]]},{"sku":"y"}]}\n{"tags":[],"items":3,"items":[]}\n',
     "array.json": '[{"id":1,"v":"\\u00e9\\ud83d\\ude00"},{"id":2,"v":1e300}]',
     "pretty.json": '{\n "a": [[1,2],[3]],\n "b": {"c": {"d": {}}}\n}\n{"a":[]}',
 }.items():

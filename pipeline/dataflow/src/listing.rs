@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::StreamExt;
 use limn_lake::ObjectRecord;
 use limn_lake::filter::{Selection, is_ignore_file};
-use limn_lake::layout::{is_read, reaches_below};
+use limn_lake::layout::{is_read, may_be_beside, reaches_below, texts_beside};
 use limn_lake::reach::{is_within, parent, shares_name};
 use limn_segment::{FOLDERS, IndexStore};
 use limn_store::{ObjectInfo, Store, StoreErrorKind};
@@ -63,6 +63,7 @@ impl Listing {
         }
         let counts = |it: &ObjectRecord| selection.has(&it.path, it.size, it.modified_ms);
         listing.beside.retain(counts);
+        listing.leave_out_texts(selection);
         listing.leave_out_indexes();
         if let Some(own) = index.store.url().strip_prefix(lake.url()) {
             let own = own.trim_start_matches('/');
@@ -168,6 +169,26 @@ impl Listing {
         Ok(())
     }
 
+    /// Leaves out texts that are about no table, and not chosen as data.
+    fn leave_out_texts(&mut self, selection: &Selection) {
+        let is_unchosen = |it: &ObjectRecord| {
+            may_be_beside(&it.path) && !selection.has_rows(&it.path, it.size, it.modified_ms)
+        };
+        let listed = self.objects.iter().chain(&self.beside);
+        if !listed.clone().any(is_unchosen) {
+            return;
+        }
+        let about_others = texts_beside(listed.map(|object| object.path.as_str()));
+        let is_out = |it: &ObjectRecord| is_unchosen(it) && !about_others.contains(&it.path);
+        self.beside.retain(|object| !is_out(object));
+        for object in self.objects.extract_if(.., |object| is_out(object)) {
+            match selection.is_too_new(&object.path, object.size, object.modified_ms) {
+                true => self.unlisted.push(object.path),
+                false => self.left_out.push(object.path),
+            }
+        }
+    }
+
     /// Whether there is nothing at all.
     pub fn is_empty(&self) -> bool {
         self.objects.is_empty() && self.failures.is_empty() && self.left_out.is_empty()
@@ -252,7 +273,40 @@ fn index_of_snapshot(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
+
+    #[test]
+    fn texts_about_no_table_are_left_out_unless_they_are_chosen() {
+        let listing = |include: &[&str]| {
+            let filters = limn_lake::filter::Filters {
+                include: include.iter().map(|it| (*it).to_owned()).collect(),
+                ..Default::default()
+            };
+            let selection = filters.at(0).unwrap();
+            let record = |path: &str| ObjectRecord {
+                path: path.to_owned(),
+                etag: None,
+                version: None,
+                size: 1,
+                modified_ms: 0,
+            };
+            let paths = ["a.csv", "a.txt", "b.txt", "d.txt", "d/x.csv", "e.md"];
+            let mut listing = Listing {
+                objects: paths.map(record).to_vec(),
+                ..Listing::default()
+            };
+            listing.leave_out_texts(&selection);
+            let kept = listing.objects.into_iter().map(|it| it.path);
+            (kept.collect::<Vec<_>>(), listing.left_out)
+        };
+        let all = ["a.csv", "a.txt", "b.txt", "d.txt", "d/x.csv", "e.md"];
+        assert_eq!(listing(&[]).0, all);
+        assert_eq!(listing(&["*.csv", "b*"]).0, all);
+        let (kept, left_out) = listing(&["*.csv"]);
+        assert_eq!(kept, ["a.csv", "a.txt", "d.txt", "d/x.csv", "e.md"]);
+        assert_eq!(left_out, ["b.txt"]);
+    }
 
     #[test]
     fn snapshots_are_known_by_their_names() {

@@ -63,7 +63,8 @@ impl ColumnProfile {
     /// values are kept: beyond 4,096 columns 16, and one in twenty stays unseen with 44 %.
     pub fn is_unique(&self) -> bool {
         let counted = self.counted();
-        if counted == 0 || !self.frequent.never_repeats() {
+        // What a list holds tells no row from another.
+        if counted == 0 || self.is_of_lists() || !self.frequent.never_repeats() {
             return false;
         }
         // A repeat of few, very frequent values is seen by their number.

@@ -7,7 +7,7 @@
 //! ([`GroupKind::File`]). Names follow: a file's is its path without extension, a directory's its
 //! path, and where two would share a name the files keep their extensions.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,10 +18,13 @@ use crate::member::MemberPlace;
 use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
 use crate::place;
 
+mod beside;
 mod names;
 mod of_use;
 mod shared;
 
+use beside::is_uncertain;
+pub use beside::{may_be_beside, texts_beside};
 use names::{Addressees, Names};
 pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
 
@@ -49,7 +52,8 @@ pub enum GroupKind {
     /// One file, one table.
     File,
     /// All data files of one directory, at least two, of one format and named alike but for
-    /// numbers, dates and ids: one table if all have the same columns, else a table each.
+    /// numbers, dates and ids: one table if all have the same columns, else a table each. Plain texts, which may be no
+    /// data at all, do not count beside others.
     Family,
     /// One table whatever the schemas (their union): Hive partitions or a distributed write's parts.
     Directory,
@@ -105,10 +109,15 @@ impl DataFile {
                 false => most.saturating_mul(3),
             };
         }
-        match Compression::of_path(&self.object.path) {
+        let held = match Compression::of_path(&self.object.path) {
             // The text may be many times as long.
             Some(_) => most,
             None => self.object.size.min(most),
+        };
+        // It may be written anew.
+        match is_uncertain(self.format) {
+            true => held.saturating_mul(2),
+            false => held,
         }
     }
 
@@ -331,17 +340,23 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
     }
     for (directory, files) in std::mem::take(&mut sorted.loose) {
         let files = files.into_iter().map(|(object, format)| {
-            let name = names.file(&object.path);
+            let name = names.file(&object.path, format);
             data_file(object, format, name)
         });
         if sorted.families.contains(&directory) {
             let name = names.directory(&directory);
+            let (mut family, mut others): (Vec<_>, Vec<_>) =
+                files.partition(|file| !is_uncertain(file.format));
+            if family.is_empty() {
+                std::mem::swap(&mut family, &mut others);
+            }
             groups.push(Group::of_directory(
                 GroupKind::Family,
                 &directory,
                 name,
-                files.collect(),
+                family,
             ));
+            groups.extend(others.into_iter().map(Group::of_file));
         } else {
             groups.extend(files.map(Group::of_file));
         }
@@ -390,10 +405,12 @@ impl Sorted {
     fn of(mut objects: Vec<ObjectRecord>) -> Sorted {
         objects.sort_unstable();
         objects.dedup_by(|a, b| a.path == b.path);
+        let beside = texts_beside(objects.iter().map(|object| object.path.as_str()));
         let mut sorted = Sorted::default();
         for object in objects {
-            sorted.take(object);
+            sorted.take(object, &beside);
         }
+        sorted.part_uncertain();
         let families = sorted.loose.iter().filter(|(directory, files)| {
             !sorted.directories.contains_key(*directory) && are_alike(files)
         });
@@ -401,8 +418,25 @@ impl Sorted {
         sorted
     }
 
-    fn take(&mut self, object: ObjectRecord) {
-        let format = Format::of_path(&object.path);
+    /// Of a directory that is one table, plain texts take part only if all its files are such.
+    fn part_uncertain(&mut self) {
+        for files in self.directories.values_mut() {
+            if files.iter().all(|(_, format)| is_uncertain(*format)) {
+                continue;
+            }
+            for (object, _) in files.extract_if(.., |(_, format)| is_uncertain(*format)) {
+                match may_be_beside(&object.path) {
+                    true => self.sidecars.push(object),
+                    false => self.ignored.add_other(&object.path),
+                }
+            }
+        }
+        self.sidecars.sort_unstable();
+    }
+
+    fn take(&mut self, object: ObjectRecord, beside: &HashSet<String>) {
+        let format = Format::of_path(&object.path)
+            .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
         if place::is_hidden(&object.path) {
             self.ignored.hidden += 1;
         } else if let Some(kind) = SharedKind::of_path(&object.path) {
@@ -437,7 +471,11 @@ impl Sorted {
 }
 
 fn are_alike(files: &[(ObjectRecord, Format)]) -> bool {
-    let Some(((first, format), others)) = files.split_first() else {
+    let are_uncertain = files.iter().all(|(_, format)| is_uncertain(*format));
+    let mut counting = files
+        .iter()
+        .filter(|(_, format)| are_uncertain || !is_uncertain(*format));
+    let Some((first, format)) = counting.next() else {
         return false;
     };
     let stem = |object: &ObjectRecord| {
@@ -447,35 +485,22 @@ fn are_alike(files: &[(ObjectRecord, Format)]) -> bool {
     let pattern = place::mask(&stem(first));
     // `x1.csv` beside `x1.tsv` is the same thing twice, not two parts of one.
     let mut stems = BTreeSet::from([stem(first)]);
-    !others.is_empty()
-        && others.iter().all(|(object, f)| {
-            let stem = stem(object);
-            f == format && place::mask(&stem) == pattern && stems.insert(stem)
-        })
+    let are_alike = counting.all(|(object, f)| {
+        let stem = stem(object);
+        f == format && place::mask(&stem) == pattern && stems.insert(stem)
+    });
+    are_alike && stems.len() > 1
 }
 
 /// What a sidecar is a sidecar of: its path without `.md`, `.txt`, `.yaml`, `.html` or `.pdf` (which is told of, not read). Texts that come with any
 /// folder (a readme, a licence) are none.
 fn sidecar_stem(path: &str) -> Option<&str> {
-    const COMMON: [&str; 6] = [
-        "readme",
-        "license",
-        "licence",
-        "changelog",
-        "notice",
-        "contributing",
-    ];
     let stem = place::without_extension(path);
     let extension = path.get(stem.len() + 1..)?;
-    let (_, name) = place::split_path(stem);
     let is_text = ["md", "txt", "yaml", "yml", "html", "htm", "pdf"]
         .iter()
         .any(|it| extension.eq_ignore_ascii_case(it));
-    (is_text
-        && !COMMON
-            .iter()
-            .any(|common| name.eq_ignore_ascii_case(common)))
-    .then_some(stem)
+    (is_text && !of_use::has_common_name(stem)).then_some(stem)
 }
 
 #[cfg(test)]

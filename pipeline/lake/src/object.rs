@@ -252,8 +252,11 @@ impl<'de> Deserialize<'de> for TableName {
 pub enum Format {
     /// `.parquet`, `.pq`
     Parquet,
-    /// `.csv`, `.tsv`, `.tab`: delimited text; the delimiter is detected, whatever the extension.
+    /// `.csv`, `.tsv`, `.tab`, `.psv`: delimited text; the delimiter is detected, whatever the extension.
     Csv,
+    /// `.txt`, `.dat`, `.data`, `.tbl`, `.prn`, `.fwf`, `.asc`: text that may be a table, by delimiters, blanks or the width of
+    /// its columns, and is passed over where it is not clearly one.
+    Text,
     /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line.
     JsonLines,
     /// `.arrow`, `.feather`, `.ipc`, `.arrows`: Arrow IPC, as a file or as a stream, whatever the extension.
@@ -287,15 +290,20 @@ impl Format {
 
     /// Whether it is text, which may be compressed as a whole.
     pub(crate) fn is_text(self) -> bool {
-        matches!(self, Format::Csv | Format::JsonLines)
+        matches!(self, Format::Csv | Format::JsonLines | Format::Text)
     }
 
     fn of_extension(extension: &str) -> Option<Format> {
         let is = |name: &&str| extension.eq_ignore_ascii_case(name);
         if ["parquet", "pq"].iter().any(is) {
             Some(Format::Parquet)
-        } else if ["csv", "tsv", "tab"].iter().any(is) {
+        } else if ["csv", "tsv", "tab", "psv"].iter().any(is) {
             Some(Format::Csv)
+        } else if ["txt", "dat", "data", "tbl", "prn", "fwf", "asc"]
+            .iter()
+            .any(is)
+        {
+            Some(Format::Text)
         } else if ["jsonl", "ndjson", "json"].iter().any(is) {
             Some(Format::JsonLines)
         } else if ["arrow", "feather", "ipc", "arrows"].iter().any(is) {
@@ -309,11 +317,12 @@ impl Format {
         }
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
             Format::Csv => "csv",
+            Format::Text => "text",
             Format::JsonLines => "jsonlines",
             Format::Arrow => "arrow",
             Format::Avro => "avro",
@@ -406,6 +415,12 @@ mod tests {
         assert_eq!(Format::of_path("a.b.tsv"), Some(Format::Csv));
         assert_eq!(Format::of_path("x.ndjson"), Some(Format::JsonLines));
         assert_eq!(Format::of_path("x.csv.gz"), Some(Format::Csv));
+        for text in [
+            "x.txt", "x.DAT", "x.data", "x.tbl", "x.prn", "x.fwf", "x.asc.gz",
+        ] {
+            assert_eq!(Format::of_path(text), Some(Format::Text), "{text}");
+        }
+        assert_eq!(Format::of_path("x.psv"), Some(Format::Csv));
         assert_eq!(Format::of_path("x.JSON.ZST"), Some(Format::JsonLines));
         for arrow in ["x.arrow", "x.Feather", "x.ipc", "x.arrows"] {
             assert_eq!(Format::of_path(arrow), Some(Format::Arrow), "{arrow}");

@@ -46,6 +46,10 @@ pub struct ColumnProfile {
     /// Distinct values with counts.
     #[serde(rename = "f", default, skip_serializing_if = "Frequent::is_empty")]
     pub frequent: Frequent,
+    /// Where the column is of the elements of lists (`tags[]`): how many of them `frequent` counted. Then `values` are the
+    /// rows with any; least, greatest and distinct values are of elements.
+    #[serde(rename = "l", default, skip_serializing_if = "is_zero")]
+    pub elements: u64,
     /// Whether every value was looked at. If not, `frequent` is of a part of the rows.
     #[serde(rename = "x", default = "yes", skip_serializing_if = "is_true")]
     pub exact: bool,
@@ -118,7 +122,10 @@ impl ColumnProfile {
         Cow::Owned(ColumnProfile {
             values,
             nulls,
-            uncounted: values.saturating_sub(self.counted()),
+            uncounted: match self.is_of_lists() {
+                false => values.saturating_sub(self.counted()),
+                true => values.saturating_sub(self.values - self.uncounted.min(self.values)),
+            },
             ..self.clone()
         })
     }
@@ -133,9 +140,17 @@ impl ColumnProfile {
         }
     }
 
-    /// Values that `frequent` counted.
+    /// Values that `frequent` counted; of lists their elements.
     pub fn counted(&self) -> u64 {
-        self.values.saturating_sub(self.uncounted)
+        match self.elements {
+            0 => self.values.saturating_sub(self.uncounted),
+            elements => elements,
+        }
+    }
+
+    /// Whether the column is of the elements of lists.
+    pub fn is_of_lists(&self) -> bool {
+        self.elements > 0
     }
 
     /// The profile of several files' rows together; `parts` in path order (see [`Frequent::merge`]).
@@ -152,6 +167,10 @@ impl ColumnProfile {
             ..ColumnProfile::default()
         };
         let mut bounded = true;
+        if parts.iter().any(|(_, part)| part.is_of_lists()) {
+            let elements = parts.iter().map(|(_, part)| part.counted());
+            merged.elements = elements.fold(0, u64::saturating_add);
+        }
         for (part_type, part) in parts {
             merged.values = merged.values.saturating_add(part.values);
             merged.nulls = merged.nulls.saturating_add(part.nulls);
@@ -400,6 +419,7 @@ impl ColumnBuilder {
             min: self.footer.min.or(min),
             max: self.footer.max.or(max),
             frequent: self.counter.finish(),
+            elements: 0,
             exact,
         };
         ColumnSummary {
@@ -410,6 +430,20 @@ impl ColumnBuilder {
             notation: None,
             description: None,
         }
+    }
+
+    /// The summary of a column to which the elements of lists were pushed: how many rows have any, and how many elements
+    /// those rows have, of which perhaps not all were pushed.
+    pub(crate) fn finish_list(self, rows: u64, elements: u64, exact: bool) -> ColumnSummary {
+        let mut summary = self.finish(exact);
+        let profile = &mut summary.profile;
+        profile.elements = profile.values;
+        profile.values = rows;
+        if profile.elements == 0 {
+            profile.uncounted = rows;
+        }
+        profile.exact &= profile.elements == elements;
+        summary
     }
 
     fn bound(&mut self, class: &DataType, value: &str, key: Option<f64>) {

@@ -47,8 +47,21 @@ pub fn files() -> Vec<Odd> {
             "{\"id\": 1, \"at\": {\"city\": \"Bern\", \"geo\": {\"lat\": 46.9}}, \"tags\": [\"a\"]}\n\
              {\"id\": 2, \"at\": null}\n\
              {\"id\": 3, \"at\": {\"geo\": {}, \"zip\": \"3000\"}}\n",
-            "id:integer at.city:text at.geo.lat:float tags:list at.zip:text",
+            "id:integer at.city:text at.geo.lat:float tags[]:text at.zip:text",
             3,
+        ),
+        reads(
+            "lists.jsonl",
+            "{\"id\": 1, \"tags\": [\"a\", \"b\"], \"items\": [{\"sku\": \"x\", \"n\": 1}, {\"sku\": \"y\"}]}\n\
+             {\"id\": 2, \"tags\": [], \"items\": [{\"sku\": \"z\", \"at\": {\"lat\": 1.5}}], \"m\": [[1], [2.5]]}\n",
+            "id:integer tags[]:text items[].sku:text items[].n:integer items[].at.lat:float m[][]:float",
+            2,
+        ),
+        reads(
+            "list_or_not.jsonl",
+            "{\"a\": [1, 2]}\n{\"a\": \"none\"}\n",
+            "a:text a[]:integer",
+            2,
         ),
         reads(
             "nested_or_not.json",

@@ -203,7 +203,7 @@ pub struct JsonOutput {
 pub struct IndexArgs {
     /// The lake: a path or URL.
     ///
-    /// Tables are read from delimited text, JSON, Parquet, Arrow, Avro and ORC files, the sheets of
+    /// Tables are read from delimited text, plain text that is clearly a table, JSON, Parquet, Arrow, Avro and ORC files, the sheets of
     /// spreadsheets, the tables of SQLite databases, compressed or inside zip and tar archives.
     #[arg(value_name = "LAKE", env = "LIMN_LAKE")]
     pub lake: String,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use self::glob::Globs;
 pub use self::ignore_files::{IGNORE_FILE, IgnoreFiles, MOST_IGNORE_BYTES, is_ignore_file};
 pub use self::moment::Moment;
-use crate::layout::is_data;
+use crate::layout::{is_data, may_be_beside};
 
 /// Which objects of a lake count, as a person says it. The default leaves nothing out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -102,17 +102,24 @@ impl Selection {
         let Some(include) = &self.include else {
             return true;
         };
-        include.matches(path) || !is_data(path)
+        include.matches(path) || !must_match(path)
     }
 
     /// Whether an object counts: its path, its size in bytes, and when it was changed (milliseconds since 1970,
-    /// 0 where the store does not tell, which counts as any time).
+    /// 0 where the store does not tell, which counts as any time). A `.txt` counts that may be about a table beside it:
+    /// where it is about none, [`Selection::has_rows`] tells.
     pub fn has(&self, path: &str, size: u64, modified_ms: i64) -> bool {
+        self.has_path(path) && (!must_match(path) || self.has_rows(path, size, modified_ms))
+    }
+
+    /// Whether an object counts as a data file.
+    pub fn has_rows(&self, path: &str, size: u64, modified_ms: i64) -> bool {
+        let is_included = self.include.as_ref().is_none_or(|it| it.matches(path));
         let fits = (self.sizes.0..=self.sizes.1).contains(&size);
         let is_timely = modified_ms == 0
             || self.after_ms.is_none_or(|after| modified_ms >= after)
                 && self.before_ms.is_none_or(|before| modified_ms <= before);
-        self.has_path(path) && (fits && is_timely || !is_data(path))
+        is_included && !self.exclude.matches(path) && fits && is_timely
     }
 
     /// Whether an object does not count yet and will when it is older, by an age that was said as `10m`: with times
@@ -120,8 +127,14 @@ impl Selection {
     pub fn is_too_new(&self, path: &str, size: u64, modified_ms: i64) -> bool {
         self.settles
             && self.before_ms.is_some_and(|before| modified_ms > before)
-            && self.has(path, size, 0)
+            && is_data(path)
+            && self.has_rows(path, size, 0)
     }
+}
+
+/// Whether an object holds rows and nothing else, as its path says: it has to be chosen to count.
+fn must_match(path: &str) -> bool {
+    is_data(path) && !may_be_beside(path)
 }
 
 #[cfg(test)]

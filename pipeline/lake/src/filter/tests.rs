@@ -256,3 +256,24 @@ fn a_pattern_of_all_folders_leaves_files_beside_it() {
     assert!(!files.ignores("a/c.csv"));
     assert!(files.add("b", "x[\n").is_err());
 }
+
+#[test]
+fn a_text_that_may_be_about_a_table_counts_and_as_data_only_if_it_is_chosen() {
+    let paths = ["a.csv", "a.txt", "b.dat", "c.md"];
+    assert_eq!(
+        kept(&including(&["*.csv"]), &paths),
+        ["a.csv", "a.txt", "c.md"]
+    );
+    assert_eq!(
+        kept(&excluding(&["*.txt"]), &paths),
+        ["a.csv", "b.dat", "c.md"]
+    );
+    let has_rows = |filters: &Filters| filters.at(NOW).unwrap().has_rows("a.txt", 1, NOW);
+    assert!(has_rows(&Filters::default()) && has_rows(&including(&["*.txt"])));
+    assert!(!has_rows(&including(&["*.csv"])) && !has_rows(&excluding(&["*.txt"])));
+    let small = Filters {
+        min_size: Some(2),
+        ..Filters::default()
+    };
+    assert!(!has_rows(&small) && kept(&small, &paths) == ["a.txt", "c.md"]);
+}

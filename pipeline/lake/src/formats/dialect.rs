@@ -16,7 +16,7 @@ use super::{Failure, MAX_COLUMNS};
 use crate::error::FileErrorKind;
 
 /// How much of the beginning is looked at.
-const HEAD: usize = 256 << 10;
+pub(crate) const HEAD: usize = 256 << 10;
 /// Rows looked at.
 const ROWS: usize = 200;
 
@@ -102,7 +102,21 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
             best = (score, Dialect { delimiter, quoting });
         }
     }
-    let dialect = best.1;
+    plan(best.1, start, head, complete)
+}
+
+/// What the first rows of a text in a known dialect say; it starts at byte `start` of its file.
+///
+/// # Errors
+/// As [`detect`].
+pub(crate) fn plan(
+    dialect: Dialect,
+    start: usize,
+    text: &[u8],
+    complete: bool,
+) -> Result<Plan, Failure> {
+    let head = &text[..text.len().min(HEAD)];
+    let complete = complete && head.len() == text.len();
     let rows = first_rows(&dialect, head, complete);
     let is_blank = |row: &Vec<String>| row.iter().all(|cell| cell.trim().is_empty());
     if rows.is_empty() || (complete && rows.len() < ROWS && rows.iter().all(is_blank)) {
@@ -289,7 +303,7 @@ fn each_row(
 }
 
 /// The first rows as text.
-fn first_rows(dialect: &Dialect, head: &[u8], complete: bool) -> Vec<Vec<String>> {
+pub(crate) fn first_rows(dialect: &Dialect, head: &[u8], complete: bool) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     each_row(dialect, head, complete, |record, _| {
         rows.push(

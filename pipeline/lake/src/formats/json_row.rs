@@ -1,8 +1,9 @@
 //! One JSON object to one row, straight from the parser: no tree is built, and an object that turns
 //! out to be broken halfway leaves no trace in the columns.
 //!
-//! Objects within objects are columns by their path (`address.city`), a few levels deep. Where keys are data (an object by user) and
-//! one place would have hundreds of columns, what comes later stays together as the text of the object; so do lists.
+//! Objects within objects are columns by their path (`address.city`), and so are the elements of lists (`tags[]`, `items[].sku`: see
+//! [`super::json_list`]), a few levels deep. Where keys are data (an object by user) and one place would have hundreds of columns, what
+//! comes later stays together as the text of the object.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -14,13 +15,14 @@ use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, Seq
 use serde_json::Value;
 
 use super::infer::is_null;
+use super::json_list::{Element, Elements};
 use super::{MAX_COLUMNS, ReadOptions, names};
 use crate::data_type::DataType;
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::{RowSample, RowSampler};
 use crate::summary::ColumnSummary;
 
-/// Levels of objects that become columns; deeper ones are texts.
+/// Levels of objects and lists that become columns; deeper ones are texts.
 const LEVELS: usize = 8;
 /// Keys of an object within an object that become columns: what has more is not made of columns.
 const KEYS_WITHIN: usize = 256;
@@ -50,6 +52,8 @@ pub(super) struct Columns {
     rows: u64,
     sampler: RowSampler,
     cells: Vec<Cell>,
+    /// Elements of the row's lists.
+    elements: Elements,
     /// The text of the row's cells.
     text: String,
 }
@@ -58,8 +62,10 @@ struct Cell {
     column: usize,
     /// Of a date it is text until it is taken.
     data_type: DataType,
-    /// In `text`; none for null.
+    /// In `text`; none for null, and for elements of a list.
     text: Option<Range<usize>>,
+    /// How many elements of a list it is; nulls do not count.
+    elements: u64,
 }
 
 impl Columns {
@@ -79,6 +85,7 @@ impl Columns {
             rows: 0,
             sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
             cells: Vec::new(),
+            elements: Elements::default(),
             text: String::new(),
         }
     }
@@ -96,6 +103,7 @@ impl Columns {
         for cell in self.cells.drain(..) {
             self.places[cell.column] = None;
         }
+        self.elements.begin();
         self.text.clear();
         self.hint = 0;
         for outer in self.within.drain(self.settled..).flatten() {
@@ -114,17 +122,25 @@ impl Columns {
     /// The column of a key in the object that is column `within`, or in the row; a new one beyond the last if it has not been
     /// seen. `None` where that would be too many.
     fn column(&mut self, key: &str, within: Option<usize>) -> Option<usize> {
-        let Some(outer) = within else {
-            return Some(self.column_of(key, None));
-        };
+        match within {
+            None => Some(self.column_of(key, None)),
+            Some(outer) => self.column_within(outer, &[".", key]),
+        }
+    }
+
+    /// The column of the elements of lists in column `outer`, likewise.
+    fn column_of_elements(&mut self, outer: usize) -> Option<usize> {
+        self.column_within(outer, &["[]"])
+    }
+
+    fn column_within(&mut self, outer: usize, steps: &[&str]) -> Option<usize> {
         let mut path = std::mem::take(&mut self.path);
         path.clear();
         path.push_str(&self.keys[outer]);
-        path.push('.');
-        path.push_str(key);
+        path.extend(steps.iter().copied());
         let is_room = self.holds[outer] < KEYS_WITHIN && self.inner < MOST_WITHIN;
         let is_known = is_room || self.by_key.contains_key(path.as_str());
-        let column = is_known.then(|| self.column_of(&path, within));
+        let column = is_known.then(|| self.column_of(&path, Some(outer)));
         self.path = path;
         column
     }
@@ -169,6 +185,7 @@ impl Columns {
             column,
             data_type,
             text,
+            elements: 0,
         };
         match self.places[column] {
             // A key that an object repeats: the last one holds.
@@ -177,6 +194,27 @@ impl Columns {
                 self.places[column] = Some(self.cells.len());
                 self.cells.push(cell);
             }
+        }
+    }
+
+    /// Takes an element of a list of the row; nulls are none.
+    fn element(&mut self, column: usize, data_type: DataType, text: Range<usize>) {
+        if self.places[column].is_none() {
+            self.cell(column, DataType::Unknown, None);
+        }
+        let Some(cell) = self.places[column].and_then(|place| self.cells.get_mut(place)) else {
+            return;
+        };
+        cell.text = None;
+        cell.elements += 1;
+        let start = text.start;
+        let is_kept = self.elements.take(Element {
+            column,
+            data_type,
+            text,
+        });
+        if !is_kept {
+            self.text.truncate(start);
         }
     }
 
@@ -191,23 +229,41 @@ impl Columns {
     pub(super) fn commit_parts(&mut self, row: u64, text: &str) {
         for cell in &self.cells {
             if let Some(part) = cell.text.clone() {
-                let column = &mut self.columns[cell.column];
-                match &cell.data_type {
-                    DataType::Text => column.push_text(&text[part]),
-                    data_type => column.push_typed(data_type, Some(&text[part])),
-                }
+                push(&mut self.columns[cell.column], &cell.data_type, &text[part]);
                 self.pushed[cell.column] += 1;
             }
+        }
+        if !self.elements.is_empty() {
+            self.commit_elements(text);
         }
         if let Some(priority) = self.sampler.wants(row) {
             let mut values = vec![None; self.keys.len()];
             for cell in &self.cells {
                 values[cell.column] = cell.text.clone().map(|part| text[part].to_owned());
             }
+            let lists = self.cells.iter().filter(|cell| cell.elements > 0);
+            let lists = lists.map(|cell| (cell.column, cell.elements));
+            self.elements.show(lists, text, &mut values);
             self.sampler.keep(priority, row, values);
         }
         self.rows += 1;
         self.settled = self.keys.len();
+    }
+
+    /// Each list counts once among its column's rows, each of its elements in the column's profile.
+    fn commit_elements(&mut self, text: &str) {
+        for cell in self.cells.iter().filter(|cell| cell.elements > 0) {
+            self.pushed[cell.column] += 1;
+            self.elements.in_column(cell.column, cell.elements);
+        }
+        for element in self.elements.iter() {
+            let is_list = |place: usize| self.cells.get(place).is_some_and(|it| it.elements > 0);
+            // Not where a later value of the same key has taken its place.
+            if self.places[element.column].is_some_and(is_list) {
+                let part = &text[element.text.clone()];
+                push(&mut self.columns[element.column], &element.data_type, part);
+            }
+        }
     }
 
     pub(super) fn finish(mut self, exact: bool) -> (Vec<ColumnSummary>, RowSample) {
@@ -230,16 +286,24 @@ impl Columns {
         let keys = self.keys.iter().zip(&is_column).filter(|(_, is)| **is);
         let names = names::unique(keys.map(|(key, _)| key));
         let mut columns = Vec::with_capacity(names.len());
-        let all = self.columns.into_iter().zip(self.pushed).zip(&is_column);
-        let kept = all.filter(|(_, is)| **is).map(|(column, _)| column);
-        for ((mut column, pushed), name) in kept.zip(names) {
+        let all = self.columns.into_iter().zip(self.pushed).enumerate();
+        let kept = all.zip(&is_column).filter(|(_, is)| **is);
+        for (((at, (mut column, pushed)), _), name) in kept.zip(names) {
             column.push_nulls(self.rows - pushed);
-            columns.push(ColumnSummary {
-                name,
-                ..column.finish(exact)
-            });
+            let summary = match self.elements.of_column(at) {
+                None => column.finish(exact),
+                Some(elements) => column.finish_list(pushed, elements, exact),
+            };
+            columns.push(ColumnSummary { name, ..summary });
         }
         (columns, sample)
+    }
+}
+
+fn push(column: &mut ColumnBuilder, data_type: &DataType, text: &str) {
+    match data_type {
+        DataType::Text => column.push_text(text),
+        data_type => column.push_typed(data_type, Some(text)),
     }
 }
 
@@ -271,6 +335,7 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
                 columns: &mut *self.0,
                 column: checked(column)?,
                 level: 1,
+                in_list: false,
             })?;
         }
         Ok(())
@@ -320,26 +385,41 @@ impl Visitor<'_> for KeySeed<'_> {
 struct CellSeed<'a> {
     columns: &'a mut Columns,
     column: usize,
-    /// Objects around it, the row among them.
+    /// Objects and lists around it, the row among them.
     level: usize,
+    /// Whether one of them is a list.
+    in_list: bool,
 }
 
 impl CellSeed<'_> {
+    /// Takes what is at the end of the row's text, from byte `from` on.
+    #[inline]
+    fn take(self, data_type: DataType, from: usize) {
+        let text = from..self.columns.text.len();
+        match self.in_list {
+            false => self.columns.cell(self.column, data_type, Some(text)),
+            true => self.columns.element(self.column, data_type, text),
+        }
+    }
+
+    fn null(self) {
+        if !self.in_list {
+            self.columns.cell(self.column, DataType::Unknown, None);
+        }
+    }
+
     fn integer(self, value: impl itoa::Integer) {
         let from = self.columns.text.len();
         self.columns
             .text
             .push_str(itoa::Buffer::new().format(value));
-        let to = self.columns.text.len();
-        self.columns
-            .cell(self.column, DataType::Integer, Some(from..to));
+        self.take(DataType::Integer, from);
     }
 
     fn write<E: Error>(self, data_type: DataType, value: impl std::fmt::Display) -> Result<(), E> {
         let start = self.columns.text.len();
         write!(self.columns.text, "{value}").map_err(E::custom)?;
-        let end = self.columns.text.len();
-        self.columns.cell(self.column, data_type, Some(start..end));
+        self.take(data_type, start);
         Ok(())
     }
 }
@@ -360,7 +440,7 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<(), E> {
-        self.columns.cell(self.column, DataType::Unknown, None);
+        self.null();
         Ok(())
     }
 
@@ -386,14 +466,12 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
         let value = value.trim_ascii();
         if is_null(value) {
-            self.columns.cell(self.column, DataType::Unknown, None);
+            self.null();
             return Ok(());
         }
         let start = self.columns.text.len();
         self.columns.text.push_str(value);
-        let end = self.columns.text.len();
-        self.columns
-            .cell(self.column, DataType::Text, Some(start..end));
+        self.take(DataType::Text, start);
         Ok(())
     }
 
@@ -403,9 +481,11 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
             let value = Value::deserialize(MapAccessDeserializer::new(map))?;
             return self.write(structure, value);
         }
-        let (column, level) = (self.column, self.level + 1);
+        let (column, level, in_list) = (self.column, self.level + 1, self.in_list);
         // As where it is null, if there is nothing in it.
-        self.columns.cell(column, DataType::Unknown, None);
+        if !in_list {
+            self.columns.cell(column, DataType::Unknown, None);
+        }
         let mut rest = serde_json::Map::new();
         while let Some(key) = map.next_key_seed(KeySeed {
             columns: &mut *self.columns,
@@ -416,6 +496,7 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
                     columns: &mut *self.columns,
                     column: checked(column)?,
                     level,
+                    in_list,
                 })?,
                 Key::Text(key) => {
                     rest.insert(key, map.next_value()?);
@@ -428,9 +509,31 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
         self.write(structure, Value::Object(rest))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<(), A::Error> {
-        let value = Value::deserialize(SeqAccessDeserializer::new(seq))?;
-        self.write(DataType::Other("list".to_owned()), value)
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let elements = match self.level < LEVELS {
+            true => self.columns.column_of_elements(self.column),
+            false => None,
+        };
+        let Some(elements) = elements else {
+            let value = Value::deserialize(SeqAccessDeserializer::new(seq))?;
+            return self.write(DataType::Other("list".to_owned()), value);
+        };
+        let elements = checked(elements)?;
+        // As where it is null, if there is nothing in it.
+        if !self.in_list {
+            self.columns.cell(self.column, DataType::Unknown, None);
+        }
+        let level = self.level + 1;
+        while seq
+            .next_element_seed(CellSeed {
+                columns: &mut *self.columns,
+                column: elements,
+                level,
+                in_list: true,
+            })?
+            .is_some()
+        {}
+        Ok(())
     }
 }
 

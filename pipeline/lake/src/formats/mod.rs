@@ -1,4 +1,4 @@
-//! From one file's bytes to its [`FileSummary`]: Parquet, Arrow, Avro, ORC, delimited text, JSON lines.
+//! From one file's bytes to its [`FileSummary`]: Parquet, Arrow, Avro, ORC, delimited and plain text, JSON lines.
 //!
 //! [`summarise_file`] is the one door. Bytes are fetched on the caller's runtime; parsing runs on a
 //! blocking thread, so no operator or request waits behind it, and a parser that panics costs its
@@ -20,12 +20,14 @@ mod footer;
 mod header;
 pub mod infer;
 mod input;
+mod json_list;
 mod json_plain;
 mod json_row;
 mod jsonl;
 pub(crate) mod names;
 mod orc;
 mod parquet;
+mod plain;
 mod ranged;
 mod render;
 mod sniff;
@@ -110,6 +112,7 @@ async fn by_format(
     match file.format {
         Format::Parquet => parquet::summarise(store, file, options).await,
         Format::Csv => text::summarise(store, file, options).await,
+        Format::Text => plain::summarise(store, file, options).await,
         Format::JsonLines => jsonl::summarise(store, file, options).await,
         Format::Arrow => arrow_ipc::summarise(store, file, options).await,
         Format::Avro => avro::summarise(store, file, options).await,

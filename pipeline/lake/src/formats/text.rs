@@ -56,9 +56,15 @@ pub(super) fn read(
         without_compression(path),
     )?;
 
+    scanned(&input, plan, sample_path, options).finish(&input)
+}
+
+/// Reads all pieces as the plan says.
+pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &ReadOptions) -> Scan {
+    let whole = input.is_whole();
     let scan = |plan| {
         let mut scan = Scan::new(plan, sample_path, options, whole);
-        scan.run(&input);
+        scan.run(input);
         scan
     };
     let mut best = scan(plan.clone());
@@ -79,10 +85,10 @@ pub(super) fn read(
     if notations.iter().any(Option::is_some) {
         let mut again = Scan::new(best.plan.clone(), sample_path, options, whole);
         again.again = Some(Again::new(&best.plan, notations));
-        again.run(&input);
+        again.run(input);
         best.again = again.again;
     }
-    best.finish(&input)
+    best
 }
 
 /// A second reading: of columns whose numbers or dates are not written plainly, as plain ones.
@@ -135,7 +141,7 @@ impl Again {
 }
 
 /// One pass over the file's pieces.
-struct Scan {
+pub(super) struct Scan {
     plan: Plan,
     columns: Vec<ColumnBuilder>,
     /// Where this is the second reading, or has had one.
@@ -339,7 +345,12 @@ impl Scan {
         columns.into_iter().map(summary).collect()
     }
 
-    fn finish(mut self, input: &Input) -> Result<FileSummary, Failure> {
+    /// Whether there are rows, and nearly all have the header's width.
+    pub(super) fn is_even(&self) -> bool {
+        self.rows > 0 && self.ragged.rows * 20 <= self.rows
+    }
+
+    pub(super) fn finish(mut self, input: &Input) -> Result<FileSummary, Failure> {
         let columns = self.columns.len();
         if self.rows == 0 && !self.whole {
             return Err(input.endless_row());

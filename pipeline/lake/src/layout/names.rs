@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted, sidecar_stem};
+use super::{
+    ContextSource, ContextText, Group, GroupKind, Layout, Sorted, is_uncertain, sidecar_stem,
+};
 use crate::contexts::{Contexts, SharedKind};
-use crate::object::{ObjectRecord, TableName};
+use crate::object::{Format, ObjectRecord, TableName};
 use crate::place;
 
 /// Names that no two tables of a lake share.
 pub(super) struct Names {
-    // How many loose files have this path without extension.
-    stems: HashMap<String, usize>,
+    // How many loose files have this path without extension: surely data, and plain texts.
+    stems: HashMap<String, (usize, usize)>,
     loose: HashSet<String>,
     directories: BTreeSet<String>,
     root: String,
@@ -18,12 +20,15 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn of(sorted: &Sorted, root_name: &str) -> Names {
-        let mut stems: HashMap<String, usize> = HashMap::new();
+        let mut stems: HashMap<String, (usize, usize)> = HashMap::new();
         let mut loose = HashSet::new();
-        for (object, _) in sorted.loose.values().flatten() {
-            *stems
-                .entry(place::without_extension(&object.path).to_owned())
-                .or_default() += 1;
+        for (object, format) in sorted.loose.values().flatten() {
+            let stem = place::without_extension(&object.path).to_owned();
+            let files = stems.entry(stem).or_default();
+            match is_uncertain(*format) {
+                false => files.0 += 1,
+                true => files.1 += 1,
+            }
             loose.insert(object.path.clone());
         }
         let directories = sorted.directories.keys().chain(&sorted.families);
@@ -53,10 +58,15 @@ impl Names {
         }
     }
 
-    /// The stem, unless another file has the same, or a directory or an object is called that.
-    pub(super) fn file(&self, path: &str) -> TableName {
+    /// The stem, unless another file has the same, or a directory or an object is called that. A plain text, which may be no
+    /// table, takes no other file's name.
+    pub(super) fn file(&self, path: &str, format: Format) -> TableName {
         let stem = place::without_extension(path);
-        let shared = self.stems.get(stem).is_some_and(|files| *files > 1)
+        let is_shared = |(data, texts): &(usize, usize)| match is_uncertain(format) {
+            false => *data > 1,
+            true => data + texts > 1,
+        };
+        let shared = self.stems.get(stem).is_some_and(is_shared)
             || self.directories.contains(stem)
             || self.loose.contains(stem);
         TableName::of_path(if shared { path } else { stem })

@@ -47,9 +47,33 @@ impl Ignored {
     }
 }
 
-/// Whether an object holds rows, as its path says.
+/// Texts that come with any folder.
+const COMMON: [&str; 6] = [
+    "readme",
+    "license",
+    "licence",
+    "changelog",
+    "notice",
+    "contributing",
+];
+
+/// Whether a file of this path without extension comes with any folder.
+pub(super) fn has_common_name(stem: &str) -> bool {
+    let (_, name) = place::split_path(stem);
+    COMMON
+        .iter()
+        .any(|common| name.eq_ignore_ascii_case(common))
+}
+
+/// Whether this is a plain text that comes with any folder.
+pub(super) fn is_common(path: &str) -> bool {
+    Format::of_path(path) == Some(Format::Text) && has_common_name(place::without_extension(path))
+}
+
+/// Whether an object holds rows, as its path says; of plain text it may.
 pub fn is_data(path: &str) -> bool {
     Format::of_path(path).is_some()
+        && !is_common(path)
         && SharedKind::of_path(path).is_none()
         && !place::is_hidden(path)
 }
@@ -58,7 +82,7 @@ pub fn is_data(path: &str) -> bool {
 /// the path is looked at.
 pub fn is_read(path: &str) -> bool {
     let is_text = || sidecar_stem(path).is_some() || SharedKind::of_path(path).is_some();
-    let is_named = Format::of_path(path).is_some() || is_text();
+    let is_named = Format::of_path(path).is_some() && !is_common(path) || is_text();
     is_named && !place::is_hidden(path) || is_container(path)
 }
 

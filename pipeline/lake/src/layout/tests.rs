@@ -126,6 +126,52 @@ fn a_directory_of_like_named_files_is_a_family_and_of_unlike_ones_is_not() {
 }
 
 #[test]
+fn plain_texts_are_about_what_is_called_like_them_or_may_be_tables() {
+    let layout = arrange(&[
+        "a.csv",
+        "a.txt",
+        "b.txt",
+        "c.csv",
+        "c.dat",
+        "d.txt",
+        "d/notes.txt",
+        "d/x1.csv",
+        "d/x2.csv",
+        "e.csv",
+        "e.csv.txt",
+        "f/1.dat",
+        "f/2.dat",
+        "license.txt",
+        "t/k=1/notes.txt",
+        "t/k=1/x.dat",
+        "t/k=1/y.csv",
+        "z.zip//a.csv",
+        "z.zip//a.txt",
+    ]);
+    let expected = [
+        "File a: a",
+        "File b: b",
+        // What may be no table takes no other's name.
+        "File c: c",
+        "File c.dat: c.dat",
+        "Family d: d/x1 d/x2",
+        "File d/notes: d/notes",
+        "File e: e",
+        "Family f: f/1 f/2",
+        "Directory t: t/k=1/y.csv",
+        "File z.zip//a: z.zip//a",
+        "File z.zip//a.txt: z.zip//a.txt",
+    ];
+    assert_eq!(shown(&layout), expected);
+    for (table, text) in [("a", "a.txt"), ("d", "d.txt"), ("e", "e.csv.txt")] {
+        assert_eq!(reaching(&layout, table), [text]);
+    }
+    assert_eq!(layout.orphans, ["t/k=1/notes.txt"]);
+    let ignored: Vec<&str> = layout.ignored.others.keys().map(String::as_str).collect();
+    assert_eq!(ignored, ["dat", "txt"]);
+}
+
+#[test]
 fn partitions_and_parts_are_one_table_of_their_directory() {
     let layout = arrange(&[
         "t/y=1/m=2/a.csv",
@@ -321,7 +367,8 @@ fn some_path() -> impl Strategy<Value = String> {
         "readme",
     ]);
     let extension = select(vec![
-        ".csv", ".tsv", ".parquet", ".jsonl", ".md", ".txt", ".csv.md", ".bin", "",
+        ".csv", ".tsv", ".parquet", ".jsonl", ".md", ".txt", ".dat", ".csv.txt", ".csv.md", ".bin",
+        "",
     ]);
     (prop::collection::vec(directory, 0..3), stem, extension).prop_map(
         |(directories, stem, extension)| {
@@ -489,6 +536,10 @@ mod parts_of_a_lake {
             "a.md",
             "README.md",
             "codebook.txt",
+            "a.txt",
+            "b.txt",
+            "x1.txt",
+            "x2.dat",
             "datapackage.json",
             "schema.yml",
         ]);
@@ -580,6 +631,11 @@ fn what_is_read_is_what_the_layout_places() {
         ("stg_schema.yml", false, true),
         ("_models.yml", false, false),
         ("license.md", false, false),
+        ("a.txt", true, true),
+        ("a.dat.gz", true, true),
+        ("readme.txt", false, true),
+        ("Licence.txt", false, false),
+        ("notice.dat", false, false),
         ("a.pdf", false, true),
         ("_tmp/a.csv", false, false),
         (".a.md", false, false),

@@ -18,6 +18,7 @@ const FORMATS: &[&str] = &[
     "parquet",
     "sheet",
     "sqlite",
+    "text",
 ];
 const TYPES: &[&str] = &[
     "binary",
@@ -91,6 +92,7 @@ mod tests {
             Format::Parquet,
             Format::Sheet,
             Format::Sqlite,
+            Format::Text,
         ];
         assert_eq!(formats.map(Format::label), FORMATS);
         let types = [
@@ -119,7 +121,7 @@ mod tests {
         assert_eq!(refused.message, "format is 'xlsx'");
         assert_eq!(
             refused.remedy,
-            "choose one of arrow, avro, csv, jsonlines, orc, parquet, sheet, sqlite"
+            "choose one of arrow, avro, csv, jsonlines, orc, parquet, sheet, sqlite, text"
         );
         // What tables have besides, in whatever case.
         let there = || ["list", "csv"].into_iter();

@@ -24,7 +24,7 @@ pub struct ListRequest {
     /// Only tables at this path or below it.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// Only tables of this format: `arrow`, `avro`, `csv`, `jsonlines`, `orc`, `parquet`, `sheet` or `sqlite`.
+    /// Only tables of this format: `arrow`, `avro`, `csv`, `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
     #[serde(default)]
     pub format: Option<String>,
     /// Where to go on: the `next` of the list before.

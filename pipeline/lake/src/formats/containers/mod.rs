@@ -24,7 +24,7 @@ use tokio::runtime::Handle;
 use super::ranged::Ranged;
 use super::{Failure, ReadOptions, counted, parse};
 use crate::error::{FileError, FileErrorKind};
-use crate::layout::DataFile;
+use crate::layout::{DataFile, is_data};
 use crate::member::{self, Container, MemberPlace, MemberVersion};
 use crate::object::{Format, ObjectRecord};
 use crate::place;
@@ -213,7 +213,12 @@ impl Members {
     fn wants(&mut self, raw: &[u8]) -> Option<String> {
         let shown = String::from_utf8_lossy(raw).replace('\\', "/");
         let is_nested = Container::of_path(&shown).is_some();
-        if !is_nested && Format::of_path(&shown).is_none() {
+        let holds_rows = match Format::of_path(&shown) {
+            // READMEs and licences are texts, too.
+            Some(Format::Text) => is_data(&shown),
+            format => format.is_some(),
+        };
+        if !is_nested && !holds_rows {
             return None;
         }
         // Only its content tells whether this is a database.

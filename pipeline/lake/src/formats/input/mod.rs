@@ -79,6 +79,27 @@ impl Input {
         )
     }
 
+    /// Leaves out all but the beginning.
+    pub(crate) fn keep_beginning(&mut self) {
+        self.pieces.truncate(1);
+        let read = self.pieces.first().map_or(0, |piece| piece.bytes.len());
+        self.share_read = format!(
+            "{read} of about {:.0} bytes read, at the beginning: further on it is another text",
+            self.size
+        );
+    }
+
+    /// Puts other texts in the place of the pieces, in which they stand for all of them.
+    pub(crate) fn rewrite(&mut self, texts: Vec<Vec<u8>>) {
+        let (mut before, mut after) = (0, 0);
+        for (piece, text) in self.pieces.iter_mut().zip(texts) {
+            before += piece.bytes.len();
+            after += text.len();
+            piece.bytes = Bytes::from(text);
+        }
+        self.size *= after.max(1) as f64 / before.max(1) as f64;
+    }
+
     /// About how large the text is, in words.
     pub(crate) fn size_in_words(&self) -> String {
         counted(self.size as u64, "byte")
@@ -144,6 +165,20 @@ impl Fetched {
                 bytes: text.into(),
                 to_end: is_whole,
             }],
+        }
+    }
+
+    /// Ranges of a file of `size` bytes.
+    #[cfg(test)]
+    pub(crate) fn cut(ranges: impl Iterator<Item = (Range<u64>, Vec<u8>)>, size: u64) -> Fetched {
+        let piece = |(range, bytes): (Range<u64>, Vec<u8>)| Piece {
+            offset: range.start,
+            bytes: bytes.into(),
+            to_end: range.end == size,
+        };
+        Fetched {
+            pieces: ranges.map(piece).collect(),
+            size,
         }
     }
 

@@ -17,7 +17,7 @@ fn columns_come_in_order_of_appearance() {
     );
     assert_eq!(
         schema(&summary),
-        "id:float name:text on:date tags:list at.x:integer at.y:unknown zip:text ok:boolean"
+        "id:float name:text on:date tags[]:text tags[].b:integer at.x:integer at.y:unknown zip:text ok:boolean"
     );
     assert_eq!(
         (summary.rows, summary.rows_exact, summary.approximate),
@@ -26,9 +26,9 @@ fn columns_come_in_order_of_appearance() {
     assert_eq!(
         sample(&summary),
         [
-            "1|Ann|2024-01-31|-|-|-|-|-",
-            r#"2.5|Ben|-|["a",{"b":1}]|1|-|-|-"#,
-            "-|-|-|-|-|-|01234|true"
+            "1|Ann|2024-01-31|-|-|-|-|-|-",
+            r#"2.5|Ben|-|["a"]|[1]|1|-|-|-"#,
+            "-|-|-|-|-|-|-|01234|true"
         ]
     );
     let zip = &column(&summary, "zip").profile;
@@ -96,6 +96,95 @@ fn objects_that_are_not_made_of_columns_stay_texts() {
     let summary = read("x.jsonl", deep);
     assert_eq!(schema(&summary), "a.a.a.a.a.a.a.a:struct");
     assert_eq!(sample(&summary), [r#"{"a":{"a":{"a":{"a":1}}}}"#]);
+}
+
+#[test]
+fn elements_of_lists_are_profiled_one_by_one() {
+    let long: Vec<String> = (0..120).map(|n| n.to_string()).collect();
+    let summary = read(
+        "x.jsonl",
+        [
+            r#"{"id": 1, "tags": ["b", "a"], "items": [{"sku": "x", "n": 10}, {"sku": "y", "n": 9}], "m": [[1, 2], [3]]}"#,
+            r#"{"id": 2, "tags": [], "items": [], "m": null}"#,
+            r#"{"id": 3, "tags": ["a", null], "items": [{"sku": "x", "parts": [{"id": 7}]}]}"#,
+            &format!(r#"{{"id": 4, "tags": "none", "n": [{}]}}"#, long.join(",")),
+        ]
+        .join("\n"),
+    );
+    assert_eq!(
+        schema(&summary),
+        "id:integer tags:text tags[]:text items[].sku:text items[].n:integer m[][]:integer items[].parts[].id:integer n[]:integer"
+    );
+    assert_eq!(
+        sample(&summary),
+        [
+            r#"1|-|["b","a"]|["x","y"]|[10,9]|[1,2,3]|-|-"#,
+            "2|-|-|-|-|-|-|-",
+            r#"3|-|["a"]|["x"]|-|-|[7]|-"#,
+            "4|none|-|-|-|-|-|[0,1,2,3,4,5,6,7,… (120 in all)]",
+        ]
+    );
+    // Nulls are of rows, everything else is of elements.
+    let tags = &column(&summary, "tags[]").profile;
+    assert_eq!((tags.values, tags.nulls, tags.elements), (2, 2, 3));
+    assert_eq!(tags.frequent.top(2), [("a", 2), ("b", 1)]);
+    assert_eq!((tags.distinct(), tags.is_unique()), (2, false));
+    let many = column(&summary, "n[]");
+    assert_eq!((many.profile.values, many.profile.distinct()), (1, 120));
+    assert!(many.profile.exact && !many.is_likely_key() && !many.profile.is_unique());
+    assert_eq!(
+        range(&summary, "n[]"),
+        (Some("0".into()), Some("119".into()))
+    );
+    assert_eq!(
+        range(&summary, "items[].n"),
+        (Some("9".into()), Some("10".into()))
+    );
+    // A list's elements are found where a column of another table has them.
+    let others = read("y.jsonl", "{\"t\":\"a\"}\n{\"t\":\"b\"}\n");
+    let shared = column(&others, "t").profile.value_set();
+    assert!((tags.value_set().contained_in(&shared).value - 1.0).abs() < 1e-9);
+}
+
+#[test]
+fn lists_of_hostile_rows_are_bounded() {
+    // A row of a great many elements: some are looked at, all are counted.
+    let row = format!(
+        "{{\"a\":[{}5],\"b\":[{{\"c\":1}}]}}\n",
+        "5,".repeat(100_000)
+    );
+    let summary = read("x.jsonl", row.repeat(2));
+    assert_eq!(
+        (summary.rows, schema(&summary)),
+        (2, "a[]:integer b[].c:unknown".into())
+    );
+    let a = &column(&summary, "a[]").profile;
+    assert_eq!((a.values, a.nulls, a.exact), (2, 0, false));
+    assert_eq!(
+        sample(&summary)[0],
+        "[5,5,5,5,5,5,5,5,… (100001 in all)]|[… (1 in all)]"
+    );
+    // Lists within lists, far down.
+    let deep = format!("{{\"a\":{}1{}}}\n", "[".repeat(20), "]".repeat(20));
+    assert_eq!(
+        schema(&read("x.jsonl", deep)),
+        format!("a{}:list", "[]".repeat(7))
+    );
+    // A value that takes a list's place, and a list that takes a value's.
+    let again = read(
+        "x.jsonl",
+        "{\"a\":[1],\"a\":5}\n{\"a\":6,\"a\":[7]}\n{\"a[]\":[9],\"a[]\":8}\n",
+    );
+    assert_eq!(again.rows, 3);
+    // A line that breaks off within a list.
+    let broken = read(
+        "x.jsonl",
+        "{\"a\":[1]}\n{\"a\":[2],\"b\":[{\"c\":3},\n{\"a\":[4]}\n",
+    );
+    assert_eq!(
+        (schema(&broken), sample(&broken)),
+        ("a[]:integer".into(), vec!["[1]".into(), "[4]".into()])
+    );
 }
 
 #[test]

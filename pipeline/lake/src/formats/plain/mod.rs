@@ -1,0 +1,137 @@
+//! Plain text that is clearly a table: cut by delimiters, by runs of blanks, by the width of its columns, or drawn with bars.
+//!
+//! The name promises nothing (`notes.txt`, `model.dat`), so content decides ([`shape`]), and in doubt it is no table:
+//! [`FileErrorKind::NoTable`]. What is one is read by the reader of delimited text ([`super::text`]). Text that no delimiter
+//! cuts is first written anew with tabs ([`cut`]), line by line, so that titles, headers, footers, notations, samples and
+//! profiles are understood by one reader.
+
+mod cut;
+mod line;
+mod shape;
+mod widths;
+
+use limn_store::Store;
+use memchr::memchr_iter;
+
+use self::cut::{Cutter, TABS};
+use self::shape::Shape;
+use super::dialect::{self, Plan};
+use super::input::{self, Fetched, Input};
+use super::{Failure, ReadOptions, counted, parse, sniff, text};
+use crate::compression::Compression;
+use crate::error::FileErrorKind;
+use crate::layout::DataFile;
+use crate::summary::FileSummary;
+
+pub(super) async fn summarise(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    if file.object.size == 0 {
+        return Err(no_table("it has no bytes"));
+    }
+    let fetched = input::fetch(store, file, options).await?;
+    let is_packed = Compression::of_path(&file.object.path).is_some();
+    let sample_path = file.sample_path().to_owned();
+    let options = options.clone();
+    parse(move || read(fetched, is_packed, &sample_path, &options)).await
+}
+
+fn read(
+    fetched: Fetched,
+    is_packed: bool,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let mut input = fetched
+        .into_text("plain text", sample_path, options)
+        .map_err(|failure| if_it_was_promised(failure, is_packed))?;
+    let plan = plan(&mut input).ok_or_else(|| no_table(PROSE))?;
+    let mut scan = text::scanned(&input, plan.clone(), sample_path, options);
+    if !scan.is_even() && input.pieces.len() > 1 {
+        input.keep_beginning();
+        scan = text::scanned(&input, plan, sample_path, options);
+    }
+    if !scan.is_even() {
+        return Err(no_table(PROSE));
+    }
+    scan.finish(&input)
+}
+
+const PROSE: &str = "it is text that is not clearly a table";
+
+fn no_table(cause: impl Into<String>) -> Failure {
+    Failure::new(FileErrorKind::NoTable, cause)
+}
+
+/// Damage where the name says that the file is compressed; otherwise the bytes are something else that nobody called a table.
+fn if_it_was_promised(failure: Failure, is_packed: bool) -> Failure {
+    match &failure {
+        Failure::Content {
+            kind: FileErrorKind::NotItsFormat | FileErrorKind::Empty,
+            ..
+        } => no_table(failure.cause()),
+        Failure::Content {
+            kind: FileErrorKind::Corrupt | FileErrorKind::Unsupported,
+            ..
+        } if !is_packed => no_table(failure.cause()),
+        _ => failure,
+    }
+}
+
+/// How the text is to be read, if it is a table. Text without delimiters has some afterwards.
+fn plan(input: &mut Input) -> Option<Plan> {
+    let whole = input.is_whole();
+    let first = &input.pieces.first()?.bytes;
+    let text = sniff::without_bom(first);
+    let start = first.len() - text.len();
+    match shape::find(text, whole)? {
+        Shape::Delimited(plan) => Some(plan),
+        Shape::Lines { cutter, start: at } => {
+            rewrite(input, &cutter, start + at)?;
+            let text = &input.pieces.first()?.bytes;
+            dialect::plan(TABS, 0, text, whole).ok()
+        }
+    }
+}
+
+/// Writes every line anew, of the first piece from byte `start` on. `None` where that takes too much memory: few letters in
+/// very many columns.
+fn rewrite(input: &mut Input, cutter: &Cutter, start: usize) -> Option<()> {
+    let mut texts = Vec::with_capacity(input.pieces.len());
+    let mut garbled = 0;
+    for (i, piece) in input.pieces.iter().enumerate() {
+        let text = piece.bytes.get(if i == 0 { start } else { 0 }..)?;
+        let most = 2 * text.len() + dialect::HEAD;
+        let mut out = Vec::with_capacity(text.len());
+        let end = line::end_of(text);
+        let mut from = 0;
+        let ends = memchr_iter(end, text).map(|at| at + 1);
+        let rest = (!text.ends_with(&[end])).then_some(text.len());
+        for to in ends.chain(rest) {
+            let line = text.get(from..to)?;
+            let letters = String::from_utf8_lossy(line);
+            garbled += u64::from(matches!(letters, std::borrow::Cow::Owned(_)));
+            let is_first = i == 0 && out.is_empty();
+            let is_whole = line.ends_with(&[end]);
+            if cutter.write(line::trimmed(&letters), is_first, &mut out) && is_whole {
+                out.push(b'\n');
+            }
+            if out.len() > most {
+                return None;
+            }
+            from = to;
+        }
+        texts.push(out);
+    }
+    input.rewrite(texts);
+    if garbled > 0 {
+        let note = format!("{} not in UTF-8", counted(garbled, "line"));
+        input.notes.push(note);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,317 @@
+//! Texts that are tables, and texts that are none.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// How a text is read, as `id:integer name:text, 2 rows`; `-` for no table.
+fn seen(text: &str) -> String {
+    let fetched = Fetched::made(text.as_bytes().to_vec(), true);
+    match read(fetched, false, "x.txt", &ReadOptions::default()) {
+        Ok(summary) => {
+            let columns = summary.columns.iter();
+            let columns: Vec<String> = columns
+                .map(|column| format!("{}:{}", column.name, column.data_type))
+                .collect();
+            format!("{}, {} rows", columns.join(" "), summary.rows)
+        }
+        Err(Failure::Content {
+            kind: FileErrorKind::NoTable,
+            ..
+        }) => "-".to_owned(),
+        Err(failure) => failure.cause(),
+    }
+}
+
+#[test]
+fn texts_cut_by_delimiters_are_tables() {
+    for (text, expected) in [
+        ("id,name\n1,ada\n2,bob\n", "id:integer name:text, 2 rows"),
+        (
+            "id\tname\n1\tada lovelace of london\n2\tbob\n",
+            "id:integer name:text, 2 rows",
+        ),
+        (
+            "name;city\nada;London\nbob;Bern\ncyd;Rome\n",
+            "name:text city:text, 3 rows",
+        ),
+        (
+            "1|155190|0.04|1996-03-13|\n1|67310|0.09|1996-04-12|\n2|63700|0.10|1996-01-29|\n",
+            "column_1:integer column_2:integer column_3:float column_4:date, 3 rows",
+        ),
+        (
+            "# made by us\n# id,name\n1,ada\n2,bob\n3,cyd\n",
+            "id:integer name:text, 3 rows",
+        ),
+        (
+            "# made by us\n\nid,name\n1,ada\n2,bob\n3,cyd\n",
+            "id:integer name:text, 3 rows",
+        ),
+        (
+            "\"name\",\"said\"\n\"ada\",\"hello, you\"\n\"bob\",\"well, yes\"\n",
+            "name:text said:text, 2 rows",
+        ),
+    ] {
+        assert_eq!(seen(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn texts_cut_by_blanks_are_tables() {
+    for (text, expected) in [
+        (
+            "\"mpg\" \"cyl\" \"gear\"\n\"Mazda RX4\" 21 6 \"a\"\n\"Datsun \\\"710\\\"\" 22.8 4 \"b\"\n\"Fiat 128\" 32.4 4 \"c\"\n",
+            "column_1:text mpg:float cyl:integer gear:text, 3 rows",
+        ),
+        ("x y\n1 2.5\n2 3.5\n3 4.5\n", "x:integer y:float, 3 rows"),
+        ("# x y\n1 2.5\n2 3.5\n3 4.5\n", "x:integer y:float, 3 rows"),
+        (
+            "x y\n1,5  2,25\n3,5  4,75\n1,25 8,5\n",
+            "x:float y:float, 3 rows",
+        ),
+        (
+            "the 312\nof 200\nand 150\nto 140\na 99\n",
+            "column_1:text column_2:integer, 5 rows",
+        ),
+        (
+            "name   born\n----------------\nada    1815\nbob    1901\n",
+            "name:text born:integer, 2 rows",
+        ),
+    ] {
+        assert_eq!(seen(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn columns_of_fixed_width_are_tables() {
+    let census = "STATE      COUNTY          POP2000   AREA\n\
+                  Alabama    Autauga County    43671  594.4\n\
+                  Alabama    St. Clair        140415 1589.8\n\
+                  New York   Kings           2465326   70.6\n\
+                  Utah       Salt Lake        898387  742.3\n";
+    assert_eq!(
+        seen(census),
+        "STATE:text COUNTY:text POP2000:integer AREA:float, 4 rows"
+    );
+    // Numbers grow to the left.
+    let mut long = "id    name          amount\n".to_owned();
+    for n in 0..3000 {
+        long += &format!(
+            "{:<5} {:<10} {:>9}\n",
+            n,
+            ["a b", "Zürich", "x"][n % 3],
+            n * n
+        );
+    }
+    assert_eq!(
+        seen(&long),
+        "id:integer name:text amount:integer, 3000 rows"
+    );
+    let sqlplus = "city            people\n--------------- -------\nNew York        8000000\nBern             130000\n\n";
+    assert_eq!(seen(sqlplus), "city:text people:integer, 2 rows");
+    let rst = "=====  =====\nname   said\n=====  =====\nada    hello you\nbob    well then\n=====  =====\n";
+    assert_eq!(seen(rst), "name:text said:text, 2 rows");
+}
+
+#[test]
+fn drawn_tables_are_tables() {
+    let expected = "id:integer name:text, 2 rows";
+    for text in [
+        " id | name\n----+---------\n  1 | ada of b\n  2 | bob\n(2 rows)\n\n",
+        "| id | name |\n|---:|:-----|\n| 1 | ada |\n| 2 | b\\|b |\n",
+        "+----+------+\n| id | name |\n+----+------+\n|  1 | ada  |\n|  2 | bob  |\n+----+------+\n2 rows in set (0.00 sec)\n",
+        "┌────┬──────┐\n│ id │ name │\n╞════╪══════╡\n│ 1  ┆ ada  │\n│ 2  ┆ bob  │\n└────┴──────┘\n",
+        "Staff of the house\n\n id | name\n----|------\n 1 | ada\n 2 | bob\n",
+    ] {
+        assert_eq!(seen(text), expected, "{text}");
+    }
+}
+
+/// Texts of all kinds that nobody would call a table.
+const NONE: &[&str] = &[
+    "",
+    "\n\n  \n",
+    "hello\n",
+    "one,two\n",
+    "Dear all,\n\nthe report is done, and I will send it tomorrow.\nIt has four parts, and a summary.\n\nYours,\nAda\n",
+    "It was the best of times, it was the worst of times,\nit was the age of wisdom, it was the age of foolishness,\nit was the epoch of belief, it was the epoch of incredulity,\nit was the season of Light, it was the season of Darkness\n",
+    "Roses are red,\nViolets are blue,\nSugar is sweet,\nAnd so are you.\n",
+    "Tyger Tyger, burning bright,\nIn the forests of the night;\nWhat immortal hand or eye,\nCould frame thy fearful symmetry?\n",
+    "Permission is hereby granted, free of charge, to any person obtaining a copy\nof this software and associated documentation files (the \"Software\"), to deal\nin the Software without restriction, including without limitation the rights\nto use, copy, modify, merge, publish, distribute, sublicense, and/or sell\n",
+    "2024-01-01 10:00:00,123 INFO starting the server on port 8080\n2024-01-01 10:00:01,456 WARN no configuration found, using defaults\n2024-01-01 10:00:02,789 ERROR cannot reach the database at all\n",
+    "Jan  1 10:00:00 host kernel: usb 1-1: new device found\nJan  1 10:00:01 host sshd[12]: Accepted publickey for ada from 1.2.3.4 port 22\nJan  1 10:00:02 host cron[99]: job done\n",
+    "fn main() {\n    let x = 1;\n    let y = 2;\n    println!(\"{}\", x + y);\n}\n",
+    "int a;\nint b;\nint c;\nint d;\n",
+    "import os\nimport sys\nimport re\nimport json\nimport csv\n",
+    "def f(a, b):\n    return a, b\n\nprint(f(1, 2))\n",
+    "foo(a, b);\nbar(c, d);\nbaz(e, f);\nqux(g, h);\n",
+    "[server]\nhost = localhost\nport = 8080\n\n[client]\nretries = 3\n",
+    "Host example\nPort 22\nUser ada\nIdentityFile x\n",
+    "name: ada\nborn: 1815\ncity: London\nlikes: mathematics\n",
+    "1. Buy milk\n2. Call mother\n3. Write report\n4. Sleep early\n",
+    "- milk\n- bread\n- butter\n- eggs\n",
+    "1) first thing to do\n2) second thing to do\n3) third thing to do\n",
+    "From: ada@example.org\nTo: bob@example.org\nSubject: lunch\n\nHi Bob, shall we meet at 12? Ada\n",
+    "Contents\n\nIntroduction ......... 1\nMethods .............. 5\nResults ............. 12\nDiscussion .......... 20\n",
+    "   /\\_/\\\n  ( o.o )\n   > ^ <\n  /     \\\n",
+    "requests==2.31.0\nnumpy>=1.26\npandas\nclick\n",
+    "retries = 3\nport = 8080\nworkers = 4\ntimeout = 30\n",
+    "milk\nbread\nbutter\neggs\n",
+    "Smith, John\nDoe, Jane\nLovelace, Ada\nByron, George\n",
+    "the quick brown fox\njumps over the lazy\ndog and runs away\nfrom the big bear\n",
+    "<p>Hello, you</p>\n<p>Well, then</p>\n",
+    "{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n{\"a\": 5, \"b\": 6}\n",
+    "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\nRTESMBAGA1UEChMJQmFsdGltb3JlMRMwEQYDVQQLEwpDeWJlclRydXN0MSIwIAYD\n-----END CERTIFICATE-----\n",
+    "Title\n=====\n\nSome words about it. And more,\nover two lines.\n\nPart\n----\n\nMore words.\n",
+    "SELECT a, b\nFROM t\nWHERE a > 1, b < 2\n;\n",
+    "cat x | grep y\nls | wc -l\necho done\nps aux | grep z | wc\n",
+    "\tindented by tabs\n\tas code is\n\t\tand deeper\n\tdone\n",
+    "CFLAGS=-O2\n\nall: main.o\n\tcc -o main main.o\n\nmain.o: main.c\n\tcc -c main.c\n",
+];
+
+#[test]
+fn other_texts_are_no_tables() {
+    for text in NONE {
+        assert_eq!(seen(text), "-", "{text}");
+    }
+}
+
+#[test]
+fn binary_files_are_no_tables_and_damaged_ones_are_errors_where_the_name_says_what_they_are() {
+    let is = |bytes: &[u8], is_packed| {
+        let fetched = Fetched::made(bytes.to_vec(), true);
+        match read(fetched, is_packed, "", &ReadOptions::default()).unwrap_err() {
+            Failure::Content { kind, .. } => kind,
+            Failure::Store(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(is(&[0, 1, 2, 3, 0, 0], false), FileErrorKind::NoTable);
+    assert_eq!(is(b"PAR1\x15\x04\x15\x10", false), FileErrorKind::NoTable);
+    assert_eq!(is(b"\x1f\x8b\x08\0broken", false), FileErrorKind::NoTable);
+    assert_eq!(is(b"\x1f\x8b\x08\0broken", true), FileErrorKind::Corrupt);
+}
+
+#[test]
+fn few_letters_in_many_columns_take_no_memory_without_end() {
+    let rule = "- ".repeat(500);
+    let text = format!(
+        "{rule}\n{}\n{rule}\n{}",
+        "a ".repeat(500),
+        "x\n".repeat(400_000)
+    );
+    assert_eq!(seen(&text), "-");
+}
+
+/// Columns, types and sampled rows.
+fn told(text: &str) -> (String, Vec<Vec<Option<String>>>) {
+    let fetched = Fetched::made(text.as_bytes().to_vec(), true);
+    let options = ReadOptions {
+        sample_rows: 1000,
+        ..ReadOptions::default()
+    };
+    let summary =
+        read(fetched, false, "", &options).unwrap_or_else(|error| panic!("{text}{error:?}"));
+    let columns = summary.columns.iter();
+    let columns: Vec<String> = columns
+        .map(|column| format!("{}:{}", column.name, column.data_type))
+        .collect();
+    let mut rows = summary.sample.rows;
+    rows.sort_by_key(|row| row.row);
+    let rows = rows.into_iter().map(|row| row.values).collect();
+    (columns.join(" "), rows)
+}
+
+proptest! {
+    #[test]
+    fn a_table_is_the_same_in_every_writing(
+        rows in prop::collection::vec((0..100_000u32, "[A-Z][a-z]{2,8}( [a-z]{2,5})?", 0..1_000_000i32, 1..29u8), 4..40),
+    ) {
+        let header = ["id", "name", "price", "day"].map(str::to_owned).to_vec();
+        let cells = rows.iter().map(|(id, name, price, day)| {
+            vec![id.to_string(), name.clone(), format!("{}.{:02}", price / 100, price % 100), format!("2024-02-{day:02}")]
+        });
+        let table: Vec<Vec<String>> = std::iter::once(header).chain(cells).collect();
+        let width = |at: usize| table.iter().map(|row| row[at].len()).max().unwrap_or(0);
+        let joined = |row: &Vec<String>, by: &str| row.join(by) + "\n";
+        let aligned = |row: &Vec<String>, by: &str| {
+            let cells = row.iter().enumerate().map(|(at, cell)| match at {
+                0 | 2 => format!("{cell:>0$}", width(at)),
+                _ => format!("{cell:<0$}", width(at)),
+            });
+            cells.collect::<Vec<_>>().join(by) + "\n"
+        };
+        let quoted = |row: &Vec<String>| {
+            let cells: Vec<String> = row.iter().map(|cell| format!("\"{cell}\"")).collect();
+            joined(&cells, " ")
+        };
+        let rule: Vec<String> = (0..4).map(|at| "-".repeat(width(at))).collect();
+        let commas: String = table.iter().map(|row| joined(row, ",")).collect();
+        let expected = told(&commas);
+        prop_assert_eq!(&expected.0, "id:integer name:text price:float day:date");
+        prop_assert_eq!(expected.1.len(), rows.len());
+        for text in [
+            table.iter().map(|row| joined(row, "\t")).collect::<String>(),
+            table.iter().map(|row| joined(row, "|")).collect(),
+            table.iter().map(|row| aligned(row, "  ")).collect(),
+            table.iter().map(&quoted).collect(),
+            aligned(&table[0], " | ") + &joined(&rule, "-+-") + &table[1..].iter().map(|row| aligned(row, " | ")).collect::<String>(),
+            aligned(&table[0], " ") + &joined(&rule, " ") + &table[1..].iter().map(|row| aligned(row, " ")).collect::<String>(),
+        ] {
+            prop_assert_eq!(&told(&text), &expected, "{}", text);
+        }
+    }
+
+    #[test]
+    fn any_text_is_looked_at(text in "[a-c1-9 .,;|\"#=+\t\n\r-]{0,300}") {
+        let fetched = Fetched::made(text.into_bytes(), true);
+        let options = ReadOptions::default();
+        if let Ok(summary) = read(fetched, false, "", &options) {
+            prop_assert!(summary.columns.len() > 1 && summary.rows > 0);
+            prop_assert_eq!(summary.sample.rows.len() as u64, summary.rows.min(5));
+        }
+    }
+}
+
+#[test]
+fn large_texts_are_read_in_ranges_while_they_are_one_table() {
+    let row = |n: usize| {
+        format!(
+            "{:<8} {:<12} {:>9}\n",
+            n,
+            ["New York", "Bern"][n % 2],
+            n * 7
+        )
+    };
+    let head = "id       city            amount\n".to_owned();
+    let all = head + &(0..20_000).map(row).collect::<String>();
+    let options = ReadOptions {
+        scan_budget: 64 << 10,
+        ..ReadOptions::default()
+    };
+    let cut = |text: &str| {
+        let ranges = input::ranges(text.len() as u64, &options, "");
+        let piece = |range: std::ops::Range<u64>| {
+            text.as_bytes()[range.start as usize..range.end as usize].to_vec()
+        };
+        let fetched = Fetched::cut(
+            ranges.into_iter().map(|it| (it.clone(), piece(it))),
+            text.len() as u64,
+        );
+        read(fetched, false, "", &options).unwrap()
+    };
+    let summary = cut(&all);
+    assert!(
+        summary.approximate && summary.rows.abs_diff(20_000) < 500,
+        "{}",
+        summary.rows
+    );
+    assert_eq!(summary.columns[1].profile.frequent.len(), 2);
+    // Prose further on: only the beginning is read.
+    let prose = "and so they went on, and on, until nobody knew any more where it had begun\n";
+    let mixed =
+        all[..16_000].rsplit_once('\n').unwrap().0.to_owned() + "\n" + &prose.repeat(10_000);
+    let summary = cut(&mixed);
+    let note = summary.notes.join("; ");
+    assert!(note.contains("at the beginning"), "{note}");
+}

@@ -1,0 +1,51 @@
+//! Texts that are about data beside them, though their names could be those of data: `orders.txt` beside `orders.csv`.
+//!
+//! A `.txt` is about what is called like it, a data file of another name or extension or a folder with data in it. Others may
+//! be tables themselves; only reading them tells.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{is_container, is_data};
+use crate::member;
+use crate::object::Format;
+use crate::place::{split_path, table_directory, without_extension};
+
+/// Whether a file may be either: as its path says, a `.txt` that is not compressed and in no archive.
+pub fn may_be_beside(path: &str) -> bool {
+    let is_txt = |path: &str| {
+        let at = path.len().checked_sub(4);
+        at.and_then(|at| path.get(at..))
+            .is_some_and(|end| end.eq_ignore_ascii_case(".txt"))
+    };
+    is_txt(path) && is_data(path) && member::split(path).is_none()
+}
+
+/// Those of `paths` that are about others of them, though they [may be data](may_be_beside).
+pub fn texts_beside<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> HashSet<String> {
+    let mut asked: HashMap<&str, Vec<&str>> = HashMap::new();
+    for path in paths.clone().filter(|path| may_be_beside(path)) {
+        asked.entry(without_extension(path)).or_default().push(path);
+    }
+    let mut found = HashSet::new();
+    if asked.is_empty() {
+        return found;
+    }
+    for path in paths {
+        if !(is_data(path) || is_container(path)) || may_be_beside(path) {
+            continue;
+        }
+        let file = member::outside(path);
+        let directory = table_directory(file).unwrap_or_else(|| split_path(file).0);
+        for name in [file, without_extension(file), directory] {
+            // Each is found once.
+            let texts = asked.remove(name).unwrap_or_default();
+            found.extend(texts.into_iter().map(str::to_owned));
+        }
+    }
+    found
+}
+
+/// Whether a format is told by the content only.
+pub(super) fn is_uncertain(format: Format) -> bool {
+    format == Format::Text
+}
