@@ -167,3 +167,13 @@ pub fn varied_index() -> TempDir {
     index_hashed(&at("lake"), &at("index"), &[]).code_is(0);
     folder
 }
+
+/// The most memory that a child of this process took, in bytes.
+pub fn children_memory() -> u64 {
+    // SAFETY: a plain structure that the call fills in.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    let done = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
+    assert_eq!(done, 0);
+    // Linux counts KiB.
+    usage.ru_maxrss as u64 * 1024
+}

@@ -3,12 +3,14 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs::{self, Permissions};
+use std::io::Write;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use limn_tests::s3::{GUEST, S3Server};
-use limn_tests::{Run, binary, index_hashed, lake, limn, limn_command, run, text};
+use limn_tests::{Run, binary, children_memory, index_hashed, lake, limn, limn_command, run, text};
 use tempfile::TempDir;
 
 /// One line, no panic, names what it should.
@@ -439,6 +441,51 @@ fn a_directory_of_a_hundred_thousand_small_files_is_a_table() {
     let second = index_hashed(&lake, &index, &[]).json();
     assert_eq!(second["objects"]["read"], 1, "{second}");
     assert_eq!(second["tables"]["changed"], 1, "{second}");
+}
+
+#[test]
+fn a_line_of_two_gigabytes_costs_itself_and_little_memory() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (
+        scratch.path().join("lake"),
+        scratch.path().join("index.limn"),
+    );
+    lake::write(&lake, "rivers.csv", "river,length\nAare,288\nReuss,164\n");
+    for (name, piece) in [
+        ("cells.csv", "one,two,three,"),
+        ("words.csv", "wordwordword"),
+    ] {
+        let piece = piece.repeat(1 << 16);
+        let mut file = fs::File::create(lake.join(name)).unwrap();
+        for _ in 0..(2u64 << 30) / piece.len() as u64 {
+            file.write_all(piece.as_bytes()).unwrap();
+        }
+    }
+    let begun = Instant::now();
+    let run = index_hashed(&lake, &index, &[]);
+    run.code_is(1);
+    let report = run.json();
+    assert_eq!(report["tables"]["added"], 1, "{report}");
+    let failures = report["failures"].as_array().unwrap();
+    let objects: Vec<&str> = failures
+        .iter()
+        .map(|it| it["object"].as_str().unwrap())
+        .collect();
+    assert_eq!(objects, ["cells.csv", "words.csv"], "{report}");
+    assert!(
+        report["bytes"]["read"].as_u64().unwrap() < 64 << 20,
+        "{report}"
+    );
+    assert!(
+        begun.elapsed() < Duration::from_secs(60),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert!(
+        children_memory() < 768 << 20,
+        "{} MiB",
+        children_memory() >> 20
+    );
 }
 
 #[test]

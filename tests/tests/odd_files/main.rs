@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archived;
+mod databases;
 mod delimited;
 mod encoded;
 mod hostile;
@@ -17,7 +18,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use limn_segment::{IndexStore, TableRecord};
-use limn_tests::{index_hashed, text};
+use limn_tests::{children_memory, index_hashed, text};
 use tempfile::TempDir;
 
 /// Memory of the run: the model, the dataflow, and 256 MiB of lake data.
@@ -104,6 +105,7 @@ fn ignores(path: &str, content: impl Into<Vec<u8>>) -> Odd {
 fn all() -> BTreeMap<String, Odd> {
     let kinds = [
         archived::files(),
+        databases::files(),
         delimited::files(),
         encoded::files(),
         hostile::files(),
@@ -247,14 +249,4 @@ fn tables(index: &std::path::Path) -> BTreeMap<String, TableRecord> {
         });
         by_path.collect()
     })
-}
-
-/// The most memory that a child of this process took, in bytes.
-fn children_memory() -> u64 {
-    // SAFETY: a plain structure that the call fills in.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    let done = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
-    assert_eq!(done, 0);
-    // Linux counts KiB.
-    usage.ru_maxrss as u64 * 1024
 }
