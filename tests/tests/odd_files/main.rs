@@ -9,6 +9,7 @@ mod hostile;
 mod json;
 mod named;
 mod packed;
+mod sheets;
 mod typed;
 
 use std::collections::BTreeMap;
@@ -109,6 +110,7 @@ fn all() -> BTreeMap<String, Odd> {
         json::files(),
         named::files(),
         packed::files(),
+        sheets::files(),
         typed::files(),
     ];
     let files = kinds.into_iter().flatten().enumerate();
