@@ -186,13 +186,13 @@ async fn sheets_that_other_programs_wrote() {
             let id: u64 = row.values[0].as_deref().unwrap().parse().unwrap();
             let value = |column: usize| row.values[column].clone().unwrap();
             assert!(
-                id % 2 == 0 || value(1) == format!("name {id}, \u{fc}n\u{ef}"),
+                id.is_multiple_of(2) || value(1) == format!("name {id}, \u{fc}n\u{ef}"),
                 "{name}"
             );
             assert_eq!(value(2), format!("2024-01-0{id}"), "{name}");
             assert_eq!(value(3), format!("2024-02-0{id} 12:30:0{id}"), "{name}");
             assert_eq!(value(4), (id as f64 / 4.0).to_string(), "{name}");
-            assert_eq!(value(5), (id % 2 == 0).to_string(), "{name}");
+            assert_eq!(value(5), id.is_multiple_of(2).to_string(), "{name}");
         }
         let secret = read(&store, &of("Secret").unwrap()).await.unwrap();
         let is_hidden = secret.notes.contains(&"it is a hidden sheet".to_owned());

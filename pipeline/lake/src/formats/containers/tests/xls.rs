@@ -2,6 +2,10 @@
 
 use super::*;
 
+mod made;
+
+use self::made::{cell, compound, narrow, record, shorts, workbook};
+
 /// A file of `tests/data`.
 pub(super) fn data(name: &str) -> Vec<u8> {
     let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
@@ -38,118 +42,6 @@ pub(super) fn told(summary: &FileSummary, first: &str) -> (String, Vec<Option<St
     let mut rows = summary.sample.rows.iter().map(|row| row.values.clone());
     let row = rows.find(|row| row[0].as_deref() == Some(first));
     (columns.join(" "), row.unwrap_or_default())
-}
-
-/// A compound file of streams, none of them short, in sectors of 512 bytes. Its table of chains is in sector 0.
-fn compound(streams: &[(&str, Vec<u8>)]) -> Vec<u8> {
-    let padded = |bytes: &[u8]| bytes.len().max(4096).div_ceil(512) * 512;
-    let count: usize = streams.iter().map(|(_, it)| padded(it) / 512).sum();
-    let tables = (1..)
-        .find(|tables| tables * 128 > tables + 1 + count)
-        .unwrap();
-    let mut next: Vec<u32> = vec![0xffff_fffd; tables];
-    next.push(0xffff_fffe);
-    let entry = |name: &str, kind: u8, right: u32, child: u32, start: u32, size: u64| {
-        let mut letters: Vec<u8> = name.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let length = letters.len() as u16 + 2;
-        letters.resize(64, 0);
-        let mut entry = [&letters[..], &length.to_le_bytes(), &[kind, 1]].concat();
-        for number in [u32::MAX, right, child] {
-            entry.extend(number.to_le_bytes());
-        }
-        entry.resize(116, 0);
-        entry.extend(start.to_le_bytes());
-        entry.extend(size.to_le_bytes());
-        entry
-    };
-    let mut directory = entry("Root Entry", 5, u32::MAX, 1, 0xffff_fffe, 0);
-    let mut sectors = Vec::new();
-    for (i, (name, bytes)) in streams.iter().enumerate() {
-        let right = if i + 1 == streams.len() {
-            u32::MAX
-        } else {
-            i as u32 + 2
-        };
-        let (start, length) = (next.len() as u32, padded(bytes));
-        directory.extend(entry(name, 2, right, u32::MAX, start, length as u64));
-        next.extend(start + 1..start + (length / 512) as u32);
-        next.push(0xffff_fffe);
-        sectors.extend(bytes);
-        sectors.resize(sectors.len() + length - bytes.len(), 0);
-    }
-    directory.resize(512, 0);
-    next.resize(tables * 128, u32::MAX);
-    let mut header = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".to_vec();
-    header.resize(24, 0);
-    header.extend(b"\x3e\0\x03\0\xfe\xff\x09\0\x06\0");
-    header.resize(44, 0);
-    let fields = [
-        tables as u32,
-        tables as u32,
-        0,
-        4096,
-        0xffff_fffe,
-        0,
-        0xffff_fffe,
-        0,
-    ];
-    header.extend(fields.iter().flat_map(|it| it.to_le_bytes()));
-    header.extend((0..tables as u32).flat_map(u32::to_le_bytes));
-    header.resize(512, 0xff);
-    let next: Vec<u8> = next.into_iter().flat_map(u32::to_le_bytes).collect();
-    [header, next, directory, sectors].concat()
-}
-
-fn record(kind: u16, content: &[u8]) -> Vec<u8> {
-    let length = (content.len() as u16).to_le_bytes();
-    [&kind.to_le_bytes()[..], &length, content].concat()
-}
-
-/// Numbers of two bytes.
-fn shorts(numbers: &[u16]) -> Vec<u8> {
-    numbers.iter().flat_map(|it| it.to_le_bytes()).collect()
-}
-
-/// A cell, with the style of its number.
-fn cell(kind: u16, row: u16, column: u16, style: u16, value: &[u8]) -> Vec<u8> {
-    record(kind, &[&shorts(&[row, column, style])[..], value].concat())
-}
-
-/// Letters of one byte behind their mark, and behind how many they are.
-fn narrow(text: &str) -> Vec<u8> {
-    [&shorts(&[text.len() as u16])[..], &[0], text.as_bytes()].concat()
-}
-
-/// A sheet: name, state, kind, and the records of its cells.
-type Made<'a> = (&'a str, u8, u8, Vec<u8>);
-
-/// A workbook's stream of this version, with more records before those of the sheets.
-fn workbook(version: u16, more: &[u8], sheets: &[Made<'_>]) -> Vec<u8> {
-    let begin = |kind: u16| record(0x0809, &shorts(&[version, kind, 0, 0]));
-    let is_wide = version == 0x0600;
-    let listed = |places: &[usize]| {
-        let mut globals = [&begin(5)[..], more].concat();
-        for ((name, state, kind, _), place) in sheets.iter().zip(places) {
-            let mut content = (*place as u32).to_le_bytes().to_vec();
-            content.extend([*state, *kind, name.len() as u8]);
-            content.extend(is_wide.then_some(0));
-            content.extend(name.bytes());
-            globals.extend(record(0x85, &content));
-        }
-        globals.extend(record(0x0a, &[]));
-        globals
-    };
-    let mut places = vec![0; sheets.len()];
-    let mut at = listed(&places).len();
-    let mut contents = Vec::new();
-    for ((_, _, kind, cells), place) in sheets.iter().zip(&mut places) {
-        *place = at;
-        let begin = begin(if *kind == 2 { 0x20 } else { 0x10 });
-        let content = [begin, cells.clone(), record(0x0a, &[])].concat();
-        at += content.len();
-        contents.extend(content);
-    }
-    [listed(&places), contents].concat()
 }
 
 /// Styles: as it is, a built-in date, and a format of the file's own; `wide` as Excel 97 writes it.
@@ -334,13 +226,13 @@ async fn sheets_that_other_programs_wrote() {
             let id: u64 = row.values[0].as_deref().unwrap().parse().unwrap();
             let value = |column: usize| row.values[column].clone().unwrap();
             assert!(
-                id % 2 == 0 || value(1) == format!("name {id}, {letters}"),
+                id.is_multiple_of(2) || value(1) == format!("name {id}, {letters}"),
                 "{name}"
             );
             assert_eq!(value(2), format!("2024-01-0{id}"), "{name}");
             assert_eq!(value(3), format!("2024-02-0{id} 12:30:0{id}"), "{name}");
             assert_eq!(value(4), (id as f64 / 4.0).to_string(), "{name}");
-            assert_eq!(value(5), (id % 2 == 0).to_string(), "{name}");
+            assert_eq!(value(5), id.is_multiple_of(2).to_string(), "{name}");
         }
         let secret = read(&store, &of("Secret").unwrap()).await.unwrap();
         assert!(
@@ -352,7 +244,7 @@ async fn sheets_that_other_programs_wrote() {
             assert_eq!(long.rows, 40);
             for row in &long.sample.rows {
                 let id: usize = row.values[0].as_deref().unwrap().parse().unwrap();
-                let letter = if id % 3 == 0 { "\u{416}" } else { "x" };
+                let letter = if id.is_multiple_of(3) { "\u{416}" } else { "x" };
                 let text = row.values[1].as_deref().unwrap();
                 assert!(
                     letter
