@@ -25,7 +25,7 @@ pub enum Container {
     /// An SQLite database, whose members are its tables and views: `.sqlite`, `.sqlite3`, `.db3`, and `.db` if its
     /// content is that of one.
     Sqlite,
-    /// A spreadsheet file, whose members are its sheets: `.xlsx`, `.xlsm`, `.xlsb`.
+    /// A spreadsheet file, whose members are its sheets: `.xlsx`, `.xlsm`, `.xlsb`, `.xls`, `.ods`, `.fods`.
     Book,
 }
 
@@ -45,7 +45,7 @@ impl Container {
         let last = extension(path)?.to_ascii_lowercase();
         match last.as_str() {
             "zip" => Some(Container::Zip),
-            "xlsx" | "xlsm" | "xlsb" => Some(Container::Book),
+            "xlsx" | "xlsm" | "xlsb" | "xls" | "ods" | "fods" => Some(Container::Book),
             "sqlite" | "sqlite3" | "db" | "db3" => Some(Container::Sqlite),
             "tar" | "tgz" | "tzst" | "tbz2" | "tbz" | "txz" => Some(Container::Tar),
             _ => {

@@ -11,6 +11,7 @@ mod json;
 mod named;
 mod packed;
 mod plain;
+mod sheets;
 mod typed;
 
 use std::collections::BTreeMap;
@@ -113,6 +114,7 @@ fn all() -> BTreeMap<String, Odd> {
         named::files(),
         packed::files(),
         plain::files(),
+        sheets::files(),
         typed::files(),
     ];
     let files = kinds.into_iter().flatten().enumerate();

@@ -1,19 +1,28 @@
-//! Spreadsheet files (`.xlsx`, `.xlsm`, `.xlsb`): each sheet with rows is a member, `book.xlsx//2024`, hidden ones
-//! too.
+//! Spreadsheet files (`.xlsx`, `.xlsm`, `.xlsb`, `.xls`, `.ods`, `.fods`): each sheet with rows is a member,
+//! `book.xlsx//2024`, hidden ones too.
 //!
-//! The file is a zip archive, which is unpacked once to nowhere before anything else sees it: so that what it
-//! unpacks to is known, whatever it claims. Which of the formats it has is told by its content. Its cells
-//! ([`cells`]) become a text that is read as any delimited text is. Formulas are not evaluated, their last results
-//! are read. A merged cell's value stands in its first cell. Percentages are fractions.
+//! Which of the formats a file has is told by its content. An archive is unpacked once to nowhere before anything
+//! else sees it: so that what it unpacks to is known, whatever it claims. The cells ([`cells`]) become a text that
+//! is read as any delimited text is. Formulas are not evaluated, their last results are read. A merged cell's value
+//! is in its first cell. Percentages are fractions. Delimited text that has a spreadsheet's name is read, too.
 
 mod biff;
 mod cells;
+mod ods;
+mod ole;
+mod plain;
+mod xls;
 mod xlsb;
 mod xlsx;
 
+use bytes::Bytes;
 use limn_store::Store;
 
 use self::cells::Cells;
+use self::ods::Ods;
+use self::ole::Compound;
+use self::plain::Plain;
+use self::xls::Xls;
 use self::xlsb::Xlsb;
 use self::xlsx::Xlsx;
 use super::{Members, damaged, most_unpacked, not_there, too_long, zip};
@@ -42,41 +51,108 @@ struct Sheet {
 enum Book {
     Xlsx(Box<Xlsx>),
     Xlsb(Xlsb),
+    Xls(Xls),
+    Ods(Ods),
+    Plain(Plain),
 }
 
 impl Book {
     fn open(ranged: &Ranged, options: &ReadOptions) -> Result<Book, Failure> {
         let most = most_unpacked(options);
         let size = ranged.size();
+        if size == 0 {
+            return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
+        }
         if size > most {
             return Err(too_long(size, most));
         }
         let bytes = ranged.get(0..size)?;
-        if bytes.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]) {
-            let cause = "it is protected by a password, or of an older kind than its name says";
-            let failure = Failure::new(FileErrorKind::Unsupported, cause);
-            return Err(failure.with_remedy("save it as .xlsx without a password"));
+        if bytes.starts_with(ole::MAGIC) {
+            let stream = workbook(&bytes)?;
+            drop(bytes);
+            return Ok(Book::Xls(Xls::open(stream, most)?));
         }
-        let parts = zip::measure(ranged, &bytes, most)?;
-        if Xlsb::is_one(&parts) {
-            return Ok(Book::Xlsb(Xlsb::open(parts, most)?));
+        if bytes.starts_with(b"PK") {
+            let parts = zip::measure(ranged, &bytes, most)?;
+            if Xlsb::is_one(&parts) {
+                return Ok(Book::Xlsb(Xlsb::open(parts, most)?));
+            }
+            if Ods::is_one(&parts) {
+                return Ok(Book::Ods(Ods::packed(parts)?));
+            }
+            return Ok(Book::Xlsx(Box::new(Xlsx::open(bytes)?)));
         }
-        Ok(Book::Xlsx(Box::new(Xlsx::open(bytes)?)))
+        if Xls::is_one(&bytes) {
+            return Ok(Book::Xls(Xls::open(bytes, most)?));
+        }
+        if Ods::is_flat(&bytes) {
+            return Ok(Book::Ods(Ods::flat(bytes)?));
+        }
+        Ok(Book::Plain(Plain::open(&bytes, options)?))
     }
 
     fn sheets(&self) -> Vec<Sheet> {
         match self {
             Book::Xlsx(book) => book.sheets(),
             Book::Xlsb(book) => book.sheets(),
+            Book::Xls(book) => book.sheets(),
+            Book::Ods(book) => book.sheets(),
+            Book::Plain(_) => vec![Plain::sheet()],
         }
+    }
+
+    /// Whether a sheet has no cells.
+    fn is_empty(&mut self, index: usize, sheet: &Sheet) -> Result<bool, Failure> {
+        match self {
+            Book::Ods(book) => return Ok(book.is_empty(index)),
+            Book::Plain(_) => return Ok(false),
+            Book::Xlsx(_) | Book::Xlsb(_) | Book::Xls(_) => {}
+        }
+        let mut probe = Cells::probe();
+        self.read(index, sheet, &mut probe)?;
+        Ok(probe.is_empty())
     }
 
     fn read(&mut self, index: usize, sheet: &Sheet, cells: &mut Cells) -> Result<(), Failure> {
         match self {
             Book::Xlsx(book) => book.read(&sheet.name, cells),
             Book::Xlsb(book) => book.read(index, cells),
+            Book::Xls(book) => book.read(index, cells),
+            Book::Ods(book) => book.read(index, cells),
+            // It has no cells: its text is taken as it is.
+            Book::Plain(_) => Ok(()),
         }
     }
+}
+
+/// The stream of a compound file that is a workbook's.
+fn workbook(bytes: &[u8]) -> Result<Bytes, Failure> {
+    let file = Compound::open(bytes)?;
+    for name in ["Workbook", "Book"] {
+        if let Some(stream) = file.stream(name)? {
+            return Ok(stream.into());
+        }
+    }
+    if file.has("EncryptedPackage") {
+        return Err(locked());
+    }
+    let others = [
+        ("WordDocument", "a Word document"),
+        ("PowerPoint Document", "a PowerPoint presentation"),
+    ];
+    for (name, is) in others {
+        if file.has(name) {
+            let cause = format!("it is named as a spreadsheet but is {is}");
+            let failure = Failure::new(FileErrorKind::NotItsFormat, cause);
+            return Err(failure.with_remedy("give it the extension of its content"));
+        }
+    }
+    Err(damaged("compound file has no workbook"))
+}
+
+fn locked() -> Failure {
+    Failure::new(FileErrorKind::Unsupported, "it is protected by a password")
+        .with_remedy("save it without a password")
 }
 
 /// Lists the sheets that have rows.
@@ -99,10 +175,9 @@ pub(super) fn list(
         if !sheet.is_table {
             continue;
         }
-        let mut probe = Cells::probe();
-        match book.read(index, sheet, &mut probe) {
-            Ok(()) if probe.is_empty() => {}
-            Ok(()) => {
+        match book.is_empty(index, sheet) {
+            Ok(true) => {}
+            Ok(false) => {
                 if let Some(name) = members.wants_part(&sheet.name) {
                     members.add(name, ranged.size(), MemberPlace::Sheet(index as u64));
                 }
@@ -134,6 +209,9 @@ pub(in crate::formats) async fn summarise(
     };
     parse(move || {
         let mut book = Book::open(&ranged, &options)?;
+        if let Book::Plain(plain) = book {
+            return plain.read(&sample_path, &options);
+        }
         let index = usize::try_from(index).unwrap_or(usize::MAX);
         let sheet = book.sheets().get(index).cloned();
         let sheet = sheet.ok_or_else(not_there)?;

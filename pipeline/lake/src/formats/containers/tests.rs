@@ -6,7 +6,9 @@ use crate::object::TableName;
 use crate::summary::FileSummary;
 
 mod book;
+mod ods;
 mod sqlite;
+mod xls;
 
 const PEOPLE: &str = "id,name\n1,ada\n2,bob\n3,cyd\n";
 

@@ -182,6 +182,18 @@ impl Fetched {
         }
     }
 
+    /// The beginning of a file of `size` bytes, or all of it.
+    pub(crate) fn beginning(bytes: Bytes, size: u64) -> Fetched {
+        Fetched {
+            size,
+            pieces: vec![Piece {
+                offset: 0,
+                to_end: bytes.len() as u64 == size,
+                bytes,
+            }],
+        }
+    }
+
     /// Unpacks what is compressed, makes sure that this is text, and makes it UTF-8. `what` names the
     /// format ("CSV").
     ///

@@ -69,6 +69,29 @@ impl Cells {
         Ok(true)
     }
 
+    /// Adds the cells of a row, the last one, so many times below it; says whether more are wanted.
+    ///
+    /// # Errors
+    /// As [`Cells::add`].
+    pub(super) fn repeat_row(&mut self, row: u32, times: u32) -> Result<bool, Failure> {
+        let end = self.cells.len();
+        let others = self.cells.iter().rposition(|(at, ..)| *at != row);
+        let start = others.map_or(0, |last| last + 1);
+        if start == end {
+            return Ok(true);
+        }
+        for below in (row.saturating_add(1)..).take(times as usize) {
+            for place in start..end {
+                let (_, column, text) = &self.cells[place];
+                let (column, text) = (*column, text.clone());
+                if !self.add(below, column, &text)? {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
     /// The rows as delimited text of about `most` bytes, and whether all of them are there.
     pub(super) fn into_text(mut self, most: u64) -> (Vec<u8>, bool) {
         self.cells.sort_by_key(|(row, column, _)| (*row, *column));
