@@ -255,7 +255,7 @@ fn blanks(lines: &[Line<'_>], complete: bool) -> Option<Blanks> {
         .is_some_and(|line| !line.below_blank && !is_count_of_rows(line.text));
     if width < 2
         || is_row_below
-        || rows.len() < 3
+        || rows.len() + usize::from(has_row_names) < 3
         || first > PREAMBLE
         || below > if complete { BELOW } else { 0 }
         || (first + below) > rows.len()
