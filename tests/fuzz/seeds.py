@@ -263,6 +263,9 @@ for name, schema in BASES.items():
     base.execute("PRAGMA page_size = 512")
     base.executescript(schema)
     keep("sqlite", name, base.serialize())
+INNER = {"b/t.sqlite": base.serialize(), "t.xlsx": zipped(WHOLE, zipfile.ZIP_DEFLATED), "t.db": b"none", "in.zip": b"PK"}
+keep("containers", "inner.zip", b"\0" + zipped(INNER, zipfile.ZIP_DEFLATED))
+keep("containers", "inner-mended.tar", b"\3" + tarred(INNER, tarfile.GNU_FORMAT))
 
 if len(sys.argv) > 1:
     segment = Path(sys.argv[1]).read_bytes()

@@ -40,7 +40,8 @@ pub struct TableRecord {
     pub location: String,
     /// `parquet`, `csv`, `jsonl`…
     pub format: String,
-    /// The table is gone: the row only hides earlier ones of its group.
+    /// There is no such table: the row hides earlier ones of its group. It may have files: those were looked at, and
+    /// make none ([`TableRecord::is_passed_over`]).
     pub removed: bool,
     /// Number of rows, where known.
     pub rows: Option<u64>,
@@ -50,6 +51,8 @@ pub struct TableRecord {
     pub columns: Vec<ColumnRecord>,
     /// Sampled rows; each holds one value per column, `None` for null.
     pub sample: Vec<Vec<Option<String>>>,
+    /// The keys that its file declares.
+    pub keys: KeyRecords,
     /// Files it is made of.
     pub files: Vec<FileRecord>,
     /// Text about it.
@@ -71,10 +74,16 @@ pub struct TableRecord {
 }
 
 impl TableRecord {
-    /// The files that the table has.
+    /// The files that the table has, without those that hold no table.
     pub fn files_now(&self) -> impl Iterator<Item = &FileRecord> {
         let files = self.files.iter();
-        files.filter(|file| file.since_sample != Some(SinceSample::Went))
+        files.filter(|file| file.since_sample != Some(SinceSample::Went) && !file.no_table)
+    }
+
+    /// Whether the row is of no table, and remembers files that were looked at, so that they are not read again.
+    #[must_use]
+    pub fn is_passed_over(&self) -> bool {
+        self.removed && !self.files.is_empty()
     }
 
     /// The columns that are likely keys, the likeliest first.
@@ -145,6 +154,38 @@ pub(crate) fn segment_of(records: &[TableRecord]) -> Result<Option<&str>, (&str,
         Some(other) => Err((first, other)),
         None => Ok(Some(first)),
     }
+}
+
+/// The keys that a file declares of its table.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeyRecords {
+    /// The columns of the primary key.
+    pub primary: Vec<String>,
+    /// The columns of each other unique key.
+    pub unique: Vec<Vec<String>>,
+    /// Columns whose values are those of another table's.
+    pub references: Vec<ReferenceRecord>,
+}
+
+impl KeyRecords {
+    /// Whether none is declared.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// A foreign key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReferenceRecord {
+    /// The columns here.
+    pub columns: Vec<String>,
+    /// The name of the other table, of the same lake.
+    pub table: String,
+    /// Its columns, in the same order; empty where they are its primary key.
+    pub to: Vec<String>,
 }
 
 /// What is known of one column.
@@ -244,6 +285,8 @@ pub struct FileRecord {
     pub error: Option<String>,
     /// What happened to it since the table's texts were made; `None` if these are made of it as it is.
     pub since_sample: Option<SinceSample>,
+    /// It was read, and holds no table, which its name did not promise either: nothing is wrong.
+    pub no_table: bool,
 }
 
 /// Text about a table.
@@ -352,9 +395,17 @@ fn schema() -> Schema {
             maybe("summary"),
             maybe("error"),
             maybe("since_sample"),
+            of("no_table", DataType::Boolean),
         ]
         .into(),
     );
+    let texts = |name: &str| list(name, DataType::Utf8);
+    let unique = {
+        let item: FieldRef = Arc::new(Field::new("element", DataType::Utf8, false));
+        list("unique", DataType::List(item))
+    };
+    let reference = DataType::Struct(vec![texts("columns"), text("table"), texts("to")].into());
+    let keys = vec![texts("primary"), unique, list("references", reference)];
     let context = DataType::Struct(
         vec![
             text("source"),
@@ -376,6 +427,7 @@ fn schema() -> Schema {
         of("rows_exact", DataType::Boolean),
         list("columns", column),
         list("sample", sample_row),
+        Field::new("keys", DataType::Struct(keys.into()), false),
         list("files", file),
         list("contexts", context),
         text("segment"),

@@ -13,7 +13,8 @@ use arrow::array::{
 use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 
 use crate::catalog::{
-    ColumnRecord, ContextRecord, FileRecord, PatternShare, SinceSample, TableRecord, ValueCount,
+    ColumnRecord, ContextRecord, FileRecord, KeyRecords, PatternShare, ReferenceRecord,
+    SinceSample, TableRecord, ValueCount,
 };
 
 /// The records of a batch.
@@ -37,6 +38,7 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
         of.structs("contexts", Contexts::of)?,
     );
     let samples = of.lists_of_texts("sample")?;
+    let keys = Keys::of(of.one("keys")?)?;
     let (segments, first_blocks, blocks) = (
         of.texts("segment")?,
         of.numbers::<UInt32Type>("first_block")?,
@@ -65,6 +67,9 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
             rows_exact: rows_exact.get(row),
             columns: columns.all(row, Columns::record)?,
             sample: sample.collect(),
+            keys: keys
+                .as_ref()
+                .map_or(Ok(KeyRecords::default()), |keys| keys.record(row))?,
             files: files.all(row, Files::record)?,
             contexts: contexts.all(row, Contexts::record)?,
             segment: segments.text(row),
@@ -117,6 +122,25 @@ impl<'a> Of<'a> {
             item(Of(items.ok_or_else(|| {
                 format!("its column {name} holds no structs")
             })?))
+        });
+        Ok(Lists {
+            lists,
+            items: items.transpose()?,
+        })
+    }
+
+    /// A column of structs, if there is one.
+    fn one(&self, name: &str) -> Result<Option<Of<'a>>, String> {
+        Ok(self.column(name)?.map(Of))
+    }
+
+    /// A column of lists of texts.
+    fn texts_of(&self, name: &str) -> Result<Lists<'a, Option<Texts<'a>>>, String> {
+        let lists: Option<&ListArray> = self.column(name)?;
+        let items = lists.map(|lists| {
+            let texts = lists.values().as_any().downcast_ref::<StringArray>();
+            let texts = texts.ok_or_else(|| format!("its column {name} holds no texts"));
+            texts.map(|texts| Texts(Some(texts)))
         });
         Ok(Lists {
             lists,
@@ -206,6 +230,66 @@ impl<T> Lists<'_, Option<T>> {
             Some(items) => self.range(row).map(|at| record(items, at)).collect(),
             None => Ok(Vec::new()),
         }
+    }
+}
+
+impl Lists<'_, Option<Texts<'_>>> {
+    fn texts(&self, row: usize) -> Vec<String> {
+        let items = self.items.as_ref();
+        items.map_or(Vec::new(), |texts| {
+            self.range(row).map(|at| texts.text(at)).collect()
+        })
+    }
+}
+
+struct Keys<'a> {
+    primary: Lists<'a, Option<Texts<'a>>>,
+    unique: TextLists<'a>,
+    references: Lists<'a, Option<References<'a>>>,
+}
+
+struct References<'a> {
+    columns: Lists<'a, Option<Texts<'a>>>,
+    tables: Texts<'a>,
+    to: Lists<'a, Option<Texts<'a>>>,
+}
+
+impl<'a> Keys<'a> {
+    fn of(of: Option<Of<'a>>) -> Result<Option<Keys<'a>>, String> {
+        let Some(of) = of else {
+            return Ok(None);
+        };
+        Ok(Some(Keys {
+            primary: of.texts_of("primary")?,
+            unique: of.lists_of_texts("unique")?,
+            references: of.structs("references", |of| {
+                Ok(References {
+                    columns: of.texts_of("columns")?,
+                    tables: of.texts("table")?,
+                    to: of.texts_of("to")?,
+                })
+            })?,
+        }))
+    }
+
+    fn record(&self, row: usize) -> Result<KeyRecords, String> {
+        let unique = self.unique.range(row).map(|at| {
+            let columns = self.unique.items.as_ref();
+            columns.map_or(Vec::new(), |columns| {
+                columns.range(at).map(|at| columns.items.text(at)).collect()
+            })
+        });
+        Ok(KeyRecords {
+            primary: self.primary.texts(row),
+            unique: unique.collect(),
+            references: self.references.all(row, |references, at| {
+                Ok(ReferenceRecord {
+                    columns: references.columns.texts(at),
+                    table: references.tables.text(at),
+                    to: references.to.texts(at),
+                })
+            })?,
+        })
     }
 }
 
@@ -300,6 +384,7 @@ struct Files<'a> {
     summaries: Texts<'a>,
     errors: Texts<'a>,
     since_sample: Texts<'a>,
+    no_table: Flags<'a>,
 }
 
 impl<'a> Files<'a> {
@@ -315,6 +400,7 @@ impl<'a> Files<'a> {
             summaries: of.texts("summary")?,
             errors: of.texts("error")?,
             since_sample: of.texts("since_sample")?,
+            no_table: of.flags("no_table")?,
         })
     }
 
@@ -336,6 +422,7 @@ impl<'a> Files<'a> {
             summary: self.summaries.get(at),
             error: self.errors.get(at),
             since_sample,
+            no_table: self.no_table.get(at),
         })
     }
 }

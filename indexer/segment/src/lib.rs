@@ -123,8 +123,8 @@ pub use blocks::TextFrame;
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
 pub use cache::SegmentCache;
 pub use catalog::{
-    CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, PatternShare, REGISTERED, SinceSample,
-    TableRecord, ValueCount, write_catalog,
+    CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, KeyRecords, PatternShare, REGISTERED,
+    ReferenceRecord, SinceSample, TableRecord, ValueCount, write_catalog,
 };
 pub use catalog_read::read_catalog;
 pub use compact::{CompactStep, Compacted, IndexSize, Merge, Policy, plan};

@@ -141,6 +141,7 @@ impl HeldValue for Packed {
         "columns.list.element.narration",
         "files.list.element.modified_ms",
         "files.list.element.since_sample",
+        "files.list.element.no_table",
         "error",
     ]);
 

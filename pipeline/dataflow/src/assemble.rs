@@ -345,7 +345,8 @@ impl Assembler {
         let contexts = read.context_records(group, &ids, &self.published);
         let failures = read.failures(group);
         let mut summary = merge_files(&read.summaries(group));
-        if summary.is_none() {
+        let is_passed_over = read.is_passed_over(group);
+        if summary.is_none() && !is_passed_over {
             // The files have other names than those that could be read last.
             let last = self.published.table(group.name.as_str());
             let last = last_good_files(last.as_deref(), self.redact);
@@ -375,7 +376,8 @@ impl Assembler {
         if let Some((rows, exact)) = rows_now {
             (row.rows, row.rows_exact) = (Some(rows), exact);
         }
-        if !read.is_current(group) {
+        row.removed = is_passed_over;
+        if !is_passed_over && !read.is_current(group) {
             row.error = failures.first().map(|failure| failure.error.clone());
         }
         let draft = |row: Option<TableRecord>| TableDraft {
@@ -391,6 +393,14 @@ impl Assembler {
         let awaits = self.narrates && old.is_some_and(|old| old.awaits_narration);
         if is_current && !awaits {
             return (!failures.is_empty()).then(|| draft(None));
+        }
+        if is_passed_over {
+            // The row remembers the files' versions, so that they need not be looked at again.
+            let row = (!row.files.is_empty()).then_some(row);
+            return Some(TableDraft {
+                replaces: old.filter(|_| row.is_some()).and_then(Position::of),
+                ..draft(row)
+            });
         }
         let Some(summary) = summary else {
             // Nothing is known of its content. The row remembers the error, so that the next run need
@@ -439,3 +449,6 @@ fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft>
         row: Some(Wire(row)),
     })
 }
+
+#[cfg(test)]
+mod tests;

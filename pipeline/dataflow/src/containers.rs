@@ -1,16 +1,17 @@
 //! Containers: every archive that a listing names is replaced by its members.
 //!
 //! A container whose members are all in the index, in its present version, is not opened: they say so themselves
-//! ([`limn_lake::member`]). One that cannot be opened counts as not listed, so its tables stay as they are in the
-//! index. One of which a member was refused is opened every run, so that the run can say so; and so is one that
-//! holds no table.
+//! ([`limn_lake::member`]), and so does what stands for members that cannot be read, that filters leave out, or that
+//! there are not. One that cannot be opened is listed as the reason; its tables stay as they are in the
+//! index, as if it had not been listed.
 
 use std::collections::HashMap;
 
 use futures::stream::{self, StreamExt};
+use limn_lake::filter::{IgnoreFiles, Selection};
 use limn_lake::layout::is_container;
-use limn_lake::member::are_all_members;
-use limn_lake::{FileError, ObjectRecord, Opened, ReadOptions, open_container};
+use limn_lake::member::{all_members, unopened};
+use limn_lake::{FileError, Listed, ObjectRecord, ReadOptions, open_container};
 use limn_store::Store;
 
 use crate::listing::Listing;
@@ -19,6 +20,24 @@ use crate::report::Failure;
 
 /// Containers opened at once. Each holds about a scan budget and what its decoder needs.
 const OPENED_AT_ONCE: usize = 4;
+
+/// What filters leave out of containers.
+struct Chosen<'a> {
+    selection: &'a Selection,
+    ignored: &'a IgnoreFiles,
+}
+
+impl Chosen<'_> {
+    /// What tells the filters that hold for a container's members from others.
+    fn fingerprint(&self, container: &str) -> u64 {
+        self.selection.fingerprint() ^ self.ignored.fingerprint(container)
+    }
+
+    fn has(&self, path: &str, size: u64) -> bool {
+        // By their time containers are chosen as wholes.
+        self.selection.has(path, size, 0) && !self.ignored.ignores(path)
+    }
+}
 
 fn failure(error: &FileError) -> Failure {
     Failure {
@@ -34,6 +53,7 @@ impl Listing {
         &mut self,
         lake: &Store,
         published: &Published,
+        selection: &Selection,
         options: &ReadOptions,
     ) {
         let containers: Vec<ObjectRecord> = self
@@ -43,31 +63,46 @@ impl Listing {
         if containers.is_empty() {
             return;
         }
+        let ignored = std::mem::take(&mut self.ignore_files);
+        let chosen = Chosen {
+            selection,
+            ignored: &ignored,
+        };
         let mut known: HashMap<String, Vec<ObjectRecord>> = published.members_of_containers();
         let opened = containers.into_iter().map(|container| {
             let known = known.remove(&container.path).unwrap_or_default();
+            let filters = chosen.fingerprint(&container.path);
             async move {
-                if are_all_members(&container, &known) {
-                    let members = known;
-                    let refused = Vec::new();
-                    return (container, Ok(Opened { members, refused }));
-                }
-                let opened = open_container(lake, &container, options).await;
+                let opened = match all_members(&container, &known, filters) {
+                    Some(listed) => Ok(listed),
+                    None => open_container(lake, &container, options).await,
+                };
                 (container, opened)
             }
         });
         let mut opened = stream::iter(opened).buffered(OPENED_AT_ONCE);
         while let Some((container, opened)) = opened.next().await {
-            match opened {
-                Ok(Opened { members, refused }) => {
-                    self.objects.extend(members);
-                    self.failures.extend(refused.iter().map(failure));
+            let listed = match opened {
+                Ok(mut listed) => {
+                    let filters = chosen.fingerprint(&container.path);
+                    let wanted = |path: &str, size| chosen.has(path, size);
+                    self.members_left_out += listed.filter(&container, filters, wanted) as usize;
+                    listed
                 }
-                Err(error) => {
+                // The next run tries again.
+                Err(error) if error.is_retryable() => {
                     self.failures.push(failure(&error));
                     self.unlisted.push(container.path);
+                    continue;
                 }
-            }
+                Err(error) => unopened(&container, error),
+            };
+            self.take_in(listed);
         }
+    }
+
+    fn take_in(&mut self, listed: Listed) {
+        self.unlisted.extend(listed.unopened().map(str::to_owned));
+        self.objects.extend(listed.members);
     }
 }

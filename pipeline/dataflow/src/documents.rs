@@ -2,9 +2,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use limn_lake::{ColumnSummary, Group, TableSummary};
+use limn_lake::member::beside;
+use limn_lake::{ColumnSummary, DeclaredKeys, Group, TableSummary};
 use limn_segment::{
-    ColumnRecord, ContextRecord, FileRecord, PatternShare, TableRecord, ValueCount,
+    ColumnRecord, ContextRecord, FileRecord, KeyRecords, PatternShare, ReferenceRecord,
+    TableRecord, ValueCount,
 };
 use limn_store::Store;
 use limn_summary::{ColumnFacts, DocumentOptions, TableFacts, TextBlock, TokenCounter, documents};
@@ -107,11 +109,29 @@ pub fn catalog_row(
         sample: summary.map_or_else(Vec::new, |summary| {
             summary.sample_rows().map(<[_]>::to_vec).collect()
         }),
+        keys: match (summary, first) {
+            (Some(summary), Some(first)) => key_records(&summary.keys, &first.object.path),
+            _ => KeyRecords::default(),
+        },
         files,
         contexts,
         group: format!("{:032x}", group.key.0),
         indexed_ms: now_ms(),
         ..TableRecord::default()
+    }
+}
+
+/// Declared keys, with the names that tables have here; `path` is a file of the table.
+fn key_records(keys: &DeclaredKeys, path: &str) -> KeyRecords {
+    let references = keys.references.iter().map(|reference| ReferenceRecord {
+        columns: reference.columns.clone(),
+        table: beside(path, &reference.table),
+        to: reference.to.clone(),
+    });
+    KeyRecords {
+        primary: keys.primary.clone(),
+        unique: keys.unique.clone(),
+        references: references.collect(),
     }
 }
 

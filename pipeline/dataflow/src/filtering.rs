@@ -108,6 +108,7 @@ impl Listing {
             self.left_out.extend(left_out.map(|object| object.path));
             self.beside.retain(|object| !files.ignores(&object.path));
         }
+        self.ignore_files = files;
         for (folder, path, fault) in unread {
             let is_there = |path: &str| is_within(path, &folder);
             self.objects.retain(|object| !is_there(&object.path));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use futures::StreamExt;
 use limn_lake::ObjectRecord;
-use limn_lake::filter::{Selection, is_ignore_file};
+use limn_lake::filter::{IgnoreFiles, Selection, is_ignore_file};
 use limn_lake::layout::{is_read, may_be_beside, reaches_below, texts_beside};
 use limn_lake::reach::{is_within, parent, shares_name};
 use limn_segment::{FOLDERS, IndexStore};
@@ -32,6 +32,10 @@ pub struct Listing {
     pub notes: Vec<String>,
     /// Paths that filters and `.limnignore` files leave out.
     pub left_out: Vec<String>,
+    /// Members of containers that they leave out.
+    pub members_left_out: usize,
+    /// The `.limnignore` files that were read, until containers are opened.
+    pub ignore_files: IgnoreFiles,
     /// The indexes in the part, whatever filters leave out of them.
     pub indexes: BTreeSet<String>,
 }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use limn_lake::contexts::SharedText;
+use limn_lake::member::{is_remark, shown};
 use limn_lake::{
     ContextSource, ContextText, DataFile, FileSummary, Fingerprint, Group, Redact, TableName,
 };
@@ -49,6 +50,8 @@ struct FilePart {
     summary: Option<FileSummary>,
     /// Why its present version could not be read.
     unread: Option<Unread>,
+    /// It was read, and takes no part.
+    no_table: bool,
 }
 
 impl GroupRead {
@@ -64,7 +67,7 @@ impl GroupRead {
                         Some(Ok(ReadResult::Text(text))) => Ok(ContextRead::Text(text)),
                         Some(Ok(ReadResult::Shared(text))) => Ok(ContextRead::Shared(text)),
                         Some(Err(unread)) => Err(unread),
-                        Some(Ok(ReadResult::Summary(_))) | None => continue,
+                        Some(Ok(ReadResult::Summary(_) | ReadResult::NoTable)) | None => continue,
                     }
                 }
             };
@@ -76,11 +79,16 @@ impl GroupRead {
             let mut part = match parts.remove(&Part::File(index as u32)) {
                 Some(Ok(ReadResult::Summary(summary))) => FilePart {
                     summary: Some(summary),
-                    unread: None,
+                    ..FilePart::default()
+                },
+                Some(Ok(ReadResult::NoTable)) => FilePart {
+                    no_table: true,
+                    ..FilePart::default()
                 },
                 Some(Err(unread)) => FilePart {
                     summary: published.last_good(path),
                     unread: Some(unread),
+                    ..FilePart::default()
                 },
                 Some(Ok(ReadResult::Text(_) | ReadResult::Shared(_))) | None => continue,
             };
@@ -107,7 +115,16 @@ impl GroupRead {
         files.any(|file| {
             self.files
                 .get(&file.object.path)
-                .is_some_and(|part| part.unread.is_none())
+                .is_some_and(|part| part.unread.is_none() && !part.no_table)
+        })
+    }
+
+    /// Whether there is no table: its files promised none and hold none, or are what is to be told of a container.
+    pub fn is_passed_over(&self, group: &Group) -> bool {
+        let mut files = group.files.iter();
+        files.all(|file| {
+            let part = self.files.get(&file.object.path);
+            is_remark(&file.object.path) || part.is_some_and(|part| part.no_table)
         })
     }
 
@@ -115,14 +132,17 @@ impl GroupRead {
     pub fn failures(&self, group: &Group) -> Vec<Failure> {
         let failure = |object: &str, unread: &Unread| Failure {
             table: group.name.to_string(),
-            object: object.to_owned(),
+            object: shown(object).to_owned(),
             error: unread.error.clone(),
         };
         let files = group.files.iter().filter_map(|file| {
             let path = &file.object.path;
             Some(failure(path, self.files.get(path)?.unread.as_ref()?))
         });
-        let contexts = group.contexts.iter().filter_map(|context| {
+        // Nobody misses what is said of no table.
+        let is_table = !self.is_passed_over(group);
+        let contexts = group.contexts.iter().filter(|_| is_table);
+        let contexts = contexts.filter_map(|context| {
             let object = context.source.object()?;
             let read = self.contexts.get(&place_of(context))?;
             Some(failure(&object.path, read.as_ref().err()?))
@@ -171,6 +191,7 @@ fn file_record(file: &DataFile, id: MemberId, part: &FilePart) -> Option<FileRec
         rows: summary.map(|summary| summary.rows),
         summary: summary.and_then(|summary| summary.to_json().ok()),
         error: part.unread.as_ref().map(|unread| unread.error.clone()),
+        no_table: part.no_table,
         ..FileRecord::default()
     };
     if part.unread.as_ref().is_some_and(|unread| !unread.settled) {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::stream;
 use limn_lake::assemble::are_unlike;
+use limn_lake::member::is_remark;
 use limn_lake::{
     ContextText, Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind,
     Ignored, layout,
@@ -21,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
 use crate::listing::Listing;
 use crate::options::RunOptions;
-use crate::published::Published;
+use crate::published::{KnownFile, Published};
 use crate::read::Reader;
 
 /// Files of a family that are read ahead to see whether they are alike at all.
@@ -377,13 +378,14 @@ impl Planner {
         let mut unknown: Vec<&DataFile> = Vec::new();
         for file in &family.files {
             match self.published.file(file.content_fingerprint()) {
-                Some(Ok(summary)) => {
+                Some(KnownFile::Summary(summary)) => {
                     if differs(summary) {
                         return true;
                     }
                 }
+                Some(KnownFile::NoTable) => {}
                 // It cannot be read: its last good version says what it is like.
-                Some(Err(_)) => {
+                Some(KnownFile::Unread(_)) => {
                     if self
                         .published
                         .last_good(&file.object.path)
@@ -437,7 +439,8 @@ impl Planner {
                     files.chain(table.contexts.iter().map(|context| context.source.as_str()))
                 })
             };
-            if paths().any(is_unlisted) {
+            // What is to be told of a container is found by listing it.
+            if !paths().all(is_remark) && paths().any(is_unlisted) {
                 held.groups.insert(group);
                 held.paths.extend(paths().map(str::to_owned));
                 held.names

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
-use limn_lake::Filters;
+use limn_lake::{Filters, Ignored};
 use limn_segment::{CatalogEntry, Deletes, IndexStore, PublishError, SegmentEntry, Snapshot};
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -48,6 +48,8 @@ pub struct PublishedEpoch {
     pub awaiting: Vec<AwaitingTable>,
     /// Sensitive columns whose values the index holds: (table, what they hold).
     pub exposed: Vec<(String, Vec<String>)>,
+    /// Files of tables that hold none, or of no table.
+    pub passed_over: Vec<(String, Ignored)>,
 }
 
 /// Gathers the shards of an epoch on one worker and lets go of them when the epoch is complete.
@@ -219,6 +221,7 @@ impl Committer {
             published.failures.extend(result.failures);
             published.awaiting.extend(result.awaiting);
             published.exposed.extend(result.exposed);
+            published.passed_over.extend(result.passed_over);
         }
         if !additions.segments.is_empty() || !additions.catalog.is_empty() {
             // What a published text says is stored first: nobody narrates it otherwise.

@@ -8,9 +8,10 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use limn_lake::{Contexts, FileSummary, Fingerprint, ObjectRecord, TableName};
+use limn_lake::member::{is_left_out, shown};
+use limn_lake::{Contexts, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName};
 use limn_segment::{
-    ContextRecord, FileRecord, HeldRows, IndexStore, Snapshot, TableKey, TableRecord,
+    ContextRecord, FileRecord, HeldRows, IndexStore, SinceSample, Snapshot, TableKey, TableRecord,
 };
 
 use crate::changes::{GroupId, MemberId};
@@ -32,9 +33,9 @@ struct State {
     /// The snapshot, if the index has one.
     snapshot: Option<Snapshot>,
     held: HeldRows,
-    /// The tables that there are, in the order of their names.
+    /// The rows of tables that there are and of files that are passed over, in the order of their names.
     groups: HashMap<GroupId, Vec<Arc<TableRecord>>>,
-    /// Tables by the hash of their name.
+    /// The same by the hash of their name.
     by_name: HashMap<u128, Arc<TableRecord>>,
     /// Files in this very version.
     by_content: HashMap<Fingerprint, Place>,
@@ -55,9 +56,20 @@ struct State {
 /// Where the catalog has a file or context: the table, and the place in the table.
 type Place = (Arc<TableRecord>, u32);
 
+/// What came of reading a file in the version that is published.
+#[derive(Clone, Debug, PartialEq)]
+pub enum KnownFile {
+    /// What it holds.
+    Summary(FileSummary),
+    /// No table, which its name did not promise either.
+    NoTable,
+    /// Nothing that can be read, and why.
+    Unread(String),
+}
+
 /// Whether a table's row has blocks to be found by, even if its newest version cannot be read.
 pub fn is_searchable(record: &TableRecord) -> bool {
-    record.blocks > 0 || record.error.is_none()
+    !record.removed && (record.blocks > 0 || record.error.is_none())
 }
 
 fn hash_of(path: &str) -> u128 {
@@ -128,7 +140,9 @@ impl Published {
         let state = self.state();
         let gone = state.held.iter().filter(|row| {
             let mut contexts = row.contexts.iter();
-            row.removed && contexts.any(|context| is_forgotten(row, context, forget))
+            row.removed
+                && !row.is_passed_over()
+                && contexts.any(|context| is_forgotten(row, context, forget))
         });
         gone.cloned().collect()
     }
@@ -143,7 +157,7 @@ impl Published {
         self.state().groups.is_empty()
     }
 
-    /// The tables that a group has in the index.
+    /// The tables that a group has in the index; a row of files that are passed over is removed.
     pub fn tables(&self, group: GroupId) -> Vec<Arc<TableRecord>> {
         self.state().groups.get(&group).cloned().unwrap_or_default()
     }
@@ -193,14 +207,13 @@ impl Published {
         let mut failures = Vec::new();
         for table in state.groups.values().flatten() {
             let files = table.files.iter().map(|file| (&file.path, &file.error));
-            let contexts = table
-                .contexts
-                .iter()
-                .map(|text| (&text.source, &text.error));
+            // Nobody misses what is said of no table.
+            let contexts = table.contexts.iter().filter(|_| !table.removed);
+            let contexts = contexts.map(|text| (&text.source, &text.error));
             failures.extend(files.chain(contexts).filter_map(|(object, error)| {
                 error.as_ref().map(|error| Failure {
                     table: table.name.clone(),
-                    object: object.clone(),
+                    object: shown(object).to_owned(),
                     error: error.clone(),
                 })
             }));
@@ -208,10 +221,21 @@ impl Published {
         failures
     }
 
+    /// Files that hold no table, in the versions that are published, of tables of these names.
+    pub fn passed_over(&self, of: impl Fn(&str) -> bool) -> Ignored {
+        let state = self.state();
+        let mut found = Ignored::default();
+        let tables = state.groups.values().flatten();
+        tables
+            .filter(|table| of(&table.name))
+            .for_each(|table| found.add(&passed_over(table)));
+        found
+    }
+
     /// What came of reading this very version of a file before, whatever group it was in then: its
     /// summary, or why it could not be read. A summary that this limn cannot read any more is as
     /// good as none: the file is read.
-    pub fn file(&self, content: Fingerprint) -> Option<Result<FileSummary, String>> {
+    pub fn file(&self, content: Fingerprint) -> Option<KnownFile> {
         let (table, file) = {
             let state = self.state();
             state.reuse?;
@@ -219,10 +243,11 @@ impl Published {
         };
         let known = table.files.get(file as usize)?;
         match &known.error {
-            Some(error) => Some(Err(error.clone())),
+            _ if known.no_table => Some(KnownFile::NoTable),
+            Some(error) => Some(KnownFile::Unread(error.clone())),
             None => FileSummary::from_json(known.summary.as_deref()?)
                 .ok()
-                .map(Ok),
+                .map(KnownFile::Summary),
         }
     }
 
@@ -239,7 +264,9 @@ impl Published {
     pub fn members_of_containers(&self) -> HashMap<String, Vec<ObjectRecord>> {
         let state = self.state();
         let mut members: HashMap<String, Vec<ObjectRecord>> = HashMap::new();
-        for file in state.groups.values().flatten().flat_map(|it| &it.files) {
+        let files = state.groups.values().flatten().flat_map(|it| &it.files);
+        // Of a file that went there may be an entry of the version that it had.
+        for file in files.filter(|it| it.since_sample != Some(SinceSample::Went)) {
             if let Some((container, _)) = limn_lake::member::split(&file.path) {
                 let known = members.entry(container.to_owned()).or_default();
                 known.push(object_of(file));
@@ -346,7 +373,7 @@ impl State {
                     touched.insert(group);
                 }
             }
-            new.extend(held.filter(|row| !row.removed));
+            new.extend(held.filter(|row| !row.removed || row.is_passed_over()));
         }
         for row in new {
             let Some(group) = group_of(&row) else {
@@ -440,6 +467,16 @@ pub fn is_forgotten(row: &TableRecord, context: &ContextRecord, forget: &Context
     let name = context.registered_for.as_ref().unwrap_or(&row.name);
     let texts = TableName::parse(name).ok().and_then(|it| forget.get(&it));
     context.source == REGISTERED && texts.is_some_and(|texts| texts.contains(&context.text))
+}
+
+/// The files of a row that hold no table: they count among the objects that are no data.
+pub fn passed_over(row: &TableRecord) -> Ignored {
+    let mut found = Ignored::default();
+    let files = row.files.iter().filter(|file| file.no_table);
+    files
+        .filter(|file| !is_left_out(&file.path))
+        .for_each(|file| found.add_other(&file.path));
+    found
 }
 
 /// The content fingerprint of a file in the catalog.

@@ -12,9 +12,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use limn_lake::contexts::{SharedKind, SharedText, read_shared, read_sidecar};
+use limn_lake::member::refusal;
 use limn_lake::{
-    DataFile, FileError, FileSummary, Fingerprint, ObjectRecord, ReadOptions, TableName,
-    summarise_file,
+    DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, ObjectRecord, ReadOptions,
+    TableName, summarise_file,
 };
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 use crate::changes::GroupId;
 use crate::error::PipelineError;
 use crate::progress::Progress;
-use crate::published::Published;
+use crate::published::{KnownFile, Published};
 use crate::wire::Wire;
 
 /// Bytes per permit of the memory budget.
@@ -124,10 +125,20 @@ impl From<&FileError> for Unread {
 pub enum ReadResult {
     /// The summary of a data file.
     Summary(FileSummary),
+    /// A data file holds no table, and promised none: it takes no part.
+    NoTable,
     /// The text of a sidecar, or a table's part of a text about several.
     Text(String),
     /// A text about several tables.
     Shared(SharedText),
+}
+
+fn read_result(read: Result<FileSummary, FileError>) -> Result<ReadResult, Unread> {
+    match read {
+        Ok(summary) => Ok(ReadResult::Summary(summary)),
+        Err(error) if error.kind == FileErrorKind::NoTable => Ok(ReadResult::NoTable),
+        Err(error) => Err(Unread::from(&error)),
+    }
 }
 
 /// Reads files within a memory budget; shared by the workers of a process.
@@ -244,18 +255,21 @@ impl Reader {
             probed.remove(&content)
         };
         let result = match (probed, self.published.file(content)) {
-            (Some(probed), _) => probed.map_err(|error| Unread::from(&error)),
-            (None, Some(known)) => known.map_err(|error| Unread {
+            (Some(probed), _) => read_result(probed),
+            (None, Some(KnownFile::Summary(summary))) => Ok(ReadResult::Summary(summary)),
+            (None, Some(KnownFile::NoTable)) => Ok(ReadResult::NoTable),
+            (None, Some(KnownFile::Unread(error))) => Err(Unread {
                 error,
                 settled: true,
             }),
-            (None, None) => {
-                let read = self.summarise(file).await?;
-                read.map_err(|error| Unread::from(&error))
-            }
+            (None, None) => match refusal(&file.object) {
+                // Its container was read to find it out.
+                Some(error) => read_result(Err(error)),
+                None => read_result(self.summarise(file).await?),
+            },
         };
         Progress::add(&self.progress.files_read, 1);
-        Ok(result.map(ReadResult::Summary))
+        Ok(result)
     }
 
     /// A text about several tables, ahead of the dataflow; `None` if it cannot be read.

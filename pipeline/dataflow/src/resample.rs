@@ -23,7 +23,7 @@ pub fn sampled_summaries(row: &TableRecord) -> Vec<(&str, FileSummary)> {
 }
 
 fn is_sampled(file: &FileRecord) -> bool {
-    file.since_sample != Some(SinceSample::Came)
+    file.since_sample != Some(SinceSample::Came) && !file.no_table
 }
 
 /// What makes a file of one row that of another.
@@ -72,7 +72,7 @@ pub fn kept_sample(
     let rows = |file: &FileRecord| file.rows;
     let came = files
         .iter()
-        .filter(|file| !of_texts.contains(&version(file)));
+        .filter(|file| !file.no_table && !of_texts.contains(&version(file)));
     let came: u64 = came.map(rows).sum::<Option<u64>>()?;
     let changed = came + went.iter().map(rows).sum::<Option<u64>>()?;
     let base: u64 = sampled.iter().map(|file| file.rows).sum::<Option<u64>>()?;
@@ -98,7 +98,7 @@ pub fn kept_sample(
     }
     let came: Vec<bool> = files
         .iter()
-        .map(|file| !of_texts.contains(&version(file)))
+        .map(|file| !file.no_table && !of_texts.contains(&version(file)))
         .collect();
     for (file, came) in files.iter_mut().zip(came) {
         file.since_sample = came.then_some(SinceSample::Came);

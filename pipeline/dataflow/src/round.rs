@@ -171,9 +171,12 @@ impl Round {
         let listing = stop.run_until_cancelled(listing).await;
         let mut listing = listing.ok_or(PipelineError::Stopped)??;
         let (filtered, objects) = (listing.left_out.len(), listing.objects.len());
-        let opened = listing.open_containers(lake, published, stages.reader.options());
+        let listed = objects + filtered;
+        let options_of_files = stages.reader.options();
+        let opened = listing.open_containers(lake, published, &selection, options_of_files);
         let opened = stop.run_until_cancelled(opened).await;
         opened.ok_or(PipelineError::Stopped)?;
+        let filtered = filtered + listing.members_left_out;
         let known = published.table_count();
         // An unmounted disk and a mistyped prefix look like a lake from which all is gone.
         let is_suspicious = known > 0 || lake.local_root().is_none();
@@ -190,16 +193,15 @@ impl Round {
         let is_left = || listing.objects.iter().any(|it| is_data(&it.path));
         let may_be_left = listing.part.is_partial()
             || known == 0
-            || listing.left_out.is_empty()
+            || filtered == 0
             || !listing.unlisted.is_empty();
         if !may_be_left && !options.allow_empty && !is_left() {
             return Err(PipelineError::NothingLeft {
                 lake: lake.url().to_owned(),
-                filtered: listing.left_out.len() as u64,
+                filtered: filtered as u64,
                 tables: known,
             });
         }
-        let listed = objects + filtered;
         let part = listing.part.clone();
         let (mut failures, listing_notes) = (
             std::mem::take(&mut listing.failures),

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Instant;
 
+use limn_lake::Ignored;
 use limn_segment::{
     Block, CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey,
     TableRecord, build_segment,
@@ -25,6 +26,7 @@ use crate::error::PipelineError;
 use crate::kept::KeptVectors;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::progress::Progress;
+use crate::published::passed_over;
 use crate::report::Failure;
 use crate::wire::Wire;
 
@@ -58,6 +60,8 @@ pub struct ShardResult {
     pub awaiting: Vec<AwaitingTable>,
     /// Sensitive columns whose values the index holds: (table, what they hold).
     pub exposed: Vec<(String, Vec<String>)>,
+    /// Files of tables that hold none, or of no table.
+    pub passed_over: Vec<(String, Ignored)>,
 }
 
 /// What happened to a table.
@@ -211,6 +215,10 @@ impl SegmentWriter {
                     });
                 }
                 result.exposed.extend(exposed(&row));
+                let found = passed_over(&row);
+                if found.count() > 0 {
+                    result.passed_over.push((row.name.clone(), found));
+                }
                 rows.push(row);
             }
         }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::compression::Compression;
 use crate::contexts::{Contexts, SharedKind};
 use crate::error::{FileError, FileErrorKind};
-use crate::member::MemberPlace;
+use crate::member::{self, MemberPlace};
 use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
 use crate::place;
 
@@ -70,7 +70,7 @@ pub struct Group {
     pub kind: GroupKind,
     /// The table's name if the files are one table.
     pub name: TableName,
-    /// The files, by path; at least one.
+    /// The files, by path; at least one. One that is a remark of a container ([`crate::member::is_remark`]) is alone.
     pub files: Vec<DataFile>,
     /// Contexts for the group's table or tables, by table; registered ones before sidecars.
     pub contexts: Vec<ContextSource>,
@@ -99,14 +99,18 @@ impl DataFile {
     pub fn held(&self, scan_budget: u64) -> u64 {
         let most = scan_budget.saturating_mul(2);
         if let Some(place) = MemberPlace::of(&self.object) {
-            if matches!(place, MemberPlace::Table(_) | MemberPlace::Sheet(_)) {
+            let size = self.object.size;
+            return match place {
                 // The container, and what is made of it.
-                return self.object.size.saturating_mul(2).saturating_add(most);
-            }
-            return match place.is_plain() {
-                true => self.object.size.min(most),
+                MemberPlace::Table(_) | MemberPlace::Sheet(_) => {
+                    size.saturating_mul(2).saturating_add(most)
+                }
+                // And what it is unpacked from.
+                MemberPlace::Within(..) => size.saturating_mul(4).saturating_add(most),
+                MemberPlace::Refused(_) | MemberPlace::LeftOut(..) => 0,
+                place if place.is_plain() => size.min(most),
                 // Unpacked, and once more as a reader holds it.
-                false => most.saturating_mul(3),
+                _ => most.saturating_mul(3),
             };
         }
         let held = match Compression::of_path(&self.object.path) {
@@ -374,6 +378,17 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
     sorted.sidecars.sort_unstable();
     addressees.deliver(registered, sorted.sidecars, &mut layout);
     shared::deliver(shared, &mut layout);
+    // Nobody says anything of what is no table.
+    if !sorted.remarks.is_empty() {
+        let remarks = sorted.remarks.into_iter().map(|object| {
+            let name = TableName::of_path(&object.path);
+            Group::of_file(data_file(object, Format::Archive, name))
+        });
+        layout.groups.extend(remarks);
+        layout
+            .groups
+            .sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
+    }
     layout
 }
 
@@ -395,6 +410,8 @@ struct Sorted {
     loose: BTreeMap<String, Objects>,
     // Those of `loose` whose files may be one table.
     families: BTreeSet<String>,
+    // Of containers: what is to be told or remembered, and is no file.
+    remarks: Vec<ObjectRecord>,
     sidecars: Vec<ObjectRecord>,
     shared: Vec<(SharedKind, ObjectRecord)>,
     ignored: Ignored,
@@ -437,7 +454,9 @@ impl Sorted {
     fn take(&mut self, object: ObjectRecord, beside: &HashSet<String>) {
         let format = Format::of_path(&object.path)
             .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
-        if place::is_hidden(&object.path) {
+        if member::is_remark(&object.path) {
+            self.remarks.push(object);
+        } else if place::is_hidden(&object.path) {
             self.ignored.hidden += 1;
         } else if let Some(kind) = SharedKind::of_path(&object.path) {
             self.shared.push((kind, object));

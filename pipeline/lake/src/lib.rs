@@ -76,10 +76,11 @@ pub use contexts::Contexts;
 pub use data_type::DataType;
 pub use error::{FileError, FileErrorKind, LakeError};
 pub use filter::{FilterError, Filters};
-pub use formats::{Opened, ReadOptions, open_container, summarise_file};
+pub use formats::{ReadOptions, open_container, summarise_file};
 pub use layout::{
     ContextSource, ContextText, DataFile, Group, GroupKey, GroupKind, Ignored, Layout, layout,
 };
+pub use member::Listed;
 pub use merge::FilePart;
 pub use notation::Notation;
 pub use object::{Fingerprint, Format, ObjectRecord, TableName};
@@ -87,5 +88,7 @@ pub use patterns::Pattern;
 pub use privacy::{Redact, Sensitive};
 pub use profile::{ColumnProfile, Frequent};
 pub use sample::{RowSample, SampledRow};
-pub use summary::{ColumnSummary, FileSummary, SUMMARY_VERSION, TableSummary};
+pub use summary::{
+    ColumnSummary, DeclaredKeys, FileSummary, Reference, SUMMARY_VERSION, TableSummary,
+};
 pub use value_set::{Overlap, ValueSet};

@@ -9,7 +9,7 @@ use crate::notation::Notation;
 use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
-use crate::summary::{ColumnSummary, FileSummary, TableSummary};
+use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, TableSummary};
 
 /// Notations of one column that a note names.
 const NOTATIONS_TOLD: usize = 4;
@@ -73,6 +73,7 @@ impl TableSummary {
             files: files.len() as u64,
             approximate: files.iter().any(|file| file.summary.approximate),
             notes: notes.chain(differing).collect(),
+            keys: DeclaredKeys::merge(files.iter().map(|file| &file.summary.keys)),
             description: files
                 .iter()
                 .find_map(|file| file.summary.description.clone()),

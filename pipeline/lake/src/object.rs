@@ -269,6 +269,8 @@ pub enum Format {
     Sqlite,
     /// A sheet of a spreadsheet file: `book.xlsx//2024`.
     Sheet,
+    /// What is to be told of an archive, or of something in it that can be no table.
+    Archive,
 }
 
 impl Format {
@@ -284,8 +286,12 @@ impl Format {
 
     /// The format of a container's part that is a table and no file.
     pub(crate) fn of_part(path: &str) -> Option<Format> {
-        let (container, _) = member::split(path)?;
-        Container::of_path(container)?.format_of_parts()
+        let (container, name) = member::split(path)?;
+        let kind = Container::of_path(container)?;
+        kind.format_of_parts().or_else(|| {
+            let (inner, _) = member::split(name)?;
+            Container::of_path(inner)?.format_of_parts()
+        })
     }
 
     /// Whether it is text, which may be compressed as a whole.
@@ -317,7 +323,7 @@ impl Format {
         }
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -329,6 +335,7 @@ impl Format {
             Format::Orc => "orc",
             Format::Sqlite => "sqlite",
             Format::Sheet => "sheet",
+            Format::Archive => "archive",
         }
     }
 }

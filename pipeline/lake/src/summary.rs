@@ -43,6 +43,55 @@ pub struct ColumnSummary {
     pub description: Option<String>,
 }
 
+/// The keys that a file declares of its table; names of columns as the summary has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclaredKeys {
+    /// The columns of the primary key.
+    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
+    pub primary: Vec<String>,
+    /// The columns of each other unique key.
+    #[serde(rename = "u", default, skip_serializing_if = "Vec::is_empty")]
+    pub unique: Vec<Vec<String>>,
+    /// Foreign keys.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
+    /// The columns here.
+    #[serde(rename = "c")]
+    pub columns: Vec<String>,
+    /// The other table, as the same database calls it ([`crate::member::beside`]).
+    #[serde(rename = "t")]
+    pub table: String,
+    /// Its columns, in the same order; empty where they are its primary key.
+    #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<String>,
+}
+
+impl DeclaredKeys {
+    /// Whether none is declared.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Those of a table of these files.
+    pub(crate) fn merge<'a>(files: impl IntoIterator<Item = &'a DeclaredKeys>) -> DeclaredKeys {
+        let mut files = files.into_iter();
+        let mut merged = files.next().cloned().unwrap_or_default();
+        for keys in files {
+            merged.primary.clear();
+            merged.unique.clear();
+            merged
+                .references
+                .retain(|reference| keys.references.contains(reference));
+        }
+        merged
+    }
+}
+
 /// What one file holds.
 ///
 /// Serialises to compact JSON; to formats that are not human-readable (bincode between workers)
@@ -71,6 +120,9 @@ pub struct FileSummary {
     /// What the file's own metadata says of the table.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The keys that the file declares.
+    #[serde(rename = "k", default, skip_serializing_if = "DeclaredKeys::is_empty")]
+    pub keys: DeclaredKeys,
 }
 
 fn is_false(b: &bool) -> bool {
@@ -131,6 +183,10 @@ pub struct TableSummary {
     /// What the files' own metadata says of the table: the first one's that says anything.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The keys that its files declare: of several files what all refer to. Rows that are unique in each need not be so
+    /// together.
+    #[serde(rename = "k", default, skip_serializing_if = "DeclaredKeys::is_empty")]
+    pub keys: DeclaredKeys,
 }
 
 impl TableSummary {

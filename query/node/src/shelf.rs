@@ -217,8 +217,10 @@ impl Shelf {
                 tables.push(table);
                 continue;
             };
-            match rest.find('/') {
-                Some(end) => *folders.entry(&table.key.name[..depth + end]).or_default() += 1,
+            // Below a container there are two slashes.
+            let start = table.key.name.len() - rest.trim_start_matches('/').len();
+            match table.key.name[start..].find('/') {
+                Some(end) => *folders.entry(&table.key.name[..start + end]).or_default() += 1,
                 None => tables.push(table),
             }
         }
@@ -287,6 +289,26 @@ mod tests {
         snapshot.catalog.push(entry);
         let rows = ShelfRows::default().advanced(&index, &snapshot).await;
         Shelf::of(rows.unwrap())
+    }
+
+    #[tokio::test]
+    async fn containers_are_folders() {
+        let shelf = shelf(&[
+            row("a/x.zip//book.xlsx//2024", &["b"]),
+            row("a/x.zip//orders", &["a"]),
+        ])
+        .await;
+        let mut at = String::new();
+        for (path, tables) in [("a", 0), ("a/x.zip", 0), ("a/x.zip//book.xlsx", 1)] {
+            let (folders, here) = shelf.folder(&at);
+            assert_eq!(here.len(), tables, "{at}");
+            assert_eq!(folders.len(), 1, "{folders:?}");
+            assert_eq!(folders[0].path, path);
+            at = folders[0].path.clone();
+        }
+        let (folders, here) = shelf.folder(&at);
+        assert_eq!((folders.len(), here.len()), (0, 1));
+        assert_eq!(here[0].key.name, "a/x.zip//book.xlsx//2024");
     }
 
     #[tokio::test]

@@ -7,6 +7,8 @@ use zip::CompressionMethod::{self, Deflated, Stored};
 use super::{Odd, ignores, reads, refuses};
 
 const TEXT: &[u8] = b"id,name\n1,ada\n2,bob\n3,cyd\n";
+/// A database of cities and persons.
+const BASE: &[u8] = include_bytes!("../../fuzz/seeds/sqlite/tables");
 const COLUMNS: &str = "id:integer name:text";
 
 fn zip(members: &[(&str, &[u8])], method: CompressionMethod) -> Vec<u8> {
@@ -105,6 +107,28 @@ pub fn files() -> Vec<Odd> {
             "archive within an archive",
         )
         .within("//in.zip"),
+        reads(
+            "base.zip",
+            zip(&[("deep/t.sqlite", BASE)], Deflated),
+            "id:integer name:text since:date",
+            2,
+        )
+        .within("//deep/t.sqlite//city"),
+        reads(
+            "base.tar.gz",
+            gz(&tar(&[("t.db", BASE)])),
+            "who:text town:text",
+            2,
+        )
+        .within("//t.db//both"),
+        ignores("other.zip", zip(&[("t.db", b"some program's")], Deflated)),
+        refuses(
+            "nobase.zip",
+            zip(&[("t.sqlite", b"words")], Deflated),
+            "does not begin as SQLite",
+        )
+        .within("//t.sqlite"),
+        refuses("nobook.tar", tar(&[("t.xlsx", b"words")]), "no zip archive").within("//t.xlsx"),
         refuses(
             "outside.zip",
             zip(&[("../out.csv", TEXT)], Stored),

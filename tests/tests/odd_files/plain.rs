@@ -84,16 +84,12 @@ pub fn files() -> Vec<Odd> {
     files.extend(
         others()
             .into_iter()
-            .map(|(path, content)| no_table(path, content)),
+            .map(|(path, content)| ignores(path, content)),
     );
     files
 }
 
-/// A text that is passed over.
-fn no_table(path: &str, content: impl Into<Vec<u8>>) -> Odd {
-    refuses(path, content, "it is passed over")
-}
-
+/// Texts that are passed over.
 fn others() -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("letter.txt", b"Dear all,\n\nthe report is done, and I will send it tomorrow.\nIt has four parts.\n\nYours,\nAda\n".to_vec()),

@@ -14,8 +14,8 @@
 //! **The table is gone.** Its row *w* is the last that the log has of it: any row holds after one that
 //! says that the table is gone. But *w* holds only if the row before it is of its own group, and the row
 //! that was may now be left out, which would bring an older one of another group back to life. So
-//! what the log comes to without the merged rows is looked at. If that is *w*, or nothing and *w* keeps no
-//! registered context, no row is written. Else *w* is written, unless it is in a file that comes later
+//! what the log comes to without the merged rows is looked at. If that is *w*, or nothing and *w* remembers
+//! nothing (no registered context, no files that were looked at), no row is written. Else *w* is written, unless it is in a file that comes later
 //! anyway. If it would not hold there, a row comes first that says that the table is gone from the group in
 //! which it would still be: after that any row holds, and so does *w*, here or in its later file. (What
 //! comes between the two, if anything, came before *w* in the log too.)
@@ -31,12 +31,13 @@ use crate::catalog::{REGISTERED, TableRecord, holds_after};
 use crate::table::TableKey;
 
 /// Columns that say which row holds; what else a row has is read where it is written again.
-pub(crate) const KEY_COLUMNS: [&str; 5] = [
+pub(crate) const KEY_COLUMNS: [&str; 6] = [
     "lake",
     "name",
     "removed",
     "group",
     "contexts.list.element.source",
+    "files.list.element.path",
 ];
 
 /// What of a row says which one holds.
@@ -45,8 +46,8 @@ pub(crate) struct KeyRow {
     pub(crate) key: TableKey,
     removed: bool,
     group: String,
-    /// Whether it keeps a context that was registered by hand.
-    registers: bool,
+    /// Whether it keeps a context that was registered by hand, or files that hold no table.
+    remembers: bool,
 }
 
 impl KeyRow {
@@ -56,7 +57,7 @@ impl KeyRow {
             key: row.key(),
             removed: row.removed,
             group: row.group.clone(),
-            registers: contexts.any(|context| context.source == REGISTERED),
+            remembers: row.is_passed_over() || contexts.any(|context| context.source == REGISTERED),
         }
     }
 
@@ -140,7 +141,7 @@ fn kept_of_table(
     let before = holding(&mut others().filter(|at| at.file < place), None);
     let mut after = others().filter(|at| at.file > place);
     let without = holding(&mut after, before);
-    if without == Some(last) || without.is_none() && !row(last).registers {
+    if without == Some(last) || without.is_none() && !row(last).remembers {
         return Vec::new();
     }
     let hidden = before

@@ -56,6 +56,19 @@ fn record(i: u64) -> TableRecord {
         sample: (0..i % 4)
             .map(|r| vec![Some(format!("{r}")), None, Some(String::new())])
             .collect(),
+        keys: KeyRecords {
+            primary: (0..i % 3).map(|c| format!("key {c}")).collect(),
+            unique: (0..i % 4)
+                .map(|k| (0..k).map(|c| format!("part {c}")).collect())
+                .collect(),
+            references: (0..i % 2)
+                .map(|_| ReferenceRecord {
+                    columns: vec!["a".into(), "b".into()],
+                    table: "folder/base.sqlite//other".into(),
+                    to: (0..i % 3).map(|c| c.to_string()).collect(),
+                })
+                .collect(),
+        },
         files: (0..i % 3)
             .map(|f| FileRecord {
                 path: format!("a b/%20/{f}.csv"),
@@ -68,6 +81,7 @@ fn record(i: u64) -> TableRecord {
                 summary: Some("{\"columns\":[{\"x\":1e-7}]}".into()),
                 error: (f == 1).then(|| "cut off".into()),
                 since_sample: (f == 1).then_some(SinceSample::Came),
+                no_table: f == 0,
             })
             .collect(),
         contexts: vec![ContextRecord {

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::bail;
 use limn_pipeline::options::IndexSettings;
-use limn_segment::{ColumnRecord, IndexStore, Snapshot, TableRecord};
+use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord};
 
 use crate::Outcome;
 use crate::args::ShowArgs;
@@ -162,6 +162,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         };
         writeln!(out, "{} {names}", style.dim(told))?;
     }
+    print_keys(&mut out, &style, &table.keys)?;
     print_descriptions(&mut out, &style, table)?;
     print_narration(&mut out, &style, table, narrator)?;
     if !table.sample.is_empty() {
@@ -186,6 +187,30 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         rows.write(&mut out)?;
     }
     out.flush()
+}
+
+/// The keys that the table's file declares.
+fn print_keys(out: &mut impl Write, style: &Style, keys: &KeyRecords) -> io::Result<()> {
+    let names = |columns: &[String]| one_line(&columns.join(", "));
+    let mut line = |told: &str, what: String| {
+        let told = style.dim(told);
+        writeln!(out, "{told} {}", cut(&what, 200))
+    };
+    if !keys.primary.is_empty() {
+        line("primary key:", names(&keys.primary))?;
+    }
+    for columns in &keys.unique {
+        line("unique:", names(columns))?;
+    }
+    for reference in &keys.references {
+        let to = match names(&reference.to) {
+            to if to.is_empty() => String::new(),
+            to => format!(" ({to})"),
+        };
+        let (columns, table) = (names(&reference.columns), one_line(&reference.table));
+        line("refers:", format!("{columns} to {table}{to}"))?;
+    }
+    Ok(())
 }
 
 /// What contexts say of columns.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use limn_lake::Ignored;
+use limn_lake::member::shown;
 
 use super::Round;
 use crate::cluster::totals::Totals;
@@ -120,14 +121,17 @@ impl Round {
     pub(super) async fn report(
         &self,
         listed: usize,
-        left_out: LeftOut,
+        mut left_out: LeftOut,
         part: &Part,
         epochs: Vec<PublishedEpoch>,
         mut failures: Vec<Failure>,
         notes: Vec<String>,
     ) -> Report {
         let mut outcomes: HashMap<String, Outcome> = HashMap::new();
+        // A table that was put into words twice counts once.
+        let mut passed_over: HashMap<String, Ignored> = HashMap::new();
         for epoch in epochs {
+            passed_over.extend(epoch.passed_over);
             for (name, outcome) in epoch.outcomes {
                 let known = outcomes.entry(name).or_insert(outcome);
                 // Gone from one group of files and there in another: the table has changed.
@@ -143,6 +147,14 @@ impl Round {
                 };
             }
             failures.extend(epoch.failures);
+        }
+        if !part.is_partial() {
+            let published = &self.opening.known.published;
+            let rest = published.passed_over(|table| !outcomes.contains_key(table));
+            passed_over
+                .values()
+                .chain([&rest])
+                .for_each(|found| left_out.ignored.add(found));
         }
         let count = |wanted| outcomes.values().filter(|o| **o == wanted).count() as u64;
         let mut tables = TableCounts {
@@ -161,6 +173,9 @@ impl Round {
                 .filter(|failure| !outcomes.contains_key(&failure.table))
                 .filter(|failure| part.has_table(&failure.table) && part.has_path(&failure.object)),
         );
+        for failure in &mut failures {
+            failure.table = shown(&failure.table).to_owned();
+        }
         failures.sort();
         failures.dedup();
         tables.failed = failures

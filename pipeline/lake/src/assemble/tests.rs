@@ -13,7 +13,7 @@ use crate::layout::layout;
 use crate::object::{ObjectRecord, TableName};
 use crate::profile::ColumnBuilder;
 use crate::sample::RowSampler;
-use crate::summary::ColumnSummary;
+use crate::summary::{ColumnSummary, DeclaredKeys};
 
 type Rows<'a> = &'a [&'a [&'a str]];
 
@@ -44,6 +44,7 @@ fn summary(sample_path: &str, header: &[&str], rows: &[Vec<String>]) -> FileSumm
         approximate: false,
         notes: Vec::new(),
         description: None,
+        keys: DeclaredKeys::default(),
     }
 }
 

@@ -7,6 +7,7 @@
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::FilterError;
+use crate::member::SEPARATOR;
 
 /// A set of globs, compiled into one.
 #[derive(Clone, Debug)]
@@ -54,6 +55,8 @@ impl Globs {
     }
 
     pub(super) fn matches(&self, path: &str) -> bool {
-        !self.0.is_empty() && self.0.is_match(path)
+        // A container is a folder.
+        let is_member = || self.0.is_match(path.replace(SEPARATOR, "/"));
+        !self.0.is_empty() && (self.0.is_match(path) || path.contains(SEPARATOR) && is_member())
     }
 }

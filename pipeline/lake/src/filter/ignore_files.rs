@@ -9,6 +9,9 @@ use std::collections::HashMap;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::member::SEPARATOR;
+use crate::object::Hasher;
+
 /// The name of such a file.
 pub const IGNORE_FILE: &str = ".limnignore";
 /// The largest that is read.
@@ -23,7 +26,7 @@ pub fn is_ignore_file(path: &str) -> bool {
 /// The `.limnignore` files of a lake, by their folders.
 #[derive(Clone, Debug, Default)]
 pub struct IgnoreFiles {
-    files: HashMap<String, Gitignore>,
+    files: HashMap<String, (Gitignore, u64)>,
 }
 
 impl IgnoreFiles {
@@ -41,7 +44,11 @@ impl IgnoreFiles {
         }
         let built = builder.build().map_err(|error| error.to_string())?;
         if !built.is_empty() {
-            self.files.insert(folder.to_owned(), built);
+            let mut hasher = Hasher::new("ignore file");
+            hasher.text(folder);
+            hasher.text(text);
+            let mark = hasher.finish().0 as u64;
+            self.files.insert(folder.to_owned(), (built, mark));
         }
         Ok(())
     }
@@ -51,15 +58,28 @@ impl IgnoreFiles {
         self.files.is_empty()
     }
 
+    /// What tells the files that hold for a container's members from others.
+    pub fn fingerprint(&self, container: &str) -> u64 {
+        let folders = container.match_indices('/').map(|(at, _)| &container[..at]);
+        let files = folders
+            .chain([""])
+            .filter_map(|folder| self.files.get(folder));
+        files.fold(0, |all, (_, mark)| all ^ mark)
+    }
+
     /// Whether an object is left out.
     pub fn ignores(&self, path: &str) -> bool {
         if self.files.is_empty() {
             return false;
         }
+        // A container is a folder.
+        if path.contains(SEPARATOR) {
+            return self.ignores(&path.replace(SEPARATOR, "/"));
+        }
         let folders = path.rmatch_indices('/').map(|(at, _)| at);
         let parts = folders.map(|at| (&path[..at], &path[at + 1..]));
         for (folder, below) in parts.chain([("", path)]) {
-            let Some(file) = self.files.get(folder) else {
+            let Some((file, _)) = self.files.get(folder) else {
                 continue;
             };
             // The path itself, then the folders that it lies in.

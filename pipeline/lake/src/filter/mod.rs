@@ -3,7 +3,8 @@
 //! A person says them once and the index remembers them ([`Filters`]); a run makes a [`Selection`] of them. What
 //! is left out is as if it were not there. Globs that include, sizes and times choose among data files only:
 //! a text beside a table is small and old, and belongs to its table all the same. Globs that
-//! exclude, and [`IgnoreFiles`], hold for everything.
+//! exclude, and [`IgnoreFiles`], hold for everything. Members of containers are files in a folder of the container's
+//! name; by their time containers are chosen as wholes.
 
 mod glob;
 mod ignore_files;
@@ -14,7 +15,8 @@ use serde::{Deserialize, Serialize};
 use self::glob::Globs;
 pub use self::ignore_files::{IGNORE_FILE, IgnoreFiles, MOST_IGNORE_BYTES, is_ignore_file};
 pub use self::moment::Moment;
-use crate::layout::{is_data, may_be_beside};
+use crate::layout::{is_container, is_data, may_be_beside};
+use crate::object::Hasher;
 
 /// Which objects of a lake count, as a person says it. The default leaves nothing out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +79,17 @@ impl Filters {
             after_ms: at(&self.newer_than),
             before_ms: at(&self.older_than),
             settles: self.older_than.as_ref().is_some_and(Moment::is_relative),
+            fingerprint: {
+                let mut hasher = Hasher::new("filters");
+                for globs in [&self.include, &self.exclude] {
+                    hasher.bytes(&(globs.len() as u64).to_le_bytes());
+                    globs.iter().for_each(|glob| hasher.text(glob));
+                }
+                for size in [self.min_size, self.max_size] {
+                    hasher.optional(size.map(|size| size.to_string()).as_deref());
+                }
+                hasher.finish().0 as u64
+            },
         })
     }
 }
@@ -91,6 +104,7 @@ pub struct Selection {
     before_ms: Option<i64>,
     // In a while what is too new now is so no more.
     settles: bool,
+    fingerprint: u64,
 }
 
 impl Selection {
@@ -109,17 +123,28 @@ impl Selection {
     /// 0 where the store does not tell, which counts as any time). A `.txt` counts that may be about a table beside it:
     /// where it is about none, [`Selection::has_rows`] tells.
     pub fn has(&self, path: &str, size: u64, modified_ms: i64) -> bool {
-        self.has_path(path) && (!must_match(path) || self.has_rows(path, size, modified_ms))
+        self.has_path(path)
+            && (!must_match(path) || self.has_rows(path, size, modified_ms))
+            && (!is_container(path) || self.is_timely(modified_ms))
     }
 
     /// Whether an object counts as a data file.
     pub fn has_rows(&self, path: &str, size: u64, modified_ms: i64) -> bool {
         let is_included = self.include.as_ref().is_none_or(|it| it.matches(path));
         let fits = (self.sizes.0..=self.sizes.1).contains(&size);
-        let is_timely = modified_ms == 0
+        is_included && !self.exclude.matches(path) && fits && self.is_timely(modified_ms)
+    }
+
+    fn is_timely(&self, modified_ms: i64) -> bool {
+        modified_ms == 0
             || self.after_ms.is_none_or(|after| modified_ms >= after)
-                && self.before_ms.is_none_or(|before| modified_ms <= before);
-        is_included && !self.exclude.matches(path) && fits && is_timely
+                && self.before_ms.is_none_or(|before| modified_ms <= before)
+    }
+
+    /// What tells these filters from others, as far as they choose among the members of a container: by its time
+    /// they choose containers.
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
     }
 
     /// Whether an object does not count yet and will when it is older, by an age that was said as `10m`: with times
@@ -127,8 +152,8 @@ impl Selection {
     pub fn is_too_new(&self, path: &str, size: u64, modified_ms: i64) -> bool {
         self.settles
             && self.before_ms.is_some_and(|before| modified_ms > before)
-            && is_data(path)
-            && self.has_rows(path, size, 0)
+            && (is_container(path) && self.has_path(path)
+                || is_data(path) && self.has_rows(path, size, 0))
     }
 }
 

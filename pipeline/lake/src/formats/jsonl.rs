@@ -14,7 +14,7 @@ use super::json_row::{ArraySeed, Columns, RowSeed};
 use super::{Failure, MAX_COLUMNS, ReadOptions, counted, json_plain, one_line, parse, sniff};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
-use crate::summary::FileSummary;
+use crate::summary::{DeclaredKeys, FileSummary};
 
 /// After so many lines that are not plain, one in so many is tried.
 const TRIED: u64 = 32;
@@ -276,6 +276,7 @@ impl Scan {
             approximate: !self.whole,
             notes,
             description: None,
+            keys: DeclaredKeys::default(),
         })
     }
 }

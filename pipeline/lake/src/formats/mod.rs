@@ -40,9 +40,10 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 use limn_store::{Store, StoreError, one_line};
 
-pub use self::containers::{Opened, open_container};
+pub use self::containers::open_container;
 use crate::error::{FileError, FileErrorKind};
 use crate::layout::DataFile;
+use crate::member;
 use crate::object::Format;
 use crate::summary::FileSummary;
 
@@ -90,6 +91,9 @@ pub async fn summarise_file(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, FileError> {
+    if let Some(refusal) = member::refusal(&file.object) {
+        return Err(refusal);
+    }
     let read = async {
         match containers::enter(store, file, options).await? {
             Some((view, member)) => by_format(&view, &member, options).await,
@@ -119,6 +123,7 @@ async fn by_format(
         Format::Orc => orc::summarise(store, file, options).await,
         Format::Sqlite => containers::sqlite::summarise(store, file, options).await,
         Format::Sheet => containers::book::summarise(store, file, options).await,
+        Format::Archive => Err(containers::not_there()),
     }
 }
 

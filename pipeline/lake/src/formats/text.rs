@@ -23,7 +23,7 @@ use crate::layout::DataFile;
 use crate::notation::{self, Decided, Notation};
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::RowSampler;
-use crate::summary::{ColumnSummary, FileSummary};
+use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 /// A quoted cell of more lines than this has probably lost its closing quote.
 const LINES_IN_A_CELL: u64 = 1000;
@@ -395,6 +395,7 @@ impl Scan {
             approximate: !self.whole,
             notes: self.notes,
             description: None,
+            keys: DeclaredKeys::default(),
         })
     }
 }

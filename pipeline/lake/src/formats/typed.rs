@@ -14,7 +14,7 @@ use crate::data_type::DataType;
 use crate::error::FileErrorKind;
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::{CELL_CHARS, RowSampler, prefix};
-use crate::summary::{ColumnSummary, FileSummary};
+use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 /// Budgets of text that a profile takes: a dictionary of few bytes may unpack to any number.
 const TEXT_BUDGETS: u64 = 16;
@@ -320,6 +320,7 @@ impl Typed {
             approximate: !complete,
             notes,
             description: self.documented.table,
+            keys: DeclaredKeys::default(),
         }
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::sidecar_stem;
 use crate::contexts::SharedKind;
-use crate::member::Container;
+use crate::member::{self, Container};
 use crate::object::Format;
 use crate::place;
 
@@ -14,7 +16,7 @@ const LONGEST_EXTENSION: usize = 12;
 const MOST_EXTENSIONS: usize = 500;
 
 /// Objects of a lake that hold nothing for an index.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ignored {
     /// Hidden or being written, as their paths say.
     pub hidden: usize,
@@ -29,7 +31,17 @@ impl Ignored {
         self.hidden + self.others.values().sum::<usize>()
     }
 
-    pub(super) fn add_other(&mut self, path: &str) {
+    /// Counts others besides.
+    pub fn add(&mut self, more: &Ignored) {
+        self.hidden += more.hidden;
+        for (extension, objects) in &more.others {
+            *self.others.entry(extension.clone()).or_default() += objects;
+        }
+    }
+
+    /// Counts an object that is no data; of an archive that holds none, the archive.
+    pub fn add_other(&mut self, path: &str) {
+        let path = member::shown(path);
         let (_, name) = place::split_path(path);
         let stem = place::without_extension(name);
         let extension = name.get(stem.len() + 1..).unwrap_or_default();

@@ -1,6 +1,6 @@
 //! One table: all that is known of it, and those that are like it.
 
-use limn_segment::{ColumnRecord, TableRecord};
+use limn_segment::{ColumnRecord, ReferenceRecord, TableKey, TableRecord};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
@@ -39,6 +39,8 @@ pub struct TableDetail {
     pub columns: Vec<ColumnDetail>,
     /// The names of the columns that are likely keys, the likeliest first: a row each value, in every row one.
     pub likely_keys: Vec<String>,
+    /// The keys that its file declares.
+    pub declared_keys: DeclaredKeys,
     /// Sampled rows: a cell a column, null where it is empty.
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about it.
@@ -51,6 +53,28 @@ pub struct TableDetail {
     pub awaits_narration: bool,
     /// Whether values of rows are told; without them, sample, ranges, frequent values and patterns are empty.
     pub previews: bool,
+}
+
+/// Keys as a file declares them.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct DeclaredKeys {
+    /// The columns of the primary key; empty where there is none.
+    pub primary: Vec<String>,
+    /// The columns of each other unique key.
+    pub unique: Vec<Vec<String>>,
+    /// Foreign keys, to tables that the caller may see.
+    pub references: Vec<Reference>,
+}
+
+/// A foreign key.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Reference {
+    /// The columns here.
+    pub columns: Vec<String>,
+    /// The other table, of the same lake.
+    pub table: String,
+    /// Its columns, in the same order; empty where they are its primary key.
+    pub to: Vec<String>,
 }
 
 /// A column with its profile.
@@ -163,6 +187,7 @@ pub async fn describe(
             .into_iter()
             .map(|column| column.name.clone())
             .collect(),
+        declared_keys: declared_keys(sight, &row),
         sample: if shows {
             row.sample.clone()
         } else {
@@ -179,6 +204,28 @@ pub async fn describe(
         awaits_narration: row.awaits_narration,
         previews: shows,
     })
+}
+
+/// A table that the caller may not see is not named.
+fn declared_keys(sight: &Sight, row: &TableRecord) -> DeclaredKeys {
+    let is_seen = |reference: &&ReferenceRecord| {
+        sight.view.reach.allows(&TableKey {
+            lake: row.lake.clone(),
+            name: reference.table.clone(),
+        })
+    };
+    let references = row.keys.references.iter().filter(is_seen);
+    DeclaredKeys {
+        primary: row.keys.primary.clone(),
+        unique: row.keys.unique.clone(),
+        references: references
+            .map(|reference| Reference {
+                columns: reference.columns.clone(),
+                table: reference.table.clone(),
+                to: reference.to.clone(),
+            })
+            .collect(),
+    }
 }
 
 fn detail(column: &ColumnRecord, shows: bool) -> ColumnDetail {

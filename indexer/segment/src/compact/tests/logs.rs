@@ -4,14 +4,14 @@ use std::collections::{HashMap, HashSet};
 
 use proptest::prelude::*;
 
-use crate::catalog::{ContextRecord, REGISTERED, TableRecord};
+use crate::catalog::{ContextRecord, FileRecord, REGISTERED, TableRecord};
 use crate::compact::rows::{Kept, KeyRow, kept};
 
 /// A file's rows; `indexed_ms` tells them apart.
 type File = Vec<TableRecord>;
 
 fn row() -> impl Strategy<Value = TableRecord> {
-    (0..3u8, 0..3u8, any::<bool>(), 0..4u8).prop_map(|(name, group, removed, registers)| {
+    (0..3u8, 0..3u8, any::<bool>(), 0..4u8).prop_map(|(name, group, removed, remembers)| {
         let context = ContextRecord {
             source: REGISTERED.into(),
             ..ContextRecord::default()
@@ -20,7 +20,11 @@ fn row() -> impl Strategy<Value = TableRecord> {
             name: name.to_string(),
             group: group.to_string(),
             removed,
-            contexts: (registers == 0).then_some(context).into_iter().collect(),
+            contexts: (remembers == 0).then_some(context).into_iter().collect(),
+            files: (remembers == 1)
+                .then(FileRecord::default)
+                .into_iter()
+                .collect(),
             ..TableRecord::default()
         }
     })
@@ -53,7 +57,7 @@ fn holding(log: &[File]) -> HashMap<String, TableRecord> {
 
 fn needed(log: &[File]) -> HashMap<String, TableRecord> {
     let mut tables = holding(log);
-    tables.retain(|_, row| !row.removed || !row.contexts.is_empty());
+    tables.retain(|_, row| !row.removed || !row.contexts.is_empty() || row.is_passed_over());
     tables
 }
 

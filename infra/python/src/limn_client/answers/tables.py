@@ -242,6 +242,41 @@ class Preview(Rows[Tuple[Optional[str], ...]]):
         return (Shown(title, self.columns, lines),)
 
 
+@dataclass(frozen=True)
+class Reference(Told):
+    """A foreign key."""
+
+    #: The columns here.
+    columns: Tuple[str, ...]
+    #: The other table, of the same lake.
+    table: str
+    #: Its columns, in the same order; empty where they are its primary key.
+    to: Tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class DeclaredKeys(Told):
+    """Keys as a file declares them."""
+
+    #: The columns of the primary key; empty where there is none.
+    primary: Tuple[str, ...]
+    #: The columns of each other unique key.
+    unique: Tuple[Tuple[str, ...], ...]
+    #: Foreign keys, to tables that the caller may see.
+    references: Tuple[Reference, ...]
+
+
+def _keys(keys: Optional[DeclaredKeys]) -> List[str]:
+    if keys is None:
+        return []
+    lines = [f"primary key: {', '.join(keys.primary)}"] if keys.primary else []
+    lines.extend(f"unique: {', '.join(columns)}" for columns in keys.unique)
+    for reference in keys.references:
+        to = f" ({', '.join(reference.to)})" if reference.to else ""
+        lines.append(f"refers: {', '.join(reference.columns)} to {reference.table}{to}")
+    return lines
+
+
 @dataclass(frozen=True, repr=False)
 class TableDetail(TableLine):
     """What is known of a table."""
@@ -252,6 +287,8 @@ class TableDetail(TableLine):
     columns: Tuple[ColumnDetail, ...]
     #: The names of the columns that are likely keys, the likeliest first.
     likely_keys: Tuple[str, ...]
+    #: The keys that its file declares; ``None`` where an older node does not tell.
+    declared_keys: Optional[DeclaredKeys]
     #: Sampled rows: a cell a column, ``None`` where it is empty.
     sample: Tuple[Tuple[Optional[str], ...], ...]
     #: Texts about it.
@@ -280,7 +317,7 @@ class TableDetail(TableLine):
     def _shown(self) -> Sequence[Shown]:
         (about,) = super()._shown()
         texts = [f"{text.source}: {shortened(text.text, 500)}" for text in self.contexts]
-        shown = [replace(about, notes=[*about.notes, *texts])]
+        shown = [replace(about, notes=[*about.notes, *_keys(self.declared_keys), *texts])]
         if self.columns:
             shown.extend(self.profile._shown())
         if self.sample:

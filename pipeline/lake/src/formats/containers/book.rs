@@ -182,7 +182,11 @@ pub(super) fn list(
                     members.add(name, ranged.size(), MemberPlace::Sheet(index as u64));
                 }
             }
-            Err(failure) => members.refuse(sheet.name.clone(), failure),
+            Err(failure) => {
+                if let Some(name) = members.wants_part(&sheet.name) {
+                    members.refuse(name, failure);
+                }
+            }
         }
     }
     Ok(())

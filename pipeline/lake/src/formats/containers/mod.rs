@@ -3,9 +3,10 @@
 //! [`open_container`] lists a container's members as objects of the lake ([`crate::member`]); [`enter`] makes one
 //! of them a store of its own, of stretches of the container where its bytes stand there as they are. What an
 //! archive claims is checked before memory is taken: the number of its members, the length of its directory, how
-//! many times its size it unpacks to.
+//! many times its size it unpacks to. What cannot be read is listed with its reason ([`crate::member`]).
 
 pub(super) mod book;
+mod inner;
 pub(super) mod sqlite;
 mod tar;
 mod zip;
@@ -13,7 +14,7 @@ mod zip;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::AssertUnwindSafe;
 
 use bytes::Bytes;
@@ -23,15 +24,16 @@ use tokio::runtime::Handle;
 
 use super::ranged::Ranged;
 use super::{Failure, ReadOptions, counted, parse};
+use crate::contexts::SharedKind;
 use crate::error::{FileError, FileErrorKind};
 use crate::layout::{DataFile, is_data};
-use crate::member::{self, Container, MemberPlace, MemberVersion};
+use crate::member::{self, Container, Listed, MemberPlace, MemberVersion, Refusal, SEPARATOR};
 use crate::object::{Format, ObjectRecord};
 use crate::place;
 
 /// An archive with more members is refused.
 const MOST_MEMBERS: u64 = 100_000;
-/// Members that are refused with a line each; the others are counted.
+/// Members that are refused with a line each; the others are counted, in one.
 const MOST_LINES: usize = 20;
 /// What unpacks to so many times its size is a trap, if it is long.
 const MOST_TIMES: u64 = 1000;
@@ -42,17 +44,9 @@ const UNPACKED_BUDGETS: u64 = 4;
 
 const UNPACK: &str = "unpack it, and lay its files there";
 
-/// A container's members.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Opened {
-    /// The members that hold rows, as their names say, by path.
-    pub members: Vec<ObjectRecord>,
-    /// Members that cannot be read, with the reason.
-    pub refused: Vec<FileError>,
-}
-
-/// Lists the members of a container that hold rows: a function of its bytes. Of a zip archive the directory is
-/// read, of a tar archive the headers, of a compressed one everything.
+/// Lists the members of a container that hold rows, as their names say, by path, and what cannot be read
+/// of them: a function of its bytes. Of a zip archive the directory is
+/// read, of a tar archive the headers, of a compressed one everything; of databases and spreadsheets in an archive all.
 ///
 /// Must be called on a tokio runtime.
 ///
@@ -62,23 +56,22 @@ pub async fn open_container(
     store: &Store,
     container: &ObjectRecord,
     options: &ReadOptions,
-) -> Result<Opened, FileError> {
+) -> Result<Listed, FileError> {
     let ranged = Ranged::new(store.clone(), container, Handle::current());
     let kind = Container::of_path(&container.path);
-    let is_sure = !container.path.to_ascii_lowercase().ends_with(".db");
-    let options = options.clone();
+    let (options, store, object) = (options.clone(), store.clone(), container.clone());
     let listed = parse(move || {
         let mut members = Members::default();
         match kind {
             Some(Container::Zip) => zip::list(&ranged, &options, &mut members)?,
             Some(Container::Tar) => tar::list(&ranged, &options, &mut members)?,
-            Some(Container::Sqlite) => sqlite::list(&ranged, is_sure, &options, &mut members)?,
-            Some(Container::Book) => book::list(&ranged, &options, &mut members)?,
+            Some(kind) => list_parts(kind, &object.path, &ranged, &options, &mut members)?,
             None => {
                 let cause = "its name is not that of an archive";
                 return Err(Failure::new(FileErrorKind::Unsupported, cause));
             }
         }
+        inner::list(&store, &object, &ranged, &options, &mut members)?;
         Ok(members)
     });
     let listed = AssertUnwindSafe(listed).catch_unwind().await;
@@ -88,8 +81,26 @@ pub async fn open_container(
     }
 }
 
+/// Lists the tables of a database or spreadsheet file.
+fn list_parts(
+    kind: Container,
+    path: &str,
+    ranged: &Ranged,
+    options: &ReadOptions,
+    members: &mut Members,
+) -> Result<(), Failure> {
+    match kind {
+        Container::Sqlite => {
+            // Many programs have files of their own called `.db`.
+            let is_sure = !path.to_ascii_lowercase().ends_with(".db");
+            sqlite::list(ranged, is_sure, options, members)
+        }
+        _ => book::list(ranged, options, members),
+    }
+}
+
 /// A member as the one object of a store, and what a reader needs to know of it; `None` for a file that is no
-/// member.
+/// member, and for a table of a database or spreadsheet file.
 ///
 /// # Errors
 /// The store's; a member that is not where its version says; one that is too long to be unpacked.
@@ -98,39 +109,50 @@ pub(super) async fn enter(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<Option<(Store, DataFile)>, Failure> {
-    let Some((container, _)) = member::split(&file.object.path) else {
+    let Some((container, name)) = member::split(&file.object.path) else {
         return Ok(None);
     };
-    if Format::of_part(&file.object.path).is_some() {
-        return Ok(None);
-    }
     let version = version_of(file)?;
-    let container = container_of(file, container, version);
+    let container = container_of(file, container, &version);
+    let (place, file) = match version.place {
+        MemberPlace::Table(_) | MemberPlace::Sheet(_) => return Ok(None),
+        MemberPlace::Within(outer, part) => (*outer, inner::file(file, name, *part)),
+        place => (place, file.clone()),
+    };
     let ranged = Ranged::new(store.clone(), &container, Handle::current());
-    let (file, options) = (file.clone(), options.clone());
-    let entered = parse(move || match version.place {
+    let options = options.clone();
+    let (stretches, file) = parse(move || unpack(&ranged, &place, file, &options)).await?;
+    Ok(Some((
+        store.view(&container.path, container.etag.as_deref(), stretches),
+        file,
+    )))
+}
+
+/// The stretches that a member of an archive is made of, and what a reader needs to know of it.
+fn unpack(
+    ranged: &Ranged,
+    place: &MemberPlace,
+    file: DataFile,
+    options: &ReadOptions,
+) -> Result<(Vec<Stretch>, DataFile), Failure> {
+    match *place {
         MemberPlace::Tar(at) => {
             let range = at..at.saturating_add(file.object.size);
             Ok((vec![Stretch::Object(range)], file))
         }
-        MemberPlace::PackedTar(at) => tar::unpack(&ranged, at, file, &options),
+        MemberPlace::PackedTar(at) => tar::unpack(ranged, at, file, options),
         MemberPlace::Zip {
             method,
             header,
             packed,
             crc,
         } => {
-            let at = zip::content(&ranged, header)?;
+            let at = zip::content(ranged, header)?;
             let range = at..at.saturating_add(packed);
-            zip::enter(&ranged, method, range, crc, file, &options)
+            zip::enter(ranged, method, range, crc, file, options)
         }
-        MemberPlace::Table(_) | MemberPlace::Sheet(_) => Err(not_there()),
-    });
-    let (stretches, file) = entered.await?;
-    Ok(Some((
-        store.view(&container.path, container.etag.as_deref(), stretches),
-        file,
-    )))
+        _ => Err(not_there()),
+    }
 }
 
 fn version_of(file: &DataFile) -> Result<MemberVersion<'_>, Failure> {
@@ -138,12 +160,12 @@ fn version_of(file: &DataFile) -> Result<MemberVersion<'_>, Failure> {
     version.and_then(MemberVersion::parse).ok_or_else(not_there)
 }
 
-fn not_there() -> Failure {
+pub(super) fn not_there() -> Failure {
     let cause = "it is not known where it lies in its archive";
     Failure::new(FileErrorKind::Missing, cause)
 }
 
-fn container_of(file: &DataFile, path: &str, version: MemberVersion<'_>) -> ObjectRecord {
+fn container_of(file: &DataFile, path: &str, version: &MemberVersion<'_>) -> ObjectRecord {
     ObjectRecord {
         path: path.to_owned(),
         etag: file.object.etag.clone(),
@@ -157,7 +179,7 @@ fn container_of(file: &DataFile, path: &str, version: MemberVersion<'_>) -> Obje
 fn part(file: &DataFile) -> Result<(ObjectRecord, MemberPlace), Failure> {
     let version = version_of(file)?;
     let path = member::outside(&file.object.path);
-    Ok((container_of(file, path, version), version.place))
+    Ok((container_of(file, path, &version), version.place))
 }
 
 /// Bytes that are all of a member.
@@ -204,40 +226,42 @@ fn too_many() -> Failure {
 #[derive(Default)]
 struct Members {
     found: BTreeMap<String, (u64, MemberPlace)>,
-    refused: Vec<(String, Failure)>,
+    /// Spreadsheets and databases, which have members of their own.
+    inner: BTreeMap<String, (u64, MemberPlace)>,
+    /// Of those that cannot be read, with the reason; names of remarks end with two slashes.
+    refused: BTreeMap<String, Failure>,
     untold: u64,
+    /// Bytes that are unpacked if all of them are read.
+    work: u64,
 }
 
 impl Members {
     /// A member's name, if it holds rows.
     fn wants(&mut self, raw: &[u8]) -> Option<String> {
         let shown = String::from_utf8_lossy(raw).replace('\\', "/");
-        let is_nested = Container::of_path(&shown).is_some();
-        let holds_rows = match Format::of_path(&shown) {
-            // READMEs and licences are texts, too.
-            Some(Format::Text) => is_data(&shown),
-            format => format.is_some(),
+        let tidy = member::tidy_name(raw);
+        let name = tidy.as_deref().unwrap_or(&shown);
+        let container = Container::of_path(name);
+        // What a member says of others is not looked for.
+        let holds_rows = || match tidy {
+            Ok(_) => is_data(name),
+            Err(_) => Format::of_path(name).is_some() && SharedKind::of_path(name).is_none(),
         };
-        if !is_nested && !holds_rows {
+        if container.is_none() && !holds_rows() || tidy.is_ok() && place::is_hidden(name) {
             return None;
         }
-        // Only its content tells whether this is a database.
-        if shown.to_ascii_lowercase().ends_with(".db") {
-            return None;
-        }
-        match member::tidy_name(raw) {
-            Ok(name) if place::is_hidden(&name) => None,
-            Ok(name) if is_nested => {
+        let is_archive = container.is_some_and(|kind| kind.format_of_parts().is_none());
+        match tidy {
+            Ok(name) if is_archive => {
                 let cause = "it is an archive within an archive";
                 let failure = Failure::new(FileErrorKind::Unsupported, cause);
-                self.refuse(name, failure.with_remedy("lay it beside the outer one"));
+                self.remark(&name, failure.with_remedy("lay it beside the outer one"));
                 None
             }
             Ok(name) => Some(name),
             Err(cause) => {
                 let failure = Failure::new(FileErrorKind::Unsupported, cause);
-                let shown = one_line(&shown).chars().take(200).collect();
-                self.refuse(shown, failure.with_remedy("pack it under another name"));
+                self.remark(&shown, failure.with_remedy("pack it under another name"));
                 None
             }
         }
@@ -250,62 +274,91 @@ impl Members {
             Ok(name) => Some(name),
             Err(cause) => {
                 let failure = Failure::new(FileErrorKind::Unsupported, cause);
-                let shown = one_line(raw).chars().take(200).collect();
-                self.refuse(shown, failure.with_remedy("rename it"));
+                self.remark(raw, failure.with_remedy("rename it"));
                 None
             }
         }
     }
 
     fn add(&mut self, name: String, size: u64, place: MemberPlace) {
-        if self.found.contains_key(&name) {
+        let is_taken = self.found.contains_key(&name)
+            || self.inner.contains_key(&name)
+            || self.refused.contains_key(&name);
+        if is_taken {
             let cause = "another member of the archive has the same name";
             let failure = Failure::new(FileErrorKind::Unsupported, cause);
-            self.refuse(name, failure.with_remedy("pack the archive anew"));
+            let failure = failure.with_remedy("pack the archive anew");
+            self.remark(&format!("{name} (again)"), failure);
             return;
         }
-        self.found.insert(name, (size, place));
+        let is_inner = !matches!(place, MemberPlace::Table(_) | MemberPlace::Sheet(_))
+            && Container::of_path(&name).is_some();
+        let members = match is_inner {
+            true => &mut self.inner,
+            false => &mut self.found,
+        };
+        members.insert(name, (size, place));
     }
 
+    /// A member that cannot be read, by its tidy name.
     fn refuse(&mut self, name: String, failure: Failure) {
-        match self.refused.len() < MOST_LINES {
-            true => self.refused.push((name, failure)),
-            false => self.untold += 1,
+        // A spreadsheet or database is no table itself.
+        if Container::of_path(&name).is_some() && !name.contains(SEPARATOR) {
+            return self.remark(&name, failure);
+        }
+        match self.found.contains_key(&name) || self.refused.contains_key(&name) {
+            true => self.remark(&format!("{name} (again)"), failure),
+            false => self.keep(name, failure),
         }
     }
 
-    fn of(self, container: &ObjectRecord) -> Opened {
-        let members = self.refused.is_empty().then_some(self.found.len() as u64);
-        let found = self.found.into_iter().map(|(name, (size, place))| {
-            let version = MemberVersion {
-                members,
-                place,
-                size: container.size,
-                of: container.version.as_deref(),
-            };
-            ObjectRecord {
-                path: member::path_of(&container.path, &name),
-                etag: container.etag.clone(),
-                version: Some(version.to_string()),
-                size,
-                modified_ms: container.modified_ms,
+    /// Something that can be no table, and why.
+    fn remark(&mut self, about: &str, failure: Failure) {
+        let about: String = one_line(about).chars().take(MOST_SHOWN).collect();
+        self.keep(format!("{about}{SEPARATOR}"), failure);
+    }
+
+    fn keep(&mut self, name: String, failure: Failure) {
+        let is_full = self.refused.len() >= MOST_LINES;
+        if let Entry::Vacant(free) = self.refused.entry(name) {
+            match is_full {
+                true => self.untold += 1,
+                false => {
+                    free.insert(failure);
+                }
             }
-        });
-        let refused = self.refused.into_iter();
-        let mut refused: Vec<FileError> = refused
-            .map(|(name, failure)| failure.about(&member::path_of(&container.path, &name)))
-            .collect();
+        }
+    }
+
+    fn of(mut self, container: &ObjectRecord) -> Listed {
         if self.untold > 0 {
             let cause = format!(
                 "{} of it cannot be read, too",
                 counted(self.untold, "more member")
             );
-            let error = FileError::new(&container.path, FileErrorKind::Unsupported, cause);
-            refused.push(error.with_remedy(UNPACK));
+            let failure = Failure::new(FileErrorKind::Unsupported, cause);
+            self.refused
+                .insert(String::new(), failure.with_remedy(UNPACK));
+        } else if self.found.is_empty() && self.refused.is_empty() {
+            let failure = Failure::new(FileErrorKind::NoTable, "it holds no table");
+            self.refused.insert(String::new(), failure);
         }
-        Opened {
-            members: found.collect(),
-            refused,
+        let refused = self.refused.into_iter().map(|(name, failure)| {
+            let refusal = Refusal::of(failure.about(&container.path));
+            (name, (0, MemberPlace::Refused(Box::new(refusal))))
+        });
+        self.found.extend(refused);
+        let total = self.found.len() as u64;
+        let members = self.found.into_iter().map(|(name, (size, place))| {
+            let version = MemberVersion::within(container, total, place);
+            version.named(container, &name, size)
+        });
+        Listed {
+            total,
+            members: members.collect(),
         }
     }
 }
+
+/// Characters of a name that is not kept as it is.
+const MOST_SHOWN: usize = 200;

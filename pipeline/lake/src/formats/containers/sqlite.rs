@@ -8,6 +8,8 @@
 //! Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
 //! them, and SQLite's own, are no members.
 
+mod keys;
+
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,6 +21,7 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode};
 
+use self::keys::Declared;
 use super::{MOST_MEMBERS, Members, damaged, most_unpacked, too_many};
 use crate::data_type::DataType;
 use crate::error::FileErrorKind;
@@ -28,7 +31,7 @@ use crate::layout::DataFile;
 use crate::member::MemberPlace;
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::RowSampler;
-use crate::summary::FileSummary;
+use crate::summary::{DeclaredKeys, FileSummary};
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// A database must be in memory as a whole; never more than this.
@@ -259,12 +262,18 @@ impl Base {
         let Some(entry) = entry.filter(|entry| entry.is_member) else {
             return Err(super::not_there());
         };
-        let mut notes = Vec::new();
-        if !entry.is_view {
-            notes = self
-                .declared(&entry.name)
-                .map_err(|error| failure(&error))?;
-        }
+        let declared = match entry.is_view {
+            true => Declared::default(),
+            false => {
+                let called = |name: &str| {
+                    let mut entries = self.entries.iter();
+                    let found = entries.find(|it| it.name.eq_ignore_ascii_case(name));
+                    found.map(|entry| entry.name.clone())
+                };
+                let declared = Declared::of(&self.connection, &entry.name, called);
+                declared.map_err(|error| failure(&error))?
+            }
+        };
         let (connection, size) = (&mut self.connection, self.size);
         cage(connection, size, &self.entries, entry).map_err(|error| failure(&error))?;
         let sql = format!("SELECT * FROM main.{}", quoted(&entry.name));
@@ -296,40 +305,7 @@ impl Base {
                 Err(error) => return Err(failed(&error)),
             }
         }
-        Ok(reading.finish(notes))
-    }
-
-    /// What a table declares of its keys, as notes.
-    fn declared(&self, table: &str) -> Result<Vec<String>, Error> {
-        let mut notes = Vec::new();
-        let sql = format!("PRAGMA main.table_info({})", quoted(table));
-        let mut statement = self.connection.prepare(&sql)?;
-        let mut rows = statement.query([])?;
-        let mut keys: Vec<(i64, String)> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let place: i64 = row.get(5)?;
-            if place > 0 {
-                keys.push((place, row.get(1)?));
-            }
-        }
-        keys.sort();
-        let keys: Vec<String> = keys.into_iter().map(|(_, name)| name).collect();
-        if !keys.is_empty() {
-            notes.push(line(&format!("declared primary key: {}", keys.join(", "))));
-        }
-        let sql = format!("PRAGMA main.foreign_key_list({})", quoted(table));
-        let mut statement = self.connection.prepare(&sql)?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            if notes.len() > 16 {
-                break;
-            }
-            let (of, from): (String, String) = (row.get(2)?, row.get(3)?);
-            let to: Option<String> = row.get(4)?;
-            let to = to.map_or_else(String::new, |to| format!(" ({to})"));
-            notes.push(line(&format!("declared reference: {from} to {of}{to}")));
-        }
-        Ok(notes)
+        Ok(reading.finish(declared.keys(&columns)))
     }
 }
 
@@ -552,7 +528,8 @@ impl Reading {
         true
     }
 
-    fn finish(self, mut notes: Vec<String>) -> FileSummary {
+    fn finish(self, keys: DeclaredKeys) -> FileSummary {
+        let mut notes = Vec::new();
         if self.is_cut {
             notes.push(format!(
                 "read in part: {} of it",
@@ -579,6 +556,7 @@ impl Reading {
             };
         FileSummary {
             description: None,
+            keys,
             columns: columns.map(finish).collect(),
             rows: self.rows,
             rows_exact: !is_cut,

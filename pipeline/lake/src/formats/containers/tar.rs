@@ -35,6 +35,11 @@ const MOST_BUDGETS: u64 = 64;
 /// So much is unpacked for all members of a compressed archive, in scan budgets.
 const MOST_WORK: u64 = 1024;
 
+/// Bytes that are unpacked for all members of a compressed archive, at most.
+pub(super) fn most_work(options: &ReadOptions) -> u64 {
+    options.scan_budget.max(1 << 20).saturating_mul(MOST_WORK)
+}
+
 /// Lists an archive.
 ///
 /// # Errors
@@ -46,7 +51,7 @@ pub(super) fn list(
 ) -> Result<(), Failure> {
     let mut archive = Archive::open(ranged)?;
     let (budget, is_packed) = (options.scan_budget.max(1 << 20), archive.is_packed());
-    let (mut headers, mut work) = (0, 0u64);
+    let mut headers = 0;
     let mut next = Extensions::default();
     loop {
         let mut block = [0; BLOCK as usize];
@@ -79,7 +84,7 @@ pub(super) fn list(
             && !name.ends_with(b"/")
             && let Some(name) = members.wants(&name)
         {
-            work = work.saturating_add(at).saturating_add(size);
+            members.work = members.work.saturating_add(at).saturating_add(size);
             let refused = |cause: &str| Failure::new(FileErrorKind::Unsupported, cause);
             let place = match is_packed {
                 true => MemberPlace::PackedTar(at),
@@ -88,7 +93,7 @@ pub(super) fn list(
             if is_odd {
                 let failure = refused("it is a sparse file").with_remedy("pack it as it is");
                 members.refuse(name, failure);
-            } else if is_packed && work > budget.saturating_mul(MOST_WORK) {
+            } else if is_packed && members.work > most_work(options) {
                 let cause = "its archive must be unpacked from its beginning for each member, which is too much for this one";
                 members.refuse(name, refused(cause).with_remedy(PLAIN));
             } else {
@@ -101,7 +106,7 @@ pub(super) fn list(
                 budget.saturating_mul(MOST_BUDGETS)
             );
             let failure = Failure::new(FileErrorKind::Unsupported, cause);
-            members.refuse("…".to_owned(), failure.with_remedy(PLAIN));
+            members.remark("…", failure.with_remedy(PLAIN));
             break;
         }
         archive.skip(size)?;

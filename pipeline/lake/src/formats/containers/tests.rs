@@ -39,7 +39,7 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-async fn open(path: &str, bytes: Vec<u8>) -> (Store, Result<Opened, FileError>) {
+async fn open(path: &str, bytes: Vec<u8>) -> (Store, Result<Listed, FileError>) {
     let store = Store::in_memory();
     let container = ObjectRecord {
         path: path.into(),
@@ -56,7 +56,7 @@ async fn open(path: &str, bytes: Vec<u8>) -> (Store, Result<Opened, FileError>) 
 async fn read(store: &Store, object: &ObjectRecord) -> Result<FileSummary, FileError> {
     let file = DataFile {
         object: object.clone(),
-        format: Format::of_path(&object.path).unwrap(),
+        format: Format::of_path(&object.path).unwrap_or(Format::Archive),
         table_name: TableName::parse("t").unwrap(),
     };
     crate::summarise_file(store, &file, &ReadOptions::default()).await
@@ -93,7 +93,6 @@ async fn members_read_as_they_would_beside_their_archive() {
         let names = ["a/people.csv", "lines.jsonl", "packed.csv.gz"];
         let names = names.map(|name| format!("{path}//{name}"));
         assert_eq!(paths, names);
-        assert!(opened.refused.is_empty());
         for (member, rows) in opened.members.iter().zip([3, 2, 3]) {
             let summary = read(&store, member).await.unwrap();
             assert_eq!(summary.rows, rows, "{}", member.path);
@@ -106,20 +105,178 @@ async fn members_read_as_they_would_beside_their_archive() {
 
 #[tokio::test]
 async fn what_a_member_may_not_be_costs_that_member() {
-    let members: [(&str, &[u8]); 5] = [
+    let members: [(&str, &[u8]); 6] = [
         ("../out.csv", b"a\n1\n"),
         ("/root.csv", b"a\n1\n"),
         ("in.zip", b"PK"),
         ("..\\win.csv", b"a\n1\n"),
         ("good.csv", b"a\n1\n"),
+        ("datapackage.json", b"{}"),
     ];
     let (store, opened) = open("x.zip", zip(&members, ::zip::CompressionMethod::Deflated)).await;
     let opened = opened.unwrap();
-    assert_eq!(opened.refused.len(), 4, "{:?}", opened.refused);
-    assert_eq!(opened.members.len(), 1);
-    let version = opened.members[0].version.as_deref().unwrap();
-    assert!(version.starts_with("members=?"), "{version}");
-    assert_eq!(read(&store, &opened.members[0]).await.unwrap().rows, 1);
+    assert_eq!((opened.total, opened.members.len()), (5, 5));
+    let mut told = Vec::new();
+    for member in &opened.members {
+        match read(&store, member).await {
+            Ok(summary) => assert_eq!((&*member.path, summary.rows), ("x.zip//good.csv", 1)),
+            Err(error) => {
+                assert!(member::is_remark(&member.path), "{error}");
+                assert_eq!(error.kind, FileErrorKind::Unsupported);
+                told.push(error.object);
+            }
+        }
+    }
+    let odd = ["../out.csv", "../win.csv", "/root.csv", "in.zip"];
+    assert_eq!(told, odd.map(|name| format!("x.zip//{name}")));
+}
+
+#[tokio::test]
+async fn members_that_cannot_be_told_one_by_one_are_counted() {
+    let names: Vec<String> = (0..30).map(|i| format!("{i}.zip")).collect();
+    let members: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &b"PK"[..])).collect();
+    let archive = zip(&members, ::zip::CompressionMethod::Stored);
+    let (store, opened) = open("x.zip", archive).await;
+    let opened = opened.unwrap();
+    assert_eq!(opened.members.len(), MOST_LINES + 1);
+    let error = read(&store, &opened.members[0]).await.unwrap_err();
+    assert!(error.cause.contains("10 more members"), "{error}");
+    assert_eq!(error.object, "x.zip");
+    assert_eq!(opened.unopened().filter(|path| *path == "x.zip").count(), 0);
+}
+
+#[tokio::test]
+async fn an_archive_without_a_table_says_so() {
+    for (path, archive) in [
+        (
+            "x.zip",
+            zip(&[("a.png", b"x")], ::zip::CompressionMethod::Stored),
+        ),
+        ("x.tar", tar(&[("README.md", b"words")])),
+    ] {
+        let (store, opened) = open(path, archive).await;
+        let opened = opened.unwrap();
+        assert_eq!((opened.total, opened.members.len()), (1, 1));
+        assert_eq!(opened.unopened().count(), 0);
+        let error = read(&store, &opened.members[0]).await.unwrap_err();
+        assert_eq!((error.kind, &*error.object), (FileErrorKind::NoTable, path));
+    }
+}
+
+#[tokio::test]
+async fn databases_and_spreadsheets_in_archives_are_read_as_beside_them() {
+    let base = sqlite::database(sqlite::SHOP);
+    let sheet = book::workbook();
+    let members: [(&str, &[u8]); 5] = [
+        ("d/shop.sqlite", &base),
+        ("book.xlsx", &sheet),
+        ("broken.sqlite3", b"no database"),
+        ("other.db", b"some other program's file"),
+        ("people.csv", PEOPLE.as_bytes()),
+    ];
+    let (alone, listed) = open("shop.sqlite", base.clone()).await;
+    let listed = listed.unwrap();
+    let (other, sheets) = open("book.xlsx", sheet.clone()).await;
+    let sheets = sheets.unwrap();
+    let mut expected = Vec::new();
+    for (store, members, outer) in [
+        (&other, &sheets.members, ""),
+        (&alone, &listed.members, "d/"),
+    ] {
+        for member in members {
+            let summary = read(store, member).await.unwrap();
+            expected.push((format!("{outer}{}", member.path), summary));
+        }
+    }
+    assert!(expected.len() >= 5);
+    for (path, archive) in [
+        ("x.zip", zip(&members, ::zip::CompressionMethod::Deflated)),
+        ("x.zip", zip(&members, ::zip::CompressionMethod::Stored)),
+        ("x.tar", tar(&members)),
+        ("x.tar.gz", gz(&tar(&members))),
+    ] {
+        let (store, opened) = open(path, archive).await;
+        let opened = opened.unwrap();
+        assert_eq!(opened.total, opened.members.len() as u64);
+        let mut found = Vec::new();
+        for member in &opened.members {
+            match read(&store, member).await {
+                Ok(summary) if member.path.ends_with("people.csv") => assert_eq!(summary.rows, 3),
+                Ok(summary) => {
+                    let name = member::split(&member.path).unwrap().1;
+                    found.push((name.to_owned(), summary));
+                }
+                Err(error) => {
+                    assert_eq!(error.object, format!("{path}//broken.sqlite3"));
+                    assert_eq!(error.kind, FileErrorKind::NotItsFormat);
+                }
+            }
+        }
+        assert_eq!(found, expected, "{path}");
+        let unopened: Vec<&str> = opened.unopened().collect();
+        assert_eq!(unopened, [format!("{path}//broken.sqlite3")]);
+    }
+}
+
+#[tokio::test]
+async fn an_archive_that_changes_while_it_is_read_is_not_mixed() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let long = format!("id\n{}", "1\n".repeat(500));
+    let base = sqlite::database(sqlite::SHOP);
+    let members: [(&str, &[u8]); 2] = [("long.csv", long.as_bytes()), ("b.sqlite", &base)];
+    for (name, archive) in [
+        ("x.zip", zip(&members, ::zip::CompressionMethod::Deflated)),
+        ("x.tar", tar(&members)),
+        ("x.tgz", gz(&tar(&members))),
+    ] {
+        std::fs::write(folder.path().join(name), &archive).unwrap();
+        let container: ObjectRecord = store.head(name).await.unwrap().into();
+        let opened = open_container(&store, &container, &ReadOptions::default()).await;
+        let members = opened.unwrap().members;
+        assert!(members.len() > 2);
+        // As long, and of other bytes.
+        let other: Vec<u8> = archive.iter().rev().copied().collect();
+        std::fs::write(folder.path().join(name), other).unwrap();
+        for member in &members {
+            let error = read(&store, member).await.unwrap_err();
+            assert_eq!(error.kind, FileErrorKind::Missing, "{error}");
+            assert!(error.is_retryable());
+        }
+        let opened = open_container(&store, &container, &ReadOptions::default()).await;
+        assert_eq!(opened.unwrap_err().kind, FileErrorKind::Missing, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn names_in_inner_files_keep_within_the_archive() {
+    assert_eq!(
+        Format::of_path("a/x.zip//book.xlsx//Q1.2024"),
+        Some(Format::Sheet)
+    );
+    assert_eq!(
+        Format::of_path("x.tgz//d/b.db//orders"),
+        Some(Format::Sqlite)
+    );
+    assert_eq!(Format::of_path("x.tgz//d/b.db"), None);
+    assert_eq!(Format::of_path("x.tgz//d/b.csv"), Some(Format::Csv));
+    assert_eq!(
+        place::without_extension("x.zip//b.db//a.b"),
+        "x.zip//b.db//a.b"
+    );
+    for (alone, packed) in [
+        ("b.xlsx//Sheet1", "x.zip//b.xlsx//Sheet1"),
+        ("k=1/b.db//t", "x.zip//k=1/b.db//t"),
+        ("b.db//orders", "x.zip//d/b.db//orders"),
+    ] {
+        assert_eq!(
+            place::sample_path(packed),
+            place::sample_path(alone),
+            "{packed}"
+        );
+    }
+    assert_eq!(member::outside("x.zip//b.db//t"), "x.zip");
+    assert_eq!(member::beside("x.zip//b.db//t", "u"), "x.zip//b.db//u");
 }
 
 #[tokio::test]

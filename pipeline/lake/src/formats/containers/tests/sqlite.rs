@@ -2,24 +2,27 @@ use rusqlite::Connection;
 
 use super::*;
 use crate::data_type::DataType;
+use crate::summary::{DeclaredKeys, Reference};
 
-fn database(sql: &str) -> Vec<u8> {
+pub(super) fn database(sql: &str) -> Vec<u8> {
     let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
     connection.serialize("main").unwrap().to_vec()
 }
 
-fn names(opened: &Opened) -> Vec<&str> {
+fn names(opened: &Listed) -> Vec<&str> {
     let names = opened.members.iter();
     names
         .map(|it| it.path.split_once("//").unwrap().1)
         .collect()
 }
 
-const SHOP: &str = "
+pub(super) const SHOP: &str = "
 CREATE TABLE Customers (id INTEGER PRIMARY KEY, name TEXT, born TEXT, photo BLOB);
 INSERT INTO Customers VALUES (1, 'ada', '1815-12-10', x'00ff'), (2, 'bob', '1990-01-02', NULL);
-CREATE TABLE \"order lines\" (a INT, b INT, customer INT REFERENCES Customers(id), price REAL, PRIMARY KEY (a, b));
+CREATE TABLE \"order lines\" (a INT, b INT, customer INT REFERENCES customers(id), price REAL, PRIMARY KEY (a, b), UNIQUE (b, price));
+CREATE UNIQUE INDEX half ON \"order lines\" (a) WHERE a > 1;
+CREATE UNIQUE INDEX made ON \"order lines\" (a + b);
 INSERT INTO \"order lines\" VALUES (1, 1, 1, 2.5), (1, 2, 2, 3);
 CREATE VIEW rich AS SELECT upper(name) AS name FROM Customers WHERE id = 1;
 CREATE VIRTUAL TABLE docs USING fts5(text);
@@ -36,7 +39,6 @@ async fn tables_and_views_are_read_with_their_types_and_keys() {
             names(&opened),
             ["Customers", "empty", "order lines", "rich"]
         );
-        assert!(opened.refused.is_empty());
         let customers = read(&store, &opened.members[0]).await.unwrap();
         assert_eq!((customers.rows, customers.rows_exact), (2, true));
         let types: Vec<&DataType> = customers.columns.iter().map(|it| &it.data_type).collect();
@@ -47,20 +49,23 @@ async fn tables_and_views_are_read_with_their_types_and_keys() {
             &DataType::Binary,
         ];
         assert_eq!(types, expected);
-        assert!(
-            customers
-                .notes
-                .contains(&"declared primary key: id".to_owned())
-        );
+        assert_eq!(customers.keys.primary, ["id"]);
         assert_eq!(read(&store, &opened.members[1]).await.unwrap().rows, 0);
         let lines = read(&store, &opened.members[2]).await.unwrap();
-        assert_eq!(
-            lines.notes,
-            [
-                "declared primary key: a, b",
-                "declared reference: customer to Customers (id)"
-            ]
-        );
+        assert!(lines.notes.is_empty(), "{:?}", lines.notes);
+        let to_customers = Reference {
+            columns: vec!["customer".to_owned()],
+            table: "Customers".to_owned(),
+            to: vec!["id".to_owned()],
+        };
+        let declared = DeclaredKeys {
+            primary: vec!["a".to_owned(), "b".to_owned()],
+            unique: vec![vec!["b".to_owned(), "price".to_owned()]],
+            references: vec![to_customers],
+        };
+        assert_eq!(lines.keys, declared);
+        let json = lines.to_json().unwrap();
+        assert_eq!(FileSummary::from_json(&json).unwrap(), lines);
         assert_eq!(lines.columns[3].data_type, DataType::Float);
         let rich = read(&store, &opened.members[3]).await.unwrap();
         assert_eq!(rich.sample.rows[0].values, [Some("ADA".to_owned())]);
@@ -104,7 +109,9 @@ async fn hostile_views_cost_themselves() {
 #[tokio::test]
 async fn what_is_no_database_is_told_or_passed_over() {
     let (_, opened) = open("x.db", b"some other program's file".to_vec()).await;
-    assert_eq!(opened.unwrap(), Opened::default());
+    let opened = opened.unwrap();
+    let kind = member::refusal(&opened.members[0]).unwrap().kind;
+    assert_eq!((opened.total, kind), (1, FileErrorKind::NoTable));
     let (_, opened) = open("x.sqlite", b"some other program's file".to_vec()).await;
     assert_eq!(opened.unwrap_err().kind, FileErrorKind::NotItsFormat);
 }
