@@ -1,6 +1,6 @@
 //! Plain text: tables in their shapes, and texts that are none.
 
-use super::{Odd, noted, reads, refuses};
+use super::{Odd, ignores, noted, reads, refuses};
 
 pub fn files() -> Vec<Odd> {
     let two = "id:integer name:text";
