@@ -6,6 +6,7 @@
 //! many times its size it unpacks to.
 
 pub(super) mod book;
+mod ddl;
 pub(super) mod sqlite;
 mod tar;
 mod zip;

@@ -5,7 +5,7 @@
 //! reading has a number of steps, a time and a limit of memory. One database is read at a time in a process,
 //! because SQLite's limit of memory is the process's: so none can use up another's.
 //!
-//! Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
+//! Comments in their definitions describe tables, views and columns (`ddl`). Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
 //! them, and SQLite's own, are no members.
 
 use std::collections::HashSet;
@@ -19,16 +19,18 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode};
 
+use super::ddl::{self, Commented};
 use super::{MOST_MEMBERS, Members, damaged, most_unpacked, too_many};
 use crate::data_type::DataType;
 use crate::error::FileErrorKind;
+use crate::formats::documented::Documented;
 use crate::formats::ranged::Ranged;
 use crate::formats::{Failure, MAX_COLUMNS, ReadOptions, counted, infer, names, one_line, parse};
 use crate::layout::DataFile;
 use crate::member::MemberPlace;
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::RowSampler;
-use crate::summary::FileSummary;
+use crate::summary::{ColumnSummary, FileSummary};
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// A database must be in memory as a whole; never more than this.
@@ -44,6 +46,8 @@ const STEPS: u64 = 16 << 20;
 const STEPS_A_BYTE: u64 = 16;
 /// A reading that takes longer is broken off: steps may be long.
 const LONGEST: Duration = Duration::from_secs(20);
+/// Characters of a definition in which comments are looked for.
+const LONGEST_DEFINITION: u32 = 256 << 10;
 /// Budgets of text that a profile takes.
 const TEXT_BUDGETS: u64 = 16;
 
@@ -265,6 +269,7 @@ impl Base {
                 .declared(&entry.name)
                 .map_err(|error| failure(&error))?;
         }
+        let commented = self.commented(id).map_err(|error| failure(&error))?;
         let (connection, size) = (&mut self.connection, self.size);
         cage(connection, size, &self.entries, entry).map_err(|error| failure(&error))?;
         let sql = format!("SELECT * FROM main.{}", quoted(&entry.name));
@@ -296,7 +301,21 @@ impl Base {
                 Err(error) => return Err(failed(&error)),
             }
         }
-        Ok(reading.finish(notes))
+        Ok(reading.finish(notes, commented.of(&columns)))
+    }
+
+    /// What comments in a table's or view's definition say.
+    fn commented(&self, id: u64) -> Result<Commented, Error> {
+        let sql = "SELECT substr(sql, 1, ?2) FROM sqlite_schema WHERE rowid = ?1";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query(rusqlite::params![id.cast_signed(), LONGEST_DEFINITION])?;
+        let Some(row) = rows.next()? else {
+            return Ok(Commented::default());
+        };
+        Ok(match row.get_ref(0)? {
+            ValueRef::Text(sql) => ddl::comments(&String::from_utf8_lossy(sql)),
+            _ => Commented::default(),
+        })
     }
 
     /// What a table declares of its keys, as notes.
@@ -552,7 +571,7 @@ impl Reading {
         true
     }
 
-    fn finish(self, mut notes: Vec<String>) -> FileSummary {
+    fn finish(self, mut notes: Vec<String>, said: Documented) -> FileSummary {
         if self.is_cut {
             notes.push(format!(
                 "read in part: {} of it",
@@ -577,9 +596,15 @@ impl Reading {
                 }
                 column.finish(!is_cut && bytes == 0)
             };
+        let columns = columns.map(finish).zip(said.columns);
         FileSummary {
-            description: None,
-            columns: columns.map(finish).collect(),
+            description: said.table,
+            columns: columns
+                .map(|(column, description)| ColumnSummary {
+                    description,
+                    ..column
+                })
+                .collect(),
             rows: self.rows,
             rows_exact: !is_cut,
             sample: self.sampler.finish(),
