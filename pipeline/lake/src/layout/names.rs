@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted, sidecar_stem};
+use super::{ContextSource, ContextText, Group, GroupKind, Layout, Sorted, beside, sidecar_stem};
 use crate::contexts::{Contexts, SharedKind};
 use crate::object::{ObjectRecord, TableName};
 use crate::place;
@@ -148,6 +148,7 @@ impl Addressees {
         &self,
         registered: &Contexts,
         sidecars: Vec<ObjectRecord>,
+        describing: Vec<ObjectRecord>,
         layout: &mut Layout,
     ) {
         let send = |layout: &mut Layout,
@@ -185,6 +186,13 @@ impl Addressees {
                 layout.ignored.add_other(&path);
                 continue;
             }
+            send(layout, tables, ContextText::Sidecar { object }, &path);
+        }
+        // People write beside the data; what programs write there comes after.
+        for object in describing {
+            let path = object.path.clone();
+            let mut tables = self.beside(place::without_extension(&path));
+            tables.retain(|(g, _)| beside::is_described(&layout.groups[*g]));
             send(layout, tables, ContextText::Sidecar { object }, &path);
         }
         layout.orphans.dedup();

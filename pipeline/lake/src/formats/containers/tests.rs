@@ -56,6 +56,7 @@ async fn read(store: &Store, object: &ObjectRecord) -> Result<FileSummary, FileE
         object: object.clone(),
         format: Format::of_path(&object.path).unwrap(),
         table_name: TableName::parse("t").unwrap(),
+        is_beside: false,
     };
     crate::summarise_file(store, &file, &ReadOptions::default()).await
 }
