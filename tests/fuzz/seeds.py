@@ -69,6 +69,8 @@ for kind, packed in enumerate(
 ):
     keep("compressed", f"packed-{kind}", bytes([kind]) + packed)
 
+keep("contexts", "orders.json", b'{"title": "Orders", "columns": {"id": "number of the order", "placed on": "when it came"}}')
+keep("contexts", "rows.json", b'[{"id": 1}, {"id": 2}]')
 keep("contexts", "readme.md", b"# Orders\n\n| column | description |\n|---|---|\n| id | number of the order |\n")
 keep("contexts", "registered", b'{"table":"orders","context":"What was sold."}\n{"table":"v","context":"x"}\n')
 
@@ -101,6 +103,7 @@ for codec in ["uncompressed", "zlib", "snappy", "lz4", "zstd"]:
     out = io.BytesIO()
     pa.orc.write_table(flat, out, compression=codec)
     keep("orc", codec, out.getvalue())
+keep("orc", "described", (SEEDS / "../../../pipeline/lake/tests/data/described.orc").read_bytes())
 schema = {
     "type": "record",
     "name": "order",
@@ -257,6 +260,13 @@ BASES = {
         CREATE VIEW sums AS SELECT a, sum(b) OVER (ORDER BY a) AS s FROM t;
         CREATE VIEW bad AS SELECT * FROM gone;
         CREATE TRIGGER never AFTER INSERT ON t BEGIN DELETE FROM t; END;""",
+    "comments": """
+        CREATE TABLE t ( -- all of it
+          a INT, -- the number
+          /* the name */ "b c" TEXT DEFAULT '-- none', [d] CHECK (d > 0) -- the rest
+        );
+        CREATE VIEW v (x -- the first
+        ) AS SELECT a AS y /* the number */ FROM t;""",
 }
 for name, schema in BASES.items():
     base = sqlite3.connect(":memory:")

@@ -166,3 +166,38 @@ fn what_cannot_be_meant_is_told() {
     let ran = desk.context(&["remove", "crm/churn", "7"]);
     assert!(ran.stderr.contains("no text 7"), "{}", ran.stderr);
 }
+
+#[test]
+fn json_beside_a_table_describes_it_or_is_a_table() {
+    let desk = Desk::new();
+    let about = r#"{"title": "Orders of the shop", "columns": {"placed": "When it came, in UTC"}}"#;
+    fs::write(desk.lake.join("orders.json"), about).unwrap();
+    fs::write(desk.lake.join("parts.csv"), "part,weight\n1,2\n").unwrap();
+    fs::write(
+        desk.lake.join("parts.json"),
+        "[{\"part\": 1, \"weight\": 2}, {\"part\": 2, \"weight\": 3}]",
+    )
+    .unwrap();
+    desk.index();
+    let shown = |table: &str| limn(&["show", table, "--index", text(&desk.index), "--json"]);
+    // Alone, it is a table of one row.
+    assert_eq!(shown("orders").ok()[0]["rows"], 1);
+    // Rows are no description.
+    assert_eq!(shown("parts.json").ok()[0]["rows"], 2);
+    assert_eq!(texts(&shown("parts.csv").ok()[0]), [""]);
+
+    fs::write(
+        desk.lake.join("orders.csv"),
+        "id,placed\n1,2020-01-02\n2,2020-01-03\n",
+    )
+    .unwrap();
+    index_hashed(&desk.lake, &desk.index, &[]);
+    let table = shown("orders.csv").ok()[0].clone();
+    assert_eq!(texts(&table), [about]);
+    assert_eq!(table["columns"][1]["description"], "When it came, in UTC");
+
+    fs::remove_file(desk.lake.join("orders.csv")).unwrap();
+    desk.index();
+    assert_eq!(shown("orders").ok()[0]["rows"], 1);
+    assert_ne!(shown("orders.csv").code, 0);
+}

@@ -168,6 +168,25 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
             "values of sensitive columns are in the index: 6 of 3 tables (2 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret); --redact marked keeps them out, and limn show names them"
         ])
     );
+    // Once: what an index has and was told of is not told again.
+    let unchanged = index_hashed(&lake_path, &index, &[]).ok();
+    assert_eq!(unchanged["notes"], json!([]));
+    // A person is told in one line.
+    let shown = limn(&[
+        "index",
+        text(&lake_path),
+        "--index",
+        text(&folder.path().join("shown")),
+        "--embedder",
+        "hashed-words",
+    ]);
+    let lines = shown.stdout.lines();
+    let notes: Vec<&str> = lines.filter(|line| line.starts_with("note: ")).collect();
+    assert_eq!(notes.len(), 1, "{shown:?}");
+    assert!(
+        notes[0].contains("6 of 3 tables") && notes[0].contains("--redact marked"),
+        "{notes:?}"
+    );
     let contact = everything(&index).0;
     let contact = column(&contact, "customers", "contact");
     assert!(contact.sensitive.as_deref() == Some("e-mail") && !contact.withheld);

@@ -37,6 +37,10 @@ enum Outcome {
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Command::PdfText = args.command {
+        // In a process as small as can be, which then limits itself.
+        return commands::pdf_text::run();
+    }
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if let Command::Serve(_) | Command::Mcp(_) = &args.command {
         // A node answers short questions on these threads, as many at a time as it may: there is one more for everything else.
@@ -102,6 +106,8 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Gc(args) => commands::gc::run(args).await,
         Command::Verify(args) => commands::verify::run(args).await,
         Command::Models(args) => commands::models::run(args).await,
+        // Has ended before a runtime was made.
+        Command::PdfText => Ok(Outcome::Done),
     }
 }
 

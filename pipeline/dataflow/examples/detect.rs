@@ -167,6 +167,7 @@ impl Table {
             },
             object,
             format: Format::Parquet,
+            is_beside: false,
         });
         Group {
             key: GroupKey(xxh3_128(directory.as_bytes())),
@@ -370,6 +371,7 @@ fn plan(objects: Vec<ObjectRecord>) -> (u64, usize) {
         store,
         Arc::clone(&published),
         ReadOptions::default(),
+        None,
         1 << 28,
         Arc::new(Progress::default()),
     );

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use limn_lake::ReadOptions;
+use limn_lake::contexts::PdfReader;
 use limn_models::{Embedder, LanguageModel};
 use limn_segment::{IndexStore, Narrator, Snapshot, nonce};
 use limn_store::{RequestCounts, Store, StoreErrorKind};
@@ -195,6 +196,7 @@ impl Opening {
                 scan_budget: options.scan_budget,
                 seed: options.seed,
             },
+            options.pdf_program.clone().map(PdfReader::new),
             options.read_memory,
             Arc::clone(progress),
         ));

@@ -1,6 +1,7 @@
 //! What a run can be told, and what an index was made with.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +68,8 @@ pub struct RunOptions {
     /// Cancelled, the run stops: epochs under way are published, what models have said is kept, and
     /// nothing else is begun.
     pub stop: CancellationToken,
+    /// The program that takes the text out of PDFs about tables ([`limn_lake::contexts::PdfReader`]); without one they are told of.
+    pub pdf_program: Option<PathBuf>,
     /// Shards of the index; `None` keeps the index's own, or the default for a new one.
     pub shards: Option<u32>,
     /// How columns are put into words.
@@ -106,6 +109,7 @@ impl Default for RunOptions {
             allow_empty: false,
             compact: true,
             stop: CancellationToken::new(),
+            pdf_program: None,
             shards: None,
             narrate: Narrate::Auto,
             narrator: None,

@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use limn_lake::layout::may_describe;
 use limn_lake::member::{is_left_out, shown};
 use limn_lake::{Contexts, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName};
 use limn_segment::{
@@ -242,6 +243,10 @@ impl Published {
             state.by_content.get(&content)?.clone()
         };
         let known = table.files.get(file as usize)?;
+        // That JSON was no table may be because of what lay beside it then.
+        if (known.error.is_some() || known.summary.is_none()) && may_describe(&known.path) {
+            return None;
+        }
         match &known.error {
             _ if known.no_table => Some(KnownFile::NoTable),
             Some(error) => Some(KnownFile::Unread(error.clone())),

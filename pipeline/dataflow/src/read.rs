@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use limn_lake::contexts::{SharedKind, SharedText, read_shared, read_sidecar};
+use limn_lake::contexts::{PdfReader, SharedKind, SharedText, read_shared, read_sidecar};
 use limn_lake::member::refusal;
 use limn_lake::{
     DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, ObjectRecord, ReadOptions,
@@ -146,6 +146,7 @@ pub struct Reader {
     store: Store,
     published: Arc<Published>,
     options: ReadOptions,
+    pdf: Option<PdfReader>,
     progress: Arc<Progress>,
     memory: Arc<Semaphore>,
     permits: u32,
@@ -156,11 +157,12 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader that holds at most about `memory` bytes of lake data at once.
+    /// A reader that holds at most about `memory` bytes of lake data at once, and reads PDFs by another program, if there is one.
     pub fn new(
         store: Store,
         published: Arc<Published>,
         options: ReadOptions,
+        pdf: Option<PdfReader>,
         memory: u64,
         progress: Arc<Progress>,
     ) -> Self {
@@ -169,6 +171,7 @@ impl Reader {
             store,
             published,
             options,
+            pdf,
             progress,
             memory: Arc::new(Semaphore::new(permits as usize)),
             permits,
@@ -207,7 +210,7 @@ impl Reader {
                     Some(known) => Ok(ReadResult::Text(known)),
                     None => {
                         let _permits = self.reserve(object.size).await?;
-                        read_sidecar(&self.store, object)
+                        read_sidecar(&self.store, object, self.pdf.as_ref())
                             .await
                             .map(ReadResult::Text)
                             .map_err(|error| Unread::from(&error))
@@ -298,7 +301,7 @@ impl Reader {
         }
         let _permits = self.reserve(object.size).await?;
         let read = cell
-            .get_or_try_init(|| read_shared(&self.store, object, kind))
+            .get_or_try_init(|| read_shared(&self.store, object, kind, self.pdf.as_ref()))
             .await;
         Ok(read
             .map(|text| ReadResult::Shared(text.clone()))

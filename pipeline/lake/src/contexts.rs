@@ -1,11 +1,13 @@
 //! Contexts: text about a table that its rows do not hold (PNEUMA §4).
 //!
 //! They come from contexts files (`{"table": NAME, "context": TEXT}` a line) and from sidecars
-//! (`NAME.md`, `NAME.txt`, `NAME.yaml`, `NAME.html` beside `NAME.csv` or the directory `NAME`), and from texts about several tables ([`SharedText`]). What they say of a column goes to the column
+//! (`NAME.md`, `NAME.txt`, `NAME.yaml`, `NAME.html`, `NAME.pdf` beside `NAME.csv` or the directory `NAME`; `NAME.json` beside `NAME.csv`), and from texts about several tables ([`SharedText`]). What they say of a column goes to the column
 //! ([`column_descriptions`]); all of it is told of the table.
 
 mod descriptions;
 mod html;
+mod json;
+mod pdf;
 mod shared;
 
 use std::collections::BTreeMap;
@@ -15,9 +17,12 @@ use limn_store::Store;
 use serde::Deserialize;
 
 use crate::error::{FileError, FileErrorKind, LakeError};
+use crate::layout::may_describe;
 use crate::object::{ObjectRecord, TableName};
 
 pub use descriptions::{DESCRIPTION_CHARS, column_descriptions};
+pub(crate) use json::{Holds, holds};
+pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfReader, PdfRefusal};
 pub use shared::{SharedKind, SharedText, read_shared};
 
 /// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
@@ -101,27 +106,47 @@ fn describe(error: &serde_json::Error) -> String {
 }
 
 /// Reads a sidecar's text: at most [`SIDECAR_BYTES`], cut at a character; bytes that are no UTF-8
-/// become U+FFFD. Of HTML it is what a reader of the page would see.
+/// become U+FFFD. Of HTML and, with a reader, of PDF it is what a reader of the page would see. Of JSON it is nothing where it holds rows, or is none: it is a data
+/// file as well, and what is wrong with it is told of that one.
 ///
 /// # Errors
-/// If the store fails, it is a PDF, or the content is binary (it has a NUL among its first bytes).
-pub async fn read_sidecar(store: &Store, object: &ObjectRecord) -> Result<String, FileError> {
+/// If the store fails, the content is binary (it has a NUL among its first bytes), or it is a PDF whose text is not to be had.
+pub async fn read_sidecar(
+    store: &Store,
+    object: &ObjectRecord,
+    pdf: Option<&PdfReader>,
+) -> Result<String, FileError> {
+    if !may_describe(&object.path) {
+        return read_text(store, object, pdf).await;
+    }
+    if object.size > SIDECAR_BYTES {
+        return Ok(String::new());
+    }
+    match read_text(store, object, pdf).await {
+        Ok(text) if holds(text.as_bytes()) == Holds::One => Ok(text),
+        Err(error) if error.kind != FileErrorKind::NotItsFormat => Err(error),
+        Ok(_) | Err(_) => Ok(String::new()),
+    }
+}
+
+async fn read_text(
+    store: &Store,
+    object: &ObjectRecord,
+    pdf: Option<&PdfReader>,
+) -> Result<String, FileError> {
     if object.size == 0 {
         return Ok(String::new());
     }
     if object.path.to_ascii_lowercase().ends_with(".pdf") {
-        let cause = "it is a PDF, whose text is not read";
-        let error = FileError::new(&object.path, FileErrorKind::Unsupported, cause);
-        return Err(error.with_remedy(
-            "save its text with the extension md, txt or html beside the table, or leave it out with --exclude",
-        ));
+        return pdf::read(store, object, pdf).await;
     }
     let end = object.size.min(SIDECAR_BYTES);
     let bytes = store.get_range(&object.path, 0..end).await;
     let bytes = bytes.map_err(|error| FileError::from_store(&object.path, &error))?;
     let is_html = is_html(&object.path);
-    // HTML may be UTF-16.
-    let is_marked = is_html && encoding_rs::Encoding::for_bom(&bytes).is_some();
+    // HTML and JSON may be UTF-16.
+    let marked = encoding_rs::Encoding::for_bom(&bytes);
+    let is_marked = marked.is_some() && (is_html || may_describe(&object.path));
     if !is_marked && bytes.iter().take(8192).any(|byte| *byte == 0) {
         let cause = "its content is binary, not text";
         return Err(FileError::new(
@@ -132,6 +157,9 @@ pub async fn read_sidecar(store: &Store, object: &ObjectRecord) -> Result<String
     }
     if is_html {
         return Ok(html::text_of(&bytes).trim().to_owned());
+    }
+    if let (true, Some((encoding, _))) = (is_marked, marked) {
+        return Ok(encoding.decode(&bytes).0.trim().to_owned());
     }
     let cut = if end < object.size {
         whole_characters(&bytes)
@@ -233,7 +261,9 @@ mod tests {
         let long = format!("x{}", "ü".repeat(SIDECAR_BYTES as usize));
         let size = long.len();
         store.put("a.md", long.into()).await.unwrap();
-        let text = read_sidecar(&store, &object("a.md", size)).await.unwrap();
+        let text = read_sidecar(&store, &object("a.md", size), None)
+            .await
+            .unwrap();
         assert_eq!(text.len() as u64, SIDECAR_BYTES - 1);
         assert!(!text.contains('\u{fffd}'));
         assert!(store.counts().bytes_read <= SIDECAR_BYTES);
@@ -243,16 +273,20 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(
-            read_sidecar(&store, &object("b.txt", 6)).await.unwrap(),
+            read_sidecar(&store, &object("b.txt", 6), None)
+                .await
+                .unwrap(),
             "caf\u{fffd}"
         );
         store
             .put("c.txt", b"PK\0\0".as_slice().into())
             .await
             .unwrap();
-        let error = read_sidecar(&store, &object("c.txt", 4)).await.unwrap_err();
+        let error = read_sidecar(&store, &object("c.txt", 4), None)
+            .await
+            .unwrap_err();
         assert_eq!(error.kind, FileErrorKind::NotItsFormat);
-        let error = read_sidecar(&store, &object("gone.md", 4))
+        let error = read_sidecar(&store, &object("gone.md", 4), None)
             .await
             .unwrap_err();
         assert_eq!(
@@ -260,16 +294,37 @@ mod tests {
             (FileErrorKind::Missing, true)
         );
         assert_eq!(
-            read_sidecar(&store, &object("empty.md", 0)).await.unwrap(),
+            read_sidecar(&store, &object("empty.md", 0), None)
+                .await
+                .unwrap(),
             ""
         );
-        let error = read_sidecar(&store, &object("c.PDF", 4)).await.unwrap_err();
+        for (json, told) in [
+            ("{\"a\": 1}", "{\"a\": 1}"),
+            ("[{}, {}]", ""),
+            ("{\"a\": 1}\n{\"a\": 1}", ""),
+            ("{\"a\": ", ""),
+            ("PK\0\0", ""),
+        ] {
+            store.put("t.JSON", json.into()).await.unwrap();
+            let text = read_sidecar(&store, &object("t.JSON", json.len()), None).await;
+            assert_eq!(text.unwrap(), told, "{json}");
+        }
+        let wide = b"\xff\xfe{\0\"\0a\0\"\0:\x001\0}\0".as_slice();
+        store.put("t.json", wide.into()).await.unwrap();
+        let text = read_sidecar(&store, &object("t.json", wide.len()), None).await;
+        assert_eq!(text.unwrap(), "{\"a\":1}");
+        let long = object("long.json", SIDECAR_BYTES as usize + 1);
+        assert_eq!(read_sidecar(&store, &long, None).await.unwrap(), "");
+        let error = read_sidecar(&store, &object("c.PDF", 4), None)
+            .await
+            .unwrap_err();
         let message = error.to_string();
         assert!(message.starts_with("c.PDF: it is a PDF") && message.contains("save its text"));
         assert!(!error.is_retryable());
         let page = b"<style>x</style><p>A page".as_slice();
         store.put("d.HTML", page.into()).await.unwrap();
-        let text = read_sidecar(&store, &object("d.HTML", page.len())).await;
+        let text = read_sidecar(&store, &object("d.HTML", page.len()), None).await;
         assert_eq!(text.unwrap(), "A page");
     }
 }

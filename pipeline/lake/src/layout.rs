@@ -19,12 +19,14 @@ use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
 use crate::place;
 
 mod beside;
+mod describing;
 mod names;
 mod of_use;
 mod shared;
 
 use beside::is_uncertain;
 pub use beside::{may_be_beside, texts_beside};
+pub use describing::may_describe;
 use names::{Addressees, Names};
 pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
 
@@ -86,6 +88,9 @@ pub struct DataFile {
     /// The table's name if the file is a table of its own (the path, in a
     /// [`GroupKind::Directory`], where it never is).
     pub table_name: TableName,
+    /// Whether it is JSON beside a table of its name in another format, which it may describe; then it is a table only if it
+    /// holds rows.
+    pub is_beside: bool,
 }
 
 impl DataFile {
@@ -125,10 +130,15 @@ impl DataFile {
         }
     }
 
-    /// What a file's summary depends on besides the reading options: the version and the
-    /// `sample_path` (which follows from the path).
+    /// What a file's summary depends on besides the reading options: the version, the
+    /// `sample_path` (which follows from the path), and whether it has to be more than a description.
     pub fn content_fingerprint(&self) -> Fingerprint {
-        self.object.fingerprint()
+        if !self.is_beside {
+            return self.object.fingerprint();
+        }
+        let mut hasher = Hasher::new("object beside a table");
+        self.object.feed(&mut hasher);
+        hasher.finish()
     }
 }
 
@@ -240,6 +250,9 @@ impl Group {
             hasher.text(self.name.as_str());
             hasher.text(file.table_name.as_str());
             file.object.feed(&mut hasher);
+            if file.is_beside {
+                hasher.text("beside");
+            }
             hasher.finish()
         });
         files
@@ -333,7 +346,7 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
         let name = names.directory(&directory);
         let files = files.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
-            data_file(object, format, name)
+            data_file(object, format, name, false)
         });
         groups.push(Group::of_directory(
             GroupKind::Directory,
@@ -342,10 +355,16 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
             files.collect(),
         ));
     }
+    let mut json_beside = Vec::new();
     for (directory, files) in std::mem::take(&mut sorted.loose) {
+        let beside = describing::of(&files);
         let files = files.into_iter().map(|(object, format)| {
             let name = names.file(&object.path, format);
-            data_file(object, format, name)
+            let is_beside = beside.contains(&object.path);
+            if is_beside {
+                json_beside.push(object.clone());
+            }
+            data_file(object, format, name, is_beside)
         });
         if sorted.families.contains(&directory) {
             let name = names.directory(&directory);
@@ -376,13 +395,13 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
     let (shared, beside) = addressees.of_shared(sorted.shared);
     sorted.sidecars.extend(beside);
     sorted.sidecars.sort_unstable();
-    addressees.deliver(registered, sorted.sidecars, &mut layout);
+    addressees.deliver(registered, sorted.sidecars, json_beside, &mut layout);
     shared::deliver(shared, &mut layout);
     // Nobody says anything of what is no table.
     if !sorted.remarks.is_empty() {
         let remarks = sorted.remarks.into_iter().map(|object| {
             let name = TableName::of_path(&object.path);
-            Group::of_file(data_file(object, Format::Archive, name))
+            Group::of_file(data_file(object, Format::Archive, name, false))
         });
         layout.groups.extend(remarks);
         layout
@@ -392,11 +411,17 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
     layout
 }
 
-fn data_file(object: ObjectRecord, format: Format, table_name: TableName) -> DataFile {
+fn data_file(
+    object: ObjectRecord,
+    format: Format,
+    table_name: TableName,
+    is_beside: bool,
+) -> DataFile {
     DataFile {
         object,
         format,
         table_name,
+        is_beside,
     }
 }
 
@@ -511,7 +536,7 @@ fn are_alike(files: &[(ObjectRecord, Format)]) -> bool {
     are_alike && stems.len() > 1
 }
 
-/// What a sidecar is a sidecar of: its path without `.md`, `.txt`, `.yaml`, `.html` or `.pdf` (which is told of, not read). Texts that come with any
+/// What a sidecar is a sidecar of: its path without `.md`, `.txt`, `.yaml`, `.html` or `.pdf`. Texts that come with any
 /// folder (a readme, a licence) are none.
 fn sidecar_stem(path: &str) -> Option<&str> {
     let stem = place::without_extension(path);

@@ -4,6 +4,7 @@
 //! is read.
 
 use crate::compression::without_compression;
+use crate::contexts::SharedKind;
 use crate::formats::names;
 use crate::member;
 use crate::object::Format;
@@ -43,10 +44,11 @@ const UNFINISHED: [&str; 14] = [
 /// Whether writers mean this object to be skipped: a component that starts with `.` or `_`, as Hadoop's and
 /// Spark's own do (`_SUCCESS`, `_temporary`, `_started_…`, `.x.csv.crc`, `.~lock.x.xlsx#`); what a program is
 /// writing, or keeps beside its files (`x.csv.tmp`, `~$x.xlsx`, `Thumbs.db`). Of a directory,
-/// `_key=value` is a partition nevertheless (Spark's rule).
+/// `_key=value` is a partition nevertheless (Spark's rule); and dbt's files are called `_models.yml`.
 pub(crate) fn is_hidden(path: &str) -> bool {
     let (directory, name) = split_path(path);
-    name.starts_with(['.', '_'])
+    name.starts_with('.')
+        || name.starts_with('_') && SharedKind::of_path(name) != Some(SharedKind::Dbt)
         || name.starts_with("~$")
         || is_unfinished(name)
         || is_litter(name)
@@ -305,6 +307,11 @@ mod tests {
             "$RECYCLE.BIN/S-1/x.csv",
             "lost+found/x.csv",
             "__MACOSX/x.csv",
+            "_orders.yml",
+            "_data_dictionary.yml",
+            "_datapackage.json",
+            "._models.yml",
+            "_tmp/_models.yml",
         ] {
             assert!(is_hidden(hidden), "{hidden}");
         }
@@ -323,6 +330,10 @@ mod tests {
             "crc.parquet",
             "inprogress.csv",
             "ü~/x.csv",
+            "_models.yml",
+            "a/__sources.yaml",
+            "_stg_shop__models.yml",
+            "_Schema.yml",
         ] {
             assert!(!is_hidden(shown), "{shown}");
         }

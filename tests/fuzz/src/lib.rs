@@ -156,6 +156,7 @@ fn data_file(object: ObjectRecord) -> DataFile {
         format: Format::of_path(&object.path).expect("the name of a data file"),
         object,
         table_name: TableName::parse("t").expect("a name of a table"),
+        is_beside: false,
     }
 }
 

@@ -5,7 +5,7 @@ use rusqlite::Connection;
 use super::{Odd, ignores, noted, reads, refuses};
 
 fn database(sql: &str) -> Vec<u8> {
-    let connection = Connection::open_in_memory().unwrap();
+    let mut connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(sql).unwrap();
     connection.serialize("main").unwrap().to_vec()
 }

@@ -183,6 +183,9 @@ is listed; the exit code is then 1. Safe while others read and write.")]
     Verify(VerifyArgs),
     /// List or fetch the embedded models.
     Models(ModelsArgs),
+    /// Take the text out of a PDF on standard input: for limn itself, which does so in a process apart.
+    #[command(hide = true)]
+    PdfText,
 }
 
 #[derive(Debug, clap::Args)]

@@ -15,6 +15,7 @@ pub mod language_model;
 pub mod mcp;
 pub mod models;
 pub mod models_bench;
+pub mod pdf_text;
 pub mod processes;
 pub mod search;
 pub mod serve;

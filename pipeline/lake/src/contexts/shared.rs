@@ -14,7 +14,7 @@ use std::sync::Arc;
 use limn_store::Store;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::read_sidecar;
+use super::{PdfReader, read_text};
 use crate::error::{FileError, FileErrorKind};
 use crate::object::{Format, ObjectRecord};
 use crate::place::{split_path, without_extension};
@@ -33,11 +33,11 @@ pub enum SharedKind {
     Csvw,
     /// `croissant.json`, `*.croissant.json`, `*.jsonld`.
     Croissant,
-    /// `schema.yml`, `models.yml`, `sources.yml`, `stg_schema.yaml`.
+    /// `schema.yml`, `models.yml`, `sources.yml`, `stg_schema.yaml`, `_models.yml`, `_stg_shop__models.yml`.
     Dbt,
-    /// `data_dictionary.md`, `codebook.txt`, and so on.
+    /// `data_dictionary.md`, `codebook.txt`, `codebook.pdf`, and so on.
     Dictionary,
-    /// `README.md`, `README.txt`, `README.html`.
+    /// `README.md`, `README.txt`, `README.html`, `README.pdf`.
     Readme,
 }
 
@@ -58,7 +58,7 @@ impl SharedKind {
             return Format::of_path(described).map(|_| Self::Csvw);
         }
         let (stem, extension) = name.rsplit_once('.')?;
-        let is_text = matches!(extension, "md" | "txt" | "html" | "htm");
+        let is_text = matches!(extension, "md" | "txt" | "html" | "htm" | "pdf");
         let is_yaml = matches!(extension, "yaml" | "yml");
         let letters: String = stem.chars().filter(|it| it.is_alphanumeric()).collect();
         let is_dictionary = ["datadictionary", "datadict", "codebook"]
@@ -244,14 +244,15 @@ impl SharedText {
     }
 }
 
-/// Reads a shared text, as [`read_sidecar`] does, and cuts it up.
+/// Reads a shared text, as [`super::read_sidecar`] does, and cuts it up.
 ///
 /// # Errors
-/// As [`read_sidecar`] and [`SharedText::of`].
+/// As [`super::read_sidecar`] and [`SharedText::of`].
 pub async fn read_shared(
     store: &Store,
     object: &ObjectRecord,
     kind: SharedKind,
+    pdf: Option<&PdfReader>,
 ) -> Result<SharedText, FileError> {
     if object.size > super::SIDECAR_BYTES && kind.reaches_below() {
         let cause = format!(
@@ -261,7 +262,7 @@ pub async fn read_shared(
         let error = FileError::new(&object.path, FileErrorKind::Unsupported, cause);
         return Err(error.with_remedy("describe the tables in several smaller ones"));
     }
-    let text = read_sidecar(store, object).await?;
+    let text = read_text(store, object, pdf).await?;
     SharedText::of(&object.path, kind, text)
 }
 

@@ -1,5 +1,6 @@
-//! What a file's own metadata says of its table and columns: key-value metadata and fields' metadata (Parquet, Arrow), comments
-//! that Spark keeps in its own schema, `doc` (Avro). All of it has been read with the schema: it costs no request.
+//! What a file's own metadata says of its table and columns: key-value metadata and fields' metadata (Parquet, Arrow), user metadata
+//! and types' attributes (ORC), comments that Spark keeps in its own schema, `doc` (Avro), comments in a `CREATE TABLE` (SQLite). All
+//! of it has been read with the schema: it costs no request.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use crate::contexts::DESCRIPTION_CHARS;
 use crate::sample::prefix;
 
 /// Characters kept of what a file says of its table.
-const TABLE_CHARS: usize = 4000;
+pub(super) const TABLE_CHARS: usize = 4000;
 /// Spark's schema as JSON is looked at up to this length.
 const SPARK_SCHEMA: usize = 1 << 20;
 /// Where Spark writes it.
@@ -34,6 +35,12 @@ impl Documented {
             *column = column.take().or(more);
         }
     }
+}
+
+/// The key of descriptions that this is, in any case.
+pub(super) fn key_of(key: &[u8]) -> Option<&'static str> {
+    let mut keys = KEYS.iter().copied();
+    keys.find(|it| key.eq_ignore_ascii_case(it.as_bytes()))
 }
 
 /// What a field's metadata says of its column.
@@ -102,7 +109,7 @@ fn said(metadata: &HashMap<String, String>, most: usize) -> Option<String> {
 }
 
 /// A text in one line, if it has words.
-fn kept(text: &str, most: usize) -> Option<String> {
+pub(super) fn kept(text: &str, most: usize) -> Option<String> {
     let line = one_line(prefix(text.trim(), most));
     let line = line.trim();
     line.chars()

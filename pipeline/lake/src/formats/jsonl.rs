@@ -3,7 +3,7 @@
 //!
 //! Within the budget two near relatives are read too: one array of objects, and objects that stand
 //! one after another over several lines each. A line that is no JSON object is counted, and left
-//! out; where most are, the file is refused.
+//! out; where most are, the file is refused. Beside a table of its name, one object is no table but about that one.
 
 use limn_store::Store;
 use memchr::memchr;
@@ -12,6 +12,7 @@ use serde::de::IgnoredAny;
 use super::input::{self, Fetched, Input, Piece};
 use super::json_row::{ArraySeed, Columns, RowSeed};
 use super::{Failure, MAX_COLUMNS, ReadOptions, counted, json_plain, one_line, parse, sniff};
+use crate::contexts::{Holds, SIDECAR_BYTES, holds};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::summary::{DeclaredKeys, FileSummary};
@@ -27,17 +28,24 @@ pub(super) async fn summarise(
     let fetched = input::fetch(store, file, options).await?;
     let sample_path = file.sample_path().to_owned();
     let options = options.clone();
-    parse(move || read(fetched, &sample_path, &options)).await
+    // What is longer is not read as a description.
+    let may_describe = file.is_beside && file.object.size <= SIDECAR_BYTES;
+    parse(move || read(fetched, &sample_path, may_describe, &options)).await
 }
 
 fn read(
     fetched: Fetched,
     sample_path: &str,
+    may_describe: bool,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let input = fetched.into_text("JSON", sample_path, options)?;
     let whole = input.is_whole();
     let text = sniff::without_bom(&input.pieces[0].bytes);
+    if may_describe && whole && holds(text) == Holds::One {
+        let cause = "it describes the table beside it and holds no rows";
+        return Err(Failure::new(FileErrorKind::NoTable, cause));
+    }
     let mut scan = Scan::new(sample_path, options, whole);
     if text.trim_ascii_start().first() == Some(&b'[') {
         if !whole {

@@ -17,16 +17,18 @@ mod tail;
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 use std::rc::Rc;
+use std::sync::Arc;
 
+use arrow::datatypes::FieldRef;
 use limn_store::Store;
 
 use self::columns::{DICTIONARY_DATA, Stripe, fields};
-use self::proto::{Broken, StripeFooter, StripeInfo};
+use self::proto::{Broken, StripeFooter, StripeInfo, TypeInfo};
 use self::stream::File;
 use self::tail::{Tail, kind};
 use super::ranged::{Fetched, Ranged, joined};
 use super::typed::{Outcome, Purpose, Stopped, Typed};
-use super::{Failure, ReadOptions, counted, input, one_line, parse};
+use super::{Failure, ReadOptions, counted, documented, input, one_line, parse};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::sample::draw_from;
@@ -194,7 +196,16 @@ impl Reading {
         });
         let drawn = draw_from(options.seed, sample_path, ranges, options.sample_rows);
         let types = &tail.footer.types;
-        let fields: Vec<_> = fields(types, &types[0]).iter().cloned().collect();
+        let fields: Vec<_> = fields(types, &types[0])
+            .iter()
+            .zip(&types[0].parts)
+            .map(|(field, part)| described(field, &types[*part as usize]))
+            .collect();
+        let names = fields.iter().map(|field| field.name().as_str());
+        let described = documented::file(&tail.footer.said, names);
+        let too_large = vec![false; fields.len()];
+        let mut typed = Typed::new(fields, drawn, options);
+        typed.document(described);
         Reading {
             file: Rc::new(File::new(
                 object,
@@ -202,8 +213,8 @@ impl Reading {
                 options.scan_budget.saturating_mul(FETCH_BUDGETS).max(FETCH),
             )),
             fetched,
-            too_large: vec![false; fields.len()],
-            typed: Typed::new(fields, drawn, options),
+            too_large,
+            typed,
             first_rows,
             zones: BTreeSet::new(),
             memory: options
@@ -398,6 +409,14 @@ impl Reading {
             return Ok(Fetched::default());
         }
         self.file.object.get_all(ranges, GAP)
+    }
+}
+
+/// A column with what its writer says of it.
+fn described(field: &FieldRef, of: &TypeInfo) -> FieldRef {
+    match of.said.is_empty() {
+        true => field.clone(),
+        false => Arc::new(field.as_ref().clone().with_metadata(of.said.clone())),
     }
 }
 

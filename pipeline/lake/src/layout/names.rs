@@ -3,7 +3,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{
-    ContextSource, ContextText, Group, GroupKind, Layout, Sorted, is_uncertain, sidecar_stem,
+    ContextSource, ContextText, Group, GroupKind, Layout, Sorted, describing, is_uncertain,
+    sidecar_stem,
 };
 use crate::contexts::{Contexts, SharedKind};
 use crate::object::{Format, ObjectRecord, TableName};
@@ -158,6 +159,7 @@ impl Addressees {
         &self,
         registered: &Contexts,
         sidecars: Vec<ObjectRecord>,
+        json: Vec<ObjectRecord>,
         layout: &mut Layout,
     ) {
         let send = |layout: &mut Layout,
@@ -195,6 +197,13 @@ impl Addressees {
                 layout.ignored.add_other(&path);
                 continue;
             }
+            send(layout, tables, ContextText::Sidecar { object }, &path);
+        }
+        // People write beside the data; what programs write there comes after.
+        for object in json {
+            let path = object.path.clone();
+            let mut tables = self.beside(place::without_extension(&path));
+            tables.retain(|(g, _)| describing::is_described(&layout.groups[*g]));
             send(layout, tables, ContextText::Sidecar { object }, &path);
         }
         layout.orphans.dedup();

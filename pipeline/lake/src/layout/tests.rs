@@ -629,7 +629,10 @@ fn what_is_read_is_what_the_layout_places() {
         ("dictionary.json", true, true),
         ("a.jsonld", false, true),
         ("stg_schema.yml", false, true),
-        ("_models.yml", false, false),
+        ("_models.yml", false, true),
+        ("_orders.yml", false, false),
+        ("README.pdf", false, true),
+        ("codebook.pdf", false, true),
         ("license.md", false, false),
         ("a.txt", true, true),
         ("a.dat.gz", true, true),
@@ -714,6 +717,46 @@ fn shared_texts_reach_the_tables_of_their_directory_and_manifests_those_below() 
         reaching(&layout(many, &Contexts::new(), "lake"), "tx"),
         ["README.md"]
     );
+}
+
+#[test]
+fn json_beside_another_format_is_data_and_a_sidecar() {
+    let paths = [
+        "a/orders.csv",
+        "a/orders.md",
+        "a/orders.json",
+        "a/orders.csv.json",
+        "a/people.json",
+        "a/people.jsonl",
+        "b/x.json",
+        "b/x/k=1/part.csv",
+        "c.zip//t.csv",
+        "c.zip//t.json",
+    ];
+    let found = layout(paths.map(object).to_vec(), &Contexts::new(), "lake");
+    let files = found.groups.iter().flat_map(|group| &group.files);
+    let beside = files.filter(|file| file.is_beside);
+    let beside: Vec<&str> = beside.map(|file| file.table_name.as_str()).collect();
+    assert_eq!(beside, ["a/orders.csv.json", "a/orders.json"]);
+    assert_eq!(
+        reaching(&found, "a/orders.csv"),
+        ["a/orders.md", "a/orders.csv.json", "a/orders.json"]
+    );
+    assert_eq!(reaching(&found, "a/orders.json"), ["a/orders.md"]);
+    for other in [
+        "a/orders.csv.json",
+        "a/people.json",
+        "a/people.jsonl",
+        "b/x",
+    ] {
+        assert!(reaching(&found, other).is_empty(), "{other}");
+    }
+    assert!(found.orphans.is_empty());
+    // What it is depends on what lies beside it, and so does what is known of it.
+    let alone = layout(vec![object("a/orders.json")], &Contexts::new(), "lake");
+    let with = |group: &Group| group.files[0].content_fingerprint();
+    let same = found.groups.iter().find(|it| it.path == "a/orders.json");
+    assert_ne!(with(&alone.groups[0]), with(same.unwrap()));
 }
 
 #[test]

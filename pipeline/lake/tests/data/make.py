@@ -76,6 +76,16 @@ with open("kinds.orc", "wb") as out, pyorc.Writer(
     writer.write((None, None, None, "seven", [], None))
     writer.write((-128, "", "", None, None, datetime.datetime(1960, 1, 1, 0, 0, 0, 250000)))
 
+# What ORC says of itself.
+described = pyorc.TypeDescription.from_string("struct<id:int,name:string,plain:string>")
+described["id"].set_attributes({"comment": "The\nnumber", "iceberg.id": "1"})
+described["name"].set_attributes({"Description": "Who it is"})
+described["plain"].set_attributes({"comment": " "})
+with open("described.orc", "wb") as out, pyorc.Writer(out, described, compression=pyorc.CompressionKind.ZSTD) as writer:
+    writer.set_user_metadata(description="What was sold".encode(), writer="make.py".encode())
+    writer.write((1, "ada", "x"))
+    writer.write((2, "bob", "y"))
+
 # What Avro and Parquet hold.
 avro = table.select(["id", "spread", "flag", "weight", "share", "word", "text", "day", "price", "list", "struct", "map", "raw", "instant"])
 optional = lambda kind: ["null", kind]

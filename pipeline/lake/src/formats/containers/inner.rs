@@ -112,6 +112,7 @@ fn open(
         table_name: TableName::of_path(name),
         object: object.clone(),
         format,
+        is_beside: false,
     };
     let (stretches, _) = unpack(ranged, place, file, options)?;
     let view = store.view(&archive.path, archive.etag.as_deref(), stretches);
@@ -140,5 +141,6 @@ pub(super) fn file(file: &DataFile, name: &str, part: MemberPlace) -> DataFile {
         },
         format: file.format,
         table_name: file.table_name.clone(),
+        is_beside: false,
     }
 }

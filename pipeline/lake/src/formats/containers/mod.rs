@@ -6,6 +6,7 @@
 //! many times its size it unpacks to. What cannot be read is listed with its reason ([`crate::member`]).
 
 pub(super) mod book;
+mod ddl;
 mod inner;
 pub(super) mod sqlite;
 mod tar;

@@ -5,7 +5,7 @@
 //! reading has a number of steps, a time and a limit of memory. One database is read at a time in a process,
 //! because SQLite's limit of memory is the process's: so none can use up another's.
 //!
-//! Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
+//! Comments in their definitions describe tables, views and columns (`ddl`). Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
 //! them, and SQLite's own, are no members.
 
 mod keys;
@@ -22,16 +22,18 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode};
 
 use self::keys::Declared;
+use super::ddl::{self, Commented};
 use super::{MOST_MEMBERS, Members, damaged, most_unpacked, too_many};
 use crate::data_type::DataType;
 use crate::error::FileErrorKind;
+use crate::formats::documented::Documented;
 use crate::formats::ranged::Ranged;
 use crate::formats::{Failure, MAX_COLUMNS, ReadOptions, counted, infer, names, one_line, parse};
 use crate::layout::DataFile;
 use crate::member::MemberPlace;
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::RowSampler;
-use crate::summary::{DeclaredKeys, FileSummary};
+use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// A database must be in memory as a whole; never more than this.
@@ -47,6 +49,8 @@ const STEPS: u64 = 16 << 20;
 const STEPS_A_BYTE: u64 = 16;
 /// A reading that takes longer is broken off: steps may be long.
 const LONGEST: Duration = Duration::from_secs(20);
+/// Characters of a definition in which comments are looked for.
+const LONGEST_DEFINITION: u32 = 256 << 10;
 /// Budgets of text that a profile takes.
 const TEXT_BUDGETS: u64 = 16;
 
@@ -274,6 +278,7 @@ impl Base {
                 declared.map_err(|error| failure(&error))?
             }
         };
+        let commented = self.commented(id).map_err(|error| failure(&error))?;
         let (connection, size) = (&mut self.connection, self.size);
         cage(connection, size, &self.entries, entry).map_err(|error| failure(&error))?;
         let sql = format!("SELECT * FROM main.{}", quoted(&entry.name));
@@ -305,7 +310,21 @@ impl Base {
                 Err(error) => return Err(failed(&error)),
             }
         }
-        Ok(reading.finish(declared.keys(&columns)))
+        Ok(reading.finish(declared.keys(&columns), commented.of(&columns)))
+    }
+
+    /// What comments in a table's or view's definition say.
+    fn commented(&self, id: u64) -> Result<Commented, Error> {
+        let sql = "SELECT substr(sql, 1, ?2) FROM sqlite_schema WHERE rowid = ?1";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query(rusqlite::params![id.cast_signed(), LONGEST_DEFINITION])?;
+        let Some(row) = rows.next()? else {
+            return Ok(Commented::default());
+        };
+        Ok(match row.get_ref(0)? {
+            ValueRef::Text(sql) => ddl::comments(&String::from_utf8_lossy(sql)),
+            _ => Commented::default(),
+        })
     }
 }
 
@@ -528,7 +547,7 @@ impl Reading {
         true
     }
 
-    fn finish(self, keys: DeclaredKeys) -> FileSummary {
+    fn finish(self, keys: DeclaredKeys, said: Documented) -> FileSummary {
         let mut notes = Vec::new();
         if self.is_cut {
             notes.push(format!(
@@ -554,10 +573,16 @@ impl Reading {
                 }
                 column.finish(!is_cut && bytes == 0)
             };
+        let columns = columns.map(finish).zip(said.columns);
         FileSummary {
-            description: None,
+            description: said.table,
             keys,
-            columns: columns.map(finish).collect(),
+            columns: columns
+                .map(|(column, description)| ColumnSummary {
+                    description,
+                    ..column
+                })
+                .collect(),
             rows: self.rows,
             rows_exact: !is_cut,
             sample: self.sampler.finish(),

@@ -53,11 +53,17 @@ async fn open(path: &str, bytes: Vec<u8>) -> (Store, Result<Listed, FileError>) 
     (store, opened)
 }
 
+/// Why members cannot be read, of those that cannot.
+fn refusals(opened: &Listed) -> Vec<FileError> {
+    opened.members.iter().filter_map(member::refusal).collect()
+}
+
 async fn read(store: &Store, object: &ObjectRecord) -> Result<FileSummary, FileError> {
     let file = DataFile {
         object: object.clone(),
         format: Format::of_path(&object.path).unwrap_or(Format::Archive),
         table_name: TableName::parse("t").unwrap(),
+        is_beside: false,
     };
     crate::summarise_file(store, &file, &ReadOptions::default()).await
 }

@@ -1,6 +1,10 @@
 //! The few Protocol Buffers messages of an ORC file that a summary needs (ORC specification v1, "File
 //! Tail", "Stripe Footer"), read field by field. Fields that are not known are skipped.
 
+use std::collections::HashMap;
+
+use crate::formats::documented;
+
 /// A message's fields, in the order in which they stand.
 pub(super) struct Fields<'a>(&'a [u8]);
 
@@ -166,6 +170,8 @@ pub(super) struct TypeInfo {
     pub(super) names: Vec<String>,
     pub(super) precision: u64,
     pub(super) scale: u64,
+    /// What describes it, of what its writer says of it.
+    pub(super) said: HashMap<String, String>,
 }
 
 /// What the writer counted of a column.
@@ -184,6 +190,8 @@ pub(super) struct Footer {
     pub(super) rows: u64,
     pub(super) statistics: Vec<Statistics>,
     pub(super) is_encrypted: bool,
+    /// What describes the file, of what its writer says of it.
+    pub(super) said: HashMap<String, String>,
 }
 
 impl Footer {
@@ -200,6 +208,7 @@ impl Footer {
                     left = left.saturating_sub(of.parts.len() + of.names.len());
                     found.types.push(of);
                 }
+                (5, value) => take_said(value.bytes()?, &mut found.said)?,
                 (6, value) => found.rows = value.number()?,
                 (7, value) => found.statistics.push(Statistics::parse(value.bytes()?)?),
                 (10, _) => found.is_encrypted = true,
@@ -212,6 +221,24 @@ impl Footer {
         }
         Ok(found)
     }
+}
+
+/// Takes a pair of a key and a text, if the key is one of descriptions; others are for programs.
+fn take_said(message: &[u8], said: &mut HashMap<String, String>) -> Result<(), Broken> {
+    let (mut key, mut text) = (&b""[..], &b""[..]);
+    for field in Fields::of(message) {
+        match field? {
+            (1, value) => key = value.bytes()?,
+            (2, value) => text = value.bytes()?,
+            _ => {}
+        }
+    }
+    // The first of equal ones holds, so that there are no more than there are keys.
+    if let Some(key) = documented::key_of(key) {
+        said.entry(key.to_owned())
+            .or_insert_with(|| String::from_utf8_lossy(text).into_owned());
+    }
+    Ok(())
 }
 
 impl StripeInfo {
@@ -242,6 +269,7 @@ impl TypeInfo {
                 (3, value) => found.names.push(value.text()?),
                 (5, value) => found.precision = value.number()?,
                 (6, value) => found.scale = value.number()?,
+                (7, value) => take_said(value.bytes()?, &mut found.said)?,
                 _ => {}
             }
             if found.parts.len() + found.names.len() > most {
@@ -394,6 +422,31 @@ mod tests {
             assert!(Footer::parse(&footer, 49).is_err());
             assert!(Footer::parse(&footer.repeat(2), 50).is_err());
         }
+    }
+
+    #[test]
+    fn descriptions_are_taken_of_what_writers_say() {
+        let pair = |key: &str, text: &str| {
+            let mut pair = vec![0x0a, key.len() as u8];
+            pair.extend(key.as_bytes());
+            pair.extend([0x12, text.len() as u8]);
+            pair.extend(text.as_bytes());
+            pair
+        };
+        let within = |tag: u8, inner: &[u8]| [&[tag, inner.len() as u8], inner].concat();
+        let all = [
+            within(0x2a, &pair("writer", "x")),
+            within(0x2a, &pair("Description", "Orders of the shop")),
+            within(0x2a, &pair("DESCRIPTION", "later")),
+            within(
+                0x22,
+                &[&[0x08, 3][..], &within(0x3a, &pair("doc", "The number"))].concat(),
+            ),
+        ];
+        let footer = Footer::parse(&all.concat(), 10).unwrap();
+        assert_eq!(footer.said["description"], "Orders of the shop");
+        assert_eq!(footer.said.len(), 1);
+        assert_eq!(footer.types[0].said["doc"], "The number");
     }
 
     proptest! {

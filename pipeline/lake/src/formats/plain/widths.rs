@@ -145,7 +145,7 @@ fn without_chance(letters: &[Vec<char>], runs: Vec<(usize, usize)>) -> Vec<(usiz
                 if run.0 - last.1 == 1
                     && !(*was_typed && is_typed)
                     && (letters.len() < MANY
-                        || !*was_typed && !is_typed && !(*was_named && is_named)) =>
+                        || !(*was_typed || is_typed || *was_named && is_named)) =>
             {
                 last.1 = run.1;
                 *was_typed = false;
@@ -163,7 +163,7 @@ fn is_table(letters: &[Vec<char>], runs: &[(usize, usize)]) -> bool {
     let typed = columns.iter().filter(is_evidence).count();
     // Names of all columns, and none of those of values is one.
     let is_name = |(name, column): (&String, &Column)| {
-        !name.is_empty() && !(column.is_typed() && is_value(name) != Some(false))
+        !(name.is_empty() || column.is_typed() && is_value(name) != Some(false))
     };
     let is_named = names.iter().zip(&columns).all(is_name);
     // Contents, with the pages on the right.

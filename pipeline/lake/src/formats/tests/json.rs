@@ -344,3 +344,51 @@ fn numbers_keep_their_value() {
         ]
     );
 }
+
+#[test]
+fn beside_a_table_one_thing_is_no_table() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let read = |content: &str, is_beside| {
+        runtime.block_on(async {
+            let store = Store::in_memory();
+            store
+                .put("t.json", content.to_owned().into())
+                .await
+                .unwrap();
+            let file = DataFile {
+                is_beside,
+                ..data_file("t.json", content.len())
+            };
+            let read = summarise_file(&store, &file, &ReadOptions::default()).await;
+            read.map(|summary| summary.rows).map_err(|error| error.kind)
+        })
+    };
+    let long = format!("{{\"a\": \"{}\"}}", "x".repeat(1 << 20));
+    for (content, alone, beside) in [
+        ("{\"a\": 1}", Ok(1), Err(FileErrorKind::NoTable)),
+        ("[{\"a\": 1}]", Ok(1), Err(FileErrorKind::NoTable)),
+        (
+            "[1, 2]",
+            Err(FileErrorKind::NotItsFormat),
+            Err(FileErrorKind::NoTable),
+        ),
+        ("[{\"a\": 1}, {\"a\": 2}]", Ok(2), Ok(2)),
+        ("{\"a\": 1}\n{\"a\": 2}\n", Ok(2), Ok(2)),
+        // Broken is broken, wherever it lies.
+        (
+            "{\"a\": 1",
+            Err(FileErrorKind::NotItsFormat),
+            Err(FileErrorKind::NotItsFormat),
+        ),
+        ("", Err(FileErrorKind::Empty), Err(FileErrorKind::Empty)),
+        // Nobody writes so much about a table.
+        (&long, Ok(1), Ok(1)),
+    ] {
+        let shown = &content[..content.len().min(40)];
+        assert_eq!(read(content, false), alone, "{shown}");
+        assert_eq!(read(content, true), beside, "{shown}");
+    }
+}

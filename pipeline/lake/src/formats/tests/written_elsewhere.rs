@@ -59,6 +59,19 @@ fn orc_agrees_with_parquet() {
 }
 
 #[test]
+fn orc_tells_what_it_says_of_itself() {
+    let summary = read("x.orc", data("described.orc"));
+    assert_eq!(summary.description.as_deref(), Some("What was sold"));
+    let columns = summary.columns.iter();
+    let said: Vec<Option<&str>> = columns.map(|it| it.description.as_deref()).collect();
+    assert_eq!(said, [Some("The number"), Some("Who it is"), None]);
+    assert_eq!(sample(&summary), ["1|ada|x", "2|bob|y"]);
+    // Others say nothing.
+    let plain = read("x.orc", data("kinds.orc"));
+    assert!(plain.description.is_none() && plain.columns.iter().all(|it| it.description.is_none()));
+}
+
+#[test]
 fn avro_agrees_with_parquet() {
     let reference = read("x.parquet", data("table.parquet"));
     for codec in ["null", "deflate", "snappy", "zstandard"] {

@@ -73,6 +73,40 @@ async fn tables_and_views_are_read_with_their_types_and_keys() {
 }
 
 #[tokio::test]
+async fn comments_of_definitions_are_told() {
+    let sql = "
+        CREATE TABLE people ( -- who buys here
+            id INTEGER PRIMARY KEY, -- customer's number
+            /* customer's birth date */
+            Born TEXT,
+            note TEXT DEFAULT '-- none'
+        );
+        CREATE VIEW adults AS -- those of age
+        SELECT id, -- their number
+               upper(note) AS remark FROM people;
+        CREATE TABLE plain (a, b); -- not of it";
+    let (store, opened) = open("x.sqlite", database(sql)).await;
+    let mut told = Vec::new();
+    for member in &opened.unwrap().members {
+        let summary = read(&store, member).await.unwrap();
+        let columns = summary.columns.into_iter().map(|it| it.description);
+        let said: Vec<String> = std::iter::once(summary.description)
+            .chain(columns)
+            .map(Option::unwrap_or_default)
+            .collect();
+        told.push(said.join("|"));
+    }
+    assert_eq!(
+        told,
+        [
+            "those of age|their number|",
+            "who buys here|customer's number|customer's birth date|",
+            "||"
+        ]
+    );
+}
+
+#[tokio::test]
 async fn hostile_views_cost_themselves() {
     let mut sql = String::from(
         "CREATE TABLE good (a); INSERT INTO good VALUES (1);

@@ -1,0 +1,42 @@
+//! JSON beside a table of its name: `orders.json` beside `orders.csv` may hold rows, or say what the table's columns mean.
+//!
+//! Paths do not tell which, so it is both: a data file that is a table if it holds rows, and a sidecar that says something
+//! if it does not ([`crate::contexts::read_sidecar`]).
+
+use std::collections::HashSet;
+
+use super::{Group, GroupKind};
+use crate::member;
+use crate::object::{Format, ObjectRecord};
+use crate::place;
+
+/// Whether an object may describe a table beside it rather than hold rows, as its path says. What lies in an archive may not.
+pub fn may_describe(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|it| it.eq_ignore_ascii_case("json")) && member::split(path).is_none()
+}
+
+/// Which of a directory's files, none of them a part of a larger table by its path, lie beside a table of their name in another
+/// format: `orders.json` and `orders.csv.json` beside `orders.csv`.
+pub(super) fn of(files: &[(ObjectRecord, Format)]) -> HashSet<String> {
+    let json = files.iter().filter(|(it, _)| may_describe(&it.path));
+    let mut json = json.peekable();
+    if json.peek().is_none() {
+        return HashSet::new();
+    }
+    let others = files
+        .iter()
+        .filter(|(_, format)| *format != Format::JsonLines);
+    let others: HashSet<&str> = others
+        .flat_map(|(it, _)| [place::without_extension(&it.path), it.path.as_str()])
+        .collect();
+    json.filter(|(it, _)| others.contains(place::without_extension(&it.path)))
+        .map(|(it, _)| it.path.clone())
+        .collect()
+}
+
+/// Whether such a file is about the table of this group, if it is called like it.
+pub(super) fn is_described(group: &Group) -> bool {
+    let mut files = group.files.iter();
+    group.kind == GroupKind::File && files.all(|file| file.format != Format::JsonLines)
+}
