@@ -310,7 +310,7 @@ mod tests {
             let text = read_sidecar(&store, &object("t.JSON", json.len()), None).await;
             assert_eq!(text.unwrap(), told, "{json}");
         }
-        let wide = b"\xff\xfe{\0\"\0a\0\"\0:\01\0}\0".as_slice();
+        let wide = b"\xff\xfe{\0\"\0a\0\"\0:\x001\0}\0".as_slice();
         store.put("t.json", wide.into()).await.unwrap();
         let text = read_sidecar(&store, &object("t.json", wide.len()), None).await;
         assert_eq!(text.unwrap(), "{\"a\":1}");
