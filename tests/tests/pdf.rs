@@ -77,7 +77,9 @@ fn dictionary(rows: &[(&str, &str)]) -> Vec<u8> {
     let mut content =
         String::from("BT /F1 11 Tf 72 720 Td (Orders of the shop, told each night) Tj ");
     for (name, description) in rows {
-        content += &format!("0 -18 Td ({name}) Tj 120 0 Td ({description}) Tj -120 0 Td ");
+        content += &format!(
+            "0 -18 Td ({name}) Tj 80 0 Td (text) Tj 60 0 Td ({description}) Tj -140 0 Td "
+        );
     }
     content += "ET";
     page(stream("", content.as_bytes()), "")

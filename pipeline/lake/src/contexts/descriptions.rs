@@ -290,7 +290,7 @@ impl Found {
             let bare = name.split_once(" (").map_or(name, |(bare, _)| bare);
             for name in [name, bare] {
                 if let Some(column) = self.column(plain(name)) {
-                    return Some((column, text.get(next..)?));
+                    return Some((column, widest(text.get(next..)?)));
                 }
             }
             from = next;
@@ -302,6 +302,14 @@ impl Found {
 /// A cell or name without what marks it in Markdown.
 fn plain(cell: &str) -> &str {
     cell.trim().trim_matches(['`', '*', '_', '"']).trim()
+}
+
+/// Of a row whose cells have tabs between them the longest, as in a Markdown table without a header that tells.
+fn widest(cells: &str) -> &str {
+    cells
+        .split('\t')
+        .max_by_key(|cell| cell.len())
+        .unwrap_or(cells)
 }
 
 fn unquoted(value: &str) -> &str {
@@ -395,6 +403,7 @@ mod tests {
             "| Table name | Column name | Meaning |\n|---|---|---|\n| orders | OrderID | The number of the order. |\n| orders | placed_on | When it came; in UTC |\n",
             r#"[{"name": "Order number", "id": "OrderID", "description": "The number of the order."}, {"column": "placed_on", "Comment": "When it came; in UTC"}]"#,
             "OrderID - The number of the order.\nPLACED_ON\tWhen it came; in UTC\nOther: nothing\n",
+            "Column\tType\tMeaning\nOrderID\tint\tThe number of the order.\tno\nplaced_on\tdate\tWhen it came; in UTC\n",
             "Columns of dbo.Orders: OrderID: The number of the order.; placed_on: When it came; in UTC; Shipping: where",
             "models:\n  - name: orders\n    description: Orders of the shop\n    columns:\n      - name: order_id\n        description: \"The number of the order.\"\n      - name: placed_on\n        tests: [not_null]\n        description: When it came; in UTC\n",
             r#"{"fields": [{"name": "OrderID", "type": "integer", "description": "The number of the order."}, {"name": "placed_on", "description": "When it came; in UTC"}]}"#,
