@@ -20,10 +20,7 @@ mod footer;
 mod header;
 pub mod infer;
 mod input;
-mod json_list;
-mod json_plain;
-mod json_row;
-mod jsonl;
+mod json;
 pub(crate) mod names;
 mod orc;
 mod parquet;
@@ -117,7 +114,7 @@ async fn by_format(
         Format::Parquet => parquet::summarise(store, file, options).await,
         Format::Csv => text::summarise(store, file, options).await,
         Format::Text => plain::summarise(store, file, options).await,
-        Format::JsonLines => jsonl::summarise(store, file, options).await,
+        Format::JsonLines => json::summarise(store, file, options).await,
         Format::Arrow => arrow_ipc::summarise(store, file, options).await,
         Format::Avro => avro::summarise(store, file, options).await,
         Format::Orc => orc::summarise(store, file, options).await,

@@ -5,10 +5,10 @@
 
 use std::ops::Range;
 
-use super::MAX_COLUMNS;
-use super::infer::is_null;
-use super::json_row::Columns;
+use super::columns::Columns;
 use crate::data_type::DataType;
+use crate::formats::MAX_COLUMNS;
+use crate::formats::infer::is_null;
 
 /// So many digits are told by a float, and are its shortest text.
 const DIGITS: usize = 15;
@@ -159,9 +159,9 @@ mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use proptest::prelude::*;
 
+    use super::super::row::RowSeed;
     use super::*;
     use crate::formats::ReadOptions;
-    use crate::formats::json_row::RowSeed;
 
     /// What becomes of lines, read by the parser alone or as plain ones first, and how many were plain.
     fn all(lines: &[String], plain: bool) -> (String, u64) {

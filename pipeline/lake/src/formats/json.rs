@@ -1,17 +1,23 @@
-//! JSON lines: one object a line. Columns come in the order of their first appearance; objects and
-//! arrays inside an object are kept as compact JSON text.
+//! JSON lines: one object a line. Columns come in the order of their first appearance; objects and lists inside an object are
+//! columns by their path ([`row`]).
 //!
 //! Within the budget two near relatives are read too: one array of objects, and objects that stand
 //! one after another over several lines each. A line that is no JSON object is counted, and left
 //! out; where most are, the file is refused. Beside a table of its name, one object is no table but about that one.
 
+mod columns;
+mod list;
+mod plain;
+mod row;
+
 use limn_store::Store;
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
+use self::columns::Columns;
+use self::row::{ArraySeed, RowSeed};
 use super::input::{self, Fetched, Input, Piece};
-use super::json_row::{ArraySeed, Columns, RowSeed};
-use super::{Failure, MAX_COLUMNS, ReadOptions, counted, json_plain, one_line, parse, sniff};
+use super::{Failure, MAX_COLUMNS, ReadOptions, counted, one_line, parse, sniff};
 use crate::contexts::{Holds, SIDECAR_BYTES, holds};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
@@ -174,7 +180,7 @@ impl Scan {
         self.columns.begin();
         let line = std::str::from_utf8(text)
             .ok()
-            .filter(|line| json_plain::read(&mut self.columns, line).is_some());
+            .filter(|line| plain::read(&mut self.columns, line).is_some());
         self.in_vain = line.map_or(self.in_vain + 1, |_| 0);
         line
     }
