@@ -83,7 +83,7 @@ impl Listed {
 
     /// The containers that could not be opened: what the index has of them is to stay as it is.
     pub fn unopened(&self) -> impl Iterator<Item = &str> {
-        let of = self.members.iter().filter_map(|member| {
+        self.members.iter().filter_map(|member| {
             let version = MemberVersion::parse(member.version.as_deref()?)?;
             let MemberPlace::Refused(refusal) = &version.place else {
                 return None;
@@ -92,8 +92,7 @@ impl Listed {
             let is_inner = || split(path).is_some() && Container::of_path(path).is_some();
             let is_unopened = is_remark(&member.path) && (version.members == 0 || is_inner());
             (is_unopened && refusal.kind != FileErrorKind::NoTable).then_some(path)
-        });
-        of
+        })
     }
 }
 
