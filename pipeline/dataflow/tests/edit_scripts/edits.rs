@@ -83,6 +83,19 @@ pub enum Edit {
     },
     /// That text goes.
     Undocument { place: usize, kind: usize },
+    /// A file whose name does not tell whether it is a table is left somewhere, or becomes another.
+    Leave {
+        place: usize,
+        name: usize,
+        kind: usize,
+        seed: usize,
+    },
+    /// That file goes.
+    Fetch {
+        place: usize,
+        name: usize,
+        kind: usize,
+    },
     /// A text is registered for a table, by its name in the index.
     Register { table: usize, seed: usize },
     /// Nothing happens.
@@ -140,6 +153,9 @@ pub fn edit() -> impl Strategy<Value = Edit> {
         1 => table.clone().prop_map(|table| Edit::Untell { table }),
         3 => (0..3usize, 0..2usize, seed.clone()).prop_map(|(place, kind, seed)| Edit::Document { place, kind, seed }),
         1 => (0..3usize, 0..2usize).prop_map(|(place, kind)| Edit::Undocument { place, kind }),
+        4 => (0..6usize, 0..3usize, 0..3usize, seed.clone())
+            .prop_map(|(place, name, kind, seed)| Edit::Leave { place, name, kind, seed }),
+        1 => (0..6usize, 0..3usize, 0..3usize).prop_map(|(place, name, kind)| Edit::Fetch { place, name, kind }),
         3 => (table, seed).prop_map(|(table, seed)| Edit::Register { table, seed }),
         1 => Just(Edit::Nothing),
         1 => Just(Edit::CollectGarbage),
@@ -195,6 +211,37 @@ fn document_of(place: usize, kind: usize, seed: usize) -> (String, String) {
     let resources: Vec<String> = resources.collect();
     let text = format!(r#"{{"resources": [{}]}}"#, resources.join(", "));
     (format!("{folder}datapackage.json"), text)
+}
+
+/// A file whose content alone tells whether it is a table: its path and what it holds.
+fn left(lake: &Lake, place: usize, name: usize, kind: usize, seed: usize) -> (String, String) {
+    let path = folder(lake, place) + NAMES[name];
+    let rows = || (0..5).map(|row| (row + seed, word(row + seed)));
+    match (kind, seed % 3) {
+        (0, 0) => {
+            let object = format!(
+                r#"{{"id": "{}", "description": "{}"}}"#,
+                word(seed),
+                text_of(seed)
+            );
+            (path + ".json", object)
+        }
+        (0, _) => {
+            let rows = rows().map(|(id, what)| format!(r#"{{"id": {id}, "what": "{what}"}}"#));
+            (path + ".json", rows.collect::<Vec<_>>().join("\n"))
+        }
+        (kind, of) => {
+            let path = path + [".txt", ".dat"][kind - 1];
+            let header = "id what\n".to_owned();
+            match of {
+                0 => (path, text_of(seed)),
+                _ => (
+                    path,
+                    rows().fold(header, |text, (id, what)| format!("{text}{id} {what}\n")),
+                ),
+            }
+        }
+    }
 }
 
 const GARBAGE: [u8; 8] = [0, 159, 146, 150, 0, 1, 2, 3];
@@ -342,6 +389,21 @@ impl Edit {
             }
             Self::Undocument { place, kind } => {
                 let (path, _) = document_of(*place, *kind, 0);
+                if lake.has(&path) {
+                    lake.remove(&path);
+                }
+            }
+            Self::Leave {
+                place,
+                name,
+                kind,
+                seed,
+            } => {
+                let (path, text) = left(lake, *place, *name, *kind, *seed);
+                lake.write(&path, text.into_bytes());
+            }
+            Self::Fetch { place, name, kind } => {
+                let (path, _) = left(lake, *place, *name, *kind, 0);
                 if lake.has(&path) {
                     lake.remove(&path);
                 }

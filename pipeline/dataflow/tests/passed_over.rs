@@ -1,0 +1,90 @@
+//! Files whose names promise no table: one that is none is passed over, remembered, and looked at again when it changes.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use common::{Lab, seen};
+
+const LETTER: &str =
+    "Dear all,\n\nthe report is done, and I will send it tomorrow.\n\nYours,\nAda\n";
+const TABLE: &str = "id  name\n1   ada\n2   bob\n3   cyd\n";
+
+/// Over an unchanged lake a listing is enough.
+async fn expect_idle(lab: &Lab) {
+    let before = lab.lake.counts();
+    lab.run_is_idle().await;
+    let since = lab.lake.counts().since(&before);
+    assert_eq!((since.get, since.head), (0, 0));
+}
+
+async fn run(lab: &Lab) -> Vec<(String, u64)> {
+    let report = lab.run().await;
+    assert_eq!(report.failures, []);
+    assert_eq!(report.tables.failed, 0);
+    let skipped = report.objects.skipped.into_iter();
+    skipped.map(|it| (it.extension, it.objects)).collect()
+}
+
+fn skipped(of: &[(&str, u64)]) -> Vec<(String, u64)> {
+    of.iter()
+        .map(|(extension, count)| ((*extension).to_owned(), *count))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_is_no_table_is_read_once() {
+    let lab = Lab::new();
+    lab.put("letters/to_all.txt", LETTER).await;
+    lab.put("letters/again.dat", LETTER).await;
+    lab.put("people.txt", TABLE).await;
+    assert_eq!(run(&lab).await, skipped(&[("dat", 1), ("txt", 1)]));
+    lab.expect([("people", seen(3))]).await;
+    expect_idle(&lab).await;
+    // A letter becomes a table, and a table a letter.
+    lab.put("letters/to_all.txt", TABLE).await;
+    lab.put("people.txt", LETTER).await;
+    assert_eq!(run(&lab).await, skipped(&[("dat", 1), ("txt", 1)]));
+    lab.expect([("letters/to_all", seen(3))]).await;
+    expect_idle(&lab).await;
+    // All go.
+    for path in ["letters/to_all.txt", "letters/again.dat"] {
+        lab.remove(path).await;
+    }
+    assert_eq!(run(&lab).await, skipped(&[("txt", 1)]));
+    lab.expect([]).await;
+    expect_idle(&lab).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
+    let lab = Lab::new();
+    let about = r#"{"title": "What was ordered", "id": "the number on the label"}"#;
+    lab.put("orders.csv", "id,amount\n1,2\n2,3\n").await;
+    lab.put("orders.json", about).await;
+    lab.put("people.csv", "id,name\n1,ada\n").await;
+    lab.put("people.txt", TABLE).await;
+    run(&lab).await;
+    lab.expect([("orders.csv", seen(2)), ("people", seen(1))])
+        .await;
+    expect_idle(&lab).await;
+    // Without them, they stand for themselves.
+    lab.remove("orders.csv").await;
+    lab.remove("people.csv").await;
+    run(&lab).await;
+    lab.expect([("orders", seen(1)), ("people", seen(3))]).await;
+    expect_idle(&lab).await;
+    lab.put("orders.csv", "id,amount\n1,2\n2,3\n").await;
+    run(&lab).await;
+    lab.expect([("orders.csv", seen(2)), ("people", seen(3))])
+        .await;
+    // Rows are a table, whatever lies beside them.
+    lab.put("orders.json", "{\"id\": 1}\n{\"id\": 2}\n").await;
+    run(&lab).await;
+    lab.expect([
+        ("orders.csv", seen(2)),
+        ("orders.json", seen(2)),
+        ("people", seen(3)),
+    ])
+    .await;
+    expect_idle(&lab).await;
+}
