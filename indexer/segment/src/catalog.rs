@@ -287,6 +287,8 @@ pub struct FileRecord {
     pub since_sample: Option<SinceSample>,
     /// It was read, and holds no table, which its name did not promise either: nothing is wrong.
     pub no_table: bool,
+    /// It lay beside a table of its name, which it might have described: what was read of it depends on that.
+    pub beside: bool,
 }
 
 /// Text about a table.
@@ -396,6 +398,7 @@ fn schema() -> Schema {
             maybe("error"),
             maybe("since_sample"),
             of("no_table", DataType::Boolean),
+            of("beside", DataType::Boolean),
         ]
         .into(),
     );

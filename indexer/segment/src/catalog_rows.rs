@@ -385,6 +385,7 @@ struct Files<'a> {
     errors: Texts<'a>,
     since_sample: Texts<'a>,
     no_table: Flags<'a>,
+    beside: Flags<'a>,
 }
 
 impl<'a> Files<'a> {
@@ -401,6 +402,7 @@ impl<'a> Files<'a> {
             errors: of.texts("error")?,
             since_sample: of.texts("since_sample")?,
             no_table: of.flags("no_table")?,
+            beside: of.flags("beside")?,
         })
     }
 
@@ -423,6 +425,7 @@ impl<'a> Files<'a> {
             error: self.errors.get(at),
             since_sample,
             no_table: self.no_table.get(at),
+            beside: self.beside.get(at),
         })
     }
 }

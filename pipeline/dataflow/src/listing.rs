@@ -67,7 +67,6 @@ impl Listing {
         }
         let counts = |it: &ObjectRecord| selection.has(&it.path, it.size, it.modified_ms);
         listing.beside.retain(counts);
-        listing.leave_out_texts(selection);
         listing.leave_out_indexes();
         if let Some(own) = index.store.url().strip_prefix(lake.url()) {
             let own = own.trim_start_matches('/');
@@ -77,6 +76,8 @@ impl Listing {
             listing.left_out.retain(is_other);
         }
         listing.heed_ignore_files(lake).await?;
+        // Only what is left tells what they are about.
+        listing.leave_out_texts(selection);
         listing.tell_of_times();
         Ok(listing)
     }

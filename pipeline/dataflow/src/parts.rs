@@ -192,6 +192,7 @@ fn file_record(file: &DataFile, id: MemberId, part: &FilePart) -> Option<FileRec
         summary: summary.and_then(|summary| summary.to_json().ok()),
         error: part.unread.as_ref().map(|unread| unread.error.clone()),
         no_table: part.no_table,
+        beside: file.is_beside,
         ..FileRecord::default()
     };
     if part.unread.as_ref().is_some_and(|unread| !unread.settled) {

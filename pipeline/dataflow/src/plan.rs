@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
 use crate::listing::Listing;
 use crate::options::RunOptions;
-use crate::published::{KnownFile, Published};
+use crate::published::{KnownFile, Published, group_of};
 use crate::read::Reader;
 
 /// Files of a family that are read ahead to see whether they are alike at all.
@@ -210,6 +210,12 @@ impl Planner {
                     .flat_map(|table| &table.files)
                     .all(|file| part.has_path(&file.path))
         });
+        for group in &groups {
+            gone.remove(&group.key.0);
+            for taken in self.taken_over(group) {
+                gone.remove(&taken);
+            }
+        }
         let mut epoch = EpochPlan::default();
         let (mut objects, mut bytes) = (0, 0);
         for group in groups {
@@ -239,9 +245,6 @@ impl Planner {
                 plan.tables
                     .extend(files.map(|file| file.table_name.to_string()));
             }
-            for group in takes_over.iter().chain([&id]) {
-                gone.remove(group);
-            }
             let mut group = group;
             let mut sides = self.sides(id, &takes_over, members(&group, self.settings));
             if matches!(sides.differ(), Differ::Members) && forget_known(&mut group) {
@@ -269,6 +272,14 @@ impl Planner {
                 Differ::Not => {}
             }
             sides.feed(&mut epoch, id);
+            // That a table is gone, and what is found now under its name, are told together.
+            let names = group.files.iter().map(|file| file.table_name.as_str());
+            for name in names.chain([group.name.as_str()]) {
+                let before = self.published.table(name).and_then(|row| group_of(&row));
+                if let Some(before) = before.filter(|before| gone.remove(before)) {
+                    self.sides(before, &[], Vec::new()).feed(&mut epoch, before);
+                }
+            }
             let files = (0u32..).zip(&group.files);
             let probed = files.filter(|(_, file)| self.reader.is_probed(file));
             epoch.groups.push(GroupPlan {

@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use limn_lake::layout::may_describe;
+use limn_lake::layout::content_fingerprint;
 use limn_lake::member::{is_left_out, shown};
 use limn_lake::{Contexts, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName};
 use limn_segment::{
@@ -77,7 +77,7 @@ fn hash_of(path: &str) -> u128 {
     xxhash_rust::xxh3::xxh3_128(path.as_bytes())
 }
 
-fn group_of(record: &TableRecord) -> Option<GroupId> {
+pub fn group_of(record: &TableRecord) -> Option<GroupId> {
     GroupId::from_str_radix(&record.group, 16).ok()
 }
 
@@ -243,10 +243,6 @@ impl Published {
             state.by_content.get(&content)?.clone()
         };
         let known = table.files.get(file as usize)?;
-        // That JSON was no table may be because of what lay beside it then.
-        if (known.error.is_some() || known.summary.is_none()) && may_describe(&known.path) {
-            return None;
-        }
         match &known.error {
             _ if known.no_table => Some(KnownFile::NoTable),
             Some(error) => Some(KnownFile::Unread(error.clone())),
@@ -486,7 +482,7 @@ pub fn passed_over(row: &TableRecord) -> Ignored {
 
 /// The content fingerprint of a file in the catalog.
 fn content_of(file: &FileRecord) -> Fingerprint {
-    object_of(file).fingerprint()
+    content_fingerprint(&object_of(file), file.beside)
 }
 
 /// A file in the catalog as it was listed.

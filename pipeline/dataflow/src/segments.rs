@@ -258,7 +258,11 @@ impl SegmentWriter {
             table.segment = row.and_then(|_| result.segment.clone());
         }
         if !rows.is_empty() {
-            rows.sort_by(|a, b| (&a.name, &a.group).cmp(&(&b.name, &b.group)));
+            // Rows of one name: that a table is gone comes first, so that what is remembered of its files holds.
+            rows.sort_by(|a, b| {
+                let a = (&a.name, a.is_passed_over(), &a.group);
+                a.cmp(&(&b.name, b.is_passed_over(), &b.group))
+            });
             result.catalog = Some(Wire(self.index.put_catalog(shard, &rows).await?));
         }
         self.progress.add_write_time(start.elapsed());

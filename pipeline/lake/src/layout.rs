@@ -26,7 +26,7 @@ mod shared;
 
 use beside::is_uncertain;
 pub use beside::{may_be_beside, texts_beside};
-pub use describing::may_describe;
+pub(crate) use describing::may_describe;
 use names::{Addressees, Names};
 pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
 
@@ -133,13 +133,18 @@ impl DataFile {
     /// What a file's summary depends on besides the reading options: the version, the
     /// `sample_path` (which follows from the path), and whether it has to be more than a description.
     pub fn content_fingerprint(&self) -> Fingerprint {
-        if !self.is_beside {
-            return self.object.fingerprint();
-        }
-        let mut hasher = Hasher::new("object beside a table");
-        self.object.feed(&mut hasher);
-        hasher.finish()
+        content_fingerprint(&self.object, self.is_beside)
     }
+}
+
+/// What [`DataFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not.
+pub fn content_fingerprint(object: &ObjectRecord, is_beside: bool) -> Fingerprint {
+    if !is_beside {
+        return object.fingerprint();
+    }
+    let mut hasher = Hasher::new("object beside a table");
+    object.feed(&mut hasher);
+    hasher.finish()
 }
 
 /// Text about a table, and where it is.

@@ -122,10 +122,7 @@ impl ColumnProfile {
         Cow::Owned(ColumnProfile {
             values,
             nulls,
-            uncounted: match self.is_of_lists() {
-                false => values.saturating_sub(self.counted()),
-                true => values.saturating_sub(self.values - self.uncounted.min(self.values)),
-            },
+            uncounted: values.saturating_sub(self.values.saturating_sub(self.uncounted)),
             ..self.clone()
         })
     }

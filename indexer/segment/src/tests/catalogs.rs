@@ -82,6 +82,7 @@ fn record(i: u64) -> TableRecord {
                 error: (f == 1).then(|| "cut off".into()),
                 since_sample: (f == 1).then_some(SinceSample::Came),
                 no_table: f == 0,
+                beside: f == 1,
             })
             .collect(),
         contexts: vec![ContextRecord {

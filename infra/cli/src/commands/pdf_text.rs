@@ -10,18 +10,17 @@
 use std::io::{Read, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
 
 use limn_lake::contexts::{MOST_PDF, MOST_PDF_TEXT, PdfRefusal};
 use pdf_extract::{Document, Error, MediaBox, OutputDev, OutputError, Transform, output_doc_page};
-use rlimit::{Resource, setrlimit};
+use rlimit::{Resource, getrlimit, setrlimit};
 
 /// Memory that reading may take, in bytes.
 const MEMORY: u64 = 1 << 30;
 /// Processor time that it may take, in seconds.
 const SECONDS: u64 = 20;
-/// No page is begun after this long: what was read until then is told.
-const ENOUGH: Duration = Duration::from_secs(10);
+/// Pages that are looked at. What is told depends on the document alone, and on no clock.
+const PAGES: usize = 500;
 
 /// Gaps in a line from which on there is a space, and a tab, in widths of an em.
 const SPACE: f64 = 0.15;
@@ -49,6 +48,9 @@ fn text() -> Result<String, PdfRefusal> {
         (Resource::CORE, 0),
         (Resource::NOFILE, 3),
     ] {
+        // A lower limit that holds already stays.
+        let (_, hard) = getrlimit(resource).map_err(|_| PdfRefusal::NoLimits)?;
+        let most = most.min(hard);
         setrlimit(resource, most, most).map_err(|_| PdfRefusal::NoLimits)?;
     }
     // Pages that the library gives up are left out: nobody reads what it says to that.
@@ -58,13 +60,12 @@ fn text() -> Result<String, PdfRefusal> {
     if read.is_err() || pdf.len() as u64 > MOST_PDF {
         return Err(PdfRefusal::Broken);
     }
-    let begun = Instant::now();
     let document = catch_unwind(|| open(&pdf)).unwrap_or(Err(PdfRefusal::Broken))?;
     let mut lines = Lines::default();
     let (mut pages, mut failed) = (0, 0);
     let numbers = catch_unwind(AssertUnwindSafe(|| document.get_pages()));
-    for number in numbers.unwrap_or_default().into_keys() {
-        if begun.elapsed() > ENOUGH || lines.is_full() {
+    for number in numbers.unwrap_or_default().into_keys().take(PAGES) {
+        if lines.is_full() {
             break;
         }
         pages += 1;

@@ -27,7 +27,7 @@ pub const MOST_PDF_TEXT: u64 = super::SIDECAR_BYTES;
 pub const PDF_ARGUMENT: &str = "pdf-text";
 
 /// A process that takes longer is ended. Its processor time is limited to less.
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(120);
 /// PDFs read at the same time: each may take a gigabyte.
 const AT_ONCE: usize = 1;
 /// A PDF says that it is one within so many bytes.

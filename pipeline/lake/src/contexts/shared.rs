@@ -44,6 +44,10 @@ pub enum SharedKind {
 impl SharedKind {
     /// What an object is, if its name is one of those above, in any case.
     pub fn of_path(path: &str) -> Option<SharedKind> {
+        // A sheet or a database's table may have any name.
+        if Format::of_part(path).is_some() {
+            return None;
+        }
         let name = split_path(path).1.to_ascii_lowercase();
         match name.as_str() {
             "datapackage.json" => return Some(Self::Frictionless),

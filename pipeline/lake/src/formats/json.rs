@@ -31,11 +31,14 @@ pub(super) async fn summarise(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
-    let fetched = input::fetch(store, file, options).await?;
-    let sample_path = file.sample_path().to_owned();
-    let options = options.clone();
     // What is longer is not read as a description.
     let may_describe = file.is_beside && file.object.size <= SIDECAR_BYTES;
+    let mut options = options.clone();
+    if may_describe {
+        options.scan_budget = options.scan_budget.max(SIDECAR_BYTES);
+    }
+    let fetched = input::fetch(store, file, &options).await?;
+    let sample_path = file.sample_path().to_owned();
     parse(move || read(fetched, &sample_path, may_describe, &options)).await
 }
 

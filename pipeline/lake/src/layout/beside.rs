@@ -1,11 +1,11 @@
 //! Texts that are about data beside them, though their names could be those of data: `orders.txt` beside `orders.csv`.
 //!
 //! A `.txt` is about what is called like it, a data file of another name or extension or a folder with data in it. Others may
-//! be tables themselves; only reading them tells.
+//! be tables themselves; only reading them tells. Archives, and what lies in them, do not count: whether one holds data is not told by its name.
 
 use std::collections::{HashMap, HashSet};
 
-use super::{is_container, is_data};
+use super::is_data;
 use crate::member;
 use crate::object::Format;
 use crate::place::{split_path, table_directory, without_extension};
@@ -31,12 +31,11 @@ pub fn texts_beside<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> HashSet
         return found;
     }
     for path in paths {
-        if !(is_data(path) || is_container(path)) || may_be_beside(path) {
+        if !is_data(path) || member::split(path).is_some() || may_be_beside(path) {
             continue;
         }
-        let file = member::outside(path);
-        let directory = table_directory(file).unwrap_or_else(|| split_path(file).0);
-        for name in [file, without_extension(file), directory] {
+        let directory = table_directory(path).unwrap_or_else(|| split_path(path).0);
+        for name in [path, without_extension(path), directory] {
             // Each is found once.
             let texts = asked.remove(name).unwrap_or_default();
             found.extend(texts.into_iter().map(str::to_owned));

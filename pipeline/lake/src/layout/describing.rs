@@ -5,13 +5,13 @@
 
 use std::collections::HashSet;
 
-use super::{Group, GroupKind};
+use super::{Group, GroupKind, is_uncertain};
 use crate::member;
 use crate::object::{Format, ObjectRecord};
 use crate::place;
 
 /// Whether an object may describe a table beside it rather than hold rows, as its path says. What lies in an archive may not.
-pub fn may_describe(path: &str) -> bool {
+pub(crate) fn may_describe(path: &str) -> bool {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension);
     extension.is_some_and(|it| it.eq_ignore_ascii_case("json")) && member::split(path).is_none()
 }
@@ -26,7 +26,7 @@ pub(super) fn of(files: &[(ObjectRecord, Format)]) -> HashSet<String> {
     }
     let others = files
         .iter()
-        .filter(|(_, format)| *format != Format::JsonLines);
+        .filter(|(_, format)| *format != Format::JsonLines && !is_uncertain(*format));
     let others: HashSet<&str> = others
         .flat_map(|(it, _)| [place::without_extension(&it.path), it.path.as_str()])
         .collect();

@@ -88,6 +88,7 @@ pub fn is_data(path: &str) -> bool {
         && !is_common(path)
         && SharedKind::of_path(path).is_none()
         && !place::is_hidden(path)
+        && !member::is_remark(path)
 }
 
 /// Whether an object holds rows, files that do, or a text about them, as its path says: of others nothing but

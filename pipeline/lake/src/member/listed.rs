@@ -36,7 +36,10 @@ pub fn all_members(
     let (mut members, mut left_out) = (Vec::new(), 0);
     let mut total = None;
     for member in known {
-        let version = current(container, member)?;
+        // What an earlier version left behind, as it was last.
+        let Some(version) = current(container, member) else {
+            continue;
+        };
         if *total.get_or_insert(version.members) != version.members {
             return None;
         }

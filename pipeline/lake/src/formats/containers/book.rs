@@ -167,9 +167,7 @@ pub(super) fn list(
     let mut book = Book::open(ranged, options)?;
     let sheets = book.sheets();
     if sheets.len() > MOST_SHEETS {
-        let cause = format!("it has {} sheets, more than {MOST_SHEETS}", sheets.len());
-        let remedy = "lay its sheets there as several files";
-        return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy));
+        return Err(too_many_sheets());
     }
     for (index, sheet) in sheets.iter().enumerate() {
         if !sheet.is_table {
@@ -184,12 +182,18 @@ pub(super) fn list(
             }
             Err(failure) => {
                 if let Some(name) = members.wants_part(&sheet.name) {
-                    members.refuse(name, failure);
+                    members.refuse(name, ranged.size(), failure);
                 }
             }
         }
     }
     Ok(())
+}
+
+fn too_many_sheets() -> Failure {
+    let cause = format!("it has more than {MOST_SHEETS} sheets");
+    let remedy = "lay its sheets there as several files";
+    Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy)
 }
 
 fn no_spreadsheet(error: &dyn std::error::Error) -> Failure {

@@ -74,10 +74,10 @@ pub(super) fn list(
             let within = MemberPlace::Within(Box::new(place.clone()), Box::new(part_place));
             members.add(member::path_of(&name, &part), size, within);
         }
-        for (part, failure) in parts.refused {
+        for (part, (size, failure)) in parts.refused {
             match member::is_remark(&part) {
                 true => members.remark(&member::path_of(&name, member::shown(&part)), failure),
-                false => members.refuse(member::path_of(&name, &part), failure),
+                false => members.refuse(member::path_of(&name, &part), size, failure),
             }
         }
         members.untold += parts.untold;

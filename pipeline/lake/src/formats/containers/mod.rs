@@ -15,6 +15,7 @@ mod zip;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::AssertUnwindSafe;
 
@@ -34,7 +35,7 @@ use crate::place;
 
 /// An archive with more members is refused.
 const MOST_MEMBERS: u64 = 100_000;
-/// Members that are refused with a line each; the others are counted, in one.
+/// What can be no table is told in so many lines; the others are counted, in one.
 const MOST_LINES: usize = 20;
 /// What unpacks to so many times its size is a trap, if it is long.
 const MOST_TIMES: u64 = 1000;
@@ -229,8 +230,10 @@ struct Members {
     found: BTreeMap<String, (u64, MemberPlace)>,
     /// Spreadsheets and databases, which have members of their own.
     inner: BTreeMap<String, (u64, MemberPlace)>,
-    /// Of those that cannot be read, with the reason; names of remarks end with two slashes.
-    refused: BTreeMap<String, Failure>,
+    /// Of those that cannot be read, their length and the reason; names of remarks end with two slashes.
+    refused: BTreeMap<String, (u64, Failure)>,
+    /// How many of these are remarks, and how many more there are.
+    remarks: usize,
     untold: u64,
     /// Bytes that are unpacked if all of them are read.
     work: u64,
@@ -301,37 +304,50 @@ impl Members {
         members.insert(name, (size, place));
     }
 
-    /// A member that cannot be read, by its tidy name.
-    fn refuse(&mut self, name: String, failure: Failure) {
+    /// A member that cannot be read, by its tidy name, of so many bytes.
+    fn refuse(&mut self, name: String, size: u64, failure: Failure) {
         // A spreadsheet or database is no table itself.
         if Container::of_path(&name).is_some() && !name.contains(SEPARATOR) {
             return self.remark(&name, failure);
         }
         match self.found.contains_key(&name) || self.refused.contains_key(&name) {
             true => self.remark(&format!("{name} (again)"), failure),
-            false => self.keep(name, failure),
+            // However many they are: what is not listed is gone, and what it was last would go, too.
+            false => {
+                self.refused.insert(name, (size, failure));
+            }
         }
     }
 
     /// Something that can be no table, and why.
     fn remark(&mut self, about: &str, failure: Failure) {
         let about: String = one_line(about).chars().take(MOST_SHOWN).collect();
-        self.keep(format!("{about}{SEPARATOR}"), failure);
-    }
-
-    fn keep(&mut self, name: String, failure: Failure) {
-        let is_full = self.refused.len() >= MOST_LINES;
-        if let Entry::Vacant(free) = self.refused.entry(name) {
-            match is_full {
-                true => self.untold += 1,
-                false => {
-                    free.insert(failure);
-                }
+        if let Entry::Vacant(free) = self.refused.entry(format!("{about}{SEPARATOR}")) {
+            if self.remarks >= MOST_LINES {
+                self.untold += 1;
+                return;
             }
+            self.remarks += 1;
+            free.insert((0, failure));
         }
     }
 
+    /// Plain texts in a directory that is one table take part only if all its files are such (as the layout has it).
+    fn leave_texts_out_of_tables(&mut self) {
+        let is_text = |name: &str| Format::of_path(name) == Some(Format::Text);
+        let others = self.found.keys().filter(|name| !is_text(name));
+        let tables: HashSet<String> = others
+            .filter_map(|name| place::table_directory(name))
+            .map(str::to_owned)
+            .collect();
+        self.found.retain(|name, _| {
+            let table = place::table_directory(name).filter(|_| is_text(name));
+            table.is_none_or(|table| !tables.contains(table))
+        });
+    }
+
     fn of(mut self, container: &ObjectRecord) -> Listed {
+        self.leave_texts_out_of_tables();
         if self.untold > 0 {
             let cause = format!(
                 "{} of it cannot be read, too",
@@ -339,14 +355,14 @@ impl Members {
             );
             let failure = Failure::new(FileErrorKind::Unsupported, cause);
             self.refused
-                .insert(String::new(), failure.with_remedy(UNPACK));
+                .insert(String::new(), (0, failure.with_remedy(UNPACK)));
         } else if self.found.is_empty() && self.refused.is_empty() {
             let failure = Failure::new(FileErrorKind::NoTable, "it holds no table");
-            self.refused.insert(String::new(), failure);
+            self.refused.insert(String::new(), (0, failure));
         }
-        let refused = self.refused.into_iter().map(|(name, failure)| {
+        let refused = self.refused.into_iter().map(|(name, (size, failure))| {
             let refusal = Refusal::of(failure.about(&container.path));
-            (name, (0, MemberPlace::Refused(Box::new(refusal))))
+            (name, (size, MemberPlace::Refused(Box::new(refusal))))
         });
         self.found.extend(refused);
         let total = self.found.len() as u64;

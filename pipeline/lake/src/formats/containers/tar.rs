@@ -92,10 +92,10 @@ pub(super) fn list(
             };
             if is_odd {
                 let failure = refused("it is a sparse file").with_remedy("pack it as it is");
-                members.refuse(name, failure);
+                members.refuse(name, size, failure);
             } else if is_packed && members.work > most_work(options) {
                 let cause = "its archive must be unpacked from its beginning for each member, which is too much for this one";
-                members.refuse(name, refused(cause).with_remedy(PLAIN));
+                members.refuse(name, size, refused(cause).with_remedy(PLAIN));
             } else {
                 members.add(name, size, place);
             }

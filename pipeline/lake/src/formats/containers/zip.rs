@@ -316,7 +316,7 @@ impl<'a> Entry<'a> {
             None
         };
         match failure {
-            Some(failure) => members.refuse(name, failure),
+            Some(failure) => members.refuse(name, self.size, failure),
             None => {
                 let place = MemberPlace::Zip {
                     method: self.method,

@@ -87,6 +87,8 @@ impl Input {
             "{read} of about {:.0} bytes read, at the beginning: further on it is another text",
             self.size
         );
+        // Rows are reckoned for what was read alone.
+        self.size = read as f64;
     }
 
     /// Puts other texts in the place of the pieces, in which they stand for all of them.

@@ -14,6 +14,8 @@ use crate::summary::ColumnSummary;
 
 /// Keys of an object within an object that become columns: what has more is not made of columns.
 const KEYS_WITHIN: usize = 256;
+/// Bytes of a path: what is within longer ones has no columns of its own, as each would be as long again.
+const LONGEST_PATH: usize = 1 << 10;
 /// Columns within objects, in all.
 const MOST_WITHIN: usize = 1024;
 
@@ -122,6 +124,9 @@ impl Columns {
     }
 
     fn column_within(&mut self, outer: usize, steps: &[&str]) -> Option<usize> {
+        if self.keys[outer].len() > LONGEST_PATH {
+            return None;
+        }
         let mut path = std::mem::take(&mut self.path);
         path.clear();
         path.push_str(&self.keys[outer]);

@@ -1,7 +1,7 @@
 //! One line of JSON to one row without a parser, where it is as plain as most are: an object of whole and decimal numbers,
 //! truth values, nulls, and strings without escapes. Its cells are parts of the line, none is copied.
 //!
-//! Whatever else there is in a line, an error too, is for [`super::json_row`] to tell. Both yield the same row.
+//! Whatever else there is in a line, an error too, is for [`super::row`] to tell. Both yield the same row.
 
 use std::ops::Range;
 

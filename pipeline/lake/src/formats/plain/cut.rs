@@ -39,6 +39,9 @@ impl Cutter {
     /// Writes a line; false if it is none of the table's nor of what stands around it. `is_first` says that no line was written
     /// yet: a header may lack the name of the first column.
     pub(super) fn write(&self, line: &str, is_first: bool, out: &mut Vec<u8>) -> bool {
+        if line.is_empty() {
+            return true;
+        }
         if is_rule(line) || is_count_of_rows(line) || self.is_comment(line) {
             return false;
         }
@@ -71,12 +74,14 @@ impl Cutter {
     pub(super) fn cells<'a>(&self, line: &'a str, is_first: bool) -> Option<Vec<Cow<'a, str>>> {
         match self {
             Cutter::Blanks { columns, .. } => {
-                let cells = by_blanks(line);
+                let cells = by_blanks(line, *columns);
                 let fits = cells.len() == *columns || is_first && cells.len() + 1 == *columns;
                 fits.then_some(cells)
             }
             Cutter::Widths { gaps, .. } => by_widths(line, gaps),
-            Cutter::Bars { columns } => Some(by_bars(line)).filter(|it| it.len() == *columns),
+            Cutter::Bars { columns } => {
+                Some(by_bars(line, *columns)).filter(|it| it.len() == *columns)
+            }
         }
     }
 }
@@ -92,11 +97,11 @@ fn put(cell: &str, out: &mut Vec<u8>) {
     out.extend(cell.trim().bytes().map(blank_for_tab));
 }
 
-/// The words of a line. Quotes around a word are taken away, and `\"` or `""` within them is a quote.
-pub(super) fn by_blanks(line: &str) -> Vec<Cow<'_, str>> {
+/// The words of a line, and one more than `most` of them where there are more. Quotes around a word are taken away, and `\"` or `""` within them is a quote.
+pub(super) fn by_blanks(line: &str, most: usize) -> Vec<Cow<'_, str>> {
     let mut words = Vec::new();
     let mut rest = line.trim_start();
-    while !rest.is_empty() {
+    while !rest.is_empty() && words.len() <= most {
         let (word, after) = match quoted(rest) {
             Some(found) => found,
             None => {
@@ -140,13 +145,25 @@ fn quoted(text: &str) -> Option<(Cow<'_, str>, &str)> {
     }
     let word = match is_plain {
         true => Cow::Borrowed(word),
-        false => Cow::Owned(
-            word.replace("\\\"", "\"")
-                .replace("\"\"", "\"")
-                .replace("\\\\", "\\"),
-        ),
+        false => Cow::Owned(unquoted(word)),
     };
     Some((word, after))
+}
+
+/// A word within quotes as it is meant: behind a backslash, or doubled, a quote is one.
+fn unquoted(word: &str) -> String {
+    let mut letters = word.chars().peekable();
+    let mut meant = String::with_capacity(word.len());
+    while let Some(letter) = letters.next() {
+        let next = letters.peek().copied();
+        let stands_for_next = letter == '\\' && matches!(next, Some('"' | '\\'))
+            || letter == '"' && next == Some('"');
+        match stands_for_next {
+            true => meant.extend(letters.next()),
+            false => meant.push(letter),
+        }
+    }
+    meant
 }
 
 /// The cells between gaps; `None` if one of them has no blank where the line cuts it.
@@ -212,8 +229,9 @@ fn places(line: &str, gaps: &[Gap]) -> Vec<(usize, usize)> {
         .collect()
 }
 
-/// The cells between bars, without bars around all of them. A bar behind a backslash is a letter.
-pub(super) fn by_bars(line: &str) -> Vec<Cow<'_, str>> {
+/// The cells between bars, without bars around all of them, and one more than `most` of them where there are more. A bar behind a
+/// backslash is a letter.
+pub(super) fn by_bars(line: &str, most: usize) -> Vec<Cow<'_, str>> {
     let line = line.trim();
     let line = line.strip_prefix(is_bar).unwrap_or(line);
     let is_escaped = |end: &str| end.ends_with('\\');
@@ -224,11 +242,21 @@ pub(super) fn by_bars(line: &str) -> Vec<Cow<'_, str>> {
     let mut cells: Vec<Cow<'_, str>> = Vec::new();
     let mut open: Option<String> = None;
     for part in line.split(is_bar) {
-        let before = open.take().unwrap_or_default();
-        match part.strip_suffix('\\') {
-            Some(part) => open = Some(format!("{before}{part}|")),
-            None if before.is_empty() => cells.push(Cow::Borrowed(part)),
-            None => cells.push(Cow::Owned(before + part)),
+        match (part.strip_suffix('\\'), open.take()) {
+            (Some(part), before) => {
+                let mut text = before.unwrap_or_default();
+                text.push_str(part);
+                text.push('|');
+                open = Some(text);
+            }
+            (None, None) => cells.push(Cow::Borrowed(part)),
+            (None, Some(mut text)) => {
+                text.push_str(part);
+                cells.push(Cow::Owned(text));
+            }
+        }
+        if cells.len() > most {
+            return cells;
         }
     }
     cells.extend(open.map(Cow::Owned));

@@ -100,23 +100,30 @@ fn plan(input: &mut Input) -> Option<Plan> {
 /// very many columns.
 fn rewrite(input: &mut Input, cutter: &Cutter, start: usize) -> Option<()> {
     let mut texts = Vec::with_capacity(input.pieces.len());
+    // As the shape was found.
+    let head = input.pieces.first()?.bytes.get(start..)?;
+    let end = line::end_of(&head[..head.len().min(dialect::HEAD)]);
     let mut garbled = 0;
     for (i, piece) in input.pieces.iter().enumerate() {
         let text = piece.bytes.get(if i == 0 { start } else { 0 }..)?;
         let most = 2 * text.len() + dialect::HEAD;
         let mut out = Vec::with_capacity(text.len());
-        let end = line::end_of(text);
-        let mut from = 0;
+        let (mut from, mut is_first) = (0, i == 0);
         let ends = memchr_iter(end, text).map(|at| at + 1);
         let rest = (!text.ends_with(&[end])).then_some(text.len());
         for to in ends.chain(rest) {
             let line = text.get(from..to)?;
             let letters = String::from_utf8_lossy(line);
-            garbled += u64::from(matches!(letters, std::borrow::Cow::Owned(_)));
-            let is_first = i == 0 && out.is_empty();
             let is_whole = line.ends_with(&[end]);
-            if cutter.write(line::trimmed(&letters), is_first, &mut out) && is_whole {
-                out.push(b'\n');
+            // At the edges of a piece lines, and letters, may be cut in two.
+            let is_cut = i > 0 && from == 0 || !is_whole && !piece.to_end;
+            garbled += u64::from(!is_cut && matches!(letters, std::borrow::Cow::Owned(_)));
+            let letters = line::trimmed(&letters);
+            if cutter.write(letters, is_first, &mut out) {
+                is_first &= letters.is_empty();
+                if is_whole {
+                    out.push(b'\n');
+                }
             }
             if out.len() > most {
                 return None;

@@ -9,6 +9,7 @@ use std::borrow::Cow;
 use super::cut::{Cutter, by_bars, by_blanks, columns_of_rule};
 use super::line::{Column, columns, end_of, is_count_of_rows, is_rule, is_value, trimmed};
 use super::widths;
+use crate::formats::MAX_COLUMNS;
 use crate::formats::dialect::{self, HEAD, Plan, usual};
 use crate::formats::header::PREAMBLE;
 
@@ -39,9 +40,14 @@ pub(super) struct Line<'a> {
 
 /// Finds what cuts `text`, of which this is the beginning or, if `complete`, all.
 pub(super) fn find(text: &[u8], complete: bool) -> Option<Shape> {
-    let head = &text[..text.len().min(HEAD)];
+    let mut head = &text[..text.len().min(HEAD)];
     let complete = complete && head.len() == text.len();
-    // Letters that are no UTF-8 may be cut in two at the end.
+    // Not half of a letter.
+    if let Err(error) = std::str::from_utf8(head)
+        && error.error_len().is_none()
+    {
+        head = &head[..error.valid_up_to()];
+    }
     let letters = String::from_utf8_lossy(head);
     if matches!(letters, Cow::Owned(_)) && letters.len() > 2 * head.len() {
         return None;
@@ -124,7 +130,7 @@ fn below_comments<'a>(head: &'a str, lines: Vec<Line<'a>>) -> (Vec<Line<'a>>, us
     let is_header = [",", "\t", ";", "|"].iter().any(|delimiter| {
         let count = |text: &str| text.matches(delimiter).count();
         count(first.text) > 0 && count(first.text) == count(names)
-    }) || is_cut_alike(|text| by_blanks(text).len());
+    }) || is_cut_alike(|text| by_blanks(text, MAX_COLUMNS).len());
     let mut below = lines[above..].to_vec();
     if !is_header {
         return (below, first.start, Some(mark));
@@ -147,7 +153,8 @@ fn drawn(lines: &[Line<'_>], complete: bool) -> Option<usize> {
     let is_drawn = |line: &Line<'_>| is_rule(line.text) && columns_of_rule(line.text) > 1;
     let rule = lines.iter().take(PREAMBLE + 3).position(is_drawn)?;
     let columns = columns_of_rule(lines[rule].text);
-    let is_row = |line: &Line<'_>| !is_rule(line.text) && by_bars(line.text).len() == columns;
+    let is_row =
+        |line: &Line<'_>| !is_rule(line.text) && by_bars(line.text, MAX_COLUMNS).len() == columns;
     let is_table = |line: &Line<'_>| is_rule(line.text) || is_row(line);
     let first = lines.iter().position(is_table)?;
     let last = lines.iter().rposition(is_table)?;
@@ -240,7 +247,10 @@ fn blanks(lines: &[Line<'_>], complete: bool) -> Option<Blanks> {
     let rules = lines.iter().filter(|line| is_rule(line.text)).count();
     let has_rule = lines.iter().take(PREAMBLE + 2).any(|it| is_rule(it.text));
     let lines: Vec<&Line<'_>> = lines.iter().filter(|it| !is_rule(it.text)).collect();
-    let words: Vec<Vec<Cow<'_, str>>> = lines.iter().map(|it| by_blanks(it.text)).collect();
+    let words: Vec<Vec<Cow<'_, str>>> = lines
+        .iter()
+        .map(|it| by_blanks(it.text, MAX_COLUMNS))
+        .collect();
     let width = usual(words.iter().map(Vec::len));
     let is_row = |row: &Vec<Cow<'_, str>>| row.len() == width;
     let first = words.iter().position(is_row)?;

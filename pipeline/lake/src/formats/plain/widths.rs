@@ -52,6 +52,9 @@ fn below_a_rule(lines: &[Line<'_>]) -> Option<Vec<Gap>> {
         return None;
     }
     let runs = runs(rule);
+    if runs.len() > MOST_COLUMNS {
+        return None;
+    }
     let gaps = between(&runs);
     let rows: Vec<&str> = lines.get(header..)?.iter().map(|it| it.text).collect();
     let rows: Vec<&str> = rows.into_iter().filter(|row| !is_rule(row)).collect();

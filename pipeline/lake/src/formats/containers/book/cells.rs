@@ -74,6 +74,9 @@ impl Cells {
     /// # Errors
     /// As [`Cells::add`].
     pub(super) fn repeat_row(&mut self, row: u32, times: u32) -> Result<bool, Failure> {
+        if times == 0 {
+            return Ok(true);
+        }
         let end = self.cells.len();
         let others = self.cells.iter().rposition(|(at, ..)| *at != row);
         let start = others.map_or(0, |last| last + 1);

@@ -14,7 +14,7 @@ use quick_xml::{Reader, XmlVersion};
 use super::super::damaged;
 use super::super::zip::Parts;
 use super::cells::Cells;
-use super::{Sheet, no_spreadsheet};
+use super::{MOST_SHEETS, Sheet, no_spreadsheet, too_many_sheets};
 use crate::error::FileErrorKind;
 use crate::formats::Failure;
 
@@ -195,6 +195,9 @@ fn sheets(document: &Document) -> Result<Vec<Found>, Failure> {
             at,
             is_empty,
         };
+        if sheets.len() == MOST_SHEETS {
+            return Err(too_many_sheets());
+        }
         sheets.push(found);
     }
 }
@@ -229,7 +232,7 @@ fn repeats(element: &BytesStart<'_>, name: &str) -> Result<u32, Failure> {
         .trim()
         .parse()
         .map_err(|_| damaged("rows or cells are repeated no number of times"))?;
-    Ok(u32::try_from(number).unwrap_or(u32::MAX))
+    Ok(u32::try_from(number).unwrap_or(u32::MAX).max(1))
 }
 
 /// A walk over a document, or over an element of it.

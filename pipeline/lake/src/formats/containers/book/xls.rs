@@ -10,9 +10,9 @@ use bytes::Bytes;
 use encoding_rs::{BIG5, EUC_KR, Encoding, GBK, MACINTOSH, SHIFT_JIS, WINDOWS_1252};
 
 use super::super::damaged;
-use super::Sheet;
 use super::biff::{Fields, Shown, Strings, Styles, packed_number, short};
 use super::cells::Cells;
+use super::{MOST_SHEETS, Sheet, too_many_sheets};
 use crate::error::FileErrorKind;
 use crate::formats::Failure;
 
@@ -88,6 +88,7 @@ impl Xls {
                     body.short()?;
                     formats.push(body.short()?);
                 }
+                0x0085 if book.sheets.len() == MOST_SHEETS => return Err(too_many_sheets()),
                 0x0085 => book.sheets.push(book.letters.sheet(&mut body)?),
                 0x00fc => {
                     body.long()?;
@@ -109,6 +110,11 @@ impl Xls {
             own.unwrap_or_else(|| Shown::of_number(number))
         };
         book.styles.shown = formats.into_iter().map(shown).collect();
+        let mut places: Vec<usize> = book.sheets.iter().map(|(_, place)| *place).collect();
+        places.sort_unstable();
+        if places.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(damaged("workbook has two sheets in one place"));
+        }
         book.stream = stream;
         Ok(book)
     }
@@ -122,7 +128,13 @@ impl Xls {
     pub(super) fn read(&self, index: usize, cells: &mut Cells) -> Result<(), Failure> {
         let place = self.sheets.get(index).map(|(_, place)| *place);
         let missing = || damaged("sheet is missing");
-        let mut records = Records::of(&self.stream, place.ok_or_else(missing)?)?;
+        let place = place.ok_or_else(missing)?;
+        // One that does not end there would be read again and again, once for each sheet before.
+        let places = self.sheets.iter().map(|(_, place)| *place);
+        let next = places.filter(|other| *other > place).min();
+        let end = next.unwrap_or(usize::MAX).min(self.stream.len());
+        let stream = self.stream.slice(..end);
+        let mut records = Records::of(&stream, place)?;
         match records.advance()? {
             Some((BEGIN, mut body)) => {
                 body.short()?;

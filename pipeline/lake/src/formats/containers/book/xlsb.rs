@@ -12,7 +12,7 @@ use super::super::damaged;
 use super::super::zip::Parts;
 use super::biff::{Fields, Shown, Strings, Styles, packed_number, short, wide};
 use super::cells::Cells;
-use super::{Sheet, no_spreadsheet};
+use super::{MOST_SHEETS, Sheet, no_spreadsheet, too_many_sheets};
 use crate::formats::Failure;
 
 const WORKBOOK: &str = "xl/workbook.bin";
@@ -165,6 +165,9 @@ fn workbook(parts: &Parts, relations: &HashMap<String, (bool, String)>) -> Resul
                     is_table,
                     is_hidden,
                 };
+                if sheets.len() == MOST_SHEETS {
+                    return Err(too_many_sheets());
+                }
                 sheets.push((sheet, path));
             }
             0x90 => break,

@@ -7,6 +7,7 @@ use rusqlite::{Connection, Error, Row};
 
 use super::quoted;
 use crate::formats::names;
+use crate::member;
 use crate::summary::{DeclaredKeys, Reference};
 
 /// Keys of a kind that are looked at; columns that a key has.
@@ -107,7 +108,9 @@ impl Declared {
             references: references
                 .map(|it| Reference {
                     columns: renamed(it.columns),
-                    table: names::tidy(&it.table),
+                    // As its member is called.
+                    table: member::tidy_name(it.table.as_bytes())
+                        .unwrap_or_else(|_| names::tidy(&it.table)),
                     // Of the other table, whose columns are not at hand.
                     to: it.to.iter().map(|name| names::tidy(name)).collect(),
                 })

@@ -8,6 +8,8 @@ use crate::formats::Failure;
 use crate::formats::containers::book::cells::{number_of, serial};
 use crate::formats::containers::book::no_spreadsheet;
 
+/// Bytes of what a cell shows; programs let no cell show more than some ten thousand letters.
+const LONGEST: usize = 1 << 20;
 /// Spaces in a row that are kept.
 const MOST_SPACES: usize = 64;
 /// What is shown of formulas without a result.
@@ -137,9 +139,14 @@ pub(super) struct Shown {
 }
 
 impl Shown {
+    /// Whether a cell of any program could show more.
+    fn is_full(&self) -> bool {
+        self.text.len() > LONGEST
+    }
+
     /// Begins a paragraph.
     pub(super) fn begin(&mut self) {
-        if self.paragraphs > 0 {
+        if self.paragraphs > 0 && !self.is_full() {
             self.text.push('\n');
         }
         self.paragraphs += 1;
@@ -150,6 +157,7 @@ impl Shown {
     pub(super) fn element(&mut self, element: &BytesStart<'_>) -> Result<bool, Failure> {
         let (name, prefix) = element.name().decompose();
         match name.into_inner() {
+            "s" | "tab" | "line-break" if self.is_full() => {}
             "s" => {
                 let count = attribute(element, "c")?;
                 let count = count.and_then(|it| it.trim().parse().ok()).unwrap_or(1);
@@ -173,6 +181,9 @@ impl Shown {
     }
 
     pub(super) fn push(&mut self, text: &str) {
+        if self.is_full() {
+            return;
+        }
         for letter in text.chars() {
             let is_space = matches!(letter, ' ' | '\t' | '\r' | '\n');
             match is_space {
