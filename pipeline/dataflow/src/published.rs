@@ -77,6 +77,7 @@ fn hash_of(path: &str) -> u128 {
     xxhash_rust::xxh3::xxh3_128(path.as_bytes())
 }
 
+/// The group that a row is of, if it names one.
 pub fn group_of(record: &TableRecord) -> Option<GroupId> {
     GroupId::from_str_radix(&record.group, 16).ok()
 }

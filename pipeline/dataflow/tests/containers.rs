@@ -13,6 +13,11 @@ use limn_pipeline::{Report, Scope};
 
 /// A plain tar archive of these files.
 fn tar(members: &[(&str, &str)]) -> String {
+    tar_of('0', members)
+}
+
+/// The same of members of a kind: sparse ones (`S`) are refused.
+fn tar_of(kind: char, members: &[(&str, &str)]) -> String {
     let mut archive = String::new();
     for (name, text) in members {
         let field = |text: &str, length: usize| format!("{text:\0<length$}");
@@ -25,7 +30,7 @@ fn tar(members: &[(&str, &str)]) -> String {
             field("00000000000", 12),
         ]
         .concat();
-        let tail = format!("0{}", "\0".repeat(355));
+        let tail = format!("{kind}{}", "\0".repeat(355));
         let sum: u32 = format!("{head}        {tail}").bytes().map(u32::from).sum();
         archive += &format!("{head}{sum:06o}\0 {tail}{text}");
         archive += &"\0".repeat((512 - text.len() % 512) % 512);
@@ -364,5 +369,24 @@ async fn a_member_that_cannot_be_read_keeps_its_last_version() {
     };
     lab.expect([("x.tar//people", people), ("x.tar//geo/cities", seen(1))])
         .await;
+    expect_idle(&lab, &report).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_cannot_be_read_any_more_keep_their_tables_however_many_they_are() {
+    let mut lab = Lab::new();
+    // What is refused has a length, too.
+    lab.options.filters = Some(Filters {
+        min_size: Some(1),
+        ..Filters::default()
+    });
+    let names: Vec<String> = (0..30).map(|i| format!("t{i}/data.csv")).collect();
+    let members: Vec<(&str, &str)> = names.iter().map(|it| (it.as_str(), "a\n1\n")).collect();
+    lab.put("x.tar", &tar(&members)).await;
+    assert_eq!(lab.run().await.tables.added, 30);
+    lab.put("x.tar", &tar_of('S', &members)).await;
+    let report = lab.run().await;
+    assert_eq!((report.tables.removed, report.failures.len()), (0, 30));
+    assert_eq!(lab.tables().await.len(), 30);
     expect_idle(&lab, &report).await;
 }

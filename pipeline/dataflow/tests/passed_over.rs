@@ -88,3 +88,35 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
     .await;
     expect_idle(&lab).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_letter_that_takes_the_name_of_a_table_that_is_gone_is_remembered() {
+    let mut lab = Lab::new();
+    lab.options.epoch_objects = 2;
+    let names: Vec<String> = (0..8).map(|i| format!("f{i}/notes")).collect();
+    for name in &names {
+        lab.put(&format!("{name}.csv"), "id,name\n1,ada\n").await;
+        lab.put(&format!("{name}.txt"), LETTER).await;
+    }
+    assert_eq!(lab.run().await.tables.added, 8);
+    for name in &names {
+        lab.remove(&format!("{name}.csv")).await;
+    }
+    assert_eq!(run(&lab).await, skipped(&[("txt", 8)]));
+    lab.expect([]).await;
+    expect_idle(&lab).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_of_json_that_may_be_one_table_are_read_once() {
+    let lab = Lab::new();
+    let rows = "{\"id\": 1}\n{\"id\": 2}\n";
+    lab.put("d/x1.json", rows).await;
+    lab.corrupt("d/x2.json").await;
+    lab.put("e/x1.json", rows).await;
+    lab.put("e/x2.json", rows).await;
+    lab.put("e/x1.dat", LETTER).await;
+    let report = lab.run().await;
+    assert_eq!(report.failures.len(), 1);
+    expect_idle(&lab).await;
+}

@@ -641,6 +641,9 @@ fn what_is_read_is_what_the_layout_places() {
         ("notice.dat", false, false),
         ("a.pdf", false, true),
         ("_tmp/a.csv", false, false),
+        ("b.xlsx//schema.yml", true, true),
+        ("b.xlsx//(left out)//", false, true),
+        ("x.tar//../out.csv//", false, true),
         (".a.md", false, false),
     ] {
         assert_eq!((is_data(path), is_read(path)), (data, read), "{path}");

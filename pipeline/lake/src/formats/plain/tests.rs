@@ -315,3 +315,33 @@ fn large_texts_are_read_in_ranges_while_they_are_one_table() {
     let note = summary.notes.join("; ");
     assert!(note.contains("at the beginning"), "{note}");
 }
+
+#[test]
+fn lines_far_down_that_would_take_long_do_not() {
+    let rows = "| 1 | 2 |\n".repeat(40_000);
+    let bars = format!(
+        "| a | b |\n|---|---|\n{rows}{}\n{rows}",
+        "\\|".repeat(4 << 20)
+    );
+    let words = format!("a b\n{}{}\n", "1 2\n".repeat(100_000), "a ".repeat(4 << 20));
+    let rule = format!("a b\n{}\n1 2\n{}", "- ".repeat(2048), "\n".repeat(8 << 20));
+    for text in [bars, words, rule] {
+        let began = std::time::Instant::now();
+        let _ = seen(&text);
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    }
+}
+
+#[test]
+fn letters_at_the_edge_of_what_is_looked_at_and_blank_lines_change_nothing() {
+    for shift in 0..4 {
+        let head = format!("# {}\n# id,name\n", "c".repeat(20 + shift));
+        let text = head + &"é,1\n".repeat(100_000);
+        assert_eq!(seen(&text), "id:text name:integer, 100000 rows", "{shift}");
+    }
+    let table = "\"a\" \"b\"\n\"1\" 1 2\n\"2\" 3 4\n\"3\" 5 6\n";
+    assert_eq!(seen(table), seen(&format!("\n{table}")));
+    let quoted = r#""" "\"\"" "a""b""#;
+    let cells = cut::by_blanks(quoted, 9);
+    assert_eq!(cells, ["", "\"\"", "a\"b"]);
+}

@@ -176,6 +176,15 @@ fn lists_of_hostile_rows_are_bounded() {
         "{\"a\":[1],\"a\":5}\n{\"a\":6,\"a\":[7]}\n{\"a[]\":[9],\"a[]\":8}\n",
     );
     assert_eq!(again.rows, 3);
+    // A long key, and a great many within it: their paths would each be as long.
+    let key = "k".repeat(1 << 20);
+    let many = format!(
+        "{{\"{key}\":{{{}\"z\":1}},\"b\":2}}\n",
+        "\"a\":1,".repeat(300_000)
+    );
+    let began = std::time::Instant::now();
+    assert_eq!(read("x.jsonl", many).columns.len(), 2);
+    assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     // A line that breaks off within a list.
     let broken = read(
         "x.jsonl",

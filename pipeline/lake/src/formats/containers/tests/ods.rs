@@ -262,6 +262,40 @@ async fn repeats_beyond_all_bounds_are_cut_or_refused() {
 }
 
 #[tokio::test]
+async fn rows_that_are_there_no_times_are_there_once_and_cost_nothing() {
+    let row = r#"<table:table-row table:number-rows-repeated="0"><table:table-cell table:number-columns-repeated="0" office:value-type="string"><text:p>x</text:p></table:table-cell></table:table-row>"#;
+    let tables = format!(
+        r#"<table:table table:name="t">{}</table:table>"#,
+        row.repeat(100_000)
+    );
+    for (path, bytes) in both(&tables) {
+        let began = std::time::Instant::now();
+        let (store, opened) = open(path, bytes).await;
+        let summary = read(&store, &opened.unwrap().members[0]).await.unwrap();
+        assert!(summary.rows > 99_000, "{}", summary.rows);
+        assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_great_many_sheets_or_spaces_are_refused_or_cut() {
+    for (path, bytes) in both(&table("t", "", &[&text("x")]).repeat(201)) {
+        let (_, opened) = open(path, bytes).await;
+        assert!(opened.unwrap_err().cause.contains("more than 200 sheets"));
+    }
+    let spaces = text(&r#"<text:s text:c="64"/>"#.repeat(200_000));
+    let rows = [
+        [text("a"), text("b")].concat(),
+        [spaces, text("c")].concat(),
+    ];
+    for (path, bytes) in both(&table("t", "", &[&rows[0], &rows[1]])) {
+        let (store, opened) = open(path, bytes).await;
+        let opened = opened.unwrap();
+        assert!(read(&store, &opened.members[0]).await.is_ok());
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_spreadsheet_locked_or_damaged_is_told() {
     let secret = br#"<manifest:manifest xmlns:manifest="m"><manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data manifest:checksum="x"/></manifest:file-entry></manifest:manifest>"#;
     let locked = |content: &str| {

@@ -460,3 +460,16 @@ async fn claims_loops_cuts_and_flips_are_survived() {
         }
     }
 }
+
+#[tokio::test]
+async fn two_sheets_in_one_place_are_damage() {
+    let sheets = [("a", 0, 0, people()), ("b", 0, 0, people())];
+    let mut stream = workbook(0x0600, &[styles(true), texts()].concat(), &sheets);
+    let named = |at: &usize| stream[*at..].starts_with(&[0x85, 0]) && stream[at + 3] == 0;
+    let named: Vec<usize> = (0..stream.len() - 8).filter(named).take(2).collect();
+    let place: Vec<u8> = stream[named[0] + 4..named[0] + 8].to_vec();
+    stream[named[1] + 4..named[1] + 8].copy_from_slice(&place);
+    let error = read_all("x.xls", compound(&[("Workbook", stream)])).await;
+    let error = error.unwrap_err();
+    assert!(error.cause.contains("two sheets in one place"), "{error}");
+}
