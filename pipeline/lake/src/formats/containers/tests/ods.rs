@@ -278,11 +278,7 @@ async fn rows_that_are_there_no_times_are_there_once_and_cost_nothing() {
 }
 
 #[tokio::test]
-async fn a_great_many_sheets_or_spaces_are_refused_or_cut() {
-    for (path, bytes) in both(&table("t", "", &[&text("x")]).repeat(201)) {
-        let (_, opened) = open(path, bytes).await;
-        assert!(opened.unwrap_err().cause.contains("more than 200 sheets"));
-    }
+async fn a_great_many_spaces_are_cut() {
     let spaces = text(&r#"<text:s text:c="64"/>"#.repeat(200_000));
     let rows = [
         [text("a"), text("b")].concat(),
@@ -357,7 +353,7 @@ async fn what_is_no_spreadsheet_locked_or_damaged_is_told() {
         .collect();
     for (path, bytes) in both(&many) {
         let error = read_all(path, bytes).await.unwrap_err();
-        assert!(error.cause.contains("201 sheets"), "{error}");
+        assert!(error.cause.contains("more than 200 sheets"), "{error}");
     }
 }
 
