@@ -128,7 +128,12 @@ pub fn files() -> Vec<Odd> {
             "does not begin as SQLite",
         )
         .within("//t.sqlite"),
-        refuses("nobook.tar", tar(&[("t.xlsx", b"words")]), "no zip archive").within("//t.xlsx"),
+        refuses(
+            "nobook.tar",
+            tar(&[("t.xlsx", b"words")]),
+            "text without columns",
+        )
+        .within("//t.xlsx"),
         refuses(
             "outside.zip",
             zip(&[("../out.csv", TEXT)], Stored),

@@ -446,14 +446,18 @@ fn failure(error: &Error) -> Failure {
 }
 
 fn of_view(error: &Error) -> Failure {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::AuthorizationForStatementDenied) => Failure::new(
-            FileErrorKind::Unsupported,
-            "it is a view that calls what is not run here",
-        )
-        .with_remedy("lay its rows there as a file"),
-        _ => failure(error),
+    let code = error.sqlite_error_code();
+    let text = error.to_string();
+    // What a view calls is refused while it is prepared, with no code of its own.
+    let is_refused = code == Some(ErrorCode::AuthorizationForStatementDenied)
+        || ["not authorized", "unsafe use of"]
+            .iter()
+            .any(|it| text.contains(it));
+    if !is_refused {
+        return failure(error);
     }
+    let cause = "it is a view that calls what is not run here";
+    Failure::new(FileErrorKind::Unsupported, cause).with_remedy("lay its rows there as a file")
 }
 
 /// A table's columns while it is read.
