@@ -325,7 +325,7 @@ impl Assembler {
         };
         let mut changes: Vec<TableDraft> = groups
             .iter()
-            .filter_map(|group| self.table(plan.id, group, &read, old.remove(group.name.as_str())))
+            .filter_map(|group| self.table(plan, group, &read, old.remove(group.name.as_str())))
             .collect();
         let gone = old.into_values();
         changes.extend(gone.map(|record| self.tombstone(plan.id, record)));
@@ -335,7 +335,7 @@ impl Assembler {
     /// What becomes of one table; `None` when it is as published.
     fn table(
         &self,
-        id: GroupId,
+        plan: &GroupPlan,
         group: &Group,
         read: &GroupRead,
         old: Option<&TableRecord>,
@@ -348,7 +348,9 @@ impl Assembler {
         let is_passed_over = read.is_passed_over(group);
         if summary.is_none() && !is_passed_over {
             // The files have other names than those that could be read last.
-            let last = self.published.table(group.name.as_str());
+            let name = group.name.as_str();
+            let is_of_others = plan.names_of_others.iter().any(|it| it == name);
+            let last = self.published.table(name).filter(|_| !is_of_others);
             let last = last_good_files(last.as_deref(), self.redact);
             let parts: Vec<(&str, &FileSummary)> = last
                 .iter()
@@ -381,7 +383,7 @@ impl Assembler {
             row.error = failures.first().map(|failure| failure.error.clone());
         }
         let draft = |row: Option<TableRecord>| TableDraft {
-            group: id,
+            group: plan.id,
             row: row.map(Wire),
             summary: None,
             replaces: None,

@@ -40,6 +40,8 @@ pub struct GroupPlan {
     /// Other groups whose published tables this plan decides about: a family's files that were
     /// tables of their own.
     pub takes_over: Vec<GroupId>,
+    /// Names of its tables under which the index has tables of files that are still there, and are called otherwise now.
+    pub names_of_others: Vec<String>,
     /// Its files that planning has read.
     pub probed: Vec<u32>,
 }
@@ -216,6 +218,7 @@ impl Planner {
                 gone.remove(&taken);
             }
         }
+        let mut told: HashSet<GroupId> = HashSet::new();
         let mut epoch = EpochPlan::default();
         let (mut objects, mut bytes) = (0, 0);
         for group in groups {
@@ -272,12 +275,19 @@ impl Planner {
                 Differ::Not => {}
             }
             sides.feed(&mut epoch, id);
-            // That a table is gone, and what is found now under its name, are told together.
+            let mut names_of_others = Vec::new();
             let names = group.files.iter().map(|file| file.table_name.as_str());
             for name in names.chain([group.name.as_str()]) {
                 let before = self.published.table(name).and_then(|row| group_of(&row));
-                if let Some(before) = before.filter(|before| gone.remove(before)) {
+                let Some(before) = before.filter(|it| *it != id && !takes_over.contains(it)) else {
+                    continue;
+                };
+                // That a table is gone, and what is found now under its name, are told together.
+                if gone.remove(&before) {
                     self.sides(before, &[], Vec::new()).feed(&mut epoch, before);
+                    told.insert(before);
+                } else if !told.contains(&before) {
+                    names_of_others.push(name.to_owned());
                 }
             }
             let files = (0u32..).zip(&group.files);
@@ -287,6 +297,7 @@ impl Planner {
                 probed: probed.map(|(index, _)| index).collect(),
                 group,
                 takes_over,
+                names_of_others,
             });
         }
         let mut gone: Vec<GroupId> = gone.into_iter().collect();

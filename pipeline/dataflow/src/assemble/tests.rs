@@ -44,6 +44,7 @@ fn plan(objects: Vec<ObjectRecord>) -> GroupPlan {
     GroupPlan {
         id: group.key.0,
         group,
+        names_of_others: Vec::new(),
         takes_over: Vec::new(),
         probed: Vec::new(),
     }

@@ -128,6 +128,11 @@ impl Lake {
         self.objects.contains_key(path)
     }
 
+    /// All objects.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.objects.keys().map(String::as_str)
+    }
+
     pub fn is_broken(&self, path: &str) -> bool {
         self.objects.get(path).is_some_and(|object| object.broken)
     }
