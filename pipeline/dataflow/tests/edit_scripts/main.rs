@@ -409,11 +409,11 @@ impl Twin {
     /// Only files that were written in this step are read.
     fn check_cost(&self, report: &Report) -> Result<(), String> {
         let written = self.lake.touched.len() as u64;
-        // What is beside such a file decides about it: it is read again when that comes or goes.
-        let uncertain = self
-            .lake
-            .paths()
-            .filter(|it| it.ends_with(".json") && !it.ends_with("datapackage.json"));
+        // What is beside such a file decides about it: it is read when that comes or goes.
+        let is_uncertain = |path: &&str| {
+            path.ends_with(".txt") || path.ends_with(".json") && !path.ends_with("datapackage.json")
+        };
+        let uncertain = self.lake.paths().filter(is_uncertain);
         if report.objects.read > written + uncertain.count() as u64 {
             return Err(format!(
                 "{} files read, {written} written",
