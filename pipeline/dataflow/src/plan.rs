@@ -212,20 +212,20 @@ impl Planner {
                     .flat_map(|table| &table.files)
                     .all(|file| part.has_path(&file.path))
         });
-        for group in &groups {
+        let taken_over: Vec<Vec<GroupId>> = groups.iter().map(|it| self.taken_over(it)).collect();
+        for (group, taken_over) in groups.iter().zip(&taken_over) {
             gone.remove(&group.key.0);
-            for taken in self.taken_over(group) {
-                gone.remove(&taken);
+            for taken in taken_over {
+                gone.remove(taken);
             }
         }
         let mut told: HashSet<GroupId> = HashSet::new();
         let mut epoch = EpochPlan::default();
         let (mut objects, mut bytes) = (0, 0);
-        for group in groups {
+        for (group, takes_over) in groups.into_iter().zip(taken_over) {
             if held.concerns(&group) {
                 continue;
             }
-            let takes_over = self.taken_over(&group);
             let id = group.key.0;
             let is_meant = || {
                 let mut published = takes_over.iter().chain([&id]);
@@ -277,7 +277,9 @@ impl Planner {
             sides.feed(&mut epoch, id);
             let mut names_of_others = Vec::new();
             let names = group.files.iter().map(|file| file.table_name.as_str());
-            for name in names.chain([group.name.as_str()]) {
+            let names = names.chain([group.name.as_str()]);
+            // One that stays as it is takes no name.
+            for name in names.filter(|_| matches!(differ, Differ::Members)) {
                 let before = self.published.table(name).and_then(|row| group_of(&row));
                 let Some(before) = before.filter(|it| *it != id && !takes_over.contains(it)) else {
                     continue;
