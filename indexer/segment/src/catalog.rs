@@ -53,6 +53,8 @@ pub struct TableRecord {
     pub sample: Vec<Vec<Option<String>>>,
     /// The keys that its file declares.
     pub keys: KeyRecords,
+    /// What a reader should know of how it was read: what was left out, guessed, or seen in part.
+    pub notes: Vec<String>,
     /// Files it is made of.
     pub files: Vec<FileRecord>,
     /// Text about it.
@@ -431,6 +433,7 @@ fn schema() -> Schema {
         list("columns", column),
         list("sample", sample_row),
         Field::new("keys", DataType::Struct(keys.into()), false),
+        texts("notes"),
         list("files", file),
         list("contexts", context),
         text("segment"),

@@ -39,6 +39,7 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
     );
     let samples = of.lists_of_texts("sample")?;
     let keys = Keys::of(of.one("keys")?)?;
+    let notes = of.texts_of("notes")?;
     let (segments, first_blocks, blocks) = (
         of.texts("segment")?,
         of.numbers::<UInt32Type>("first_block")?,
@@ -70,6 +71,7 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
             keys: keys
                 .as_ref()
                 .map_or(Ok(KeyRecords::default()), |keys| keys.record(row))?,
+            notes: notes.texts(row),
             files: files.all(row, Files::record)?,
             contexts: contexts.all(row, Contexts::record)?,
             segment: segments.text(row),

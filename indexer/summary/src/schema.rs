@@ -28,7 +28,8 @@ pub(crate) fn schema_blocks(
     options: &DocumentOptions,
 ) -> Vec<TextBlock> {
     let split = options.split_identifiers;
-    let head = format!("{}:", shown_name(&facts.name, split));
+    let name = without_archive(&facts.name);
+    let head = format!("{}:", shown_name(&name, split));
     let told = |detailed: bool, limit: usize| {
         let pieces: Vec<String> = facts
             .columns
@@ -47,7 +48,7 @@ pub(crate) fn schema_blocks(
     for (text, held) in packed {
         let mut names = String::new();
         if blocks.is_empty() {
-            add_name(&mut names, &facts.name, split);
+            add_table(&mut names, &facts.name, split);
         }
         for column in &facts.columns[next..next + held] {
             add_column(&mut names, column, split);
@@ -57,8 +58,8 @@ pub(crate) fn schema_blocks(
     }
     if blocks.is_empty() {
         let mut names = String::new();
-        add_name(&mut names, &facts.name, split);
-        let text = crate::pack::cut(&shown_name(&facts.name, split), counter, counter.window());
+        add_table(&mut names, &facts.name, split);
+        let text = crate::pack::cut(&shown_name(&name, split), counter, counter.window());
         blocks.push(schema_block(text, names));
     }
     if next < facts.columns.len() {
@@ -167,15 +168,25 @@ pub(crate) fn with_details(name: String, column: &ColumnFacts, values: usize) ->
     }
 }
 
-fn add_name(names: &mut String, name: &str, split: bool) {
+fn add_table(names: &mut String, name: &str, split: bool) {
     add(names, &one_line(name));
     if split {
-        add(names, &expansions(name));
+        add(names, &expansions(&without_archive(name)));
     }
 }
 
+/// A table's name without the ending of archives in it, which is no word of it: `zip` would be a postal code.
+fn without_archive(name: &str) -> String {
+    let name = name.replace(".zip//", "//");
+    name.strip_suffix(".zip").unwrap_or(&name).to_owned()
+}
+
 fn add_column(names: &mut String, column: &ColumnFacts, split: bool) {
-    add_name(names, &clip(&column.name, 1_000), split);
+    let name = clip(&column.name, 1_000);
+    add(names, &one_line(&name));
+    if split {
+        add(names, &expansions(&name));
+    }
 }
 
 fn add(text: &mut String, more: &str) {

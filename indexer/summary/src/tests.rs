@@ -217,3 +217,25 @@ fn columns_take_turns_in_the_cells_block() {
         [(Field::Cells, "a0 | a1 | a2 | a3\nb0 | b1".to_owned())]
     );
 }
+
+#[test]
+fn an_archive_is_no_postal_code() {
+    let facts = TableFacts {
+        name: "packed/things.zip//parts".into(),
+        columns: vec![ColumnFacts {
+            name: "address.zip".into(),
+            ..ColumnFacts::default()
+        }],
+        ..TableFacts::default()
+    };
+    let options = DocumentOptions::default();
+    let blocks = documents(&facts, &WordCounter { window: 50 }, &options);
+    assert_eq!(blocks[0].text, "packed things parts: address postal code");
+    assert_eq!(
+        blocks[0].fields,
+        [(
+            Field::Names,
+            "packed/things.zip//parts\naddress.zip\npostal code".to_owned()
+        )]
+    );
+}

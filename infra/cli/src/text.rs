@@ -57,18 +57,17 @@ pub fn cut(text: &str, width: usize) -> String {
     short
 }
 
-fn matches(word: &str, wanted: &HashSet<String>) -> bool {
-    analyze(word).iter().any(|term| wanted.contains(term))
+fn wanted_in(word: &str, wanted: &HashSet<String>) -> Vec<String> {
+    let mut terms = analyze(word);
+    terms.retain(|term| wanted.contains(term));
+    terms
 }
 
-/// The part of a text around its first matching word, on one line.
+/// The part of a text that holds the most of the wanted words, the first such, on one line.
 pub fn shorten(text: &str, wanted: &HashSet<String>, width: usize) -> String {
     let text = one_line(text);
     let words: Vec<&str> = text.split(' ').collect();
-    let first = words
-        .iter()
-        .position(|word| matches(word, wanted))
-        .unwrap_or(0);
+    let first = fullest(&words, wanted, width - width / 3);
     let mut start = first;
     let mut lead = 0;
     while start > 0 && lead + words[start - 1].chars().count() < width / 3 {
@@ -83,13 +82,38 @@ pub fn shorten(text: &str, wanted: &HashSet<String>, width: usize) -> String {
     }
 }
 
+/// The word from which on `width` characters hold the most different ones of the wanted; 0 if there are none.
+fn fullest(words: &[&str], wanted: &HashSet<String>, width: usize) -> usize {
+    let mut matching: Vec<(usize, usize, Vec<String>)> = Vec::new();
+    let mut place = 0;
+    for (at, word) in words.iter().enumerate() {
+        let terms = wanted_in(word, wanted);
+        let end = place + word.chars().count();
+        if !terms.is_empty() {
+            matching.push((at, place, terms));
+        }
+        place = end + 1;
+    }
+    let held = |from: usize| {
+        let rest = matching.get(from..).unwrap_or_default();
+        let start = rest.first().map_or(0, |it| it.1);
+        let near = rest.iter().take_while(|it| it.1 < start + width);
+        let terms: HashSet<&String> = near.flat_map(|it| &it.2).collect();
+        terms.len()
+    };
+    let places = 0..matching.len();
+    let best = places.max_by_key(|from| (held(*from), std::cmp::Reverse(*from)));
+    best.and_then(|from| matching.get(from))
+        .map_or(0, |it| it.0)
+}
+
 /// The text with the words that match the question marked.
 pub fn mark(text: &str, wanted: &HashSet<String>, style: &Style) -> String {
     if !style.on {
         return text.to_owned();
     }
     let marked = text.split(' ').map(|word| {
-        if matches(word, wanted) {
+        if !wanted_in(word, wanted).is_empty() {
             style.marked(word)
         } else {
             word.to_owned()
@@ -161,6 +185,15 @@ mod tests {
         let wanted = HashSet::from(["depth".to_owned()]);
         let text = format!("{} depth in metres", "word ".repeat(100));
         assert!(shorten(&text, &wanted, 60).contains("depth"));
+    }
+
+    #[test]
+    fn the_part_with_the_most_matches_is_shown() {
+        let wanted = analyze("salaried employee flag").into_iter().collect();
+        let other = "the number of an employee and so on ".repeat(20);
+        let text = format!("{other} flag of the salaried employee, {other}");
+        let shown = shorten(&text, &wanted, 60);
+        assert!(shown.contains("flag of the salaried"), "{shown}");
     }
 
     #[test]

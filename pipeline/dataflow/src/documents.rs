@@ -15,6 +15,8 @@ use crate::options::Words;
 
 /// Most frequent values that a catalog row keeps of a column.
 const CATALOG_VALUES: usize = 10;
+/// Notes that are kept of a table.
+const MOST_NOTES: usize = 20;
 
 /// A table's texts, packed into blocks. `narrations` and `descriptions` are those of its columns, in order; columns
 /// without a narration are told as `words` says.
@@ -113,12 +115,23 @@ pub fn catalog_row(
             (Some(summary), Some(first)) => key_records(&summary.keys, &first.object.path),
             _ => KeyRecords::default(),
         },
+        notes: summary.map_or_else(Vec::new, |summary| notes(&summary.notes)),
         files,
         contexts,
         group: format!("{:032x}", group.key.0),
         indexed_ms: now_ms(),
         ..TableRecord::default()
     }
+}
+
+/// Notes of a table: of many files the first ones, and how many more there are.
+fn notes(all: &[String]) -> Vec<String> {
+    let mut notes: Vec<String> = all.iter().take(MOST_NOTES).cloned().collect();
+    let more = all.len() - notes.len();
+    if more > 0 {
+        notes.push(format!("and {more} more notes of its files"));
+    }
+    notes
 }
 
 /// Declared keys, with the names that tables have here; `path` is a file of the table.

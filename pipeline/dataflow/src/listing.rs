@@ -161,12 +161,14 @@ impl Listing {
                         self.left_out.push(path.to_owned());
                         continue;
                     }
+                    if self.part.concerns(path) {
+                        self.failures.push(Failure {
+                            table: String::new(),
+                            object: error.object().to_owned(),
+                            error: error.to_string(),
+                        });
+                    }
                     self.unlisted.push(path.to_owned());
-                    self.failures.push(Failure {
-                        table: String::new(),
-                        object: error.object().to_owned(),
-                        error: error.to_string(),
-                    });
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -393,7 +393,7 @@ impl Planner {
     async fn is_unlike(&self, family: &Group) -> bool {
         let mut first: Option<FileSummary> = None;
         let mut differs = |summary: FileSummary| match &first {
-            Some(first) => are_unlike(first, &summary),
+            Some(first) => are_unlike(family, first, &summary),
             None => {
                 first = Some(summary);
                 false

@@ -262,10 +262,14 @@ impl Published {
         is_current.then(|| known.text.clone())
     }
 
-    /// The members of containers that the index has, by container, in the versions that it has.
+    /// The members of containers that the index has, by container, in the versions that it has; none where files are to be
+    /// read anew: another budget, or another limn, may find others.
     pub fn members_of_containers(&self) -> HashMap<String, Vec<ObjectRecord>> {
         let state = self.state();
         let mut members: HashMap<String, Vec<ObjectRecord>> = HashMap::new();
+        if state.reuse.is_none() {
+            return members;
+        }
         let files = state.groups.values().flatten().flat_map(|it| &it.files);
         // Of a file that went there may be an entry of the version that it had.
         for file in files.filter(|it| it.since_sample != Some(SinceSample::Went)) {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use limn_lake::contexts::{PdfReader, SharedKind, SharedText, read_shared, read_sidecar};
+use limn_lake::contexts::{PdfReader, SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
 use limn_lake::member::refusal;
 use limn_lake::{
     DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, ObjectRecord, ReadOptions,
@@ -34,8 +34,9 @@ const READS_AT_ONCE: usize = 64;
 /// Files read ahead of the dataflow whose results are kept for it.
 const PROBES_KEPT: usize = 4096;
 
-/// Texts about several tables that are held until others are asked for.
-const SHARED_KEPT: usize = 16;
+/// Bytes of texts about several tables that are held, about, and how many texts and errors, until others are asked for.
+const SHARED_BYTES: usize = 32 << 20;
+const SHARED_KEPT: usize = 4096;
 
 /// Which part of a group a read is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -141,6 +142,9 @@ fn read_result(read: Result<FileSummary, FileError>) -> Result<ReadResult, Unrea
     }
 }
 
+/// A text about several tables, or why there is none, as every table would be told.
+type SharedCell = Arc<OnceCell<Result<SharedText, FileError>>>;
+
 /// Reads files within a memory budget; shared by the workers of a process.
 pub struct Reader {
     store: Store,
@@ -152,7 +156,7 @@ pub struct Reader {
     permits: u32,
     at_once: Arc<Semaphore>,
     probed: Mutex<HashMap<Fingerprint, Result<FileSummary, FileError>>>,
-    shared: Mutex<HashMap<Fingerprint, Arc<OnceCell<SharedText>>>>,
+    shared: Mutex<HashMap<Fingerprint, SharedCell>>,
     files_read: AtomicU64,
 }
 
@@ -209,7 +213,7 @@ impl Reader {
                 match self.published.context(&object.path, *version) {
                     Some(known) => Ok(ReadResult::Text(known)),
                     None => {
-                        let _permits = self.reserve(object.size).await?;
+                        let _permits = self.reserve_text(object).await?;
                         read_sidecar(&self.store, object, self.pdf.as_ref())
                             .await
                             .map(ReadResult::Text)
@@ -289,23 +293,40 @@ impl Reader {
         object: &ObjectRecord,
         kind: SharedKind,
     ) -> Result<Result<ReadResult, Unread>, PipelineError> {
-        let cell = {
-            let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
-            if shared.len() >= SHARED_KEPT {
-                shared.clear();
+        let cell = self.shared_cell(object.fingerprint());
+        let read = match cell.get() {
+            Some(read) => read,
+            None => {
+                let _permits = self.reserve_text(object).await?;
+                let read = cell.get_or_try_init(|| async {
+                    match read_shared(&self.store, object, kind, self.pdf.as_ref()).await {
+                        Err(error) if error.is_retryable() => Err(error),
+                        settled => Ok(settled),
+                    }
+                });
+                match read.await {
+                    Ok(read) => read,
+                    Err(error) => return Ok(Err(Unread::from(&error))),
+                }
             }
-            Arc::clone(shared.entry(object.fingerprint()).or_default())
         };
-        if let Some(known) = cell.get() {
-            return Ok(Ok(ReadResult::Shared(known.clone())));
+        let text = read.as_ref().map(|text| ReadResult::Shared(text.clone()));
+        Ok(text.map_err(Unread::from))
+    }
+
+    fn shared_cell(&self, version: Fingerprint) -> SharedCell {
+        let mut shared = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(cell) = shared.get(&version) {
+            return Arc::clone(cell);
         }
-        let _permits = self.reserve(object.size).await?;
-        let read = cell
-            .get_or_try_init(|| read_shared(&self.store, object, kind, self.pdf.as_ref()))
-            .await;
-        Ok(read
-            .map(|text| ReadResult::Shared(text.clone()))
-            .map_err(|error| Unread::from(&error)))
+        let held = |cell: &SharedCell| match cell.get() {
+            Some(Ok(text)) => text.held(),
+            _ => 0,
+        };
+        if shared.len() >= SHARED_KEPT || shared.values().map(held).sum::<usize>() > SHARED_BYTES {
+            shared.clear();
+        }
+        Arc::clone(shared.entry(version).or_default())
     }
 
     async fn summarise(
@@ -318,6 +339,17 @@ impl Reader {
         self.files_read.fetch_add(1, Ordering::Relaxed);
         self.progress.add_read_time(start.elapsed());
         Ok(summary)
+    }
+
+    /// Waits until a text may be read. PDFs, of which one is read at a time, keep nothing else from its turn meanwhile.
+    async fn reserve_text(
+        &self,
+        object: &ObjectRecord,
+    ) -> Result<Option<[OwnedSemaphorePermit; 2]>, PipelineError> {
+        match is_pdf(&object.path) {
+            true => Ok(None),
+            false => self.reserve(object.size).await.map(Some),
+        }
     }
 
     /// Waits until a read of `bytes` may start.

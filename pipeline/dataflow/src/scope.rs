@@ -81,6 +81,18 @@ impl Part {
             .is_none_or(|tables| tables.contains(name))
     }
 
+    /// Whether a table that may be changed may lie at a path, or below it.
+    pub fn concerns(&self, path: &str) -> bool {
+        let is_of = |table: &String| {
+            let rest = path.strip_prefix(table.as_str());
+            is_within(outside(table), path)
+                || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
+        };
+        self.tables
+            .as_ref()
+            .is_none_or(|tables| tables.iter().any(is_of))
+    }
+
     /// Whether it is less than the lake.
     pub fn is_partial(&self) -> bool {
         *self != Self::whole()
@@ -90,6 +102,28 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_wrong_elsewhere_concerns_no_table() {
+        let part = Part {
+            tables: Some(["d/orders".to_owned(), "x.zip//t".to_owned()].into()),
+            ..Part::whole()
+        };
+        for path in [
+            "",
+            "d",
+            "d/orders",
+            "d/orders.csv",
+            "d/orders/1.csv",
+            "x.zip",
+        ] {
+            assert!(part.concerns(path), "{path}");
+        }
+        for path in ["e", "d/orders2.csv", "d/out.csv", "x.tar"] {
+            assert!(!part.concerns(path), "{path}");
+            assert!(Part::whole().concerns(path), "{path}");
+        }
+    }
 
     #[test]
     fn no_folder_is_listed_twice() {

@@ -181,6 +181,58 @@ async fn an_archive_that_is_refused_by_the_store_is_tried_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_archive_is_opened_again_where_more_is_read() {
+    let mut lab = Lab::new();
+    lab.options.scan_budget = 4 << 10;
+    let rows: String = (0..9000).map(|i| format!("{{\"a\": {i}}}\n")).collect();
+    let database = format!("SQLite format 3\0{rows}");
+    lab.put("x.tar", &tar(&[PEOPLE, ("large.sqlite", &database)]))
+        .await;
+    let report = lab.run().await;
+    assert!(
+        report.failures[0].error.contains("raise the scan budget"),
+        "{report:?}"
+    );
+    expect_idle(&lab, &report).await;
+    lab.options.scan_budget = 1 << 20;
+    let report = lab.run().await;
+    assert_eq!(report.failures.len(), 1);
+    assert!(
+        !report.failures[0].error.contains("scan budget"),
+        "{report:?}"
+    );
+    expect_idle(&lab, &report).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_among_the_files_of_a_table_is_no_part_of_it() {
+    let lab = Lab::new();
+    let notes = ("notes.txt", "id  name\n1   ada\n2   bob\n3   cyd\n");
+    lab.put("day=1/a.tar", &tar(&[PEOPLE, notes])).await;
+    lab.put(
+        "t/b.tar",
+        &tar(&[("day=1/c.txt", notes.1), ("day=2/c.dat", notes.1)]),
+    )
+    .await;
+    lab.put("u/day=1/a.csv", PEOPLE.1).await;
+    lab.put("u/day=1/d.tar", &tar(&[notes])).await;
+    let report = lab.run().await;
+    assert_eq!(report.failures, []);
+    let skipped = report.objects.skipped.iter();
+    let skipped: Vec<(&str, u64)> = skipped.map(|it| (&*it.extension, it.objects)).collect();
+    assert_eq!(skipped, [("txt", 2)]);
+    expect_idle(&lab, &report).await;
+    // Where the table goes, the text may be one.
+    let before = lab.tables().await.len();
+    lab.remove("u/day=1/a.csv").await;
+    lab.run().await;
+    assert_eq!(lab.tables().await.len(), before);
+    let report = lab.run().await;
+    assert_eq!(report.objects.skipped.len(), 1);
+    expect_idle(&lab, &report).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn filters_choose_among_members_and_archives() {
     let mut lab = Lab::new();
     let members = [

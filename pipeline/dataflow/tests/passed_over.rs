@@ -90,6 +90,38 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_lies_beside_a_file_that_is_left_out_stands_for_itself() {
+    let lab = Lab::new();
+    lab.put("people.csv", "id,name\n1,ada\n").await;
+    lab.put("people.txt", TABLE).await;
+    lab.put(".limnignore", "*.csv\n").await;
+    run(&lab).await;
+    lab.expect([("people", seen(3))]).await;
+    lab.run_is_idle().await;
+    lab.remove(".limnignore").await;
+    run(&lab).await;
+    lab.expect([("people", seen(1))]).await;
+    expect_idle(&lab).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_long_file_that_is_no_table_the_beginning_is_read() {
+    let lab = Lab::new();
+    lab.put("letters.txt", &LETTER.repeat(100_000)).await;
+    let binary = [0u8, 1, 2, 255].repeat(1 << 20);
+    lab.lake.put("model.dat", binary.into()).await.unwrap();
+    let before = lab.lake.counts();
+    assert_eq!(run(&lab).await, skipped(&[("dat", 1), ("txt", 1)]));
+    let read = lab.lake.counts().since(&before).bytes_read;
+    assert!(read <= 2 * (256 << 10), "{read} bytes");
+    expect_idle(&lab).await;
+    let rows: String = (0..100_000).map(|i| format!("{i}  name {i}\n")).collect();
+    lab.put("letters.txt", &format!("id  name\n{rows}")).await;
+    run(&lab).await;
+    lab.expect([("letters", seen(100_000))]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_letter_that_takes_the_name_of_a_table_that_is_gone_is_remembered() {
     let mut lab = Lab::new();
     lab.options.epoch_objects = 2;

@@ -149,3 +149,23 @@ async fn a_family_that_is_many_tables_hands_its_readme_to_each() {
     assert_eq!(descriptions(&lab).await, told(&[("d", Some("The number"))]));
     lab.run_is_idle().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_cannot_be_read_is_read_once_for_all_tables() {
+    let lab = Lab::new();
+    for i in 0..40 {
+        // No family: each is a table.
+        lab.put(
+            &format!("d/{}.csv", char::from_u32(0x4e00 + i).unwrap()),
+            "a\n1\n",
+        )
+        .await;
+    }
+    lab.corrupt("d/codebook.md").await;
+    let before = lab.lake.counts();
+    let report = lab.run().await;
+    assert_eq!(lab.tables().await.len(), 40);
+    assert!(report.failures.len() >= 40, "{}", report.failures.len());
+    let read = lab.lake.counts().since(&before).get;
+    assert!(read <= 42, "{read} reads");
+}

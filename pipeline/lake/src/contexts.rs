@@ -22,7 +22,7 @@ use crate::object::{ObjectRecord, TableName};
 
 pub use descriptions::{DESCRIPTION_CHARS, column_descriptions};
 pub(crate) use json::{Holds, holds};
-pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfReader, PdfRefusal};
+pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfReader, PdfRefusal, is_pdf};
 pub use shared::{SharedKind, SharedText, read_shared};
 
 /// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
@@ -137,7 +137,7 @@ async fn read_text(
     if object.size == 0 {
         return Ok(String::new());
     }
-    if object.path.to_ascii_lowercase().ends_with(".pdf") {
+    if is_pdf(&object.path) {
         return pdf::read(store, object, pdf).await;
     }
     let end = object.size.min(SIDECAR_BYTES);

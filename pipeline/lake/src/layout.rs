@@ -88,8 +88,8 @@ pub struct DataFile {
     /// The table's name if the file is a table of its own (the path, in a
     /// [`GroupKind::Directory`], where it never is).
     pub table_name: TableName,
-    /// Whether it is JSON beside a table of its name in another format, which it may describe; then it is a table only if it
-    /// holds rows.
+    /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
+    /// text among the files of one table never is.
     pub is_beside: bool,
 }
 
@@ -403,12 +403,13 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
     addressees.deliver(registered, sorted.sidecars, json_beside, &mut layout);
     shared::deliver(shared, &mut layout);
     // Nobody says anything of what is no table.
-    if !sorted.remarks.is_empty() {
-        let remarks = sorted.remarks.into_iter().map(|object| {
+    if !sorted.strays.is_empty() {
+        let strays = sorted.strays.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
-            Group::of_file(data_file(object, Format::Archive, name, false))
+            let is_text = is_uncertain(format);
+            Group::of_file(data_file(object, format, name, is_text))
         });
-        layout.groups.extend(remarks);
+        layout.groups.extend(strays);
         layout
             .groups
             .sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
@@ -440,8 +441,8 @@ struct Sorted {
     loose: BTreeMap<String, Objects>,
     // Those of `loose` whose files may be one table.
     families: BTreeSet<String>,
-    // Of containers: what is to be told or remembered, and is no file.
-    remarks: Vec<ObjectRecord>,
+    // Of containers: what is to be told or remembered, and is no table: remarks, and texts among the files of a table.
+    strays: Objects,
     sidecars: Vec<ObjectRecord>,
     shared: Vec<(SharedKind, ObjectRecord)>,
     ignored: Ignored,
@@ -471,10 +472,14 @@ impl Sorted {
             if files.iter().all(|(_, format)| is_uncertain(*format)) {
                 continue;
             }
-            for (object, _) in files.extract_if(.., |(_, format)| is_uncertain(*format)) {
-                match may_be_beside(&object.path) {
-                    true => self.sidecars.push(object),
-                    false => self.ignored.add_other(&object.path),
+            for (object, format) in files.extract_if(.., |(_, format)| is_uncertain(*format)) {
+                if member::split(&object.path).is_some() {
+                    // An archive is known by all its members.
+                    self.strays.push((object, format));
+                } else if may_be_beside(&object.path) {
+                    self.sidecars.push(object);
+                } else {
+                    self.ignored.add_other(&object.path);
                 }
             }
         }
@@ -485,7 +490,7 @@ impl Sorted {
         let format = Format::of_path(&object.path)
             .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
         if member::is_remark(&object.path) {
-            self.remarks.push(object);
+            self.strays.push((object, Format::Archive));
         } else if place::is_hidden(&object.path) {
             self.ignored.hidden += 1;
         } else if let Some(kind) = SharedKind::of_path(&object.path) {

@@ -56,6 +56,7 @@ fn record(i: u64) -> TableRecord {
         sample: (0..i % 4)
             .map(|r| vec![Some(format!("{r}")), None, Some(String::new())])
             .collect(),
+        notes: (0..i % 3).map(|n| format!("note {n}")).collect(),
         keys: KeyRecords {
             primary: (0..i % 3).map(|c| format!("key {c}")).collect(),
             unique: (0..i % 4)

@@ -130,12 +130,15 @@ async fn list(args: ListContextsArgs) -> anyhow::Result<Outcome> {
             (Some(_), false) => "registered",
             (None, _) => one.source.as_str(),
         };
-        let text = one.error.as_deref().unwrap_or(&one.text);
+        let text = match &one.error {
+            Some(error) => format!("not read: {error}"),
+            None => one.text.clone(),
+        };
         listing.row(vec![
             one_line(&one.about),
             one.number.map(|it| it.to_string()).unwrap_or_default(),
             one_line(from),
-            cut(&one_line(text), SHOWN),
+            cut(&one_line(&text), SHOWN),
         ]);
     }
     let mut out = io::stdout().lock();
@@ -181,6 +184,11 @@ fn told(rows: &[TableRecord]) -> Vec<Told> {
     }
     let mut told: Vec<Told> = Vec::with_capacity(found.len());
     for ((lake, about, is_beside, source, text), (rows, context)) in found {
+        let says_nothing = text.trim().is_empty() && context.error.is_none();
+        // What lies beside files that are no table is about none.
+        if says_nothing || is_beside && rows.iter().all(|row| row.removed) {
+            continue;
+        }
         let number = match told.last() {
             _ if is_beside => None,
             Some(last) if last.lake == lake && last.about == about => last.number.map(|it| it + 1),

@@ -286,7 +286,7 @@ fn skipped(objects: &ObjectCounts) -> Option<String> {
         if others > 0 {
             told.push(format!("{} others", count(others)));
         }
-        parts.push(format!("{} (no data)", told.join(", ")));
+        parts.push(format!("{} (not read)", told.join(", ")));
     }
     if objects.hidden > 0 {
         parts.push(format!("{} hidden or temporary", count(objects.hidden)));
@@ -388,7 +388,7 @@ mod tests {
         objects.skipped = of(&[("pdf", 1200), ("docx", 3), ("", 2)]);
         assert_eq!(
             skipped(&objects).as_deref(),
-            Some("skipped: 1,200 .pdf, 3 .docx, 2 without an extension (no data)")
+            Some("skipped: 1,200 .pdf, 3 .docx, 2 without an extension (not read)")
         );
         objects.skipped = of(&[
             ("a", 9),
@@ -403,7 +403,7 @@ mod tests {
         assert_eq!(
             skipped(&objects).as_deref(),
             Some(
-                "skipped: 9 .a, 8 .b, 7 .c, 6 .d, 5 .e, 7 others (no data); 4 hidden or temporary; 12 by filters"
+                "skipped: 9 .a, 8 .b, 7 .c, 6 .d, 5 .e, 7 others (not read); 4 hidden or temporary; 12 by filters"
             )
         );
     }

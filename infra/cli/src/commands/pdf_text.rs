@@ -51,7 +51,12 @@ fn text() -> Result<String, PdfRefusal> {
         // A lower limit that holds already stays.
         let (_, hard) = getrlimit(resource).map_err(|_| PdfRefusal::NoLimits)?;
         let most = most.min(hard);
-        setrlimit(resource, most, most).map_err(|_| PdfRefusal::NoLimits)?;
+        // Beyond the first limit of its time the process ends by a signal that says so, beyond the second by any.
+        let second = match resource {
+            Resource::CPU => most.saturating_add(SECONDS).min(hard),
+            _ => most,
+        };
+        setrlimit(resource, most, second).map_err(|_| PdfRefusal::NoLimits)?;
     }
     // Pages that the library gives up are left out: nobody reads what it says to that.
     std::panic::set_hook(Box::new(|_| {}));

@@ -163,6 +163,9 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         writeln!(out, "{} {names}", style.dim(told))?;
     }
     print_keys(&mut out, &style, &table.keys)?;
+    for note in &table.notes {
+        writeln!(out, "{} {}", style.dim("note:"), cut(&one_line(note), 200))?;
+    }
     print_descriptions(&mut out, &style, table)?;
     print_narration(&mut out, &style, table, narrator)?;
     if !table.sample.is_empty() {

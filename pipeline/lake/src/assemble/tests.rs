@@ -426,3 +426,24 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn files_of_json_are_alike_by_the_keys_of_their_rows() {
+    let (csv, json) = (
+        group(&["d/x-1.csv", "d/x-2.csv"]),
+        group(&["d/x-1.jsonl", "d/x-2.jsonl"]),
+    );
+    let of = |header: &[&str]| summary("", header, &[]);
+    let lists = of(&["id", "tags[]", "at.x", "at.y[].z"]);
+    for (header, alike) in [
+        (&["id", "tags", "at"][..], true),
+        (&["id", "tags", "tags[]", "at.w"], true),
+        (&["id", "at.x", "tags[]"], false),
+        (&["id", "tags[]", "at.x", "more"], false),
+        (&["id", "tags[]"], false),
+    ] {
+        let other = of(header);
+        assert_eq!(!are_unlike(&json, &lists, &other), alike, "{header:?}");
+        assert!(are_unlike(&csv, &lists, &other), "{header:?}");
+    }
+}

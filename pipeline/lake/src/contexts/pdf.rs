@@ -96,14 +96,7 @@ impl PdfReader {
 
     /// The text of a PDF, at most [`MOST_PDF_TEXT`] bytes.
     async fn text(&self, path: &str, pdf: &[u8]) -> Result<String, FileError> {
-        // The process failed, not the PDF: the next run tries again.
-        let failed = |cause: String| {
-            let error = FileError::new(path, FileErrorKind::Panicked, cause);
-            error.with_remedy(
-                "run again; if that does not help, save its text as .md, .txt or .html",
-            )
-        };
-        let _turn = self.turns.acquire().await;
+        let failed = |cause: String| process_failed(path, cause);
         let started = Command::new(&self.program)
             .arg(PDF_ARGUMENT)
             .stdin(Stdio::piped())
@@ -155,18 +148,50 @@ impl PdfReader {
     }
 }
 
-fn refused(path: &str, ended: ExitStatus) -> FileError {
-    let mut known = PdfRefusal::ALL.into_iter();
-    match known.find(|it| ended.code() == Some(i32::from(it.exit_code()))) {
-        Some(refusal) => refusal.error(path),
-        None => {
-            let cause = "reading the PDF took more memory or time than one may, or failed";
-            FileError::new(path, FileErrorKind::Unsupported, cause).with_remedy(REMEDY)
-        }
-    }
+/// The process failed, not the PDF: the next run tries again.
+fn process_failed(path: &str, cause: String) -> FileError {
+    FileError::new(path, FileErrorKind::Panicked, cause)
+        .with_remedy("run again; if that does not help, save its text as .md, .txt or .html")
 }
 
-/// The text of a PDF in a lake.
+/// The reader's own end is the PDF's doing, and so is one at its limits; any other may have come from elsewhere.
+fn refused(path: &str, ended: ExitStatus) -> FileError {
+    let mut known = PdfRefusal::ALL.into_iter();
+    if let Some(refusal) = known.find(|it| ended.code() == Some(i32::from(it.exit_code()))) {
+        return refusal.error(path);
+    }
+    if ended.code() == Some(PANICKED) || signal(ended).is_some_and(|it| AT_LIMITS.contains(&it)) {
+        let cause = "reading the PDF took more memory or time than one may, or failed";
+        return FileError::new(path, FileErrorKind::Unsupported, cause).with_remedy(REMEDY);
+    }
+    process_failed(
+        path,
+        format!("the process that reads PDFs was ended ({ended})"),
+    )
+}
+
+/// The exit code of a Rust program that panicked.
+const PANICKED: i32 = 101;
+/// Signals that end a process which asks for more memory or processor time than it may have: SIGABRT, SIGBUS, SIGSEGV and
+/// SIGXCPU, as Linux numbers them.
+const AT_LIMITS: [i32; 4] = [6, 7, 11, 24];
+
+#[cfg(unix)]
+fn signal(ended: ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&ended)
+}
+
+#[cfg(not(unix))]
+fn signal(_: ExitStatus) -> Option<i32> {
+    None
+}
+
+/// Whether an object is called a PDF.
+pub fn is_pdf(path: &str) -> bool {
+    path.to_ascii_lowercase().ends_with(".pdf")
+}
+
+/// The text of a PDF in a lake, which waits for its turn before anything of it is fetched.
 pub(super) async fn read(
     store: &Store,
     object: &ObjectRecord,
@@ -181,6 +206,7 @@ pub(super) async fn read(
         let cause = format!("the PDF is longer than {MOST_PDF} bytes");
         return Err(refuse(FileErrorKind::Unsupported, &cause));
     }
+    let _turn = reader.turns.acquire().await;
     let bytes = store.get_range(&object.path, 0..object.size).await;
     let bytes = bytes.map_err(|error| FileError::from_store(&object.path, &error))?;
     let head = &bytes[..bytes.len().min(HEAD)];
@@ -237,7 +263,8 @@ mod tests {
             ("exit 43", FileErrorKind::Corrupt, "damaged"),
             ("exit 44", FileErrorKind::Unsupported, "does not limit"),
             ("exit 101", FileErrorKind::Unsupported, "memory or time"),
-            ("kill -9 $$", FileErrorKind::Unsupported, "memory or time"),
+            ("kill -6 $$", FileErrorKind::Unsupported, "memory or time"),
+            ("kill -24 $$", FileErrorKind::Unsupported, "memory or time"),
         ] {
             let error = text(script).await.unwrap_err();
             let line = error.to_string();
@@ -247,6 +274,14 @@ mod tests {
                 "{line}"
             );
             assert!(!line.contains('\n') && !error.is_retryable(), "{line}");
+        }
+        // What is not the PDF's doing.
+        for (script, cause) in [("kill -9 $$", "was ended"), ("exit 127", "was ended")] {
+            let error = text(script).await.unwrap_err();
+            assert!(
+                error.is_retryable() && error.cause.contains(cause),
+                "{error}"
+            );
         }
         let error = PdfReader::new("/nowhere/limn".into())
             .text("t.pdf", b"")

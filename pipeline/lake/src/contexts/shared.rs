@@ -180,6 +180,12 @@ impl Parts {
 }
 
 impl SharedText {
+    /// Bytes of text that it holds.
+    pub fn held(&self) -> usize {
+        let parts = self.0.parts.iter().map(|part| part.text.len());
+        self.0.whole.len() + parts.sum::<usize>()
+    }
+
     /// Cuts up the text of an object.
     ///
     /// # Errors

@@ -1,5 +1,5 @@
 //! JSON lines: one object a line. Columns come in the order of their first appearance; objects and lists inside an object are
-//! columns by their path ([`row`]).
+//! columns by their path, in the place of their key ([`row`]).
 //!
 //! Within the budget two near relatives are read too: one array of objects, and objects that stand
 //! one after another over several lines each. A line that is no JSON object is counted, and left
@@ -269,7 +269,7 @@ impl Scan {
         let mut notes = input.notes.clone();
         if let Some(first) = self.first_bad {
             notes.push(format!(
-                "{} left out that are no JSON objects ({})",
+                "{} left out that are no JSON objects: {}",
                 counted(self.bad, "line"),
                 one_line(&first)
             ));

@@ -41,6 +41,8 @@ pub struct TableDetail {
     pub likely_keys: Vec<String>,
     /// The keys that its file declares.
     pub declared_keys: DeclaredKeys,
+    /// What a reader should know of how it was read: what was left out, guessed, or seen in part.
+    pub notes: Vec<String>,
     /// Sampled rows: a cell a column, null where it is empty.
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about it.
@@ -51,7 +53,7 @@ pub struct TableDetail {
     pub file_count: usize,
     /// Whether a language model has yet to describe columns.
     pub awaits_narration: bool,
-    /// Whether values of rows are told; without them, sample, ranges, frequent values and patterns are empty.
+    /// Whether values of rows are told; without them, notes, sample, ranges, frequent values and patterns are empty.
     pub previews: bool,
 }
 
@@ -188,6 +190,8 @@ pub async fn describe(
             .map(|column| column.name.clone())
             .collect(),
         declared_keys: declared_keys(sight, &row),
+        // They may quote a file, and name one by a path that holds values.
+        notes: row.notes.iter().filter(|_| shows).cloned().collect(),
         sample: if shows {
             row.sample.clone()
         } else {

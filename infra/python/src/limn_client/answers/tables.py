@@ -289,6 +289,8 @@ class TableDetail(TableLine):
     likely_keys: Tuple[str, ...]
     #: The keys that its file declares; ``None`` where an older node does not tell.
     declared_keys: Optional[DeclaredKeys]
+    #: How it was read: what was left out, guessed, or seen in part; ``None`` where an older node does not tell.
+    notes: Optional[Tuple[str, ...]]
     #: Sampled rows: a cell a column, ``None`` where it is empty.
     sample: Tuple[Tuple[Optional[str], ...], ...]
     #: Texts about it.
@@ -317,7 +319,7 @@ class TableDetail(TableLine):
     def _shown(self) -> Sequence[Shown]:
         (about,) = super()._shown()
         texts = [f"{text.source}: {shortened(text.text, 500)}" for text in self.contexts]
-        shown = [replace(about, notes=[*about.notes, *_keys(self.declared_keys), *texts])]
+        shown = [replace(about, notes=[*about.notes, *(self.notes or ()), *_keys(self.declared_keys), *texts])]
         if self.columns:
             shown.extend(self.profile._shown())
         if self.sample:

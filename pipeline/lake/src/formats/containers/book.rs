@@ -72,7 +72,8 @@ impl Book {
             drop(bytes);
             return Ok(Book::Xls(Xls::open(stream, most)?));
         }
-        if bytes.starts_with(b"PK") {
+        // Text may begin with these two letters.
+        if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
             let parts = zip::measure(ranged, &bytes, most)?;
             if Xlsb::is_one(&parts) {
                 return Ok(Book::Xlsb(Xlsb::open(parts, most)?));

@@ -42,7 +42,23 @@ pub(super) fn list(
             let cause = format!(
                 "its archive has more than {MOST_OPENED} spreadsheets and databases, of which the first are read"
             );
-            members.remark(&name, refused(&cause));
+            members.unopened(&name, refused(&cause));
+            continue;
+        }
+        let way = match place {
+            MemberPlace::PackedTar(at) => at.saturating_add(size),
+            _ => size,
+        };
+        // Each of its tables is unpacked, and it is once to be listed.
+        let work = |tables: usize| way.saturating_mul(tables as u64 + 1);
+        let is_too_much = |done: u64| done > tar::most_work(options);
+        let too_much = || {
+            refused(
+                "it must be unpacked for each of its tables, which is too much for this archive",
+            )
+        };
+        if is_too_much(members.work.saturating_add(work(0))) {
+            members.unopened(&name, too_much());
             continue;
         }
         // A library's panic costs this file only.
@@ -54,20 +70,13 @@ pub(super) fn list(
             Ok(parts) => parts,
             Err(failure @ Failure::Store(_)) => return Err(failure),
             Err(failure) => {
-                members.remark(&name, failure);
+                members.unopened(&name, failure);
                 continue;
             }
         };
-        let way = match place {
-            MemberPlace::PackedTar(at) => at.saturating_add(size),
-            _ => size,
-        };
-        let work = way.saturating_mul(parts.found.len() as u64 + 1);
-        members.work = members.work.saturating_add(work);
-        if members.work > tar::most_work(options) {
-            let cause =
-                "it must be unpacked for each of its tables, which is too much for this archive";
-            members.remark(&name, refused(cause));
+        members.work = members.work.saturating_add(work(parts.found.len()));
+        if is_too_much(members.work) {
+            members.unopened(&name, too_much());
             continue;
         }
         for (part, (_, part_place)) in parts.found {

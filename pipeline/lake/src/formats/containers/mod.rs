@@ -15,7 +15,6 @@ mod zip;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::AssertUnwindSafe;
 
@@ -295,9 +294,8 @@ impl Members {
             self.remark(&format!("{name} (again)"), failure);
             return;
         }
-        let is_inner = !matches!(place, MemberPlace::Table(_) | MemberPlace::Sheet(_))
-            && Container::of_path(&name).is_some();
-        let members = match is_inner {
+        let is_part = matches!(place, MemberPlace::Table(_) | MemberPlace::Sheet(_));
+        let members = match !is_part && is_inner(&name) {
             true => &mut self.inner,
             false => &mut self.found,
         };
@@ -306,9 +304,8 @@ impl Members {
 
     /// A member that cannot be read, by its tidy name, of so many bytes.
     fn refuse(&mut self, name: String, size: u64, failure: Failure) {
-        // A spreadsheet or database is no table itself.
-        if Container::of_path(&name).is_some() && !name.contains(SEPARATOR) {
-            return self.remark(&name, failure);
+        if is_inner(&name) {
+            return self.unopened(&name, failure);
         }
         match self.found.contains_key(&name) || self.refused.contains_key(&name) {
             true => self.remark(&format!("{name} (again)"), failure),
@@ -317,6 +314,13 @@ impl Members {
                 self.refused.insert(name, (size, failure));
             }
         }
+    }
+
+    /// A spreadsheet or database that cannot be opened, by its tidy name, and why: what it was last stays in the index for as
+    /// long as this is said of it.
+    fn unopened(&mut self, name: &str, failure: Failure) {
+        let remark = format!("{name}{SEPARATOR}");
+        self.refused.insert(remark, (0, failure));
     }
 
     /// Something that can be no table, and why.
@@ -332,22 +336,7 @@ impl Members {
         }
     }
 
-    /// Plain texts in a directory that is one table take part only if all its files are such (as the layout has it).
-    fn leave_texts_out_of_tables(&mut self) {
-        let is_text = |name: &str| Format::of_path(name) == Some(Format::Text);
-        let others = self.found.keys().filter(|name| !is_text(name));
-        let tables: HashSet<String> = others
-            .filter_map(|name| place::table_directory(name))
-            .map(str::to_owned)
-            .collect();
-        self.found.retain(|name, _| {
-            let table = place::table_directory(name).filter(|_| is_text(name));
-            table.is_none_or(|table| !tables.contains(table))
-        });
-    }
-
     fn of(mut self, container: &ObjectRecord) -> Listed {
-        self.leave_texts_out_of_tables();
         if self.untold > 0 {
             let cause = format!(
                 "{} of it cannot be read, too",
@@ -375,6 +364,11 @@ impl Members {
             members: members.collect(),
         }
     }
+}
+
+/// Whether a member is a spreadsheet or database: no table itself, but of tables.
+fn is_inner(name: &str) -> bool {
+    Container::of_path(name).is_some() && !name.contains(SEPARATOR)
 }
 
 /// Characters of a name that is not kept as it is.

@@ -84,7 +84,9 @@ pub(super) fn list(
             && !name.ends_with(b"/")
             && let Some(name) = members.wants(&name)
         {
-            members.work = members.work.saturating_add(at).saturating_add(size);
+            if is_packed {
+                members.work = members.work.saturating_add(at).saturating_add(size);
+            }
             let refused = |cause: &str| Failure::new(FileErrorKind::Unsupported, cause);
             let place = match is_packed {
                 true => MemberPlace::PackedTar(at),

@@ -7,6 +7,7 @@ use crate::summary::FileSummary;
 
 mod book;
 mod ods;
+mod other_programs;
 mod sqlite;
 mod xls;
 
@@ -345,4 +346,46 @@ async fn lengths_that_lie_are_told() {
         read(&store, member).await.unwrap_err().kind,
         FileErrorKind::Corrupt
     );
+}
+
+#[tokio::test]
+async fn books_that_cannot_be_opened_are_told_one_by_one() {
+    let deep = format!("{}/x.xlsx", "long".repeat(60));
+    let mut names: Vec<String> = (0..30).map(|i| format!("{i}.zip")).collect();
+    names.extend((0..30).map(|i| format!("{i}.xlsx")));
+    names.push(deep);
+    let members: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(|name| (name.as_str(), &b"PK\x03\x04"[..]))
+        .collect();
+    let (_, opened) = open("x.zip", zip(&members, ::zip::CompressionMethod::Deflated)).await;
+    let opened = opened.unwrap();
+    let unopened: Vec<&str> = opened.unopened().collect();
+    // Of archives within it so many are told as there is room for.
+    assert_eq!(unopened.len(), MOST_LINES + 31);
+    for name in &names[30..] {
+        assert!(
+            unopened.contains(&format!("x.zip//{name}").as_str()),
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_book_in_a_long_plain_archive_is_read() {
+    let names: Vec<String> = (0..4000).map(|i| format!("{i}.csv")).collect();
+    let text = "a\n".repeat(1000);
+    let mut members: Vec<(&str, &[u8])> = names
+        .iter()
+        .map(|name| (name.as_str(), text.as_bytes()))
+        .collect();
+    let book = other_programs::data("xlwt.xls");
+    members.push(("book.xls", &book));
+    let archive = tar(&members);
+    let (store, opened) = open("x.tar", archive).await;
+    let opened = opened.unwrap();
+    assert_eq!(refusals(&opened), []);
+    let sales = opened.members.iter();
+    let mut sales = sales.filter(|it| it.path == "x.tar//book.xls//Sales");
+    assert_eq!(read(&store, sales.next().unwrap()).await.unwrap().rows, 8);
 }

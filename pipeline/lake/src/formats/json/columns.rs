@@ -21,17 +21,14 @@ const MOST_WITHIN: usize = 1024;
 
 /// The columns so far, and the row that is being read.
 pub(super) struct Columns {
-    by_key: HashMap<Box<str>, usize>,
-    /// Paths of keys: `address.city`.
-    keys: Vec<Box<str>>,
-    /// The column of the object that each key is in, if it is not the row, and how many columns are in each.
-    within: Vec<Option<usize>>,
-    holds: Vec<usize>,
-    /// Columns within objects.
+    /// The row's keys.
+    keys: HashMap<Box<str>, usize>,
+    /// Where each column is.
+    nodes: Vec<Node>,
+    /// Columns within objects and lists.
     inner: usize,
     /// Where the next key was in most rows.
     hint: usize,
-    path: String,
     columns: Vec<ColumnBuilder>,
     /// Values pushed to each column; the rest of the rows are null there.
     pushed: Vec<u64>,
@@ -48,6 +45,27 @@ pub(super) struct Columns {
     pub(super) text: String,
 }
 
+/// Where a column is: what leads to it, and what is within it.
+struct Node {
+    /// The column of the object or list around it, if that is not the row.
+    outer: Option<usize>,
+    /// Its key in the object; none of elements of a list.
+    key: Option<Box<str>>,
+    /// All keys that lead to it: `address.city`, `tags[]`.
+    path: Box<str>,
+    /// The columns of its own keys, where it is an object.
+    keys: HashMap<Box<str>, usize>,
+    /// The column of its elements, where it is a list.
+    elements: Option<usize>,
+}
+
+impl Node {
+    /// How many columns are within it.
+    fn holds(&self) -> usize {
+        self.keys.len() + usize::from(self.elements.is_some())
+    }
+}
+
 struct Cell {
     column: usize,
     /// Of a date it is text until it is taken.
@@ -61,13 +79,10 @@ struct Cell {
 impl Columns {
     pub(super) fn new(sample_path: &str, options: &ReadOptions) -> Columns {
         Columns {
-            by_key: HashMap::new(),
-            keys: Vec::new(),
-            within: Vec::new(),
-            holds: Vec::new(),
+            keys: HashMap::new(),
+            nodes: Vec::new(),
             inner: 0,
             hint: 0,
-            path: String::new(),
             columns: Vec::new(),
             pushed: Vec::new(),
             places: Vec::new(),
@@ -85,7 +100,7 @@ impl Columns {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.keys.len()
+        self.nodes.len()
     }
 
     /// Makes ready for a row; drops the last one where it was not taken.
@@ -96,79 +111,90 @@ impl Columns {
         self.elements.begin();
         self.text.clear();
         self.hint = 0;
-        for outer in self.within.drain(self.settled..).flatten() {
-            self.holds[outer] -= 1;
-            self.inner -= 1;
-        }
-        self.holds.truncate(self.settled);
-        for key in self.keys.drain(self.settled..) {
-            self.by_key.remove(&key);
+        while self.nodes.len() > self.settled {
+            let Some(node) = self.nodes.pop() else { break };
+            self.inner -= usize::from(node.outer.is_some());
+            match (node.key, node.outer) {
+                (Some(key), outer) => drop(self.keys_of(outer).remove(&key)),
+                (None, Some(outer)) => self.nodes[outer].elements = None,
+                (None, None) => {}
+            }
         }
         self.columns.truncate(self.settled);
         self.pushed.truncate(self.settled);
         self.places.truncate(self.settled);
     }
 
-    /// The column of a key in the object that is column `within`, or in the row; a new one beyond the last if it has not been
-    /// seen. `None` where that would be too many.
-    pub(super) fn column(&mut self, key: &str, within: Option<usize>) -> Option<usize> {
+    fn keys_of(&mut self, within: Option<usize>) -> &mut HashMap<Box<str>, usize> {
         match within {
-            None => Some(self.column_of(key, None)),
-            Some(outer) => self.column_within(outer, &[".", key]),
+            None => &mut self.keys,
+            Some(outer) => &mut self.nodes[outer].keys,
         }
+    }
+
+    /// The column of a key in the object that is column `within`, or in the row; a new one beyond the last if it has not been
+    /// seen. `None` where that would be too many: never of the row's own keys.
+    pub(super) fn column(&mut self, key: &str, within: Option<usize>) -> Option<usize> {
+        let hinted = self.nodes.get(self.hint);
+        let is_hinted =
+            hinted.is_some_and(|it| it.outer == within && it.key.as_deref() == Some(key));
+        let known = match is_hinted {
+            true => Some(self.hint),
+            false => self.keys_of(within).get(key).copied(),
+        };
+        let column = match known {
+            Some(column) => column,
+            None => self.add(Some(key), within)?,
+        };
+        self.hint = column + 1;
+        Some(column)
     }
 
     /// The column of the elements of lists in column `outer`, likewise.
     pub(super) fn column_of_elements(&mut self, outer: usize) -> Option<usize> {
-        self.column_within(outer, &["[]"])
-    }
-
-    fn column_within(&mut self, outer: usize, steps: &[&str]) -> Option<usize> {
-        if self.keys[outer].len() > LONGEST_PATH {
-            return None;
-        }
-        let mut path = std::mem::take(&mut self.path);
-        path.clear();
-        path.push_str(&self.keys[outer]);
-        path.extend(steps.iter().copied());
-        let is_room = self.holds[outer] < KEYS_WITHIN && self.inner < MOST_WITHIN;
-        let is_known = is_room || self.by_key.contains_key(path.as_str());
-        let column = is_known.then(|| self.column_of(&path, Some(outer)));
-        self.path = path;
-        column
-    }
-
-    /// The column of a key by its path.
-    pub(super) fn column_of(&mut self, key: &str, within: Option<usize>) -> usize {
-        let known = self.keys.get(self.hint).filter(|known| ***known == *key);
-        let column = match known {
-            Some(_) => self.hint,
-            None => match self.by_key.get(key) {
-                Some(&column) => column,
-                None => self.add(key, within),
-            },
+        let column = match self.nodes[outer].elements {
+            Some(column) => column,
+            None => self.add(None, Some(outer))?,
         };
         self.hint = column + 1;
-        column
+        Some(column)
     }
 
-    fn add(&mut self, key: &str, within: Option<usize>) -> usize {
-        let column = self.keys.len();
-        if let Some(outer) = within {
-            self.holds[outer] += 1;
-            self.inner += 1;
+    /// A new column; `None` if there are too many.
+    fn add(&mut self, key: Option<&str>, within: Option<usize>) -> Option<usize> {
+        let column = self.nodes.len();
+        let path: Box<str> = match (within.map(|outer| &self.nodes[outer]), key) {
+            (None, key) => key.unwrap_or_default().into(),
+            (Some(outer), _)
+                if outer.path.len() > LONGEST_PATH
+                    || outer.holds() >= KEYS_WITHIN
+                    || self.inner >= MOST_WITHIN =>
+            {
+                return None;
+            }
+            (Some(outer), Some(key)) => format!("{}.{key}", outer.path).into(),
+            (Some(outer), None) => format!("{}[]", outer.path).into(),
+        };
+        self.inner += usize::from(within.is_some());
+        match (key, within) {
+            (Some(key), within) => drop(self.keys_of(within).insert(key.into(), column)),
+            (None, Some(outer)) => self.nodes[outer].elements = Some(column),
+            (None, None) => {}
         }
-        self.within.push(within);
-        self.holds.push(0);
-        self.by_key.insert(key.into(), column);
-        self.keys.push(key.into());
         self.columns.push(ColumnBuilder::with_limits(
-            key,
+            &*path,
             ValueLimits::for_columns(column + 1),
         ));
+        self.nodes.push(Node {
+            outer: within,
+            key: key.map(Box::from),
+            path,
+            keys: HashMap::new(),
+            elements: None,
+        });
         self.pushed.push(0);
         self.places.push(None);
-        column
+        Some(column)
     }
 
     /// Takes a cell of the row: where its text is, none for null.
@@ -230,7 +256,7 @@ impl Columns {
             self.commit_elements(text);
         }
         if let Some(priority) = self.sampler.wants(row) {
-            let mut values = vec![None; self.keys.len()];
+            let mut values = vec![None; self.nodes.len()];
             for cell in &self.cells {
                 values[cell.column] = cell.text.clone().map(|part| text[part].to_owned());
             }
@@ -240,7 +266,7 @@ impl Columns {
             self.sampler.keep(priority, row, values);
         }
         self.rows += 1;
-        self.settled = self.keys.len();
+        self.settled = self.nodes.len();
     }
 
     /// Each list counts once among its column's rows, each of its elements in the column's profile.
@@ -259,29 +285,38 @@ impl Columns {
         }
     }
 
+    /// The columns that hold values: what only ever was an object or a list is those within it. They come in the order in
+    /// which they were first seen, but what is within a column in its place.
+    fn order(&self) -> Vec<usize> {
+        let mut ways: Vec<Vec<usize>> = Vec::with_capacity(self.nodes.len());
+        for (column, node) in self.nodes.iter().enumerate() {
+            let outer = node.outer.and_then(|outer| ways.get(outer));
+            let mut way = outer.cloned().unwrap_or_default();
+            way.push(column);
+            ways.push(way);
+        }
+        let is_column = |it: &usize| self.nodes[*it].holds() == 0 || self.pushed[*it] > 0;
+        let mut order: Vec<usize> = (0..self.nodes.len()).filter(is_column).collect();
+        order.sort_unstable_by(|a, b| ways[*a].cmp(&ways[*b]));
+        order
+    }
+
     pub(super) fn finish(mut self, exact: bool) -> (Vec<ColumnSummary>, RowSample) {
         self.begin();
+        let order = self.order();
         let mut sample = self.sampler.finish();
         for row in &mut sample.rows {
-            row.values.resize(self.keys.len(), None);
+            let value = |column: &usize| row.values.get_mut(*column).and_then(Option::take);
+            row.values = order.iter().map(value).collect();
         }
-        // What only ever was an object is its columns.
-        let is_column: Vec<bool> = self
-            .holds
-            .iter()
-            .zip(&self.pushed)
-            .map(|(holds, pushed)| *holds == 0 || *pushed > 0)
-            .collect();
-        for row in &mut sample.rows {
-            let mut is_column = is_column.iter();
-            row.values.retain(|_| is_column.next().is_none_or(|it| *it));
-        }
-        let keys = self.keys.iter().zip(&is_column).filter(|(_, is)| **is);
-        let names = names::unique(keys.map(|(key, _)| key));
+        let names = names::unique(order.iter().map(|column| &self.nodes[*column].path));
+        let mut builders: Vec<Option<ColumnBuilder>> = self.columns.into_iter().map(Some).collect();
         let mut columns = Vec::with_capacity(names.len());
-        let all = self.columns.into_iter().zip(self.pushed).enumerate();
-        let kept = all.zip(&is_column).filter(|(_, is)| **is);
-        for (((at, (mut column, pushed)), _), name) in kept.zip(names) {
+        for (at, name) in order.into_iter().zip(names) {
+            let Some(mut column) = builders[at].take() else {
+                continue;
+            };
+            let pushed = self.pushed[at];
             column.push_nulls(self.rows - pushed);
             let summary = match self.elements.of_column(at) {
                 None => column.finish(exact),

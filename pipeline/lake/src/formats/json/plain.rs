@@ -22,7 +22,7 @@ pub(super) fn read(columns: &mut Columns, line: &str) -> Option<()> {
     } else {
         loop {
             let key = rest.string()?;
-            let column = columns.column_of(line.get(key)?, None);
+            let column = columns.column(line.get(key)?, None)?;
             if column >= MAX_COLUMNS {
                 return None;
             }

@@ -28,14 +28,37 @@ pub(super) async fn summarise(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
-    if file.object.size == 0 {
+    let (size, path) = (file.object.size, file.object.path.as_str());
+    if file.is_beside {
+        return Err(no_table("it lies among a table's files of another format"));
+    }
+    if size == 0 {
         return Err(no_table("it has no bytes"));
     }
-    let fetched = input::fetch(store, file, options).await?;
-    let is_packed = Compression::of_path(&file.object.path).is_some();
+    let is_packed = Compression::of_path(path).is_some();
     let sample_path = file.sample_path().to_owned();
+    // Most that are long are no tables, which their beginning tells.
+    let read_at_once = input::ranges(size, options, &sample_path)[0].end;
+    let head = read_at_once.min(dialect::HEAD as u64);
+    if head < size && !is_packed {
+        let etag = file.object.etag.as_deref();
+        let bytes = store.get_range_of(path, etag, 0..head).await?;
+        let (sample_path, options) = (sample_path.clone(), options.clone());
+        parse(move || may_be_one(Fetched::beginning(bytes, size), &sample_path, &options)).await?;
+    }
+    let fetched = input::fetch(store, file, options).await?;
     let options = options.clone();
     parse(move || read(fetched, is_packed, &sample_path, &options)).await
+}
+
+/// Whether the beginning of a text that is longer is that of a table.
+fn may_be_one(beginning: Fetched, sample_path: &str, options: &ReadOptions) -> Result<(), Failure> {
+    let input = beginning
+        .into_text("plain text", sample_path, options)
+        .map_err(|failure| if_it_was_promised(failure, false))?;
+    let text = input.pieces.first().map_or(&[][..], |piece| &piece.bytes);
+    let shape = shape::find(sniff::without_bom(text), false);
+    shape.map(drop).ok_or_else(|| no_table(PROSE))
 }
 
 fn read(

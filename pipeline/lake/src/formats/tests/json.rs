@@ -71,6 +71,26 @@ fn objects_within_objects_are_columns_by_their_path() {
 }
 
 #[test]
+fn what_is_within_a_key_stands_in_its_place() {
+    let late = read(
+        "x.jsonl",
+        "{\"id\":1,\"at\":null,\"tags\":null,\"x\":2}\n{\"id\":2,\"tags\":[3],\"at\":{\"y\":4}}\n",
+    );
+    assert_eq!(
+        schema(&late),
+        "id:integer at.y:integer tags[]:integer x:integer"
+    );
+    assert_eq!(sample(&late), ["1|-|-|2", "2|4|[3]|-"]);
+    // A key with a point in it is another one, whatever its column is called.
+    let summary = read(
+        "x.jsonl",
+        r#"{"a.b": 1, "a": {"b": 2, "c[]": 3, "c": [4]}}"#,
+    );
+    assert_eq!((summary.columns.len(), summary.rows), (4, 1));
+    assert_eq!(sample(&summary), ["1|2|3|[4]"]);
+}
+
+#[test]
 fn objects_that_are_not_made_of_columns_stay_texts() {
     // Keys that are data: later ones stay together.
     let by_user: String = (0..400)
@@ -113,14 +133,14 @@ fn elements_of_lists_are_profiled_one_by_one() {
     );
     assert_eq!(
         schema(&summary),
-        "id:integer tags:text tags[]:text items[].sku:text items[].n:integer m[][]:integer items[].parts[].id:integer n[]:integer"
+        "id:integer tags:text tags[]:text items[].sku:text items[].n:integer items[].parts[].id:integer m[][]:integer n[]:integer"
     );
     assert_eq!(
         sample(&summary),
         [
-            r#"1|-|["b","a"]|["x","y"]|[10,9]|[1,2,3]|-|-"#,
+            r#"1|-|["b","a"]|["x","y"]|[10,9]|-|[1,2,3]|-"#,
             "2|-|-|-|-|-|-|-",
-            r#"3|-|["a"]|["x"]|-|-|[7]|-"#,
+            r#"3|-|["a"]|["x"]|-|[7]|-|-"#,
             "4|none|-|-|-|-|-|[0,1,2,3,4,5,6,7,… (120 in all)]",
         ]
     );
@@ -245,7 +265,7 @@ fn broken_lines_are_counted_and_leave_no_trace() {
     assert_eq!(sample(&summary), ["1", "4", "5"]);
     assert_eq!(summary.notes.len(), 1);
     assert!(
-        summary.notes[0].starts_with("2 lines left out that are no JSON objects (line 2: "),
+        summary.notes[0].starts_with("2 lines left out that are no JSON objects: line 2: "),
         "{:?}",
         summary.notes
     );

@@ -366,3 +366,35 @@ async fn cells_outside_of_sheets_and_binary_damage_are_errors() {
         }
     }
 }
+
+#[tokio::test]
+async fn too_many_sheets_are_refused() {
+    let names: Vec<String> = (0..201).map(|i| format!("s{i}")).collect();
+    let text_sheets: Vec<(&str, &str, String)> = names
+        .iter()
+        .map(|name| (name.as_str(), "visible", String::new()))
+        .collect();
+    let binary_sheets: Vec<(&str, u32, Vec<u8>)> = names
+        .iter()
+        .map(|name| (name.as_str(), 0, people()))
+        .collect();
+    let files = [
+        ("x.xlsx", book(&text_sheets)),
+        ("x.xlsb", binary(&binary_sheets)),
+    ];
+    for (path, file) in files {
+        let error = open(path, file).await.1.unwrap_err();
+        assert!(error.cause.contains("more than 200 sheets"), "{error}");
+    }
+    let (_, opened) = open("x.xlsb", binary(&binary_sheets[..200])).await;
+    assert_eq!(opened.unwrap().members.len(), 200);
+}
+
+#[tokio::test]
+async fn text_that_begins_like_an_archive_is_text() {
+    let text = b"PK\tname\n1\tada\n2\tbob\n".to_vec();
+    let (store, opened) = open("x.xls", text).await;
+    let people = read(&store, &opened.unwrap().members[0]).await.unwrap();
+    let names: Vec<&str> = people.column_names().collect();
+    assert_eq!((names, people.rows), (vec!["PK", "name"], 2));
+}

@@ -1,6 +1,7 @@
-//! `.ods` and `.fods` files, made here and by other programs.
+//! `.ods` and `.fods` files, made here.
 
-use super::xls::{data, read_all, told};
+use super::other_programs::data;
+use super::xls::{read_all, told};
 use super::*;
 
 const NAMESPACES: &str = r#"xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0" xmlns:style="urn:oasis:names:tc:opendocument:xmlns:style:1.0""#;
@@ -157,55 +158,6 @@ async fn texts_repeats_groups_and_covered_cells() {
             cells,
             [Some("2"), Some("7"), Some("7"), Some("7"), Some("\u{fc}")]
         );
-    }
-}
-
-#[tokio::test]
-async fn sheets_that_other_programs_wrote() {
-    for (path, name) in [
-        ("x.ods", "odfpy.ods"),
-        ("x.ods", "sheetjs.ods"),
-        ("x.fods", "sheetjs.fods"),
-    ] {
-        let (store, opened) = open(path, data(name)).await;
-        let opened = opened.unwrap();
-        assert_eq!(refusals(&opened), [], "{name}");
-        let of = |sheet: &str| {
-            let path = format!("{path}//{sheet}");
-            opened.members.iter().find(|it| it.path == path).cloned()
-        };
-        assert!(of("Nothing").is_none(), "{name}");
-        let sales = read(&store, &of("Sales").unwrap()).await.unwrap();
-        let expected = "id:integer name:text day:date at:timestamp share:float ok:boolean";
-        assert_eq!(
-            (told(&sales, "").0.as_str(), sales.rows),
-            (expected, 8),
-            "{name}"
-        );
-        for row in &sales.sample.rows {
-            let id: u64 = row.values[0].as_deref().unwrap().parse().unwrap();
-            let value = |column: usize| row.values[column].clone().unwrap();
-            assert!(
-                id.is_multiple_of(2) || value(1) == format!("name {id}, \u{fc}n\u{ef}"),
-                "{name}"
-            );
-            assert_eq!(value(2), format!("2024-01-0{id}"), "{name}");
-            assert_eq!(value(3), format!("2024-02-0{id} 12:30:0{id}"), "{name}");
-            assert_eq!(value(4), (id as f64 / 4.0).to_string(), "{name}");
-            assert_eq!(value(5), id.is_multiple_of(2).to_string(), "{name}");
-        }
-        let secret = read(&store, &of("Secret").unwrap()).await.unwrap();
-        let is_hidden = secret.notes.contains(&"it is a hidden sheet".to_owned());
-        // SheetJS does not say it.
-        assert_eq!(is_hidden, name == "odfpy.ods", "{name}");
-        if let Some(spans) = of("Spans") {
-            let spans = read(&store, &spans).await.unwrap();
-            assert_eq!(spans.rows, 4);
-            assert_eq!(
-                told(&spans, "1").1[1].as_deref(),
-                Some("two words   apart\nbelow")
-            );
-        }
     }
 }
 

@@ -1,16 +1,11 @@
-//! `.xls` files, made here and by other programs.
+//! `.xls` files, made here.
 
 use super::*;
 
 mod made;
 
 use self::made::{cell, compound, narrow, record, shorts, workbook};
-
-/// A file of `tests/data`.
-pub(super) fn data(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/data/{name}", env!("CARGO_MANIFEST_DIR"));
-    std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
-}
+use super::other_programs::data;
 
 /// Opens a file and reads all in it: whatever comes of it, nothing panics.
 pub(super) async fn read_all(path: &str, bytes: Vec<u8>) -> Result<Listed, FileError> {
@@ -196,65 +191,6 @@ async fn sheets_of_excel_95_and_days_since_1904() {
     assert_eq!(columns, "id:integer day:date \u{438}\u{43c}\u{44f}:text");
     assert_eq!(row[1].as_deref(), Some("2024-01-01"));
     assert_eq!(row[2].as_deref(), Some("\u{410}\u{43d}\u{43d}\u{430}"));
-}
-
-#[tokio::test]
-async fn sheets_that_other_programs_wrote() {
-    for name in ["xlwt.xls", "sheetjs.xls", "sheetjs95.xls"] {
-        // SheetJS writes no letters beyond ASCII for Excel 95.
-        let letters = if name == "sheetjs95.xls" {
-            "_n_"
-        } else {
-            "\u{fc}n\u{ef}"
-        };
-        let (store, opened) = open("x.xls", data(name)).await;
-        let opened = opened.unwrap();
-        assert_eq!(refusals(&opened), [], "{name}");
-        let of = |sheet: &str| {
-            let path = format!("x.xls//{sheet}");
-            opened.members.iter().find(|it| it.path == path).cloned()
-        };
-        assert!(of("Nothing").is_none(), "{name}");
-        let sales = read(&store, &of("Sales").unwrap()).await.unwrap();
-        let expected = "id:integer name:text day:date at:timestamp share:float ok:boolean";
-        assert_eq!(
-            (told(&sales, "").0.as_str(), sales.rows),
-            (expected, 8),
-            "{name}"
-        );
-        for row in &sales.sample.rows {
-            let id: u64 = row.values[0].as_deref().unwrap().parse().unwrap();
-            let value = |column: usize| row.values[column].clone().unwrap();
-            assert!(
-                id.is_multiple_of(2) || value(1) == format!("name {id}, {letters}"),
-                "{name}"
-            );
-            assert_eq!(value(2), format!("2024-01-0{id}"), "{name}");
-            assert_eq!(value(3), format!("2024-02-0{id} 12:30:0{id}"), "{name}");
-            assert_eq!(value(4), (id as f64 / 4.0).to_string(), "{name}");
-            assert_eq!(value(5), id.is_multiple_of(2).to_string(), "{name}");
-        }
-        let secret = read(&store, &of("Secret").unwrap()).await.unwrap();
-        assert!(
-            secret.notes.contains(&"it is a hidden sheet".to_owned()),
-            "{name}"
-        );
-        if let Some(long) = of("Long") {
-            let long = read(&store, &long).await.unwrap();
-            assert_eq!(long.rows, 40);
-            for row in &long.sample.rows {
-                let id: usize = row.values[0].as_deref().unwrap().parse().unwrap();
-                let letter = if id.is_multiple_of(3) { "\u{416}" } else { "x" };
-                let text = row.values[1].as_deref().unwrap();
-                assert!(
-                    letter
-                        .repeat(700 + id)
-                        .starts_with(text.trim_end_matches('…')),
-                    "{id}"
-                );
-            }
-        }
-    }
 }
 
 #[tokio::test]
@@ -472,4 +408,21 @@ async fn two_sheets_in_one_place_are_damage() {
     let error = read_all("x.xls", compound(&[("Workbook", stream)])).await;
     let error = error.unwrap_err();
     assert!(error.cause.contains("two sheets in one place"), "{error}");
+}
+
+#[tokio::test]
+async fn too_many_sheets_are_refused() {
+    let names: Vec<String> = (0..201).map(|i| format!("s{i}")).collect();
+    let sheets = |count: usize| -> Vec<(&str, u8, u8, Vec<u8>)> {
+        let names = names.iter().take(count);
+        names.map(|name| (name.as_str(), 0, 0, people())).collect()
+    };
+    let file = |count: usize| {
+        let more = [texts(), styles(true)].concat();
+        compound(&[("Workbook", workbook(0x0600, &more, &sheets(count)))])
+    };
+    let (_, opened) = open("x.xls", file(200)).await;
+    assert_eq!(opened.unwrap().members.len(), 200);
+    let error = open("x.xls", file(201)).await.1.unwrap_err();
+    assert!(error.cause.contains("more than 200 sheets"), "{error}");
 }
