@@ -20,6 +20,9 @@ pub(crate) const HEAD: usize = 256 << 10;
 /// Rows looked at.
 const ROWS: usize = 200;
 
+/// Rows that make a table below other lines.
+const FEWEST: usize = 3;
+
 /// How double quotes are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quoting {
@@ -62,6 +65,8 @@ pub(crate) struct Plan {
     pub(crate) skip: usize,
     /// Unique column names.
     pub(crate) columns: Vec<String>,
+    /// The header's cells as they are written; none if it may be a row of data.
+    pub(crate) header: Vec<String>,
     /// What a reader of the catalog should know about how the file was understood.
     pub(crate) notes: Vec<String>,
 }
@@ -134,6 +139,7 @@ pub(crate) fn plan(
         start,
         skip: header.skip,
         columns: header.columns,
+        header: header.cells,
         notes: header.notes,
     })
 }
@@ -209,23 +215,32 @@ struct Shape {
 impl Shape {
     fn of(dialect: &Dialect, head: &[u8], complete: bool) -> Shape {
         let mut rows: Vec<(usize, bool, u64)> = Vec::with_capacity(ROWS);
-        let mut lines = Vec::with_capacity(ROWS);
+        let mut uncut = Vec::with_capacity(ROWS);
         let mut total = each_row(dialect, head, complete, |record, bytes| {
             let last_empty =
                 record.len() > 1 && record.iter().next_back().is_some_and(<[u8]>::is_empty);
             rows.push((record.len(), last_empty, bytes));
             // What another delimiter cuts may be the header.
-            lines.push(record.len() == 1 && !record[0].iter().any(|it| DELIMITERS.contains(it)));
+            uncut.push(!record.iter().flatten().any(|it| DELIMITERS.contains(it)));
         });
         // Lines of one cell above and below a table say nothing of how it is cut.
-        let is_line = |line: &&bool| **line;
-        let above = lines
-            .iter()
-            .take(header::PREAMBLE)
+        let is_line = |i: &usize| rows[*i].0 == 1 && uncut[*i];
+        let mut above = (0..rows.len().min(header::PREAMBLE))
             .take_while(is_line)
             .count();
-        let below = lines[above..].iter().rev().take_while(is_line).count();
-        let inner = above..rows.len() - below;
+        let below = (above..rows.len()).rev().take_while(is_line).count();
+        // Nor do shorter ones, above rows that are all of one width.
+        let table = rows.len() - below;
+        let most = usual(rows[above..table].iter().map(|row| row.0));
+        let is_short = |i: &usize| rows[*i].0 < most && uncut[*i];
+        let short = (0..table.min(header::PREAMBLE))
+            .take_while(is_short)
+            .count();
+        let is_even = rows[short..table].iter().all(|row| row.0 == most);
+        if is_even && table - short >= FEWEST {
+            above = above.max(short);
+        }
+        let inner = above..table;
         if inner.len() > 1 && usual(rows[inner.clone()].iter().map(|row| row.0)) > 2 {
             let left_out = rows[..above].iter().chain(&rows[inner.end..]);
             total -= left_out.map(|row| row.2).sum::<u64>();

@@ -7,6 +7,14 @@ use super::dialect::usual;
 use super::infer::{classify, is_null, number};
 use super::names;
 use crate::data_type::DataType;
+use crate::notation::Evidence;
+
+use self::below::Second;
+
+mod above;
+mod below;
+
+const JOINED: &str = "the names of the columns are of two lines, joined";
 
 /// How many lines of title or remarks may stand before the header.
 pub(super) const PREAMBLE: usize = 10;
@@ -17,6 +25,8 @@ pub(crate) struct Header {
     pub(crate) skip: usize,
     /// Unique column names.
     pub(crate) columns: Vec<String>,
+    /// The header's cells as they are written; none if it may be a row of data.
+    pub(crate) cells: Vec<String>,
     /// What a reader of the catalog should know.
     pub(crate) notes: Vec<String>,
 }
@@ -47,7 +57,10 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
     let mut at = 0;
     let mut row_names = false;
     let first_filled = rows.first().map_or(0, |row| filled(row));
-    if even && (first_width < width || first_filled <= 1 && width > 2) {
+    let certain = above::find(rows, width);
+    if let Some(certain) = &certain {
+        at = certain.at;
+    } else if even && (first_width < width || first_filled <= 1 && width > 2) {
         // Lines of one cell (padded with empty ones, perhaps) above a wider table are its title.
         let title = rows
             .iter()
@@ -70,33 +83,40 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
             None => row_names = first_width + 1 == width && !trailing,
         }
     }
-    if at > 0 {
+    let has_groups = certain.as_ref().is_some_and(|it| it.groups.is_some());
+    let skipped = at - usize::from(has_groups);
+    if skipped > 0 {
         notes.push(format!(
             "{} before the header skipped",
-            super::counted(at as u64, "line")
+            super::counted(skipped as u64, "line")
         ));
     }
+    if has_groups {
+        notes.push(JOINED.to_owned());
+    }
 
-    let verdict = if row_names {
+    let verdict = if row_names || certain.is_some() {
         Verdict::Surely
     } else {
         is_header(&rows[at..])
     };
     let has_header = verdict != Verdict::No;
-    let mut raw: Vec<&str> = Vec::new();
+    let mut raw: Vec<String> = Vec::new();
     if row_names {
-        raw.push("");
+        raw.push(String::new());
         notes.push("the first column has no name in the header".to_owned());
     }
-    if has_header {
-        raw.extend(rows[at].iter().map(String::as_str));
+    if let Some(certain) = &certain {
+        raw.extend(certain.names(&rows[at]));
+    } else if has_header {
+        raw.extend(rows[at].iter().cloned());
     } else {
-        raw.resize(rows[at].len(), "");
+        raw.resize(rows[at].len(), String::new());
         notes.push("no header found: columns are named by their place".to_owned());
     }
     // Where most rows are wider than the header, the rest of their cells are columns too.
     if raw.len() < width && usual_rows * 2 > rows.len() - 1 {
-        raw.resize(width, "");
+        raw.resize(width, String::new());
     }
     // A delimiter at the end of every line makes no column.
     while raw.len() > 1
@@ -107,9 +127,29 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
     {
         raw.pop();
     }
+    let mut skip = at + usize::from(has_header);
+    let is_sure = verdict == Verdict::Surely && !row_names;
+    if is_sure && let Some(second) = below::second(&raw, &rows[skip..]) {
+        skip += 1;
+        match second {
+            Second::Names(names) => {
+                raw = names;
+                notes.push(JOINED.to_owned());
+            }
+            Second::Remarks(said) => notes.push(format!(
+                "1 row between the header and the values left out: {}",
+                limn_store::one_line(&said)
+            )),
+        }
+    }
     Header {
-        skip: at + usize::from(has_header),
+        skip,
         columns: names::unique(raw),
+        cells: if is_sure {
+            rows[at].clone()
+        } else {
+            Vec::new()
+        },
         notes,
     }
 }
@@ -203,6 +243,12 @@ fn like(a: &DataType, b: &DataType) -> bool {
             (a, b),
             (DataType::Integer, DataType::Float) | (DataType::Float, DataType::Integer)
         )
+}
+
+/// Whether a cell that is no plain number or date is one all the same: `$1,000`, `31. 12. 2020`, `007`.
+fn is_written_value(cell: &str) -> bool {
+    let has_digit = cell.bytes().any(|byte| byte.is_ascii_digit());
+    has_digit && !cell.contains(char::is_alphabetic) || Evidence::default().take(cell)
 }
 
 fn is_year(name: &str) -> bool {
@@ -313,5 +359,88 @@ mod tests {
             1,
             &["a", "b", "column_3", "column_4"],
         );
+    }
+
+    /// Rows of an integer, a text and a float.
+    const ROWS: &str = "0,a,0.0\n1,b,1.5\n2,c,2.5\n3,d,3.5";
+
+    #[test]
+    fn lines_of_several_cells_stand_above() {
+        for (above, skip) in [
+            ("Weather export, made by hand\n", 2),
+            ("Station:,BER\nPeriod:,2020\n", 3),
+            ("Station,BER,\nPeriod,2020,\n,,\n", 4),
+            ("Weather export,,\nStation,BER,\n", 3),
+            ("Weather export\nPrinted:,,2024-01-05\n", 3),
+            ("# by foo, on 2020-01-01, at home\n", 2),
+            ("# by foo, on 2020-01-01, at home\n# a, b, c, d\n", 3),
+        ] {
+            let text = format!("{above}id,label,amount\n{ROWS}");
+            is(&text, skip, &["id", "label", "amount"]);
+        }
+        is(
+            "Source:,World\nCountry,2010,2011\nCH,1,2\nDE,4,5\nFR,7,8",
+            2,
+            &["Country", "2010", "2011"],
+        );
+        is(
+            "# id,label,amount\n0,a,0.0\n1,b,1.5",
+            1,
+            &["# id", "label", "amount"],
+        );
+    }
+
+    #[test]
+    fn a_row_that_may_hold_values_is_no_header() {
+        // R's, with something missing in the first row.
+        for row in [
+            "Mazda,NA,6",
+            "Mazda,-,6",
+            "Mazda,missing,6",
+            "Mazda,missing,[x]",
+        ] {
+            let text = format!("mpg,cyl\n{row}\nDatsun,22,4\nFiat,24,4\nFord,15,8\nHonda,30,4");
+            is(&text, 1, &["column_1", "mpg", "cyl"]);
+        }
+        is(
+            ",a,b\nx,none,none\ny,1,2\nz,3,4",
+            1,
+            &["column_1", "a", "b"],
+        );
+        is("a,b,\nx,y,z\nu,v,w", 1, &["a", "b", "column_3"]);
+    }
+
+    #[test]
+    fn names_of_groups_are_joined() {
+        let rows = "north,1,2,3,4\nsouth,5,6,7,8\neast,9,1,2,3\nwest,4,5,6,7\nrest,8,9,1,2";
+        let joined = ["region", "2020 q1", "2020 q2", "2021 q1", "2021 q2"];
+        for above in [",2020,2020,2021,2021", ",2020,,2021,"] {
+            is(&format!("{above}\nregion,q1,q2,q1,q2\n{rows}"), 2, &joined);
+        }
+        is(
+            &format!("Club,League,League,Cup,-\nClub,Apps,Goals,Apps,Rank\n{rows}"),
+            2,
+            &["Club", "League Apps", "League Goals", "Cup Apps", "Rank"],
+        );
+    }
+
+    #[test]
+    fn units_below_the_header_are_no_values() {
+        let rows = "0,0.0,1000\n1,0.5,1001\n2,1.0,1002\n3,1.5,1003\n4,2.0,1004";
+        for units in ["[s],[degC],[hPa]", "(s),(C),-", "s,degC,hPa"] {
+            let header = understand_text(&format!("time,temp,press\n{units}\n{rows}"));
+            assert_eq!((header.skip, header.columns.len()), (2, 3), "{units}");
+            assert!(header.notes[0].contains("left out"), "{:?}", header.notes);
+        }
+        for values in [
+            "(1),(2),(3)",
+            "none,none,none",
+            "x,€5,007",
+            ".,.,x",
+            "#N/A,#DIV/0!,x",
+        ] {
+            let header = understand_text(&format!("time,temp,press\n{values}\n{rows}"));
+            assert_eq!((header.skip, header.notes.len()), (1, 0), "{values}");
+        }
     }
 }

@@ -70,6 +70,16 @@ pub fn is_null(text: &str) -> bool {
     }
 }
 
+/// Whether a cell is a sign that people put where a number or date is missing. It may as well be a value: what all other
+/// values of its column are decides.
+pub(crate) fn is_marker(text: &str) -> bool {
+    text.len() <= 4
+        && matches!(
+            text,
+            "-" | "--" | "?" | "." | ".." | "*" | "–" | "—" | "n.d." | "n/d"
+        )
+}
+
 /// The value of a cell that [`classify`] calls integer or float: what such columns are ordered by.
 pub fn number(text: &str) -> Option<f64> {
     let cell = text.trim_ascii();
