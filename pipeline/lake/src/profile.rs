@@ -223,6 +223,9 @@ pub struct ColumnBuilder {
     evidence: Option<Box<Evidence>>,
     // Dates of which no notation fits all.
     mixed_dates: bool,
+    // Cells that may stand for a missing value are looked for, and found. Till the end the type is that of the others.
+    is_asked: bool,
+    has_markers: bool,
 }
 
 #[derive(Debug, Default)]
@@ -252,13 +255,31 @@ impl ColumnBuilder {
             footer: Footer::default(),
             evidence: None,
             mixed_dates: false,
+            is_asked: false,
+            has_markers: false,
         }
     }
 
-    /// The same, keeping an eye on how numbers and dates are written.
+    /// The same, keeping an eye on how numbers, dates and missing ones are written.
     pub(crate) fn with_evidence(mut self) -> Self {
         self.evidence = Some(Box::default());
+        self.is_asked = true;
         self
+    }
+
+    /// Whether the column has [markers](infer::is_marker), and all its other values are plain numbers or plain dates.
+    pub(crate) fn is_plain_but_for_markers(&self) -> bool {
+        self.has_markers
+            && match self.data_type.order() {
+                Order::Number => true,
+                Order::Instant => !self.mixed_dates,
+                Order::Text => false,
+            }
+    }
+
+    /// Whether the column has [markers](infer::is_marker).
+    pub(crate) fn has_markers(&self) -> bool {
+        self.has_markers
     }
 
     /// What was seen of how values are written.
@@ -295,6 +316,11 @@ impl ColumnBuilder {
         };
         self.values += 1;
         if !self.counter.add(value) {
+            return;
+        }
+        if self.is_asked && infer::is_marker(value) {
+            self.has_markers = true;
+            bounds::by_bytes(&mut self.by_bytes, value);
             return;
         }
         if self.data_type == DataType::Text {
@@ -400,6 +426,9 @@ impl ColumnBuilder {
 
     /// The column's summary. `exact`: every value of the file was pushed.
     pub fn finish(mut self, exact: bool) -> ColumnSummary {
+        if self.has_markers {
+            self.data_type.widen_with(&DataType::Text);
+        }
         if self.mixed_dates && self.data_type.order() == Order::Instant {
             self.data_type = DataType::Text;
         }

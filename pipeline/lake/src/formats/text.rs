@@ -14,7 +14,7 @@ use limn_store::Store;
 
 use super::dialect::{self, Dialect, Plan, Quoting};
 use super::footer;
-use super::infer::is_null;
+use super::infer::{is_marker, is_null};
 use super::input::{self, Fetched, Input, Piece};
 use super::{Failure, ReadOptions, counted, parse, sniff};
 use crate::compression::without_compression;
@@ -22,13 +22,15 @@ use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::notation::{self, Decided, Notation};
 use crate::profile::{ColumnBuilder, ValueLimits};
-use crate::sample::RowSampler;
+use crate::sample::{RowSample, RowSampler};
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 /// A quoted cell of more lines than this has probably lost its closing quote.
 const LINES_IN_A_CELL: u64 = 1000;
 /// Lines tried as the first of a range.
 const ENTRIES: usize = 64;
+/// Letters of column names that a note tells.
+const TOLD: usize = 120;
 
 pub(super) async fn summarise(
     store: &Store,
@@ -81,44 +83,89 @@ pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &Re
             best = other;
         }
     }
-    let notations = best.notations();
-    if notations.iter().any(Option::is_some) {
+    let writings = best.writings();
+    if writings.iter().any(Option::is_some) {
         let mut again = Scan::new(best.plan.clone(), sample_path, options, whole);
-        again.again = Some(Again::new(&best.plan, notations));
+        again.again = Some(Again::new(&best.plan, writings));
         again.run(input);
         best.again = again.again;
     }
     best
 }
 
-/// A second reading: of columns whose numbers or dates are not written plainly, as plain ones.
+/// A second reading: of columns whose numbers or dates are not written plainly, or are missing where a sign stands, as plain
+/// ones and nulls.
 struct Again {
     columns: Vec<Option<Renoted>>,
     plain: String,
 }
 
-/// A column read in its notation.
+/// How a column of numbers or dates is written, if not plainly.
+struct Writing {
+    notation: Option<Notation>,
+    /// Signs stand where values are missing.
+    has_markers: bool,
+}
+
+/// A column read as it is written.
 struct Renoted {
-    notation: Notation,
+    writing: Writing,
     builder: ColumnBuilder,
+    /// Cells that were read as nulls for the sign in them.
+    markers: u64,
     /// A value is not written so.
     misfit: bool,
 }
 
+impl Renoted {
+    fn take(&mut self, text: &str, plain: &mut String) {
+        if is_null(text) {
+            self.builder.push(None);
+        } else if self.writing.has_markers && is_marker(text) {
+            self.markers += 1;
+            self.builder.push(None);
+        } else if let Some(notation) = &self.writing.notation {
+            self.misfit = !notation.plain(text, plain);
+            self.builder.push(Some(plain));
+        } else {
+            self.builder.push(Some(text));
+        }
+    }
+}
+
 impl Again {
-    fn new(plan: &Plan, notations: Vec<Option<Notation>>) -> Again {
+    fn new(plan: &Plan, writings: Vec<Option<Writing>>) -> Again {
         let limits = ValueLimits::for_columns(plan.columns.len());
-        let column = |(name, notation): (&String, Option<Notation>)| {
-            notation.map(|notation| Renoted {
-                notation,
+        let column = |(name, writing): (&String, Option<Writing>)| {
+            writing.map(|writing| Renoted {
+                writing,
                 builder: ColumnBuilder::with_limits(name.as_str(), limits),
+                markers: 0,
                 misfit: false,
             })
         };
         Again {
-            columns: plan.columns.iter().zip(notations).map(column).collect(),
+            columns: plan.columns.iter().zip(writings).map(column).collect(),
             plain: String::new(),
         }
+    }
+
+    /// The columns in which signs were read as nulls, by their places.
+    fn marked(&self) -> impl Iterator<Item = (usize, &Renoted)> {
+        let columns = self.columns.iter().enumerate();
+        let read = columns.filter_map(|(i, column)| Some((i, column.as_ref()?)));
+        read.filter(|(_, column)| !column.misfit && column.markers > 0)
+    }
+
+    /// What is to be said of signs that were read as nulls.
+    fn note(&self) -> Option<String> {
+        let cells: u64 = self.marked().map(|(_, column)| column.markers).sum();
+        let names: Vec<&str> = self.marked().map(|(_, it)| it.builder.name()).collect();
+        let names: String = names.join(", ").chars().take(TOLD).collect();
+        let cells_of = counted(cells, "cell");
+        (cells > 0).then(|| {
+            format!("{cells_of} with a sign for a missing value (`-`) read as null: {names}")
+        })
     }
 
     fn row(&mut self, record: &ByteRecord) {
@@ -129,13 +176,7 @@ impl Again {
             // What is not UTF-8 has become another text in the first reading, and fits nothing.
             let cell = record.get(i).unwrap_or_default().trim_ascii();
             let text = std::str::from_utf8(cell).unwrap_or("?");
-            if is_null(text) {
-                column.builder.push(None);
-            } else if column.notation.plain(text, &mut self.plain) {
-                column.builder.push(Some(&self.plain));
-            } else {
-                column.misfit = true;
-            }
+            column.take(text, &mut self.plain);
         }
     }
 }
@@ -155,6 +196,8 @@ pub(super) struct Scan {
     ragged: Ragged,
     /// Cells that are not UTF-8.
     garbled: u64,
+    /// Rows that are the header once more.
+    headers: u64,
     /// Lines of the row with the most lines.
     longest_row: u64,
 }
@@ -204,6 +247,7 @@ impl Scan {
             row_bytes: 0,
             ragged: Ragged::default(),
             garbled: 0,
+            headers: 0,
             longest_row: 0,
         }
     }
@@ -283,6 +327,11 @@ impl Scan {
         if width == 1 && columns > 1 && last_empty {
             return;
         }
+        if self.is_header(record) {
+            self.headers += 1;
+            self.row_bytes += bytes;
+            return;
+        }
         if let Some(again) = &mut self.again {
             again.row(record);
             return;
@@ -316,10 +365,41 @@ impl Scan {
         }
     }
 
+    /// Whether a row is the header once more, as where one file was put behind another.
+    fn is_header(&self, record: &ByteRecord) -> bool {
+        let header = &self.plan.header;
+        let mut cells = record.iter().zip(header);
+        header.len() > 1
+            && record.len() == header.len()
+            && cells.all(|(cell, name)| cell.trim_ascii() == name.as_bytes())
+    }
+
     /// How the columns' values are written, where that is not plain.
-    fn notations(&self) -> Vec<Option<Notation>> {
+    fn writings(&self) -> Vec<Option<Writing>> {
         let seen: Vec<Decided<'_>> = self.columns.iter().map(ColumnBuilder::evidence).collect();
-        notation::decide(&seen, self.plan.dialect.delimiter)
+        let notations = notation::decide(&seen, self.plan.dialect.delimiter);
+        let writing = |(column, notation): (&ColumnBuilder, Option<Notation>)| {
+            let is_written_oddly = notation.is_some() || column.is_plain_but_for_markers();
+            is_written_oddly.then(|| Writing {
+                notation,
+                has_markers: column.has_markers(),
+            })
+        };
+        self.columns.iter().zip(notations).map(writing).collect()
+    }
+
+    /// The sample, without the signs that were read as nulls.
+    fn sample(sampler: RowSampler, again: Option<&Again>) -> RowSample {
+        let mut sample = sampler.finish();
+        for (i, _) in again.into_iter().flat_map(Again::marked) {
+            for row in &mut sample.rows {
+                let cell = row.values.get_mut(i);
+                if let Some(cell) = cell.filter(|cell| cell.as_deref().is_some_and(is_marker)) {
+                    *cell = None;
+                }
+            }
+        }
+        sample
     }
 
     /// The columns' summaries: of the second reading where there was one and all values fitted.
@@ -333,7 +413,7 @@ impl Scan {
             .into_iter();
         let summary = |mut column: ColumnBuilder| match again.next().flatten() {
             Some(read) if !read.misfit => ColumnSummary {
-                notation: Some(read.notation),
+                notation: read.writing.notation,
                 ..read.builder.finish(exact)
             },
             Some(_) => {
@@ -376,6 +456,13 @@ impl Scan {
                 "{rows} of another width than the header: padded or cut"
             ));
         }
+        if self.headers > 0 {
+            self.notes.push(format!(
+                "the header stands {} more within the table: left out",
+                counted(self.headers, "time")
+            ));
+        }
+        self.notes.extend(self.again.as_ref().and_then(Again::note));
         self.notes.extend(input.notes.iter().cloned());
         if self.garbled > 0 {
             self.notes
@@ -387,11 +474,12 @@ impl Scan {
             rows = all;
             self.notes.push(note);
         }
+        let sample = Scan::sample(self.sampler, self.again.as_ref());
         Ok(FileSummary {
             columns: Scan::summaries(self.columns, self.again, self.whole),
             rows,
             rows_exact: self.whole,
-            sample: self.sampler.finish(),
+            sample,
             approximate: !self.whole,
             notes: self.notes,
             description: None,

@@ -27,6 +27,10 @@ pub(super) fn second(header: &[String], rows: &[Vec<String>]) -> Option<Second> 
     if second.len() < header.len() || values.len() < FEWEST || !is_odd(second, values) {
         return None;
     }
+    // The header once more: it may come again and again.
+    if second == header {
+        return None;
+    }
     let is_name = |name: &String| !name.is_empty() && !is_marker(name);
     let is_shared = header
         .windows(2)

@@ -296,3 +296,57 @@ fn numbers_and_dates_are_profiled_as_plain_ones() {
     // The sample is as it is written.
     assert_eq!(sample(&summary)[0], "1.234,50 €|31.12.2020|007|1.2.2020");
 }
+
+#[test]
+fn signs_for_missing_values_among_numbers_are_nulls() {
+    let summary = read(
+        "x.csv",
+        "id,n,price,on,strand,code\n1,-,..,2024-01-31,-,?\n2,-5,\"1,234.5\",n.d.,+,007\n3,10,7,2024-02-01,-,12\n",
+    );
+    assert_eq!(
+        schema(&summary),
+        "id:integer n:integer price:float on:date strand:text code:text"
+    );
+    assert_eq!(range(&summary, "n"), (Some("-5".into()), Some("10".into())));
+    let n = &column(&summary, "n").profile;
+    assert_eq!((n.values, n.nulls, n.distinct()), (2, 1, 2));
+    assert!(column(&summary, "n").notation.is_none());
+    assert_eq!(column(&summary, "on").profile.nulls, 1);
+    let price = column(&summary, "price");
+    assert_eq!((price.profile.values, price.profile.nulls), (2, 1));
+    assert!(price.notation.is_some());
+    let strand = &column(&summary, "strand").profile;
+    assert_eq!((strand.values, strand.frequent.top(1)), (3, vec![("-", 2)]));
+    assert_eq!(range(&summary, "code").1, Some("?".into()));
+    // The sign for null is also how the tests show one.
+    assert_eq!(sample(&summary)[0], "1|-|-|2024-01-31|-|?");
+    assert_eq!(
+        summary.notes,
+        ["3 cells with a sign for a missing value (`-`) read as null: n, price, on"]
+    );
+}
+
+#[test]
+fn signs_alone_are_values() {
+    let summary = read("x.csv", "id,mark\n1,-\n2,*\n3,-\n");
+    assert_eq!(schema(&summary), "id:integer mark:text");
+    assert_eq!(column(&summary, "mark").profile.values, 3);
+    assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+}
+
+#[test]
+fn a_header_that_comes_again_is_no_row() {
+    let summary = read(
+        "x.csv",
+        "id,v\n1,0.5\n2,1.5\n3,2.5\n4,3.5\n5,x\nid,v\n6,5.5\n7,6.5\n8,7.5\n",
+    );
+    assert_eq!(schema(&summary), "id:integer v:text");
+    assert_eq!(summary.rows, 8);
+    assert_eq!(
+        summary.notes,
+        ["the header stands 1 time more within the table: left out"]
+    );
+    // Nothing says that the first row is a header.
+    let summary = read("x.csv", "a,b\nc,d\na,b\n");
+    assert_eq!(summary.rows, 2);
+}
