@@ -94,6 +94,33 @@ fn sales() -> String {
 }
 
 #[tokio::test]
+async fn names_and_values_stand_above_a_sheets_header() {
+    let mut rows = row(1, &[text("A1", "Printed:"), number("B1", 1, "45292")]);
+    rows += &row(2, &[text("A2", "Station"), text("B2", "BER")]);
+    rows += &row(
+        4,
+        &[text("A4", "id"), text("B4", "label"), text("C4", "amount")],
+    );
+    for i in 5..9 {
+        let id = number(&format!("A{i}"), 0, &i.to_string());
+        let label = text(&format!("B{i}"), &format!("n{i}"));
+        rows += &row(i, &[id, label, number(&format!("C{i}"), 0, "0.5")]);
+    }
+    let (store, opened) = open("a.xlsx", book(&[("2024", "visible", rows)])).await;
+    let sheet = read(&store, &opened.unwrap().members[0]).await.unwrap();
+    let columns = sheet.columns.iter();
+    let columns: Vec<_> = columns
+        .map(|it| (it.name.as_str(), &it.data_type))
+        .collect();
+    let expected = [
+        ("id", &DataType::Integer),
+        ("label", &DataType::Text),
+        ("amount", &DataType::Float),
+    ];
+    assert_eq!((columns.as_slice(), sheet.rows), (&expected[..], 4));
+}
+
+#[tokio::test]
 async fn sheets_are_read_as_tables() {
     let sheets = [
         ("Sales", "visible", sales()),
