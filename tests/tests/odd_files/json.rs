@@ -70,6 +70,18 @@ pub fn files() -> Vec<Odd> {
             2,
         ),
         reads(
+            "no_numbers.jsonl",
+            "{\"a\": 1, \"x\": NaN}\n{\"a\": 2, \"x\": 2.5}\n{\"a\": 3, \"x\": -Infinity}\n",
+            "a:integer x:float",
+            3,
+        ),
+        reads(
+            "no_numbers.json",
+            "[{\"a\": 1, \"x\": NaN}, {\"a\": 2, \"x\": Infinity}, {\"a\": 3, \"x\": 2.5}]",
+            "a:integer x:float",
+            3,
+        ),
+        reads(
             "escapes.jsonl",
             "{\"a\": \"\\u00e9\\n\\\"q\\\"\"}\n",
             "a:text",

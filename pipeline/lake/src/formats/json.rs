@@ -4,7 +4,9 @@
 //! Within the budget two near relatives are read too: one array of objects, and objects that stand
 //! one after another over several lines each. A line that is no JSON object is counted, and left
 //! out; where most are, the file is refused. Beside a table of its name, one object is no table but about that one.
+//! `NaN` and `Infinity`, which JSON does not have, are nulls ([`bare`]).
 
+mod bare;
 mod columns;
 mod list;
 mod plain;
@@ -14,6 +16,7 @@ use limn_store::Store;
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
+pub(super) use self::bare::as_null;
 use self::columns::Columns;
 use self::row::{ArraySeed, RowSeed};
 use super::input::{self, Fetched, Input, Piece};
@@ -67,18 +70,36 @@ fn read(
             )
             .with_remedy("write it as JSON lines, one object a line"));
         }
-        scan.array(text)?;
+        if let Err(failure) = scan.array(text) {
+            let text = as_null(text).ok_or(failure)?;
+            scan = Scan::new(sample_path, options, whole);
+            scan.array(&text)?;
+        }
     } else {
         scan.lines(&input)?;
         if whole && scan.bad * 2 > scan.columns.rows() {
             // Perhaps each object takes several lines.
-            let mut other = Scan::new(sample_path, options, whole);
-            if other.values(text)? {
-                scan = other;
-            }
+            scan = of_values(text, sample_path, options)?.unwrap_or(scan);
         }
     }
     scan.finish(&input)
+}
+
+/// The whole text as objects one after another, if it is that.
+fn of_values(
+    text: &[u8],
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<Option<Scan>, Failure> {
+    let mut scan = Scan::new(sample_path, options, true);
+    if scan.values(text)? {
+        return Ok(Some(scan));
+    }
+    let Some(text) = as_null(text) else {
+        return Ok(None);
+    };
+    scan = Scan::new(sample_path, options, true);
+    Ok(scan.values(&text)?.then_some(scan))
 }
 
 /// One pass over the file's pieces.
@@ -160,10 +181,12 @@ impl Scan {
             self.columns.commit_parts(row, line);
             return self.check();
         }
-        let mut deserializer = serde_json::Deserializer::from_slice(text);
-        let parsed = RowSeed(&mut self.columns)
-            .read(&mut deserializer)
-            .and_then(|()| deserializer.end());
+        let mut parsed = self.row(text);
+        if parsed.is_err()
+            && let Some(text) = as_null(text)
+        {
+            parsed = self.row(&text);
+        }
         match parsed {
             Ok(()) => self.columns.commit(row),
             Err(error) => {
@@ -173,6 +196,13 @@ impl Scan {
             }
         }
         self.check()
+    }
+
+    /// Reads one object as a row that is not taken yet.
+    fn row(&mut self, text: &[u8]) -> Result<(), serde_json::Error> {
+        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        RowSeed(&mut self.columns).read(&mut deserializer)?;
+        deserializer.end()
     }
 
     /// The line, if it could be read as a plain one. Where none have been, few are tried.

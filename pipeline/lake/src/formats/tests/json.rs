@@ -256,6 +256,40 @@ fn a_repeated_key_counts_once() {
 }
 
 #[test]
+fn words_for_no_number_are_nulls() {
+    let rows = [
+        r#"{"id": 1, "x": NaN, "said": "NaN, Infinity"}"#,
+        r#"{"id": 2, "x": 2.5, "said": "y: -Infinity,"}"#,
+        r#"{"id": 3, "x": -Infinity, "said": null}"#,
+        r#"{"id": 4, "x": Infinity, "said": "z"}"#,
+    ];
+    let pretty = rows.map(|row| row.replace(", \"", ",\n  \""));
+    for text in [
+        rows.join("\n"),
+        format!("[{}]", rows.join(",\n")),
+        pretty.join("\n"),
+    ] {
+        let summary = read("x.json", text.clone());
+        assert_eq!(schema(&summary), "id:integer x:float said:text", "{text}");
+        assert_eq!(
+            sample(&summary),
+            [
+                "1|-|NaN, Infinity",
+                "2|2.5|y: -Infinity,",
+                "3|-|-",
+                "4|-|z"
+            ],
+            "{text}"
+        );
+        assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+    }
+    let summary = read("x.jsonl", "{\"a\": [1, NaN]}\n{\"a\": [NaN}\n{\"a\": [2]}\n");
+    assert_eq!((summary.rows, summary.notes.len()), (2, 1));
+    let broken = failure("x.json", "[{\"a\": NaN}, {\"a\"");
+    assert_eq!(broken.kind, FileErrorKind::Corrupt);
+}
+
+#[test]
 fn broken_lines_are_counted_and_leave_no_trace() {
     let summary = read(
         "x.jsonl",
