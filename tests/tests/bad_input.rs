@@ -60,6 +60,21 @@ fn a_missing_lake_or_index_is_one_clear_line() {
 }
 
 #[test]
+fn a_file_in_the_place_of_a_lake_is_told_how_to_be_named() {
+    let scratch = TempDir::new().unwrap();
+    lake::write(scratch.path(), "lake/t.csv", "a,b\n1,2\n");
+    let folder = scratch.path().join("lake");
+    let file = index_hashed(
+        &folder.join("t.csv"),
+        &scratch.path().join("index.limn"),
+        &[],
+    );
+    assert_eq!(file.code, 2, "{file:?}");
+    let wanted = format!("limn index {} --include 't.csv'", text(&folder));
+    is_clear(&file.stderr, &["is a file, not a folder", &wanted]);
+}
+
+#[test]
 fn a_scheme_or_flag_that_makes_no_sense_is_usage() {
     for arguments in [
         &["index", "ftp://host/lake", "--index", "x.limn"][..],

@@ -107,6 +107,7 @@ pub fn files() -> Vec<Odd> {
             "no JSON objects",
         ),
         refuses("numbers.json", "[1, 2, 3]", "no JSON objects"),
+        refuses("lists.ndjson", "[1,2]\n[3,4]\n", "its lines are arrays"),
         refuses("breaks_off.json", "[{\"a\": 1}, {\"a\":", "breaks off"),
         refuses("empty_objects.jsonl", "{}\n{}\n", "has a field"),
         refuses("empty_array.json", "[]", "holds no object"),

@@ -1,6 +1,7 @@
 //! `limn index` and `limn update`: describe a lake, or tables of it, and publish.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
@@ -118,9 +119,24 @@ pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyho
 
 /// The lake and the index; nothing is asked of them yet.
 fn places(location: &str, args: &RunArgs) -> anyhow::Result<(Store, IndexStore)> {
+    is_no_file(location)?;
     let lake = Store::open_as(location, &args.access.to_lake())?;
     let index = Store::open_as(&args.index.index, &args.access.to_index())?;
     Ok((lake, IndexStore::new(index)))
+}
+
+/// A lake is a folder: whoever names a file is told how to have it alone.
+fn is_no_file(location: &str) -> anyhow::Result<()> {
+    let path = Path::new(location.strip_prefix("file://").unwrap_or(location));
+    let Some(name) = path.file_name().filter(|_| path.is_file()) else {
+        return Ok(());
+    };
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let folder = folder.unwrap_or_else(|| Path::new(".")).display();
+    let name = name.display();
+    bail!(
+        "{location} is a file, not a folder; name its folder, and the file: limn index {folder} --include '{name}'"
+    );
 }
 
 /// One run over the lake at `location`, reported.

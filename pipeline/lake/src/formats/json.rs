@@ -60,6 +60,9 @@ fn read(
     }
     let mut scan = Scan::new(sample_path, options, whole);
     if text.trim_ascii_start().first() == Some(&b'[') {
+        if !whole && are_lists(text) {
+            return Err(lists());
+        }
         if !whole {
             return Err(Failure::new(
                 FileErrorKind::Unsupported,
@@ -83,6 +86,22 @@ fn read(
         }
     }
     scan.finish(&input)
+}
+
+/// Whether another array follows the first one.
+fn are_lists(text: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    let is_first_whole = values.next().is_some_and(|value| value.is_ok());
+    let rest = text.get(values.byte_offset()..).unwrap_or_default();
+    is_first_whole && rest.trim_ascii_start().first() == Some(&b'[')
+}
+
+fn lists() -> Failure {
+    Failure::new(
+        FileErrorKind::NotItsFormat,
+        "its lines are arrays, and a row has to be an object",
+    )
+    .with_remedy("write one JSON object a line, or the rows as CSV")
 }
 
 /// The whole text as objects one after another, if it is that.
@@ -251,6 +270,7 @@ impl Scan {
                     (others > 0).then(|| "an element of the array is no object".to_owned());
                 Ok(())
             }
+            Err(_) if are_lists(text) => Err(lists()),
             Err(error) => Err(Failure::new(
                 FileErrorKind::Corrupt,
                 format!(

@@ -25,7 +25,7 @@ use self::plain::Plain;
 use self::xls::Xls;
 use self::xlsb::Xlsb;
 use self::xlsx::Xlsx;
-use super::{Members, damaged, most_unpacked, not_there, too_long, zip};
+use super::{COPY_FILE, Members, most_unpacked, not_there, too_long, zip};
 use crate::error::FileErrorKind;
 use crate::formats::input::Fetched;
 use crate::formats::ranged::Ranged;
@@ -74,7 +74,7 @@ impl Book {
         }
         // Text may begin with these two letters.
         if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
-            let parts = zip::measure(ranged, &bytes, most)?;
+            let parts = zip::measure(ranged, &bytes, most).map_err(of_a_file)?;
             if Xlsb::is_one(&parts) {
                 return Ok(Book::Xlsb(Xlsb::open(parts, most)?));
             }
@@ -195,6 +195,21 @@ fn too_many_sheets() -> Failure {
     let cause = format!("it has more than {MOST_SHEETS} sheets");
     let remedy = "lay its sheets there as several files";
     Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy)
+}
+
+fn damaged(what: impl std::fmt::Display) -> Failure {
+    super::damaged(what).with_remedy(COPY_FILE)
+}
+
+/// What is said of a damaged archive, where a spreadsheet is one inside.
+fn of_a_file(failure: Failure) -> Failure {
+    match failure {
+        Failure::Content {
+            kind: FileErrorKind::Corrupt,
+            ..
+        } => failure.with_remedy(COPY_FILE),
+        _ => failure,
+    }
 }
 
 fn no_spreadsheet(error: &dyn std::error::Error) -> Failure {

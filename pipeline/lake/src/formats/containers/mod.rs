@@ -44,6 +44,8 @@ const LONG: u64 = 16 << 20;
 const UNPACKED_BUDGETS: u64 = 4;
 
 const UNPACK: &str = "unpack it, and lay its files there";
+/// What to do with a damaged file that is no archive.
+const COPY_FILE: &str = "write or copy the file again from its source";
 
 /// Lists the members of a container that hold rows, as their names say, by path, and what cannot be read
 /// of them: a function of its bytes. Of a zip archive the directory is

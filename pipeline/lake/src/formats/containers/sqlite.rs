@@ -23,7 +23,7 @@ use rusqlite::{Connection, Error, ErrorCode};
 
 use self::keys::Declared;
 use super::ddl::{self, Commented};
-use super::{MOST_MEMBERS, Members, damaged, most_unpacked, too_many};
+use super::{COPY_FILE, MOST_MEMBERS, Members, damaged, most_unpacked, too_many};
 use crate::data_type::DataType;
 use crate::error::FileErrorKind;
 use crate::formats::documented::Documented;
@@ -426,7 +426,7 @@ fn is_too_much(error: &Error) -> bool {
 
 fn failure(error: &Error) -> Failure {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseCorrupt) => damaged("database is damaged"),
+        Some(ErrorCode::DatabaseCorrupt) => damaged("database is damaged").with_remedy(COPY_FILE),
         Some(ErrorCode::NotADatabase) => no_database(),
         Some(ErrorCode::AuthorizationForStatementDenied) => Failure::new(
             FileErrorKind::Unsupported,

@@ -273,17 +273,15 @@ fn words_for_no_number_are_nulls() {
         assert_eq!(schema(&summary), "id:integer x:float said:text", "{text}");
         assert_eq!(
             sample(&summary),
-            [
-                "1|-|NaN, Infinity",
-                "2|2.5|y: -Infinity,",
-                "3|-|-",
-                "4|-|z"
-            ],
+            ["1|-|NaN, Infinity", "2|2.5|y: -Infinity,", "3|-|-", "4|-|z"],
             "{text}"
         );
         assert!(summary.notes.is_empty(), "{:?}", summary.notes);
     }
-    let summary = read("x.jsonl", "{\"a\": [1, NaN]}\n{\"a\": [NaN}\n{\"a\": [2]}\n");
+    let summary = read(
+        "x.jsonl",
+        "{\"a\": [1, NaN]}\n{\"a\": [NaN}\n{\"a\": [2]}\n",
+    );
     assert_eq!((summary.rows, summary.notes.len()), (2, 1));
     let broken = failure("x.json", "[{\"a\": NaN}, {\"a\"");
     assert_eq!(broken.kind, FileErrorKind::Corrupt);
@@ -303,6 +301,21 @@ fn broken_lines_are_counted_and_leave_no_trace() {
         "{:?}",
         summary.notes
     );
+}
+
+#[test]
+fn lines_that_are_arrays_are_told() {
+    for text in [
+        "[1,2]\n[3,4]\n".to_owned(),
+        "[1, NaN]\n[3, 4]\n".to_owned(),
+        "[{\"a\": 1}]\n\n[{\"a\": 2}]".to_owned(),
+        "[1,2]\n".repeat(10_000),
+    ] {
+        let error = read_with("x.jsonl", text, &budget(4 << 10)).0.unwrap_err();
+        assert_eq!(error.kind, FileErrorKind::NotItsFormat);
+        assert!(error.cause.contains("its lines are arrays"), "{error}");
+        assert!(error.remedy.contains("one JSON object a line"), "{error}");
+    }
 }
 
 #[test]

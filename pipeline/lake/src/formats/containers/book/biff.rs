@@ -1,7 +1,7 @@
 //! What the binary spreadsheet formats have in common: strings, formats of numbers, packed numbers.
 
-use super::super::damaged;
 use super::cells::{number_of, serial};
+use super::damaged;
 use crate::formats::Failure;
 
 /// A file's strings, one after another: many are short, and each on its own would take more than its letters.

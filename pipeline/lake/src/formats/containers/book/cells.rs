@@ -6,7 +6,7 @@
 
 use calamine::{DataRef, ExcelDateTime, ExcelDateTimeType};
 
-use super::super::damaged;
+use super::damaged;
 use crate::formats::Failure;
 
 /// Rows in which a title may stand.

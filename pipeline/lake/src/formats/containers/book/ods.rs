@@ -11,10 +11,9 @@ use bytes::Bytes;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
-use super::super::damaged;
 use super::super::zip::Parts;
 use super::cells::Cells;
-use super::{MOST_SHEETS, Sheet, no_spreadsheet, too_many_sheets};
+use super::{MOST_SHEETS, Sheet, damaged, no_spreadsheet, too_many_sheets};
 use crate::error::FileErrorKind;
 use crate::formats::Failure;
 

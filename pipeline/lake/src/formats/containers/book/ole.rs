@@ -4,7 +4,7 @@
 //! believed: a stream takes memory as its sectors are found, none of them twice, so it is never longer than the
 //! file. Only streams that lie at the top are found; those of embedded documents have the same names.
 
-use super::super::damaged;
+use super::damaged;
 use crate::formats::Failure;
 
 pub(super) const MAGIC: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";

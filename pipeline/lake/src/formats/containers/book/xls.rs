@@ -9,10 +9,9 @@ use std::collections::HashMap;
 use bytes::Bytes;
 use encoding_rs::{BIG5, EUC_KR, Encoding, GBK, MACINTOSH, SHIFT_JIS, WINDOWS_1252};
 
-use super::super::damaged;
 use super::biff::{Fields, Shown, Strings, Styles, packed_number, short};
 use super::cells::Cells;
-use super::{MOST_SHEETS, Sheet, too_many_sheets};
+use super::{MOST_SHEETS, Sheet, damaged, too_many_sheets};
 use crate::error::FileErrorKind;
 use crate::formats::Failure;
 

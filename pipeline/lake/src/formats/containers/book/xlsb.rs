@@ -8,11 +8,10 @@ use std::io::{BufRead, Read};
 
 use quick_xml::events::Event;
 
-use super::super::damaged;
 use super::super::zip::Parts;
 use super::biff::{Fields, Shown, Strings, Styles, packed_number, short, wide};
 use super::cells::Cells;
-use super::{MOST_SHEETS, Sheet, no_spreadsheet, too_many_sheets};
+use super::{MOST_SHEETS, Sheet, damaged, no_spreadsheet, too_many_sheets};
 use crate::formats::Failure;
 
 const WORKBOOK: &str = "xl/workbook.bin";

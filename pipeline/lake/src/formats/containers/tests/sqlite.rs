@@ -151,6 +151,25 @@ async fn what_is_no_database_is_told_or_passed_over() {
 }
 
 #[tokio::test]
+async fn a_cut_off_database_is_a_file_to_copy_again() {
+    let bytes = database("CREATE TABLE t (a INTEGER); CREATE TABLE u (b TEXT);");
+    let (store, opened) = open("x.sqlite", bytes[..bytes.len() / 2].to_vec()).await;
+    let mut errors = Vec::new();
+    match opened {
+        Err(error) => errors.push(error),
+        Ok(opened) => {
+            for member in &opened.members {
+                errors.extend(read(&store, member).await.err());
+            }
+        }
+    }
+    assert!(!errors.is_empty());
+    for error in errors {
+        assert!(!error.remedy.contains("archive"), "{error}");
+    }
+}
+
+#[tokio::test]
 async fn damaged_pages_are_errors() {
     let rows: String = (0..500)
         .map(|i| format!("INSERT INTO t VALUES ({i}, 'text {i}');"))
