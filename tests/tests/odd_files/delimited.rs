@@ -254,6 +254,16 @@ pub fn files() -> Vec<Odd> {
             "of another width",
         ),
         refuses(
+            "lines_of_json.csv",
+            "{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n",
+            "rename the file to .jsonl",
+        ),
+        refuses(
+            "array_of_json.tsv",
+            "[\n  {\"a\": 1, \"b\": 2},\n  {\"a\": 3, \"b\": 4}\n]\n",
+            "rename the file to .json",
+        ),
+        refuses(
             "hopeless.csv",
             "a,b,c\n1\n1,2,3,4,5\n1,2,3,4,5,6,7\n1,2\n1,2,3,4\n1,2,3,4,5,6\n1\n",
             "do not have the header's",

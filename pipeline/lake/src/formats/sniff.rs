@@ -1,7 +1,10 @@
 //! What a file really is, told by its first bytes: the checks that come before any text is parsed.
 
+use serde::de::IgnoredAny;
+
 use super::Failure;
 use super::input::utf16;
+use super::json::as_null;
 use crate::error::FileErrorKind;
 
 /// How much of the beginning is looked at.
@@ -112,6 +115,48 @@ fn is_page(beginning: &[u8]) -> bool {
         .any(|tag| starts(tag))
 }
 
+/// Whether text that is said to be something else is JSON, as its beginning surely shows. `what` names the format.
+///
+/// # Errors
+/// [`FileErrorKind::NotItsFormat`] where it is.
+pub(crate) fn is_no_json(text: &[u8], what: &str) -> Result<(), Failure> {
+    match json_named(text) {
+        Some(extension) => {
+            Err(not(what, "JSON").with_remedy(format!("rename the file to {extension}")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The extension for a text that surely is JSON: its first object, or array of objects, is one to the end or as far as it is
+/// looked at, and nothing but others on lines of their own follow. A cell that looks like an object is followed by a delimiter.
+pub(crate) fn json_named(text: &[u8]) -> Option<&'static str> {
+    let text = without_bom(text).trim_ascii_start();
+    let text = text.get(..LOOK).unwrap_or(text);
+    let begins = text.first()?;
+    let inner = text.strip_prefix(b"[").unwrap_or(text).trim_ascii_start();
+    let inner = inner.strip_prefix(b"{")?.trim_ascii_start();
+    if !inner.starts_with(b"\"") {
+        return None;
+    }
+    let plain = as_null(text);
+    let text = plain.as_deref().unwrap_or(text);
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    match values.next()? {
+        Ok(_) => {
+            let rest = text.get(values.byte_offset()..)?;
+            let next = rest.trim_ascii_start();
+            let between = rest.get(..rest.len() - next.len())?;
+            let is_below = between.iter().any(|byte| b"\n\r".contains(byte));
+            match next.first() {
+                None => Some(".json"),
+                Some(next) => (is_below && next == begins).then_some(".jsonl"),
+            }
+        }
+        Err(error) => error.is_eof().then_some(".json"),
+    }
+}
+
 /// NUL bytes, or more than a few control characters.
 fn looks_binary(bytes: &[u8]) -> bool {
     let control = |b: &&u8| matches!(b, 0x01..=0x08 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
@@ -147,6 +192,42 @@ mod tests {
         );
         assert!(cause(b"a\0b\0c\0").unwrap().contains("binary"));
         assert!(cause(&[3, 4, 5, 6, 200, 201]).unwrap().contains("binary"));
+    }
+
+    #[test]
+    fn json_is_told_from_cells_that_look_like_it() {
+        for (text, extension) in [
+            ("{\"a\": 1}\n{\"a\": 2}\n", ".jsonl"),
+            ("\u{feff}{\"a\": NaN}\r\n{\"a\": 2}", ".jsonl"),
+            ("[{\"a\": 1, \"b\": \"x,y\"}, {\"a\": 2}]", ".json"),
+            (" [\n  {\n    \"a\": 1\n  },\n  { \"a\": 2 }\n]\n", ".json"),
+            ("{\n \"a\": 1\n}\n", ".json"),
+            ("[{\"a\": 1}, {\"a\": 2}, {\"a", ".json"),
+        ] {
+            assert_eq!(json_named(text.as_bytes()), Some(extension), "{text}");
+            let failure = is_no_json(text.as_bytes(), "CSV").unwrap_err();
+            let line = failure.about("x.csv").to_string();
+            let wanted = format!("named as CSV but is JSON; rename the file to {extension}");
+            assert!(line.ends_with(&wanted), "{line}");
+        }
+        let long = format!("[{}{{\"a\": 0}}]", "{\"a\": 1},\n".repeat(2000));
+        assert_eq!(json_named(long.as_bytes()), Some(".json"));
+        for text in [
+            "",
+            "a,b\n1,2\n",
+            "{\"a\": 1},x,y\n{\"a\": 2},z,w\n",
+            "{\"a\": 1}\tx\n{\"a\": 2}\tz\n",
+            "{\"a\": 1}\t{\"b\": 1}\n{\"a\": 2}\t{\"b\": 2}\n",
+            "[{\"a\": 1}],x\n[{\"a\": 2}],y\n",
+            "{\"id\",\"name\"}\n1,2\n",
+            "{\"a\": 1}\n1\n2\n",
+            "{\"a\n1,2\n",
+            "{a},{b}\n1,2\n",
+            "[a],[b]\n1,2\n",
+            "\"{\"\"a\"\": 1}\",x\n",
+        ] {
+            assert_eq!(json_named(text.as_bytes()), None, "{text}");
+        }
     }
 
     #[test]

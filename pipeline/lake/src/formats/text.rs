@@ -52,11 +52,9 @@ pub(super) fn read(
 ) -> Result<FileSummary, Failure> {
     let input = fetched.into_text("CSV", sample_path, options)?;
     let whole = input.is_whole();
-    let plan = dialect::detect(
-        sniff::without_bom(&input.pieces[0].bytes),
-        whole,
-        without_compression(path),
-    )?;
+    let beginning = sniff::without_bom(&input.pieces[0].bytes);
+    sniff::is_no_json(beginning, "CSV")?;
+    let plan = dialect::detect(beginning, whole, without_compression(path))?;
 
     scanned(&input, plan, sample_path, options).finish(&input)
 }

@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use super::cut::{Cutter, by_bars, by_blanks, columns_of_rule};
 use super::line::{Column, columns, end_of, is_count_of_rows, is_rule, is_value, trimmed};
 use super::widths;
-use crate::formats::MAX_COLUMNS;
 use crate::formats::dialect::{self, HEAD, Plan, usual};
 use crate::formats::header::PREAMBLE;
+use crate::formats::{MAX_COLUMNS, sniff};
 
 /// Lines that are looked at.
 const LINES: usize = 1000;
@@ -40,6 +40,9 @@ pub(super) struct Line<'a> {
 
 /// Finds what cuts `text`, of which this is the beginning or, if `complete`, all.
 pub(super) fn find(text: &[u8], complete: bool) -> Option<Shape> {
+    if sniff::json_named(text).is_some() {
+        return None;
+    }
     let mut head = &text[..text.len().min(HEAD)];
     let complete = complete && head.len() == text.len();
     // Not half of a letter.

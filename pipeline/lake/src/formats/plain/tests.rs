@@ -162,6 +162,7 @@ const NONE: &[&str] = &[
     "the quick brown fox\njumps over the lazy\ndog and runs away\nfrom the big bear\n",
     "<p>Hello, you</p>\n<p>Well, then</p>\n",
     "{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n{\"a\": 5, \"b\": 6}\n",
+    "[\n  {\"a\": 1, \"b\": 2.5},\n  {\"a\": 3, \"b\": 4.5},\n  {\"a\": 5, \"b\": 6.5}\n]\n",
     "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJ\nRTESMBAGA1UEChMJQmFsdGltb3JlMRMwEQYDVQQLEwpDeWJlclRydXN0MSIwIAYD\n-----END CERTIFICATE-----\n",
     "Title\n=====\n\nSome words about it. And more,\nover two lines.\n\nPart\n----\n\nMore words.\n",
     "SELECT a, b\nFROM t\nWHERE a > 1, b < 2\n;\n",

@@ -350,3 +350,31 @@ fn a_header_that_comes_again_is_no_row() {
     let summary = read("x.csv", "a,b\nc,d\na,b\n");
     assert_eq!(summary.rows, 2);
 }
+
+#[test]
+fn json_with_the_name_of_csv_is_told() {
+    for (path, text, extension) in [
+        (
+            "x.csv",
+            "{\"a\": 1, \"b\": 2}\n{\"a\": 3, \"b\": 4}\n",
+            ".jsonl",
+        ),
+        (
+            "x.tsv",
+            "[{\"a\": 1, \"b\": 2}, {\"a\": 3, \"b\": 4}]",
+            ".json",
+        ),
+        (
+            "x.csv",
+            "[\n {\n  \"a\": 1\n },\n {\n  \"a\": 3\n }\n]\n",
+            ".json",
+        ),
+    ] {
+        let error = failure(path, text);
+        assert_eq!(error.kind, FileErrorKind::NotItsFormat, "{text}");
+        assert_eq!(error.cause, "it is named as CSV but is JSON");
+        assert_eq!(error.remedy, format!("rename the file to {extension}"));
+    }
+    let summary = read("x.tsv", "{\"a\": 1}\t5\n{\"a\": 2}\t6\n{\"a\": 3}\t7\n");
+    assert_eq!(summary.columns.len(), 2);
+}
