@@ -61,6 +61,12 @@ pub fn files() -> Vec<Odd> {
             two,
             2,
         ),
+        reads(
+            "measured.dat",
+            "day hour low high\n2020-01-01 10 3.2 4.5\n2020-01-01 11 3.3 4.5\n2020-01-01 12 3.4 4.6\n",
+            "day:date hour:integer low:float high:float",
+            3,
+        ),
         noted(
             "large.asc",
             grid(40_000),
@@ -95,6 +101,8 @@ fn others() -> Vec<(&'static str, Vec<u8>)> {
         ("letter.txt", b"Dear all,\n\nthe report is done, and I will send it tomorrow.\nIt has four parts.\n\nYours,\nAda\n".to_vec()),
         ("poem.txt", b"Roses are red,\nViolets are blue,\nSugar is sweet,\nAnd so are you.\n".to_vec()),
         ("log.txt", b"2024-01-01 10:00:00,123 INFO starting the server on port 8080\n2024-01-01 10:00:01,456 WARN no configuration found, using defaults\n2024-01-01 10:00:02,789 ERROR cannot reach the database at all\n".to_vec()),
+        ("access.txt", (0..30).map(|n| format!("10.0.0.{n} - - [10/Oct/2000:13:55:{n:02} -0700] \"GET /a{n}.gif HTTP/1.0\" 200 {n}\n")).collect::<String>().into_bytes()),
+        ("workers.txt", (0..30).map(|n| format!("2020-01-01 10:00:{n:02} INFO server started worker {n} in {n} ms\n")).collect::<String>().into_bytes()),
         ("settings.txt", b"retries = 3\nport = 8080\nworkers = 4\ntimeout = 30\n".to_vec()),
         ("requirements.txt", b"numpy>=1.26\npandas\nclick==8.1\n".to_vec()),
         ("list.txt", b"milk\nbread\nbutter\n".to_vec()),

@@ -7,6 +7,7 @@
 
 mod cut;
 mod line;
+mod log;
 mod shape;
 mod widths;
 

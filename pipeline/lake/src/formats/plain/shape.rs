@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use super::cut::{Cutter, by_bars, by_blanks, columns_of_rule};
 use super::line::{Column, columns, end_of, is_count_of_rows, is_rule, is_value, trimmed};
+use super::log::is_log;
 use super::widths;
 use crate::formats::dialect::{self, HEAD, Plan, usual};
 use crate::formats::header::PREAMBLE;
@@ -61,6 +62,9 @@ pub(super) fn find(text: &[u8], complete: bool) -> Option<Shape> {
         return Some(Shape::Lines { cutter, start: 0 });
     }
     let (lines, start, comment) = below_comments(&letters, lines);
+    if is_log(&lines) {
+        return None;
+    }
     // Byte places in text with replaced letters are those of another text.
     let start = match letters {
         Cow::Borrowed(_) => start,

@@ -178,6 +178,48 @@ fn other_texts_are_no_tables() {
     }
 }
 
+/// Thirty lines, of a number each.
+fn lines(line: impl Fn(usize) -> String) -> String {
+    (0..30).map(|n| line(n) + "\n").collect()
+}
+
+#[test]
+fn logs_that_are_cut_alike_are_no_tables() {
+    for text in [
+        lines(|n| {
+            format!(
+                "10.0.0.{n} - - [10/Oct/2000:13:55:{n:02} -0700] \"GET /a{n}.gif HTTP/1.0\" 200 {n}"
+            )
+        }),
+        lines(|n| {
+            format!(
+                "host{n}.example.org - - [01/Jul/1995:00:00:{n:02} -0400] \"GET /b HTTP/1.0\" 200 {n}"
+            )
+        }),
+        lines(|n| format!("2020-01-01 10:00:{n:02} INFO server started worker {n} in {n} ms")),
+        lines(|n| format!("2020-01-01 10:00:{n:02},123 [main] INFO com.foo.Bar - message")),
+        lines(|n| format!("2020/01/01 10:00:{n:02} [error] 12#0: *{n} open() failed")),
+        lines(|n| format!("[Wed Oct 11 14:32:{n:02} 2000] [error] client {n}")),
+        lines(|n| format!("Jan  1 10:00:{n:02} WARN: {n} 5")),
+        lines(|n| format!("10.0.0.{n} \"GET /{n} HTTP/1.0\" 200")),
+    ] {
+        assert_eq!(seen(&text), "-", "{text}");
+    }
+}
+
+#[test]
+fn measurements_with_times_and_tables_of_levels_are_tables() {
+    for text in [
+        lines(|n| format!("2020-01-01 10:{n:02} 3.{n} 4.5")),
+        lines(|n| format!("2020-01-01,10:{n:02},INFO,{n}")),
+        lines(|n| format!("10.0.0.{n} {n} 4.5 7")),
+        "date time level n\n".to_owned() + &lines(|n| format!("2020-01-01 10:00:{n:02} INFO {n}")),
+        "date       level  n\n".to_owned() + &lines(|n| format!("2020-01-01 WARN  {n:>2}")),
+    ] {
+        assert_ne!(seen(&text), "-", "{text}");
+    }
+}
+
 #[test]
 fn binary_files_are_no_tables_and_damaged_ones_are_errors_where_the_name_says_what_they_are() {
     let is = |bytes: &[u8], is_packed| {
