@@ -103,6 +103,7 @@ fn others() -> Vec<(&'static str, Vec<u8>)> {
         ("log.txt", b"2024-01-01 10:00:00,123 INFO starting the server on port 8080\n2024-01-01 10:00:01,456 WARN no configuration found, using defaults\n2024-01-01 10:00:02,789 ERROR cannot reach the database at all\n".to_vec()),
         ("access.txt", (0..30).map(|n| format!("10.0.0.{n} - - [10/Oct/2000:13:55:{n:02} -0700] \"GET /a{n}.gif HTTP/1.0\" 200 {n}\n")).collect::<String>().into_bytes()),
         ("workers.txt", (0..30).map(|n| format!("2020-01-01 10:00:{n:02} INFO server started worker {n} in {n} ms\n")).collect::<String>().into_bytes()),
+        ("glued.fwf", (0..30).map(|n| format!("{n:05}Name{:<10}{n:>5}.24202006{:02}\n", n % 10, 1 + n % 28)).collect::<String>().into_bytes()),
         ("settings.txt", b"retries = 3\nport = 8080\nworkers = 4\ntimeout = 30\n".to_vec()),
         ("requirements.txt", b"numpy>=1.26\npandas\nclick==8.1\n".to_vec()),
         ("list.txt", b"milk\nbread\nbutter\n".to_vec()),

@@ -77,7 +77,7 @@ pub(super) fn find(text: &[u8], complete: bool) -> Option<Shape> {
         let cutter = Cutter::Widths { gaps, comment };
         Some(Shape::Lines { cutter, start })
     };
-    match (delimited, blanks) {
+    let shape = match (delimited, blanks) {
         // `1,5 2,5`: what a comma cuts there are numbers only if it does not.
         (Some((plan, typed)), Some(by_blanks))
             if by_blanks.typed <= typed || !b",;".contains(&plan.dialect.delimiter) =>
@@ -96,7 +96,8 @@ pub(super) fn find(text: &[u8], complete: bool) -> Option<Shape> {
             Some(or_widths.unwrap_or_else(by_blanks))
         }
         (None, None) => widths(),
-    }
+    };
+    shape.filter(|shape| matches!(shape, Shape::Delimited(_)) || !widths::has_glued_dates(&lines))
 }
 
 /// The lines of the head that are not blank; the last only if it is whole.

@@ -221,6 +221,25 @@ fn measurements_with_times_and_tables_of_levels_are_tables() {
 }
 
 #[test]
+fn columns_with_no_blank_between_are_no_wrong_numbers() {
+    let glued = lines(|n| format!("{n:05}Name{:<10}{n:>5}.24202006{:02}", n % 10, 1 + n % 28));
+    let named = "no   name       amount and day\n".to_owned() + &glued;
+    let one_decimal = lines(|n| format!("{n:>5} -{n}.51999{:02}31", 1 + n % 12));
+    for text in [glued, named, one_decimal] {
+        assert_eq!(seen(&text), "-", "{text}");
+    }
+    // Apart they are columns; and decimals are decimals.
+    for text in [
+        lines(|n| format!("{n:05} Name{} {n:>5}.24 202006{:02}", n % 10, 1 + n % 28)),
+        lines(|n| format!("{n:>5} {:.10}", 1.0 / (n as f64 + 3.0))),
+        lines(|n| format!("{n:>5} {n}.202006{:02}", 1 + n % 28)),
+        "id,n\n".to_owned() + &lines(|n| format!("{n},{n}.2420200618")),
+    ] {
+        assert_ne!(seen(&text), "-", "{text}");
+    }
+}
+
+#[test]
 fn binary_files_are_no_tables_and_damaged_ones_are_errors_where_the_name_says_what_they_are() {
     let is = |bytes: &[u8], is_packed| {
         let fetched = Fetched::made(bytes.to_vec(), true);

@@ -11,6 +11,8 @@ const LONGEST_LINE: usize = 4096;
 const MOST_COLUMNS: usize = 512;
 /// Below so many lines a gap of one blank may be chance.
 const MANY: usize = 8;
+/// Digits of a day: `20200618`.
+const DAY: usize = 8;
 
 /// The gaps between the columns of lines, if these are clearly a table.
 pub(super) fn find(lines: &[Line<'_>], complete: bool) -> Option<Vec<Gap>> {
@@ -37,6 +39,37 @@ pub(super) fn find(lines: &[Line<'_>], complete: bool) -> Option<Vec<Gap>> {
         }
     }
     None
+}
+
+/// Whether nearly all lines but the first have a number with a date right behind it, `32.2420200618`: these are two columns, which no
+/// blank parts, and as one they would be wrong. Decimals that end in days, line after line, are no chance.
+pub(super) fn has_glued_dates(lines: &[Line<'_>]) -> bool {
+    let rows = lines.get(1..).unwrap_or_default();
+    let decimals = |row: &Line<'_>| {
+        let mut words = row.text.split_ascii_whitespace();
+        words.find_map(decimals_and_day)
+    };
+    let Some(usual) = rows.iter().find_map(decimals) else {
+        return false;
+    };
+    let alike = rows.iter().filter(|row| decimals(row) == Some(usual));
+    alike.count() * 10 >= rows.len() * 9
+}
+
+/// How many digits a number has behind its point, if the last eight of several more are a day.
+fn decimals_and_day(word: &str) -> Option<usize> {
+    let (whole, decimals) = word.trim_start_matches(['-', '+']).split_once('.')?;
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_digits(whole) || !is_digits(decimals) {
+        return None;
+    }
+    let place = decimals.len().checked_sub(DAY).filter(|more| *more > 0)?;
+    let day = decimals.get(place..)?;
+    let number = |from: usize, to: usize| day.get(from..to)?.parse::<u32>().ok();
+    let is_day = (1900..2100).contains(&number(0, 4)?)
+        && (1..=12).contains(&number(4, 6)?)
+        && (1..=31).contains(&number(6, 8)?);
+    is_day.then_some(decimals.len())
 }
 
 /// A line of several strokes below the header says where columns are.
