@@ -189,21 +189,24 @@ impl SharedText {
     /// Cuts up the text of an object.
     ///
     /// # Errors
-    /// It is a manifest and not JSON.
+    /// It is a manifest and not JSON, or not YAML.
     pub fn of(path: &str, kind: SharedKind, text: String) -> Result<SharedText, FileError> {
         let mut parts = Parts {
             directory: split_path(path).0.to_owned(),
             ..Parts::default()
         };
+        let no_json = |error: serde_json::Error| format!("it is not JSON ({error})");
         let is_json = path.to_ascii_lowercase().ends_with(".json");
         match kind {
             SharedKind::Frictionless | SharedKind::Csvw | SharedKind::Croissant => {
-                manifests::cut(path, kind, &text, &mut parts)
+                manifests::cut(path, kind, &text, &mut parts).map_err(no_json)
             }
-            SharedKind::Dictionary if is_json => manifests::cut(path, kind, &text, &mut parts),
+            SharedKind::Dictionary if is_json => {
+                manifests::cut(path, kind, &text, &mut parts).map_err(no_json)
+            }
             SharedKind::Dbt => {
                 yaml::cut(&text, &mut parts);
-                Ok(())
+                yaml::check(&text).map_err(|flaw| format!("it is not YAML ({flaw})"))
             }
             SharedKind::Dictionary | SharedKind::Readme => {
                 let path = path.to_ascii_lowercase();
@@ -215,8 +218,7 @@ impl SharedText {
                 Ok(())
             }
         }
-        .map_err(|error: serde_json::Error| {
-            let cause = format!("it is not JSON ({error})");
+        .map_err(|cause| {
             FileError::new(path, FileErrorKind::NotItsFormat, cause)
                 .with_remedy("mend it, or give it another name")
         })?;

@@ -54,6 +54,19 @@ fn resources_of_packages_are_found_by_their_paths() {
 }
 
 #[test]
+fn a_dbt_file_that_is_no_yaml_is_told_and_a_dictionary_stays_text() {
+    let broken = "models: [unclosed\n";
+    for path in ["schema.yml", "a/_shop__models.yaml"] {
+        let kind = SharedKind::of_path(path).unwrap();
+        let error = SharedText::of(path, kind, broken.into()).unwrap_err();
+        assert_eq!(error.kind, FileErrorKind::NotItsFormat);
+        assert_eq!(error.cause, "it is not YAML (line 1: [ is never closed)");
+    }
+    let kind = SharedKind::of_path("codebook.yaml").unwrap();
+    assert!(SharedText::of("codebook.yaml", kind, broken.into()).is_ok());
+}
+
+#[test]
 fn csvw_croissant_and_dictionaries_say_the_same() {
     let csvw = json!({"@context": "http://www.w3.org/ns/csvw", "tables": [
         {"url": "orders.csv", "dc:description": "Sold", "tableSchema": {"columns": [{"titles": ["id"], "dc:description": "The number"}]}}]});

@@ -3,6 +3,9 @@
 //! What is looked for is what such files have in common: an item `- name: orders`, or a key `orders:` with lines further in. The
 //! part is those very lines; it is read by [`super::super::column_descriptions`] as it stands.
 
+mod flaws;
+
+pub(super) use self::flaws::check;
 use super::Parts;
 use crate::place::split_path;
 
