@@ -2,6 +2,11 @@
 //!
 //! Other mistakes are not looked for: the reader of tables ([`super::cut`]) takes what it understands. In doubt a line is text.
 
+/// What brackets and quotes begin with.
+const OPENERS: [char; 4] = ['[', '{', '"', '\''];
+/// Lines where a document begins or ends.
+const MARKS: [&str; 2] = ["---", "..."];
+
 /// The first flaw, with its line.
 pub(in super::super) fn check(text: &str) -> Result<(), String> {
     // The column of the key or item whose text goes on in lines further in.
@@ -13,11 +18,19 @@ pub(in super::super) fn check(text: &str) -> Result<(), String> {
         let indent = line.len() - content.len();
         let is_text = content.starts_with('#') || open.is_some_and(|outer| indent > outer);
         let mut end = at;
-        if !content.is_empty() && !is_text {
+        let is_mark = content.trim_end() == "-" || MARKS.contains(&line.trim_end());
+        if is_mark && !is_text {
+            open = None;
+        } else if !content.is_empty() && !is_text {
             if is_tabbed(line) {
                 return Err(flaw(text, at, "it is indented by a tab"));
             }
-            (open, end) = value(text, at, line)?;
+            let Some((column, place)) = entry(line) else {
+                return Ok(());
+            };
+            let goes_on;
+            (end, goes_on) = value(text, at + place)?;
+            open = goes_on.then_some(column);
         }
         at = after_line(text, end);
     }
@@ -34,17 +47,14 @@ fn after_line(text: &str, at: usize) -> usize {
     length.map_or(text.len(), |length| at + length + 1)
 }
 
-/// Reads the value of the line at `at`: the column whose text goes on below, if any, and where it ends, if it is bracketed or
-/// quoted.
-fn value(text: &str, at: usize, line: &str) -> Result<(Option<usize>, usize), String> {
-    let (column, place) = entry(line);
-    let (mut place, mut end) = (at + place, at);
+/// Where the value that begins at `at` ends, if it is bracketed or quoted; and whether it is plain, and may go on below.
+fn value(text: &str, at: usize) -> Result<(usize, bool), String> {
+    let (mut place, mut end) = (at, at);
     loop {
         let rest = text.get(place..).unwrap_or_default();
-        let Some(opener) = rest.chars().next().filter(|c| "[{\"'".contains(*c)) else {
-            let rest = rest.lines().next().unwrap_or_default();
-            let is_empty = rest.starts_with('#') || rest.trim_matches('-').trim().is_empty();
-            return Ok(((!is_empty).then_some(column), end));
+        let Some(opener) = rest.chars().next().filter(|c| OPENERS.contains(c)) else {
+            let is_plain = !rest.starts_with(['\n', '\r', '#']) && !rest.is_empty();
+            return Ok((end, is_plain));
         };
         let after = match opener {
             '[' | '{' => after_brackets(text.as_bytes(), place),
@@ -55,25 +65,27 @@ fn value(text: &str, at: usize, line: &str) -> Result<(Option<usize>, usize), St
         let rest = text.get(end..).and_then(|rest| rest.strip_prefix(": "));
         match rest {
             Some(rest) => place = text.len() - rest.trim_start_matches(' ').len(),
-            None => return Ok((None, end)),
+            None => return Ok((end, false)),
         }
     }
 }
 
-/// The column of a line's key or, without one, of its dash; and where its value begins.
-fn entry(line: &str) -> (usize, usize) {
+/// The column of a line's key or, without one, of its dash; and where its value begins. `None` for prose.
+fn entry(line: &str) -> Option<(usize, usize)> {
     let indent = line.len() - line.trim_start().len();
-    let (mut column, mut start) = (indent, indent);
+    let (mut dash, mut start) = (None, indent);
     while let Some(rest) = line.get(start..).and_then(|it| it.strip_prefix("- ")) {
-        column = start;
+        dash = Some(start);
         start = line.len() - rest.trim_start_matches(' ').len();
     }
     let content = line.get(start..).unwrap_or_default();
-    let is_opened = content.starts_with(['[', '{', '"', '\'']);
-    let Some(value) = after_key(content).filter(|_| !is_opened) else {
-        return (column, start);
-    };
-    (start, line.len() - value.trim_start().len())
+    if content.starts_with(OPENERS) {
+        return Some((dash.unwrap_or(indent), start));
+    }
+    match after_key(content) {
+        Some(value) => Some((start, line.len() - value.trim_start().len())),
+        None => Some((dash?, start)),
+    }
 }
 
 /// What stands behind a line's key, if it has one.
@@ -81,7 +93,7 @@ fn after_key(content: &str) -> Option<&str> {
     let (key, value) = content
         .split_once(": ")
         .or_else(|| content.strip_suffix(':').map(|key| (key, "")))?;
-    (!key.contains(" #")).then_some(value)
+    (!key.contains(" #") && !key.starts_with('#')).then_some(value)
 }
 
 fn is_tabbed(line: &str) -> bool {
@@ -90,32 +102,38 @@ fn is_tabbed(line: &str) -> bool {
     indent.contains('\t') && (content.starts_with("- ") || after_key(content).is_some())
 }
 
-/// The place after the bracket that closes the one at `at`.
+/// The place after the bracket that closes the one at `at`. Quotes within words are letters.
 fn after_brackets(text: &[u8], mut at: usize) -> Option<usize> {
-    let (mut depth, mut before) = (0usize, b' ');
+    let (mut depth, mut before, mut is_new) = (0usize, b' ', true);
     while let Some(&byte) = text.get(at) {
-        let is_at_word = before.is_ascii_whitespace() || b"[{,".contains(&before);
+        let is_apart = before.is_ascii_whitespace();
+        before = byte;
         match byte {
-            b'"' | b'\'' if is_at_word => {
+            b'"' | b'\'' if is_new => {
                 at = after_quotes(text, at)?;
-                before = b'"';
+                // `{"a":"b"}`: behind a quoted key another word begins at once.
+                is_new = text.get(at) == Some(&b':');
+                at += usize::from(is_new);
                 continue;
             }
-            b'#' if before.is_ascii_whitespace() => {
+            b'#' if is_apart => {
                 at += memchr::memchr(b'\n', text.get(at..)?)?;
                 continue;
             }
-            b'[' | b'{' => depth += 1,
+            // A tag or an anchor: the word comes behind it.
+            b'!' | b'&' if is_new => {
+                let rest = text.get(at..)?;
+                at += rest.iter().position(|it| b" \r\n,]}".contains(it))?;
+                continue;
+            }
+            b'[' | b'{' => (depth, is_new) = (depth + 1, true),
             b']' | b'}' if depth <= 1 => return Some(at + 1),
-            b']' | b'}' => depth -= 1,
-            _ => {}
+            b']' | b'}' => (depth, is_new) = (depth - 1, false),
+            b',' => is_new = true,
+            b':' => is_new = text.get(at + 1).is_some_and(u8::is_ascii_whitespace),
+            _ if byte.is_ascii_whitespace() => {}
+            _ => is_new = false,
         }
-        // `{"a":"b"}`: behind a quoted key another word begins at once.
-        before = if byte == b':' && before == b'"' {
-            b','
-        } else {
-            byte
-        };
         at += 1;
     }
     None
@@ -174,6 +192,8 @@ mod tests {
             "- it's\n- 5\" wide\n- a [b\n- - [c, d]\n  - \"e\"\n",
             "tags: [\n  a, # one [\n  \"b]\",\n  it's, x:'y\n]\nmore: {\"a\":\"}\", b: [c]}\n",
             "text: {{ doc('orders') }}\nquoted: \"{{ doc(\\\"a\\\") }}\"\n",
+            "\"a b\": he said\n  \"hello\n'c': |\n  [d\n",
+            "tags: [rock 'n roll, 5 \"wide, !t 'a[b', {\"x\":'[', y: \"}\"}]\nmore: z\n",
             "url: http://x/[y\nkey:\n- a\n-\n  b: c\n",
             "a: \"over\n  two lines\"\nb: 'and\n\n  three'\n",
             "# a comment [\nanchor: &x\n  a: [1]\nother: *x\n",
