@@ -47,7 +47,7 @@ pub fn files() -> Vec<Odd> {
             "{\"id\": 1, \"at\": {\"city\": \"Bern\", \"geo\": {\"lat\": 46.9}}, \"tags\": [\"a\"]}\n\
              {\"id\": 2, \"at\": null}\n\
              {\"id\": 3, \"at\": {\"geo\": {}, \"zip\": \"3000\"}}\n",
-            "id:integer at.city:text at.geo.lat:float tags[]:text at.zip:text",
+            "id:integer at.city:text at.geo.lat:float at.zip:text tags[]:text",
             3,
         ),
         reads(
