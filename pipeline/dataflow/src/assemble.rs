@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use limn_lake::assemble::{are_one_table, merge_files};
+use limn_lake::member::shown;
 use limn_lake::{ContextText, Contexts, FileSummary, Group, Redact, TableSummary};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
@@ -19,7 +20,7 @@ use timely::dataflow::operators::Capability;
 use timely::dataflow::operators::generic::Operator;
 
 use crate::changes::{Epoch, GroupId, MemberId};
-use crate::documents::{catalog_row, now_ms};
+use crate::documents::{catalog_row, first_notes, now_ms};
 use crate::job::Job;
 use crate::narrate::awaiting::Awaiting;
 use crate::parts::{GroupRead, Parts};
@@ -364,19 +365,30 @@ impl Assembler {
                 ..FileRecord::default()
             }));
         }
-        let mut rows_now = None;
+        let mut now = None;
         if let (Some(old), Some(whole), true) = (old, &summary, failures.is_empty())
             && let Some(kept) = kept_sample(old, &mut files, whole, self.resample_threshold)
         {
-            rows_now = Some((whole.rows, whole.rows_exact));
-            summary = Some(kept);
+            now = summary.replace(kept);
         }
-        if let Some(summary) = &mut summary {
+        for summary in [&mut summary, &mut now].into_iter().flatten() {
             summary.redact(self.redact);
         }
         let mut row = catalog_row(&self.lake, group, summary.as_ref(), files, contexts);
-        if let Some((rows, exact)) = rows_now {
-            (row.rows, row.rows_exact) = (Some(rows), exact);
+        if let Some(now) = now {
+            (row.rows, row.rows_exact) = (Some(now.rows), now.rows_exact);
+            row.notes = first_notes(&now.notes);
+        }
+        if let Some((first, count)) = read.missing(group).filter(|_| row.rows.is_some()) {
+            let (first, files) = (shown(first), group.files.len());
+            let others = match count {
+                1 => String::new(),
+                count => format!(" and {} more", count - 1),
+            };
+            let note = format!(
+                "{count} of {files} files left out that could not be read: {first}{others}"
+            );
+            row.notes.insert(0, note);
         }
         row.removed = is_passed_over;
         if !is_passed_over && !read.is_current(group) {

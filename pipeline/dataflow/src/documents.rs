@@ -115,7 +115,7 @@ pub fn catalog_row(
             (Some(summary), Some(first)) => key_records(&summary.keys, &first.object.path),
             _ => KeyRecords::default(),
         },
-        notes: summary.map_or_else(Vec::new, |summary| notes(&summary.notes)),
+        notes: summary.map_or_else(Vec::new, |summary| first_notes(&summary.notes)),
         files,
         contexts,
         group: format!("{:032x}", group.key.0),
@@ -125,7 +125,7 @@ pub fn catalog_row(
 }
 
 /// Notes of a table: of many files the first ones, and how many more there are.
-fn notes(all: &[String]) -> Vec<String> {
+pub fn first_notes(all: &[String]) -> Vec<String> {
     let mut notes: Vec<String> = all.iter().take(MOST_NOTES).cloned().collect();
     let more = all.len() - notes.len();
     if more > 0 {

@@ -13,7 +13,7 @@ use limn_store::{ObjectInfo, Store, StoreErrorKind};
 use crate::error::PipelineError;
 use crate::progress::Progress;
 use crate::report::Failure;
-use crate::scope::{Part, Scope, outermost};
+use crate::scope::{Part, Scope, outermost, root_name};
 
 /// A listing of a lake or a part of it, without the objects of indexes that lie inside the lake.
 #[derive(Default)]
@@ -161,7 +161,7 @@ impl Listing {
                         self.left_out.push(path.to_owned());
                         continue;
                     }
-                    if self.part.concerns(path) {
+                    if self.part.concerns(path, root_name(lake.url())) {
                         self.failures.push(Failure {
                             table: String::new(),
                             object: error.object().to_owned(),

@@ -109,6 +109,20 @@ impl GroupRead {
         files.collect()
     }
 
+    /// Of a table that could be read in part, the first of the files that no version could be read of, and how many there are.
+    pub fn missing<'a>(&self, group: &'a Group) -> Option<(&'a str, usize)> {
+        let paths = group.files.iter().map(|file| file.object.path.as_str());
+        let is_missing = |path: &&str| {
+            let part = self.files.get(*path);
+            part.is_some_and(|part| part.unread.is_some() && part.summary.is_none())
+        };
+        let missing: Vec<&str> = paths.filter(is_missing).collect();
+        let first = missing
+            .first()
+            .filter(|_| missing.len() < group.files.len())?;
+        Some((first, missing.len()))
+    }
+
     /// Whether any of a table's files could be read in its present version.
     pub fn is_current(&self, group: &Group) -> bool {
         let mut files = group.files.iter();

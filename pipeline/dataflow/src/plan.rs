@@ -24,6 +24,7 @@ use crate::listing::Listing;
 use crate::options::RunOptions;
 use crate::published::{KnownFile, Published, group_of};
 use crate::read::Reader;
+use crate::scope::root_name;
 
 /// Files of a family that are read ahead to see whether they are alike at all.
 const FAMILY_PROBES: usize = 3;
@@ -155,14 +156,9 @@ impl Planner {
                 }
             }
         }
-        let root_name = url
-            .rsplit('/')
-            .find(|part| !part.is_empty())
-            .unwrap_or("lake")
-            .to_owned();
         Self {
             reader,
-            root_name,
+            root_name: root_name(url).to_owned(),
             published,
             settings,
             contexts,

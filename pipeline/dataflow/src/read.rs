@@ -269,7 +269,7 @@ impl Reader {
                 error,
                 settled: true,
             }),
-            (None, None) => match refusal(&file.object) {
+            (None, None) => match refusal(&file.object).filter(|_| !file.is_stray()) {
                 // Its container was read to find it out.
                 Some(error) => read_result(Err(error)),
                 None => read_result(self.summarise(file).await?),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::StreamExt;
+use limn_lake::Contexts;
 use limn_lake::layout::is_data;
 use limn_segment::{Compacted, Policy, PublishError, SegmentError, nonce};
 
@@ -22,6 +23,7 @@ use crate::open::{Opened, Opening};
 use crate::options::{IndexSettings, Narrate, shards};
 use crate::plan::{Plan, Planner};
 use crate::progress::Progress;
+use crate::published::Published;
 use crate::report::{CompactedTotals, Failure, Report};
 use crate::scope::{Part, Scope};
 
@@ -40,9 +42,23 @@ pub struct Round {
     started: Instant,
 }
 
-/// What is told of contexts that name no table. Where filters leave something out, that may be what they name.
-fn orphan_notes(orphans: &[String], filtered: usize) -> Vec<String> {
-    let tell = |orphan: &String| format!("context of '{orphan}' names no table of the lake");
+/// What is told of contexts that name no table. Of those that were `given` to this run, the ones are kept that are of a table
+/// that was there. Where filters leave something out, that may be what they name.
+fn orphan_notes(
+    orphans: &[String],
+    given: &Contexts,
+    published: &Published,
+    filtered: usize,
+) -> Vec<String> {
+    let kept = published.registered();
+    let has = |contexts: &Contexts, name: &str| contexts.keys().any(|it| it.as_str() == name);
+    let tell = |orphan: &String| {
+        let fate = match has(given, orphan) && !has(&kept, orphan) {
+            true => ", and is not kept: give it again when the table is there",
+            false => "",
+        };
+        format!("context of '{orphan}' names no table of the lake{fate}")
+    };
     match orphans {
         [first, _, ..] if filtered > 0 => vec![format!(
             "contexts that name no table of the lake, which filters may leave out: {}, such as that of '{first}'",
@@ -227,7 +243,12 @@ impl Round {
         failures.extend(refused);
         let mut notes = self.notes.clone();
         notes.extend(listing_notes);
-        notes.extend(orphan_notes(&plan.orphans, filtered));
+        notes.extend(orphan_notes(
+            &plan.orphans,
+            &self.opening.options.contexts,
+            published,
+            filtered,
+        ));
         let left_out = LeftOut {
             filtered,
             ignored: plan.ignored,

@@ -38,6 +38,13 @@ impl Scope {
     }
 }
 
+/// What a table of a lake's root is called: the last segment of the lake's URL.
+pub fn root_name(url: &str) -> &str {
+    url.rsplit('/')
+        .find(|part| !part.is_empty())
+        .unwrap_or("lake")
+}
+
 /// The folders that lie below no other of them.
 pub fn outermost(folders: impl IntoIterator<Item = String>) -> Vec<String> {
     let folders: BTreeSet<String> = folders.into_iter().collect();
@@ -81,11 +88,14 @@ impl Part {
             .is_none_or(|tables| tables.contains(name))
     }
 
-    /// Whether a table that may be changed may lie at a path, or below it.
-    pub fn concerns(&self, path: &str) -> bool {
+    /// Whether a table that may be changed may lie at a path, or below it. `root` is what a table of the lake's root is
+    /// called ([`root_name`]).
+    pub fn concerns(&self, path: &str, root: &str) -> bool {
         let is_of = |table: &String| {
             let rest = path.strip_prefix(table.as_str());
+            let is_of_root = table.strip_prefix("./").unwrap_or(table) == root;
             is_within(outside(table), path)
+                || is_of_root && reach(path).is_empty()
                 || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
         };
         self.tables
@@ -117,11 +127,21 @@ mod tests {
             "d/orders/1.csv",
             "x.zip",
         ] {
-            assert!(part.concerns(path), "{path}");
+            assert!(part.concerns(path, "lake"), "{path}");
         }
         for path in ["e", "d/orders2.csv", "d/out.csv", "x.tar"] {
-            assert!(!part.concerns(path), "{path}");
-            assert!(Part::whole().concerns(path), "{path}");
+            assert!(!part.concerns(path, "lake"), "{path}");
+            assert!(Part::whole().concerns(path, "lake"), "{path}");
+        }
+        for name in ["lake", "./lake"] {
+            let part = Part {
+                tables: Some([name.to_owned()].into()),
+                ..Part::whole()
+            };
+            for path in ["orders_3.csv", "day=1/x.csv"] {
+                assert!(part.concerns(path, "lake"), "{path}");
+            }
+            assert!(!part.concerns("d/x.csv", "lake"));
         }
     }
 

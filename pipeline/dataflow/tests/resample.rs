@@ -65,6 +65,20 @@ async fn few_new_rows_keep_the_texts_and_many_make_them_anew() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn notes_are_those_of_the_files_as_they_are_now() {
+    let lab = filled(0.2).await;
+    let remark = "station,level\ns,1\nt,2\n\nSource: the harbour office\n";
+    lab.put("levels/month=11/data.csv", remark).await;
+    lab.run().await;
+    let now = row(&lab).await;
+    assert!(now.files.iter().any(|file| file.since_sample.is_some()));
+    assert!(now.notes[0].contains("month=11/data.csv"), "{now:?}");
+    lab.remove("levels/month=11/data.csv").await;
+    lab.run().await;
+    assert_eq!(row(&lab).await.notes, [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn rows_that_went_and_came_back_count_as_they_are_now() {
     let lab = filled(0.2).await;
     let before = row(&lab).await;

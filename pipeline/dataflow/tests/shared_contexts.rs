@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use common::Lab;
 use common::narrated::records;
+use limn_lake::TableName;
 use limn_pipeline::Scope;
 
 /// A package of two described tables, as their columns' descriptions say.
@@ -148,6 +149,24 @@ async fn a_family_that_is_many_tables_hands_its_readme_to_each() {
     lab.run().await;
     assert_eq!(descriptions(&lab).await, told(&[("d", Some("The number"))]));
     lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_that_is_given_for_no_table_is_told_as_not_kept() {
+    let mut lab = Lab::new();
+    lab.put("here.csv", "a\n1\n").await;
+    for name in ["here", "later"] {
+        let name = TableName::parse(name).unwrap();
+        lab.options.contexts.insert(name, vec!["words".to_owned()]);
+    }
+    let told = "context of 'later' names no table of the lake, and is not kept: give it again when the table is there";
+    assert_eq!(lab.run().await.notes, [told]);
+    // One that was registered is kept while its table is gone.
+    lab.options.contexts.clear();
+    lab.put("there.csv", "b\n2\n").await;
+    lab.remove("here.csv").await;
+    let told = "context of 'here' names no table of the lake";
+    assert_eq!(lab.run().await.notes, [told]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

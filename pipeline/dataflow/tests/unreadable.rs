@@ -8,7 +8,7 @@ use std::sync::Arc;
 use common::{Lab, Seen, seen};
 use limn_models::HashedWords;
 use limn_pipeline::{Progress, RunOptions, index_lake};
-use limn_segment::IndexStore;
+use limn_segment::{IndexStore, TableRecord};
 use limn_store::Store;
 
 const BROKEN: fn(u64) -> Seen = |rows| Seen {
@@ -32,6 +32,36 @@ async fn a_table_keeps_its_last_good_version_until_a_better_one_comes() {
     let report = lab.run().await;
     assert_eq!((report.tables.changed, report.tables.failed), (1, 0));
     lab.expect([("t", seen(3))]).await;
+}
+
+async fn only_row(lab: &Lab) -> TableRecord {
+    let snapshot = lab.index.require_newest().await.unwrap();
+    let rows = lab.index.tables(&snapshot, None).await.unwrap();
+    let [row] = rows.try_into().unwrap();
+    row
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_tells_which_of_its_files_could_never_be_read() {
+    let lab = Lab::new();
+    lab.put("t/day=1/x.csv", "a\n1\n").await;
+    lab.corrupt("t/day=2/x.csv").await;
+    lab.corrupt("t/day=3/x.csv").await;
+    lab.run().await;
+    let table = only_row(&lab).await;
+    assert_eq!(table.rows, Some(1));
+    assert_eq!(
+        table.notes,
+        ["2 of 3 files left out that could not be read: t/day=2/x.csv and 1 more"]
+    );
+    lab.run_is_idle().await;
+    for day in [2, 3] {
+        lab.put(&format!("t/day={day}/x.csv"), "a\n2\n").await;
+    }
+    lab.run().await;
+    let table = only_row(&lab).await;
+    assert_eq!(table.rows, Some(3));
+    assert_eq!(table.notes, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

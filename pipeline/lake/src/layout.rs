@@ -94,6 +94,11 @@ pub struct DataFile {
 }
 
 impl DataFile {
+    /// Whether its place says that it is no table, whatever it holds.
+    pub fn is_stray(&self) -> bool {
+        self.is_beside && self.format == Format::Text
+    }
+
     /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
     /// drawn by it, so it changes with nothing else.
     pub fn sample_path(&self) -> &str {

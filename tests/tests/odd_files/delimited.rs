@@ -51,6 +51,18 @@ pub fn files() -> Vec<Odd> {
         reads("single_column.csv", "name\nada\nbob\n", "name:text", 2),
         reads("single_number_column.csv", "n\n1\n2\n", "n:integer", 2),
         reads("header_only.csv", "id,name\n", "id:unknown name:unknown", 0),
+        reads(
+            "behind_a_hash.csv",
+            "#sample,ct\nS1,Undetermined\nS2,31.2\nS3,29.8\nS4,30.1\n",
+            "#sample:text ct:text",
+            4,
+        ),
+        reads(
+            "names_left_out.csv",
+            "name,score,,\nAnn,absent,p,q\nBen,2,r,s\nCy,3,t,u\nDi,4,v,w\n",
+            "name:text score:text column_3:text column_4:text",
+            4,
+        ),
         reads("one_cell.csv", "x", "x:unknown", 0),
         noted(
             "no_header.csv",

@@ -48,8 +48,8 @@ async fn add(args: AddContextArgs) -> anyhow::Result<Outcome> {
     let meant = meant(&rows, name.as_str());
     if meant.is_empty() {
         bail!(
-            "the index has no table {name}: limn tables lists them; limn index adds new ones, and \
-             takes texts about tables that are still to come with --contexts"
+            "the index has no table {name}: limn tables lists them; limn index adds new ones, \
+             with what --contexts says of them"
         );
     }
     let lake = lake_of(&meant, args.lake)?;

@@ -1,5 +1,6 @@
 //! `limn index` and `limn update`: describe a lake, or tables of it, and publish.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
@@ -364,14 +365,18 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
             report.notes.len() - FAILURES_SHOWN
         )?;
     }
-    for failure in report.failures.iter().take(FAILURES_SHOWN) {
-        writeln!(out, "failed: {}", one_line(&failure.error))?;
+    // What is said of several tables and cannot be read fails for each, and is told once.
+    let mut told = HashSet::new();
+    let errors = report.failures.iter().map(|failure| failure.error.as_str());
+    let errors: Vec<&str> = errors.filter(|error| told.insert(*error)).collect();
+    for error in errors.iter().take(FAILURES_SHOWN) {
+        writeln!(out, "failed: {}", one_line(error))?;
     }
-    if report.failures.len() > FAILURES_SHOWN {
+    if errors.len() > FAILURES_SHOWN {
         writeln!(
             out,
             "failed: … and {} more; --json lists them all",
-            report.failures.len() - FAILURES_SHOWN
+            errors.len() - FAILURES_SHOWN
         )?;
     }
     if tables.added + tables.changed + tables.unchanged + tables.failed == 0 {

@@ -178,11 +178,12 @@ impl Round {
         }
         failures.sort();
         failures.dedup();
-        tables.failed = failures
-            .iter()
-            .map(|failure| failure.table.as_str())
-            .collect::<HashSet<_>>()
-            .len() as u64;
+        // What is of no table counts by itself.
+        let counted = |failure: &'_ Failure| match failure.table.as_str() {
+            "" => (failure.object.clone(), String::new()),
+            table => (String::new(), table.to_owned()),
+        };
+        tables.failed = failures.iter().map(counted).collect::<HashSet<_>>().len() as u64;
         tables.unchanged = self
             .opening
             .known

@@ -95,6 +95,7 @@ impl Contents {
         // Whether it is told as unreadable is compared with the lake, not with the other index.
         if row.files.iter().any(|file| stand_ins.contains(&file.path)) {
             row.error = None;
+            row.notes.retain(|note| !note.contains("could not be read"));
         }
         for file in row
             .files

@@ -210,8 +210,13 @@ impl Scan {
             Ok(()) => self.columns.commit(row),
             Err(error) => {
                 self.bad += 1;
+                // The parser's words for a value that is no object quote it, which may be somebody's own.
+                let cause = || match error.is_data() {
+                    true => "it is no object".to_owned(),
+                    false => error.to_string(),
+                };
                 self.first_bad
-                    .get_or_insert_with(|| format!("{}: {error}", place()));
+                    .get_or_insert_with(|| format!("{}: {}", place(), cause()));
             }
         }
         self.check()

@@ -88,6 +88,10 @@ pub async fn summarise_file(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, FileError> {
+    if file.is_stray() {
+        let cause = "it lies among a table's files of another format";
+        return Err(Failure::new(FileErrorKind::NoTable, cause).about(&file.object.path));
+    }
     if let Some(refusal) = member::refusal(&file.object) {
         return Err(refusal);
     }

@@ -3,6 +3,7 @@
 use serde::de::IgnoredAny;
 
 use super::Failure;
+use super::dialect::HEAD;
 use super::input::utf16;
 use super::json::as_null;
 use crate::error::FileErrorKind;
@@ -132,7 +133,7 @@ pub(crate) fn is_no_json(text: &[u8], what: &str) -> Result<(), Failure> {
 /// looked at, and nothing but others on lines of their own follow. A cell that looks like an object is followed by a delimiter.
 pub(crate) fn json_named(text: &[u8]) -> Option<&'static str> {
     let text = without_bom(text).trim_ascii_start();
-    let text = text.get(..LOOK).unwrap_or(text);
+    let text = text.get(..HEAD).unwrap_or(text);
     let begins = text.first()?;
     let inner = text.strip_prefix(b"[").unwrap_or(text).trim_ascii_start();
     let inner = inner.strip_prefix(b"{")?.trim_ascii_start();
@@ -212,6 +213,9 @@ mod tests {
         }
         let long = format!("[{}{{\"a\": 0}}]", "{\"a\": 1},\n".repeat(2000));
         assert_eq!(json_named(long.as_bytes()), Some(".json"));
+        let cell = format!("{{\"a\": \"{}\"}}", "x".repeat(10 << 10));
+        let long = format!("{cell}\t1\n{cell}\t2\n");
+        assert_eq!(json_named(long.as_bytes()), None);
         for text in [
             "",
             "a,b\n1,2\n",

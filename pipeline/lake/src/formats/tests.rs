@@ -77,6 +77,20 @@ fn a_file_that_changes_while_it_is_read_is_an_error_and_tried_again() {
     });
 }
 
+#[test]
+fn a_text_among_the_files_of_a_table_is_not_looked_at() {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let mut file = data_file("x.tar.gz//day=1/notes.txt", 40);
+    file.is_beside = true;
+    // Nothing is there.
+    let (store, options) = (Store::in_memory(), ReadOptions::default());
+    let read = runtime.block_on(summarise_file(&store, &file, &options));
+    let error = read.unwrap_err();
+    assert_eq!(error.kind, FileErrorKind::NoTable, "{error}");
+}
+
 /// Reads `content` as a file called `path`; also what was requested for it.
 fn read_with(
     path: &str,

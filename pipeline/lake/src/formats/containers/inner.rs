@@ -74,11 +74,13 @@ pub(super) fn list(
                 continue;
             }
         };
-        members.work = members.work.saturating_add(work(parts.found.len()));
-        if is_too_much(members.work) {
+        let all = members.work.saturating_add(work(parts.found.len()));
+        if is_too_much(all) {
+            members.work = members.work.saturating_add(work(0));
             members.unopened(&name, too_much());
             continue;
         }
+        members.work = all;
         for (part, (_, part_place)) in parts.found {
             let within = MemberPlace::Within(Box::new(place.clone()), Box::new(part_place));
             members.add(member::path_of(&name, &part), size, within);

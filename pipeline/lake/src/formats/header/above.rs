@@ -48,11 +48,13 @@ pub(super) fn find(rows: &[Vec<String>], width: usize) -> Option<Below> {
     // One cell less than the header: a header itself, perhaps, that lacks a name.
     let lacks_one = above.first().map(|row| filled(row) + 1) == Some(columns.len());
     let is_clear = typed.len() > 1 || typed.first() == columns.first();
-    if typed.is_empty() || at == 1 && lacks_one && !is_clear {
-        return None;
-    }
     let (last, others) = above.split_last()?;
     let groups = groups(last, header.len());
+    // Several cells: a header behind a `#`, perhaps, or one that leaves names out.
+    let may_be_header = groups.is_none() && filled(last) > 1 && !is_named(last);
+    if typed.is_empty() || (may_be_header || at == 1 && lacks_one) && !is_clear {
+        return None;
+    }
     let is_told = |row: &Vec<String>| is_comment(row) || is_line(row);
     if !others.iter().all(is_told) || groups.is_none() && !(is_told(last) && is_distinct(header)) {
         return None;
@@ -84,11 +86,15 @@ fn is_even(rows: &[Vec<String>], width: usize) -> bool {
     of_width > 1 && of_width * 10 >= rows.len() * 9
 }
 
+/// A name and its values: `Station:,BER`.
+fn is_named(row: &[String]) -> bool {
+    row.first().is_some_and(|cell| cell.ends_with(':'))
+}
+
 /// A title, or a name and its values: no cell is left out before the last one.
 fn is_line(row: &[String]) -> bool {
     let filled = filled(row);
-    let is_named = row.first().is_some_and(|cell| cell.ends_with(':'));
-    filled < 2 || is_named || row.iter().take(filled).all(|cell| !cell.is_empty())
+    filled < 2 || is_named(row) || row.iter().take(filled).all(|cell| !cell.is_empty())
 }
 
 /// What a line says of the columns below: each of its cells is of all columns up to the next one, and one at least

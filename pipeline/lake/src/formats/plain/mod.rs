@@ -30,9 +30,6 @@ pub(super) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let (size, path) = (file.object.size, file.object.path.as_str());
-    if file.is_beside {
-        return Err(no_table("it lies among a table's files of another format"));
-    }
     if size == 0 {
         return Err(no_table("it has no bytes"));
     }

@@ -304,6 +304,18 @@ fn broken_lines_are_counted_and_leave_no_trace() {
 }
 
 #[test]
+fn what_is_no_object_is_quoted_nowhere() {
+    let text = "\"{\\\"email\\\": \\\"ada@example.org\\\"}\"\n4012888888881881\n";
+    let error = failure("x.jsonl", text).to_string();
+    assert!(error.contains("(line 1: it is no object)"), "{error}");
+    let notes = read("x.jsonl", format!("{text}{}", "{\"a\":1}\n".repeat(3))).notes;
+    assert_eq!(
+        notes,
+        ["2 lines left out that are no JSON objects: line 1: it is no object"]
+    );
+}
+
+#[test]
 fn lines_that_are_arrays_are_told() {
     for text in [
         "[1,2]\n[3,4]\n".to_owned(),
