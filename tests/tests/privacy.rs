@@ -18,6 +18,7 @@ const SECRETS: &[&str] = &[
     "078-05-1120",
     "hunter2",
     "katherine",
+    "desk@lake",
 ];
 
 fn write(lake: &Path, name: &str, content: &str) {
@@ -35,6 +36,13 @@ fn lake(lake: &Path) {
          1,Bern,ada.lovelace@example.org,+49 30 901820,4111 1111 1111 1111,hunter2\n\
          2,Lyon,grace.hopper@example.org,+49 30 901821,4111111111111111,hunter22\n\
          3,Rome,,,,\n\nSource: the desk of katherine\n",
+    );
+    write(
+        lake,
+        "visits.csv",
+        "day,remark\n\
+         2020-01-02,write to <desk@lake.example> please\n\
+         2020-01-03,all well; desk@lake.example knows\n",
     );
     write(
         lake,
@@ -109,6 +117,7 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
         ("customers", "card_number", "payment card", 2),
         ("customers", "password", "secret", 2),
         ("staff", "ssn", "national id", 2),
+        ("visits", "remark", "e-mail", 2),
     ] {
         let column = column(&tables, table, name);
         assert_eq!(column.sensitive.as_deref(), Some(kind), "{table}.{name}");
@@ -165,7 +174,7 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
     assert_eq!(
         told["notes"],
         json!([
-            "values of sensitive columns are in the index: 6 of 3 tables (2 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret); --redact marked keeps them out, and limn show names them"
+            "values of sensitive columns are in the index: 7 of 4 tables (3 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret); --redact marked keeps them out, and limn show names them"
         ])
     );
     // Once: what an index has and was told of is not told again.
@@ -184,7 +193,7 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
     let notes: Vec<&str> = lines.filter(|line| line.starts_with("note: ")).collect();
     assert_eq!(notes.len(), 1, "{shown:?}");
     assert!(
-        notes[0].contains("6 of 3 tables") && notes[0].contains("--redact marked"),
+        notes[0].contains("7 of 4 tables") && notes[0].contains("--redact marked"),
         "{notes:?}"
     );
     let contact = everything(&index).0;

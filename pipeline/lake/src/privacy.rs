@@ -3,7 +3,8 @@
 //! A column is *sensitive* if its name says so ([`named`]: the last words of it, `billing_email` and `PhoneNumber` but not
 //! `PhoneType`), or if at least one in ten of the distinct values that its profile keeps has a form that people are known
 //! by: e-mail addresses, telephone numbers, and what carries its own proof, as numbers of payment cards (Luhn), of bank
-//! accounts (ISO 13616) and national ones with check digits do. What no form tells (names of persons, addresses, birthdays) is not found.
+//! accounts (ISO 13616) and national ones with check digits do. An e-mail address counts wherever it stands in a value; the
+//! others have to be all of it. What no form tells (names of persons, addresses, birthdays) is not found.
 //!
 //! [`FileSummary::redact`] takes the values out of a summary before anything is made of it: least, greatest and frequent
 //! values, the sketch of which ones there are, and the cells of sampled rows. What stays of the column is its name,
@@ -17,8 +18,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::data_type::DataType;
 use crate::patterns::detect;
-use crate::profile::Frequent;
-use crate::sample::RowSample;
+use crate::profile::{Frequent, VALUE_CHARS};
+use crate::sample::{RowSample, truncate};
 use crate::summary::{ColumnSummary, FileSummary, TableSummary};
 
 /// The least share of a column's distinct values whose form makes it sensitive: one in this many.
@@ -317,12 +318,34 @@ impl ColumnSummary {
     }
 }
 
+/// What a value is, or holds.
+fn kind_of(value: &str) -> Option<Sensitive> {
+    let whole = detect(value).and_then(|detector| of_form(detector.name));
+    whole.or_else(|| holds_address(value).then_some(Sensitive::EMail))
+}
+
+/// Whether an e-mail address stands anywhere in a text, between whatever is in none.
+fn holds_address(text: &str) -> bool {
+    let in_words = |letter: char| letter.is_ascii_alphanumeric() || "@.:/+-_%#~".contains(letter);
+    let ends = |letter: char| !letter.is_ascii_alphanumeric() && letter != '@';
+    let is_address = |word: &str| detect(word).is_some_and(|it| it.name == "e-mail");
+    text.contains('@')
+        && text
+            .split(|letter| !in_words(letter))
+            // Of a URL an `@` is a part: `https://cdn.example/vue@3.2.js`.
+            .filter(|word| word.contains('@') && !word.contains("://"))
+            .flat_map(|word| word.split('/'))
+            // `mailto:ada@example.org` holds one, `git@example.org:limn.git` is a place.
+            .filter_map(|word| word.trim_matches(ends).rsplit(':').next())
+            .any(is_address)
+}
+
 /// What the kept values are, if enough of them have a form that people are known by.
 fn known_by(values: &Frequent) -> Option<Sensitive> {
     let all = values.sample().len();
     let mut kinds: Vec<Sensitive> = values
         .sample()
-        .filter_map(|(value, _)| of_form(detect(value)?.name))
+        .filter_map(|(value, _)| kind_of(value))
         .collect();
     kinds.sort_unstable();
     let kinds = kinds.chunk_by(|a, b| a == b);
@@ -351,6 +374,11 @@ impl TableSummary {
 }
 
 fn redact_all(columns: &mut [ColumnSummary], sample: &mut RowSample, redact: Redact) {
+    if redact == Redact::Marked {
+        // Further than that no value was looked at.
+        let cells = sample.rows.iter_mut().flat_map(|row| &mut row.values);
+        cells.flatten().for_each(|cell| truncate(cell, VALUE_CHARS));
+    }
     for (at, column) in columns.iter_mut().enumerate() {
         if column.redact(redact) {
             let cells = sample

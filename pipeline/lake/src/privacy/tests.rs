@@ -135,6 +135,90 @@ fn values_mark_a_column_whatever_it_is_called() {
 }
 
 #[test]
+fn addresses_in_texts_are_found() {
+    for text in [
+        "write to hidden3@x.example please",
+        "ada@example.org, bob@example.org",
+        "Ada Lovelace <ada@example.org>",
+        "(see mailto:ada@example.org?subject=Hi).",
+        "E-Mail:ada@example.org",
+        "[Ada](mailto:ada@example.org)",
+        "**ada.l+x@sub.example.co.uk**!",
+        "\"ada@example.org\";",
+        "ada@example.org/bob",
+        "請聯絡ada@example.org謝謝",
+        "https://example.org/stop?user=ada@example.org&all=1",
+        "…\u{201c}ada@example.org\u{201d}…",
+        "Signed-off-by: O'Brien <o'brien@example.org>\nx",
+    ] {
+        assert_eq!(kind_of(text), Some(Sensitive::EMail), "{text}");
+    }
+    for text in [
+        "at 5 @ 3 euros",
+        "@ada @bob: hello",
+        "@ada@social.example says so",
+        "ada@localhost or ada@",
+        "https://cdn.example/npm/vue@3.2.js was loaded",
+        "clone git@example.org:limn/limn.git first",
+        "pins left-pad@1.2.3 and limn@0.1.0-beta",
+        "@media print { color: red }",
+        "@",
+        "@@@ @. .@. :@:",
+        "",
+    ] {
+        assert_eq!(kind_of(text), None, "{text}");
+    }
+    // What is all of a value counts as ever.
+    assert_eq!(kind_of("+49 30 901820"), Some(Sensitive::Phone));
+    assert_eq!(kind_of("call +49 30 901820"), None);
+}
+
+/// Remarks of which every `one_in`th holds an address.
+fn remarks(count: usize, one_in: usize) -> Vec<String> {
+    let remark = |at: usize| match at % one_in {
+        0 => format!("write to hidden{at}@x.example please"),
+        _ => format!("number {at} was @ the door"),
+    };
+    (0..count).map(remark).collect()
+}
+
+#[test]
+fn remarks_with_addresses_are_withheld_and_look_like_none() {
+    for (one_in, is_marked) in [(1, true), (10, true), (11, false)] {
+        let remarks = remarks(one_in * 10, one_in);
+        let remarks: Vec<&str> = remarks.iter().map(String::as_str).collect();
+        let mut file = file(&[("note", &remarks)]);
+        let patterns = file.columns[0].profile.patterns();
+        assert!(
+            patterns.iter().all(|it| it.form != "e-mail"),
+            "{patterns:?}"
+        );
+        file.redact(Redact::Marked);
+        let told = file.columns[0].sensitive() == Some(Sensitive::EMail);
+        assert_eq!(
+            (told, file.columns[0].is_withheld()),
+            (is_marked, is_marked)
+        );
+        assert_eq!(file.to_json().unwrap().contains("hidden"), !is_marked);
+    }
+}
+
+#[test]
+fn what_of_long_cells_was_not_looked_at_is_not_kept() {
+    let long = format!("{}, hidden@x.example", "word ".repeat(50));
+    let mut marked = file(&[("note", &[&long])]);
+    let (mut off, whole) = (marked.clone(), marked.clone());
+    off.redact(Redact::Off);
+    assert_eq!(off, whole);
+    marked.redact(Redact::Marked);
+    let text = marked.to_json().unwrap();
+    assert!(
+        text.contains("word word") && !text.contains("hidden"),
+        "{text}"
+    );
+}
+
+#[test]
 fn what_is_withheld_is_nowhere_and_what_may_be_known_stays() {
     let whole = file(&[
         ("id", &["1", "2", "3", "4"]),
