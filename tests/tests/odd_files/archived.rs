@@ -58,6 +58,8 @@ pub fn files() -> Vec<Odd> {
     let deflated = zip(one, Deflated);
     let mut damaged = deflated.clone();
     damaged[45] ^= 0x55;
+    let mut altered = zip(one, Stored);
+    altered[45] ^= 1;
     let mut after_another = b"#!/bin/sh\nexit 0\n".to_vec();
     after_another.extend(&deflated);
     let (packed, nested) = (gz(TEXT), zip(one, Stored));
@@ -147,6 +149,7 @@ pub fn files() -> Vec<Odd> {
         )
         .within("///etc/out.csv"),
         refuses("damaged.zip", damaged, "").within("//people.csv"),
+        refuses("altered.zip", altered, "checksum").within("//people.csv"),
         refuses("cut.zip", &deflated[..deflated.len() - 30], ""),
         refuses("no.zip", "these are words", ""),
         refuses("zero.zip", "", ""),

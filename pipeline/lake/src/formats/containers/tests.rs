@@ -60,13 +60,21 @@ fn refusals(opened: &Listed) -> Vec<FileError> {
 }
 
 async fn read(store: &Store, object: &ObjectRecord) -> Result<FileSummary, FileError> {
+    read_with(store, object, &ReadOptions::default()).await
+}
+
+async fn read_with(
+    store: &Store,
+    object: &ObjectRecord,
+    options: &ReadOptions,
+) -> Result<FileSummary, FileError> {
     let file = DataFile {
         object: object.clone(),
         format: Format::of_path(&object.path).unwrap_or(Format::Archive),
         table_name: TableName::parse("t").unwrap(),
         is_beside: false,
     };
-    crate::summarise_file(store, &file, &ReadOptions::default()).await
+    crate::summarise_file(store, &file, options).await
 }
 
 #[tokio::test]
@@ -346,6 +354,80 @@ async fn lengths_that_lie_are_told() {
         read(&store, member).await.unwrap_err().kind,
         FileErrorKind::Corrupt
     );
+}
+
+#[tokio::test]
+async fn members_that_are_read_whole_have_their_checksums() {
+    use ::zip::CompressionMethod::{Deflated, Stored};
+    let text = format!("id,name\n{}", "1,ada\n".repeat(2000));
+    let members: [(&str, &[u8]); 2] = [
+        ("a.csv", text.as_bytes()),
+        ("packed.csv.gz", &gz(text.as_bytes())),
+    ];
+    for method in [Stored, Deflated] {
+        let mut bytes = zip(&members, method);
+        for (member, (name, _)) in members.iter().enumerate() {
+            let is_entry = |at: &usize| bytes[*at..].starts_with(b"PK\x01\x02");
+            let entry = (0..bytes.len()).filter(is_entry).nth(member).unwrap();
+            bytes[entry + 16] ^= 1;
+            assert!(
+                bytes[entry..]
+                    .windows(name.len())
+                    .any(|it| it == name.as_bytes())
+            );
+        }
+        let (store, opened) = open("x.zip", bytes).await;
+        let opened = opened.unwrap();
+        assert_eq!(opened.members.len(), members.len());
+        for member in &opened.members {
+            let error = read(&store, member).await.unwrap_err();
+            assert_eq!(error.kind, FileErrorKind::Corrupt, "{method} {error}");
+            assert!(error.cause.contains("checksum"), "{method} {error}");
+            assert!(!error.cause.contains("gzip"), "{method} {error}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_stored_member_beyond_the_budget_is_read_in_parts() {
+    let text = format!("id,name\n{}", "1,ada\n".repeat(20_000));
+    let stored = ::zip::CompressionMethod::Stored;
+    let mut bytes = zip(&[("a.csv", text.as_bytes())], stored);
+    bytes[60_000] ^= 1;
+    let (store, opened) = open("x.zip", bytes).await;
+    let member = &opened.unwrap().members[0];
+    let whole = read(&store, member).await.unwrap_err();
+    assert!(whole.cause.contains("checksum"), "{whole}");
+    let options = ReadOptions {
+        scan_budget: 32 << 10,
+        ..ReadOptions::default()
+    };
+    let before = store.counts().bytes_read;
+    let parts = read_with(&store, member, &options).await.unwrap();
+    assert!(parts.approximate && store.counts().bytes_read - before < 40 << 10);
+}
+
+#[tokio::test]
+async fn damage_of_long_packed_text_is_not_called_gzip() {
+    let row = |id: u32| format!("{id},{:x}\n", id.wrapping_mul(2_654_435_761));
+    let text = format!("id,name\n{}", (0..20_000).map(row).collect::<String>());
+    let deflated = ::zip::CompressionMethod::Deflated;
+    let mut bytes = zip(&[("a.csv", text.as_bytes())], deflated);
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 64].fill(0xff);
+    let (store, opened) = open("x.zip", bytes.clone()).await;
+    let options = ReadOptions {
+        scan_budget: bytes.len() as u64,
+        ..ReadOptions::default()
+    };
+    assert!(options.scan_budget < text.len() as u64);
+    let read = read_with(&store, &opened.unwrap().members[0], &options).await;
+    let error = read.unwrap_err();
+    assert!(
+        error.cause.starts_with("its packed data is damaged after"),
+        "{error}"
+    );
+    assert!(!error.cause.contains("gzip"), "{error}");
 }
 
 #[tokio::test]

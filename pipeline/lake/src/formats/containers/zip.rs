@@ -2,8 +2,9 @@
 //!
 //! The directory is read here and not by a crate, since it is wanted in two ranged reads and within bounds: its
 //! length and number of entries are checked before it is fetched. Local headers are looked at only for their
-//! length. A text member that is packed is handed on as a file of that compression (deflated bytes become a gzip
-//! file), so that as much of it is unpacked as of any compressed text; others are unpacked whole.
+//! length. A member that is read whole is unpacked here and checked against its checksum, also one that is stored as it
+//! is. Longer text that is packed is handed on as a file of that compression (deflated bytes become a gzip file), so that
+//! as much of it is unpacked as of any compressed text; what is longer and stored is read in parts, and cannot be checked.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
@@ -21,6 +22,7 @@ use crate::formats::ranged::Ranged;
 use crate::formats::{Failure, ReadOptions, one_line};
 use crate::layout::DataFile;
 use crate::member::MemberPlace;
+use crate::object::Format;
 
 const END: &[u8] = b"PK\x05\x06";
 const END_64: &[u8] = b"PK\x06\x06";
@@ -358,7 +360,7 @@ pub(super) fn content(ranged: &Ranged, header: u64) -> Result<u64, Failure> {
 /// A member whose bytes are at `range`.
 ///
 /// # Errors
-/// It is longer than what may be unpacked, or not what the directory says.
+/// The store's; it is longer than what may be unpacked, or not what the directory says.
 pub(super) fn enter(
     ranged: &Ranged,
     method: u16,
@@ -371,12 +373,17 @@ pub(super) fn enter(
     if size == 0 {
         return Ok((at_hand(Vec::new()), file));
     }
-    if method == STORED {
+    let most = most_unpacked(options);
+    let is_whole = match file.format {
+        Format::Sqlite | Format::Sheet => size <= most,
+        _ => size <= options.scan_budget,
+    };
+    if method == STORED && !is_whole {
         return Ok((vec![Stretch::Object(range)], file));
     }
     let is_plain_text = file.format.is_text() && Compression::of_path(&file.object.path).is_none();
     let packed = range.end.saturating_sub(range.start);
-    if is_plain_text {
+    if is_plain_text && !is_whole {
         let (mut stretches, extension, more) = (vec![Stretch::Object(range)], method, packed);
         let (extension, length) = match packing(extension) {
             Some(Compression::Bzip2) => (".bz2", more),
@@ -396,27 +403,31 @@ pub(super) fn enter(
         file.object.size = length;
         return Ok((stretches, file));
     }
-    let most = most_unpacked(options);
     if size.max(packed) > most {
         return Err(too_long(size.max(packed), most));
     }
-    let bytes = ranged.get(range)?;
-    let mut unpacked = Vec::new();
-    let read = unpacker(method, &bytes[..]).and_then(|unpacker| {
-        unpacker
-            .take(size.saturating_add(1))
-            .read_to_end(&mut unpacked)
-    });
-    if let Err(error) = read {
-        let error = one_line(&error.to_string());
-        return Err(damaged(format!("packed data is damaged ({error})")));
+    let mut bytes = ranged.get(range)?;
+    if method != STORED {
+        let mut unpacked = Vec::new();
+        let read = unpacker(method, &bytes[..]).and_then(|unpacker| {
+            unpacker
+                .take(size.saturating_add(1))
+                .read_to_end(&mut unpacked)
+        });
+        if let Err(error) = read {
+            let error = one_line(&error.to_string());
+            return Err(damaged(format!("packed data is damaged ({error})")));
+        }
+        bytes = unpacked.into();
     }
     let mut sum = flate2::Crc::new();
-    sum.update(&unpacked);
-    if unpacked.len() as u64 != size || sum.sum() != crc {
-        return Err(damaged("packed data is not what the zip directory says"));
+    sum.update(&bytes);
+    if bytes.len() as u64 != size || sum.sum() != crc {
+        return Err(damaged(
+            "content does not have the length and checksum that the zip directory says",
+        ));
     }
-    Ok((at_hand(unpacked), file))
+    Ok((vec![Stretch::Bytes(bytes)], file))
 }
 
 fn unpacker<'a>(method: u16, bytes: impl BufRead + 'a) -> io::Result<Box<dyn Read + 'a>> {
