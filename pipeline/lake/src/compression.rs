@@ -48,16 +48,6 @@ impl Compression {
         ALL.into_iter().find(begins)
     }
 
-    /// The name, for messages.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            Compression::Gzip => "gzip",
-            Compression::Zstd => "zstd",
-            Compression::Bzip2 => "bzip2",
-            Compression::Xz => "xz",
-        }
-    }
-
     fn extensions(self) -> &'static [&'static str] {
         match self {
             Compression::Gzip => &["gz", "gzip"],

@@ -84,7 +84,7 @@ pub fn files() -> Vec<Odd> {
         refuses(
             "damaged.txt.gz",
             b"\x1f\x8b\x08\0\0\0\0\0\0\x03broken".to_vec(),
-            "gzip data",
+            "packed data",
         ),
     ];
     files.extend(

@@ -72,11 +72,10 @@ pub(super) fn unpack(
     };
     let read: u64 = pieces.iter().map(|piece| piece.bytes.len() as u64).sum();
     let about = if text.is_all { "" } else { "about " };
-    let label = compression.label();
     Ok(Input {
         pieces,
         size,
-        share_read: format!("{read} of {about}{size:.0} bytes read, as unpacked from {label}"),
+        share_read: format!("{read} of {about}{size:.0} bytes read, as unpacked"),
         notes: Vec::new(),
     })
 }
@@ -171,22 +170,21 @@ impl Packed<'_> {
     }
 
     fn damaged(&self, length: u64, error: &io::Error) -> Failure {
-        let label = self.compression.label();
+        // Not which compression: a zip archive's member is a gzip file only to this reader.
         let cause = if error.kind() == ErrorKind::UnexpectedEof {
-            format!("its {label} data ends early, after {length} bytes of text")
+            format!("its packed data ends early, after {length} bytes of text")
         } else {
             let error = one_line(&error.to_string());
-            format!("its {label} data is damaged after {length} bytes of text ({error})")
+            format!("its packed data is damaged after {length} bytes of text ({error})")
         };
         Failure::new(FileErrorKind::Corrupt, cause)
             .with_remedy("write or copy the file again from its source")
     }
 
     fn trap(&self) -> Failure {
-        let label = self.compression.label();
         Failure::new(
             FileErrorKind::Unsupported,
-            format!("its {label} data unpacks to more than {MOST_TIMES} times its size"),
+            format!("its packed data unpacks to more than {MOST_TIMES} times its size"),
         )
         .with_remedy("if it is a table nevertheless, lay it there unpacked")
     }

@@ -88,7 +88,7 @@ fn longer_text_than_the_budget_is_read_in_the_places_where_it_would_be_read_unpa
             assert_eq!(summary.sample, plain.sample, "{extension}");
             assert_eq!(summary.columns, plain.columns, "{extension}");
             assert_eq!(summary.rows, plain.rows, "{extension}");
-            assert!(summary.notes[0].contains("unpacked from"), "{summary:?}");
+            assert!(summary.notes[0].contains("as unpacked"), "{summary:?}");
         }
     }
     // Text that packs well: the budget holds all of the file, and not of its text.
