@@ -71,6 +71,7 @@ export function formatName(format) {
     orc: "ORC",
     sheet: "spreadsheet",
     sqlite: "SQLite",
+    text: "plain text",
     delta: "Delta",
     iceberg: "Iceberg",
   };

@@ -130,7 +130,23 @@ mod tests {
         assert_eq!(refused.remedy, "choose one of csv, list");
     }
 
-    /// What is said of them is written by hand.
+    /// The page's choices are written by hand.
+    #[test]
+    fn the_page_offers_every_format_and_has_a_name_for_it() {
+        let (form, names) = (
+            include_str!("../../page/index.html"),
+            include_str!("../../page/names.js"),
+        );
+        let offered = form.split_once("<select name=\"format\">").unwrap().1;
+        let offered = offered.split_once("</select>").unwrap().0;
+        for format in FORMATS {
+            let option = format!("<option value=\"{format}\">");
+            assert!(offered.contains(&option), "{format}");
+            assert!(names.contains(&format!("\n    {format}: \"")), "{format}");
+        }
+    }
+
+    /// So is what is said of them.
     #[test]
     fn the_descriptions_name_every_word() {
         let of = |parameters: Vec<utoipa::openapi::path::Parameter>, name: &str| {
