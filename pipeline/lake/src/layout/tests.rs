@@ -627,6 +627,7 @@ fn what_is_read_is_what_the_layout_places() {
         ("orders-metadata.json", true, true),
         ("data_dictionary.json", false, true),
         ("dictionary.json", true, true),
+        ("data_dictionary.csv", true, true),
         ("a.jsonld", false, true),
         ("stg_schema.yml", false, true),
         ("_models.yml", false, true),
