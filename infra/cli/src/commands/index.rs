@@ -347,7 +347,7 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
         };
         writeln!(
             out,
-            "read {} of {listed},{narrated} embedded {} in {took}",
+            "listed {listed}, read {},{narrated} embedded {} in {took}",
             plural(report.objects.read, "data file"),
             plural(report.model.embedded_blocks, "block"),
         )?;

@@ -313,7 +313,7 @@ impl Scan {
             return Err(Failure::new(
                 FileErrorKind::NotItsFormat,
                 format!(
-                    "{} of {} are no JSON objects ({})",
+                    "no JSON object in {} of {} ({})",
                     self.bad,
                     counted(rows + self.bad, "line"),
                     one_line(&detail)
@@ -324,7 +324,7 @@ impl Scan {
         let mut notes = input.notes.clone();
         if let Some(first) = self.first_bad {
             notes.push(format!(
-                "{} left out that are no JSON objects: {}",
+                "{} left out without a JSON object: {}",
                 counted(self.bad, "line"),
                 one_line(&first)
             ));

@@ -297,7 +297,7 @@ fn broken_lines_are_counted_and_leave_no_trace() {
     assert_eq!(sample(&summary), ["1", "4", "5"]);
     assert_eq!(summary.notes.len(), 1);
     assert!(
-        summary.notes[0].starts_with("2 lines left out that are no JSON objects: line 2: "),
+        summary.notes[0].starts_with("2 lines left out without a JSON object: line 2: "),
         "{:?}",
         summary.notes
     );
@@ -311,7 +311,7 @@ fn what_is_no_object_is_quoted_nowhere() {
     let notes = read("x.jsonl", format!("{text}{}", "{\"a\":1}\n".repeat(3))).notes;
     assert_eq!(
         notes,
-        ["2 lines left out that are no JSON objects: line 1: it is no object"]
+        ["2 lines left out without a JSON object: line 1: it is no object"]
     );
 }
 
@@ -337,9 +337,11 @@ fn mostly_broken_files_are_refused() {
     assert!(
         error
             .to_string()
-            .contains("2 of 3 lines are no JSON objects (line 2: expected value"),
+            .contains("no JSON object in 2 of 3 lines (line 2: expected value"),
         "{error}"
     );
+    let one = failure("x.jsonl", "hello\n").cause;
+    assert!(one.starts_with("no JSON object in 1 of 1 line ("), "{one}");
     assert_eq!(
         failure("x.json", "[1, 2, 3]").kind,
         FileErrorKind::NotItsFormat
