@@ -174,7 +174,7 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
     assert_eq!(
         told["notes"],
         json!([
-            "values of sensitive columns are in the index: 7 of 4 tables (3 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret); --redact marked keeps them out, and limn show names them"
+            "values of sensitive columns are in the index: 7 columns of 4 tables (3 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret); --redact marked keeps them out, and limn show names them"
         ])
     );
     // Once: what an index has and was told of is not told again.
@@ -193,7 +193,7 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
     let notes: Vec<&str> = lines.filter(|line| line.starts_with("note: ")).collect();
     assert_eq!(notes.len(), 1, "{shown:?}");
     assert!(
-        notes[0].contains("7 of 4 tables") && notes[0].contains("--redact marked"),
+        notes[0].contains("7 columns of 4 tables") && notes[0].contains("--redact marked"),
         "{notes:?}"
     );
     let contact = everything(&index).0;

@@ -16,7 +16,7 @@ use crate::sample::RowSample;
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 9;
+pub const SUMMARY_VERSION: u32 = 10;
 
 /// One column: its name, type and profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

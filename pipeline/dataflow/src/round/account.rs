@@ -105,13 +105,15 @@ impl Round {
             .iter()
             .map(|(kind, columns)| format!("{columns} {kind}"));
         let of_kinds: Vec<String> = of_kinds.collect();
+        let counted = |count: usize, what: &str| match count {
+            1 => format!("1 {what}"),
+            count => format!("{count} {what}s"),
+        };
         (columns > 0).then(|| {
             format!(
-                "values of sensitive columns are in the index: {columns} of {} ({}); --redact marked keeps them out, and limn show names them",
-                match exposed.len() {
-                    1 => "1 table".to_owned(),
-                    tables => format!("{tables} tables"),
-                },
+                "values of sensitive columns are in the index: {} of {} ({}); --redact marked keeps them out, and limn show names them",
+                counted(columns, "column"),
+                counted(exposed.len(), "table"),
                 of_kinds.join(", ")
             )
         })
