@@ -130,7 +130,7 @@ pub(crate) fn plan(
             "it has no text but blank lines",
         ));
     }
-    let header = header::understand(&rows);
+    let header = header::understand(&rows, header::is_first_parted(head));
     if header.columns.len() > MAX_COLUMNS {
         return Err(Failure::too_many_columns(header.columns.len()));
     }

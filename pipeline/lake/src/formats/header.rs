@@ -31,8 +31,19 @@ pub(crate) struct Header {
     pub(crate) notes: Vec<String>,
 }
 
-/// Reads the first rows of a file, of which there is at least one.
-pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
+/// Whether a blank line parts the first line of a text from the others, which have none between them. Titles stand so; a
+/// line with quotes may not be whole.
+pub(crate) fn is_first_parted(text: &[u8]) -> bool {
+    let is_blank = |line: &&[u8]| line.trim_ascii().is_empty();
+    let mut lines = text.trim_ascii().split(|byte| *byte == b'\n');
+    let is_whole = lines.next().is_some_and(|line| !line.contains(&b'"'));
+    let is_parted = lines.next().is_some_and(|line| is_blank(&line));
+    let mut others = lines.skip_while(is_blank).take(3);
+    is_whole && is_parted && others.all(|line| !is_blank(&line))
+}
+
+/// Reads the first rows of a file, of which there is at least one. `is_parted` says that there is a blank line below the first.
+pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
     let mut notes = Vec::new();
     let first_width = rows.first().map_or(0, Vec::len);
     let width = match rows {
@@ -57,9 +68,18 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
     let mut at = 0;
     let mut row_names = false;
     let first_filled = rows.first().map_or(0, |row| filled(row));
+    let is_blank = |row: &&Vec<String>| filled(row) == 0;
+    let blank = rows.iter().skip(1).take_while(is_blank).count();
     let certain = above::find(rows, width);
     if let Some(certain) = &certain {
         at = certain.at;
+    } else if first_width == width
+        && (is_parted || blank > 0)
+        && is_header(rows) != Verdict::Surely
+        && is_header(&rows[1 + blank..]) == Verdict::Surely
+    {
+        // A title that is cut into as many cells as the table has columns: `Sales, 2024`.
+        at = 1 + blank;
     } else if even && (first_width < width || first_filled <= 1 && width > 2) {
         // Lines of one cell (padded with empty ones, perhaps) above a wider table are its title.
         let title = rows
@@ -83,7 +103,7 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
             None => row_names = first_width + 1 == width && !trailing,
         }
     }
-    let has_groups = certain.as_ref().is_some_and(|it| it.groups.is_some());
+    let has_groups = certain.as_ref().is_some_and(|it| it.is_joined);
     let skipped = at - usize::from(has_groups);
     if skipped > 0 {
         notes.push(format!(
@@ -106,8 +126,8 @@ pub(crate) fn understand(rows: &[Vec<String>]) -> Header {
         raw.push(String::new());
         notes.push("the first column has no name in the header".to_owned());
     }
-    if let Some(certain) = &certain {
-        raw.extend(certain.names(&rows[at]));
+    if let Some(certain) = certain {
+        raw.extend(certain.names);
     } else if has_header {
         raw.extend(rows[at].iter().cloned());
     } else {
@@ -168,8 +188,7 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
     };
     if rest.is_empty() {
         let mut named = first.iter().filter(|cell| !cell.is_empty()).peekable();
-        let only_values =
-            named.peek().is_some() && named.all(|cell| classify(cell) != DataType::Text);
+        let only_values = named.peek().is_some() && named.all(|cell| is_value(cell));
         return if only_values {
             Verdict::No
         } else {
@@ -202,7 +221,9 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
         };
         let class = classify(name);
         votes += if class == DataType::Text {
-            if share(&|value| classify(value) != DataType::Text) >= 0.8 {
+            if is_written(name) && share(&|value| is_written_alike(name, value)) >= 0.8 {
+                -1
+            } else if share(&is_value) >= 0.8 {
                 2
             } else if repeats(name, &values) {
                 -1
@@ -245,10 +266,30 @@ fn like(a: &DataType, b: &DataType) -> bool {
         )
 }
 
-/// Whether a cell that is no plain number or date is one all the same: `$1,000`, `31. 12. 2020`, `007`.
+/// Whether a cell is a number or a date in any notation.
+fn is_value(cell: &str) -> bool {
+    classify(cell) != DataType::Text || is_written(cell)
+}
+
+/// Whether a cell is a number in any notation. A zero fits them all, and no date.
+fn is_number(cell: &str) -> bool {
+    like(&DataType::Float, &classify(cell)) || is_written_alike(cell, "0")
+}
+
+fn is_written(cell: &str) -> bool {
+    Evidence::default().take(cell)
+}
+
+/// Whether two cells are numbers or dates in the same notation: `1,5` and `12,25`.
+fn is_written_alike(a: &str, b: &str) -> bool {
+    let mut evidence = Evidence::default();
+    evidence.take(a) && evidence.take(b)
+}
+
+/// Whether a cell that is no plain number or date may be one all the same: `$1,000`, `31. 12. 2020`, `007`.
 fn is_written_value(cell: &str) -> bool {
     let has_digit = cell.bytes().any(|byte| byte.is_ascii_digit());
-    has_digit && !cell.contains(char::is_alphabetic) || Evidence::default().take(cell)
+    has_digit && !cell.contains(char::is_alphabetic) || is_written(cell)
 }
 
 fn is_year(name: &str) -> bool {
@@ -271,7 +312,7 @@ mod tests {
             .lines()
             .map(|line| line.split(',').map(|cell| cell.trim().to_owned()).collect())
             .collect();
-        understand(&rows)
+        understand(&rows, is_first_parted(text.as_bytes()))
     }
 
     fn is(text: &str, skip: usize, columns: &[&str]) {
@@ -425,12 +466,123 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_the_line_of_the_groups_is_a_name() {
+        let joined = ["region", "2020 q1", "2020 q2", "2021 q1", "2021 q2"];
+        let rows = "north,1,2,3,4\nsouth,5,6,,8\neast,9,1,2,3";
+        for above in ["region,2020,,2021,", "region,2020,2020,2021,2021"] {
+            is(&format!("{above}\n,q1,q2,q1,q2\n{rows}"), 2, &joined);
+            let titled = format!("Sales by region\n\n{above}\n,q1,q2,q1,q2\n{rows}");
+            is(&titled, 4, &joined);
+        }
+        // Years, and decimal commas or dates among the values.
+        let names = ["Kreis", "M 2020", "M 2021", "F 2020", "F 2021"];
+        for rows in [
+            "Mitte,1,2,3,4\nPankow,5,6,7,8",
+            "Mitte,1.000 €,2 €,3 %,4\nPankow,5 €,6 €,7 %,8",
+        ] {
+            let rows = format!("2020,2021,2020,2021\n{rows}");
+            is(&format!("Kreis,M,,F,\n,{rows}"), 2, &names);
+            is(&format!(",M,,F,\nKreis,{rows}"), 2, &names);
+        }
+        is(
+            "Region,Code,Sales,,Costs,,All\n,,north,south,north,south,\nR1,x,1,2,3,4,5\nR2,y,1,2,3,4,5",
+            2,
+            &[
+                "Region",
+                "Code",
+                "Sales north",
+                "Sales south",
+                "Costs north",
+                "Costs south",
+                "All",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_row_below_names_that_are_left_out_is_a_row() {
+        for (first, rows) in [
+            // It has values.
+            (",1,2,x", "b,1,2,y\nc,3,4,z"),
+            // There is no column of numbers.
+            (",p,q,r", "b,p,q,y\nc,s,t,z"),
+            // It says what it is of.
+            ("a,none,some,x", "b,1,2,y\nc,3,4,z"),
+            // Others do not say it, either.
+            (",none,some,x", ",1,2,y\n,3,4,z"),
+        ] {
+            let header = understand_text(&format!("name,score,,note\n{first}\n{rows}"));
+            assert_eq!(header.skip, 1, "{first}");
+        }
+    }
+
+    #[test]
+    fn values_in_other_notations_are_values() {
+        is("1.5 €,a\n2.5 €,b\n3.5 €,c", 0, &["column_1", "column_2"]);
+        is("25%,a\n2.5,b\n3.5,c\n4.5,d", 1, &["25%", "a"]);
+        is(
+            "Weather export, made by hand\nday,label,rain\n3 Jan 2020,a,5 %\n4 Jan 2020,b,7 %",
+            2,
+            &["day", "label", "rain"],
+        );
+        is(
+            "Source:,World\nplace,2020-01-01,2020-02-01\na,5 %,7 %\nb,6 %,8 %\nc,7 %,9 %",
+            2,
+            &["place", "2020-01-01", "2020-02-01"],
+        );
+    }
+
+    #[test]
+    fn a_blank_line_parts_a_title_from_the_header() {
+        let rows: String = (0..9).map(|i| format!("n{i},{i}\n")).collect();
+        for above in ["Sales by region, 2024\n", "Sales by region, 2024\n,"] {
+            let text = format!("{above}\nname,amount\n{rows}");
+            is(&text, text.matches('\n').count() - 9, &["name", "amount"]);
+        }
+        let first = "Sales by region, 2024";
+        is(
+            &format!("{first}\nname,amount\n{rows}"),
+            1,
+            &["Sales by region", "2024"],
+        );
+        for (text, is_parted) in [
+            ("a,b\n\nc,d\ne,f\n", true),
+            ("\n a,b\r\n\r\n\r\nc,d\r\n", true),
+            ("a,b\nc,d\n\n", false),
+            ("a,b\n\nc,d\n\ne,f\n\n", false),
+            ("a,\"b\n\nc\"\nd,e\n", false),
+        ] {
+            assert_eq!(is_first_parted(text.as_bytes()), is_parted, "{text:?}");
+        }
+    }
+
+    #[test]
     fn units_below_the_header_are_no_values() {
         let rows = "0,0.0,1000\n1,0.5,1001\n2,1.0,1002\n3,1.5,1003\n4,2.0,1004";
         for units in ["[s],[degC],[hPa]", "(s),(C),-", "s,degC,hPa"] {
             let header = understand_text(&format!("time,temp,press\n{units}\n{rows}"));
             assert_eq!((header.skip, header.columns.len()), (2, 3), "{units}");
             assert!(header.notes[0].contains("left out"), "{:?}", header.notes);
+        }
+        let left_out = |names: &str, units: &str, rows: &[&str]| {
+            let header = understand_text(&format!("{names}\n{units}\n{}", rows.join("\n")));
+            assert_eq!(header.skip, 2, "{units}");
+            assert!(header.notes[0].contains("left out"), "{:?}", header.notes);
+        };
+        let written = ["1.000 €,3 %", "2 €,5 %", "3 €,7 %", "4 €,9 %", "remark"];
+        left_out("price,share", "gross,of all", &written);
+        let days = [
+            "1 Jan 2020,x",
+            "2 Jan 2020,y",
+            "3 Jan 2020,z",
+            "4 Jan 2020,w",
+        ];
+        left_out("day,name", "(UTC),-", &days);
+        // Below the name of what the rows are of there is nothing.
+        left_out("land,n", ",persons", &["a,1", "b,2", "c,3", "d,4"]);
+        for (units, other) in [(",persons", ",5"), ("a,persons", "b,5"), (",#N/A", "b,5")] {
+            let text = format!("land,n\n{units}\na,1\nb,2\nc,3\nd,4\n{other}");
+            is(&text, 1, &["land", "n"]);
         }
         for values in [
             "(1),(2),(3)",

@@ -4,28 +4,17 @@
 //! header lacks the name of the first column, and of headers that leave names out. So the row below must differ from the
 //! values as a header does, in every column: in doubt nothing is above.
 
-use super::{PREAMBLE, counts_up, is_written_value, is_year, like, repeats};
+use super::{PREAMBLE, counts_up, is_number, is_value, is_written_value, is_year, repeats};
 use crate::data_type::DataType;
-use crate::formats::infer::{classify, is_marker, is_null};
+use crate::formats::infer::{classify, is_marker, is_null, number};
 
 /// A header below other lines.
 pub(super) struct Below {
-    /// Its row.
+    /// Its row, the second one where it has two.
     pub(super) at: usize,
-    /// What the line above it says of its columns: `2020` over `q1` and `q2`.
-    pub(super) groups: Option<Vec<String>>,
-}
-
-impl Below {
-    /// The cells of the header, each with its group.
-    pub(super) fn names(&self, header: &[String]) -> Vec<String> {
-        let group = |i| self.groups.as_ref().and_then(|groups| groups.get(i));
-        let name = |(i, name): (usize, &String)| match group(i) {
-            Some(group) if !group.is_empty() => format!("{group} {name}"),
-            _ => name.clone(),
-        };
-        header.iter().enumerate().map(name).collect()
-    }
+    pub(super) names: Vec<String>,
+    /// The names are of two lines: `2020` over `q1` and `q2`.
+    pub(super) is_joined: bool,
 }
 
 /// The header of a table of `width` columns, if it is surely not the first row.
@@ -34,6 +23,11 @@ pub(super) fn find(rows: &[Vec<String>], width: usize) -> Option<Below> {
     if columns.len() < 2 {
         return None;
     }
+    below_groups(rows, width, &columns).or_else(|| below_lines(rows, width, &columns))
+}
+
+/// A header below titles, comments, names and values.
+fn below_lines(rows: &[Vec<String>], width: usize, columns: &[usize]) -> Option<Below> {
     let is_above = |row: &&Vec<String>| is_comment(row) || filled(row) < columns.len();
     let at = rows.iter().take_while(is_above).count();
     if at == 0 || at > PREAMBLE {
@@ -41,25 +35,86 @@ pub(super) fn find(rows: &[Vec<String>], width: usize) -> Option<Below> {
     }
     let (above, table) = rows.split_at(at);
     let (header, values) = table.split_first()?;
-    if !is_even(values, width) {
+    let is_told = |row: &Vec<String>| is_told(row);
+    if !is_even(values, width) || !above.iter().all(is_told) || !is_distinct(header) {
         return None;
     }
-    let typed = typed_below(header, values, &columns)?;
-    // One cell less than the header: a header itself, perhaps, that lacks a name.
-    let lacks_one = above.first().map(|row| filled(row) + 1) == Some(columns.len());
-    let is_clear = typed.len() > 1 || typed.first() == columns.first();
-    let (last, others) = above.split_last()?;
-    let groups = groups(last, header.len());
+    let typed = typed_below(header, values, columns)?;
+    let lacks_one = at == 1 && lacks_one(&above[0], columns);
     // Several cells: a header behind a `#`, perhaps, or one that leaves names out.
-    let may_be_header = groups.is_none() && filled(last) > 1 && !is_named(last);
-    if typed.is_empty() || (may_be_header || at == 1 && lacks_one) && !is_clear {
+    let last = above.last()?;
+    let may_be_header = filled(last) > 1 && !is_named(last);
+    if typed.is_empty() || (may_be_header || lacks_one) && !is_clear(&typed, columns) {
         return None;
     }
-    let is_told = |row: &Vec<String>| is_comment(row) || is_line(row);
-    if !others.iter().all(is_told) || groups.is_none() && !(is_told(last) && is_distinct(header)) {
+    Some(Below {
+        at,
+        names: header.clone(),
+        is_joined: false,
+    })
+}
+
+/// A header of two lines, perhaps below titles: groups over the names of their columns.
+fn below_groups(rows: &[Vec<String>], width: usize, columns: &[usize]) -> Option<Below> {
+    let is_above = |row: &Vec<String>| is_told(row) && filled(row) < columns.len();
+    let mut places = (1..rows.len().min(PREAMBLE + 1))
+        .take_while(|at| rows[..at - 1].iter().all(is_above))
+        .filter(|at| is_even(&rows[at + 1..], width));
+    places.find_map(|at| {
+        let groups = groups(&rows[at - 1], &rows[at], width)?;
+        Some(Below {
+            at,
+            names: grouped(groups, &rows[at - 1..], columns)?,
+            is_joined: true,
+        })
+    })
+}
+
+/// The names of the columns with their groups. Columns of no group are named in either line: spreadsheets with merged cells
+/// name them in the upper one.
+fn grouped(groups: Vec<String>, rows: &[Vec<String>], columns: &[usize]) -> Option<Vec<String>> {
+    let [upper, lower, values @ ..] = rows else {
+        return None;
+    };
+    let is_below = |i: &usize| !cell(lower, *i).is_empty();
+    let name = |i| cell(if is_below(&i) { lower } else { upper }, i).to_owned();
+    let names: Vec<String> = (0..groups.len()).map(name).collect();
+    let mut typed = typed_below(&names, values, columns)?;
+    typed.retain(is_below);
+    if typed.is_empty() || lacks_one(upper, columns) && !is_clear(&typed, columns) {
         return None;
     }
-    Some(Below { at, groups })
+    // A row of values would say what it is of, as the others do.
+    let mut left_out = columns.iter().filter(|i| !is_below(i)).peekable();
+    if left_out.peek().is_some() && !left_out.any(|i| is_filled(values, *i)) {
+        return None;
+    }
+    let join = |(name, group): (String, String)| match &group[..] {
+        "" => name,
+        _ => format!("{group} {name}"),
+    };
+    let names: Vec<String> = names.into_iter().zip(groups).map(join).collect();
+    is_distinct(&names).then_some(names)
+}
+
+/// One cell less than the header: a header itself, perhaps, that lacks a name.
+fn lacks_one(above: &[String], columns: &[usize]) -> bool {
+    filled(above) + 1 == columns.len()
+}
+
+/// Whether two columns say that this is their header, or the one of which a name may be missing.
+fn is_clear(typed: &[usize], columns: &[usize]) -> bool {
+    typed.len() > 1 || typed.first() == columns.first()
+}
+
+/// Whether nearly all rows have a cell in the column.
+fn is_filled(rows: &[Vec<String>], column: usize) -> bool {
+    let filled = rows.iter().filter(|row| !cell(row, column).is_empty());
+    filled.count() * 5 >= rows.len() * 4
+}
+
+fn cell(row: &[String], i: usize) -> &str {
+    row.get(i).map_or("", String::as_str)
 }
 
 fn filled(row: &[String]) -> usize {
@@ -91,31 +146,41 @@ fn is_named(row: &[String]) -> bool {
     row.first().is_some_and(|cell| cell.ends_with(':'))
 }
 
-/// A title, or a name and its values: no cell is left out before the last one.
-fn is_line(row: &[String]) -> bool {
+/// A comment, a title, or a name and its values: no cell is left out before the last one.
+fn is_told(row: &[String]) -> bool {
     let filled = filled(row);
-    filled < 2 || is_named(row) || row.iter().take(filled).all(|cell| !cell.is_empty())
+    let is_line = filled < 2 || row.iter().take(filled).all(|cell| !cell.is_empty());
+    is_comment(row) || is_named(row) || is_line
 }
 
-/// What a line says of the columns below: each of its cells is of all columns up to the next one, and one at least
-/// is of several. The first column belongs to none.
-fn groups(row: &[String], width: usize) -> Option<Vec<String>> {
-    let is_headless = row.first().is_some_and(String::is_empty);
-    if !is_headless || row.len() > width || filled(row) < 2 {
+/// The groups of the names in `lower`: each cell of `upper` is of all columns up to the next one, and one at least is
+/// of several. The first column belongs to none, nor do those that only `upper` names.
+fn groups(upper: &[String], lower: &[String], width: usize) -> Option<Vec<String>> {
+    if upper.len() > width || filled(upper) < 2 {
         return None;
     }
     let mut groups: Vec<String> = Vec::with_capacity(width);
     for i in 0..width {
-        let group = match row.get(i) {
-            Some(cell) if !cell.is_empty() => cell.clone(),
-            _ => groups.last().cloned().unwrap_or_default(),
+        let group = match (cell(upper, i), cell(lower, i)) {
+            ("", _) => groups.last().cloned().unwrap_or_default(),
+            (_, "") => String::new(),
+            (group, _) => group.to_owned(),
         };
         groups.push(group);
     }
-    let is_shared = groups
-        .windows(2)
-        .any(|pair| !pair[0].is_empty() && pair[0] == pair[1]);
-    is_shared.then_some(groups)
+    let is_headless = groups.first().is_some_and(String::is_empty);
+    let is_shared = |i: usize| !groups[i].is_empty() && groups[i - 1] == groups[i];
+    (is_headless && (1..width).any(is_shared)).then_some(groups)
+}
+
+/// Whether the numbers among the names are the same rising ones in every group: 2020, 2021, 2020, 2021.
+fn counts_again(names: &[String]) -> bool {
+    let numbers: Vec<f64> = names.iter().filter_map(|name| number(name)).collect();
+    let mut others = numbers.iter().skip(1);
+    let again = others.position(|number| numbers.first() == Some(number));
+    let (run, rest) = numbers.split_at(again.map_or(numbers.len(), |again| again + 1));
+    let is_rising = run.windows(2).all(|pair| pair[0] < pair[1]);
+    !rest.is_empty() && run.len() > 1 && is_rising && rest.chunks(run.len()).all(|it| it == run)
 }
 
 fn is_distinct(header: &[String]) -> bool {
@@ -137,7 +202,7 @@ pub(super) fn is_bracketed(cell: &str) -> bool {
 /// The columns whose values have a type that the header's cell does not have; none if any cell is missing, or may as well be
 /// one of the values.
 fn typed_below(header: &[String], values: &[Vec<String>], columns: &[usize]) -> Option<Vec<usize>> {
-    let is_counting = counts_up(header);
+    let is_counting = counts_up(header) || counts_again(header);
     let mut typed = Vec::new();
     for &i in columns {
         let name = header.get(i).filter(|name| !name.is_empty())?;
@@ -153,10 +218,9 @@ fn typed_below(header: &[String], values: &[Vec<String>], columns: &[usize]) -> 
             let fitting = cells.iter().filter(|cell| test(cell)).count();
             fitting > 0 && fitting * 5 >= cells.len() * 4
         };
-        let is_number = |cell: &str| like(&DataType::Float, &classify(cell));
         match classify(name) {
             DataType::Text if is_written_value(name) => return None,
-            DataType::Text if most(&|cell| classify(cell) != DataType::Text) => typed.push(i),
+            DataType::Text if most(&is_value) => typed.push(i),
             DataType::Text if repeats(name, &cells) => return None,
             DataType::Text => {}
             // Days over numbers.

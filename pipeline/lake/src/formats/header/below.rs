@@ -5,6 +5,7 @@ use super::above::is_bracketed;
 use super::is_written_value;
 use crate::data_type::DataType;
 use crate::formats::infer::{classify, is_marker, is_null};
+use crate::notation::Evidence;
 
 /// Rows of values that must follow.
 const FEWEST: usize = 3;
@@ -21,10 +22,14 @@ pub(super) enum Second {
 }
 
 /// What the first of the rows below a header says, if it is no row of values: in every column that holds nothing but numbers
-/// or dates otherwise it has none. There are two of them at least, or it is of units in brackets.
+/// or dates otherwise it has none. It says two things there at least, or it is of units in brackets, or it is of nothing: its
+/// first cell is empty, as no other row's is.
 pub(super) fn second(header: &[String], rows: &[Vec<String>]) -> Option<Second> {
-    let (second, values) = rows.split_first()?;
-    if second.len() < header.len() || values.len() < FEWEST || !is_odd(second, values) {
+    let (second, rows) = rows.split_first()?;
+    // Shorter ones may be remarks below the table.
+    let values = rows.iter().filter(|row| row.len() >= header.len());
+    let values: Vec<&[String]> = values.map(Vec::as_slice).collect();
+    if second.len() < header.len() || values.len() < FEWEST || !is_odd(second, &values) {
         return None;
     }
     // The header once more: it may come again and again.
@@ -58,7 +63,7 @@ fn filled(row: &[String]) -> impl Iterator<Item = &str> {
         .filter(|cell| !cell.is_empty())
 }
 
-fn is_odd(second: &[String], values: &[Vec<String>]) -> bool {
+fn is_odd(second: &[String], values: &[&[String]]) -> bool {
     let is_of_units = filled(second).count() > 1
         && filled(second).all(|cell| is_bracketed(cell) || is_marker(cell));
     let mut odd: Vec<&str> = Vec::new();
@@ -74,9 +79,13 @@ fn is_odd(second: &[String], values: &[Vec<String>]) -> bool {
             odd.push(cell);
         }
     }
+    let is_first_filled = |row: &[String]| row.first().is_some_and(|cell| !cell.is_empty());
+    let is_of_nothing = !is_first_filled(second)
+        && values.iter().all(|row| is_first_filled(row))
+        && filled(second).filter(|cell| !is_marker(cell)).count() == odd.len();
     odd.sort_unstable();
     odd.dedup();
-    odd.len() > 1 || is_of_units && !odd.is_empty()
+    odd.len() > 1 || (is_of_units || is_of_nothing) && !odd.is_empty()
 }
 
 /// A name with the one below it.
@@ -90,14 +99,16 @@ fn joined(name: &str, below: &str) -> String {
     }
 }
 
-/// Whether a column holds two values at least, and nothing but numbers or nothing but dates.
-fn is_typed(values: &[Vec<String>], column: usize) -> bool {
+/// Whether a column holds two values at least, and nothing but numbers or nothing but dates, plain or in one notation.
+fn is_typed(values: &[&[String]], column: usize) -> bool {
     let mut data_type = DataType::Unknown;
+    let (mut written, mut is_written) = (Evidence::default(), true);
     let mut count = 0;
     let cells = values.iter().filter_map(|row| row.get(column));
     for cell in cells.filter(|cell| !is_null(cell) && !is_marker(cell)) {
         data_type.widen_with(&classify(cell));
+        is_written = is_written && written.take(cell);
         count += 1;
     }
-    count > 1 && !matches!(data_type, DataType::Text | DataType::Boolean)
+    count > 1 && (is_written || !matches!(data_type, DataType::Text | DataType::Boolean))
 }

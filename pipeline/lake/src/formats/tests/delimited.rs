@@ -298,6 +298,100 @@ fn numbers_and_dates_are_profiled_as_plain_ones() {
 }
 
 #[test]
+fn units_stand_above_values_in_other_notations() {
+    let written = |rows: usize, value: &dyn Fn(usize) -> String| -> String {
+        (0..rows).map(|i| value(i) + "\n").collect()
+    };
+    let times = |i| format!("{i};{i},5");
+    let (few, many) = (written(24, &times), written(500, &times));
+    let three = written(24, &|i| format!("{i};{i},5;{}.000,00 €", i + 1));
+    let days = written(24, &|i| format!("{:02}.01.2024;{i}.5", i + 1));
+    let people = written(24, &|i| format!("L{i},\"{},234,567\"", i + 1));
+    let (float, two) = (" wert:float", "zeit:integer wert:float");
+    for (head, rows, columns) in [
+        ("zeit;wert\nh;°C", &few, two.to_owned()),
+        ("zeit;wert\nh;°C", &many, two.to_owned()),
+        ("Wetter\n\nzeit;wert\nh;°C", &few, two.to_owned()),
+        (
+            "zeit;wert;preis\nh;°C;brutto",
+            &three,
+            two.to_owned() + " preis:float",
+        ),
+        ("datum;wert\n;°C", &days, "datum:date".to_owned() + float),
+        (
+            "land,einw\n,persons",
+            &people,
+            "land:text einw:integer".to_owned(),
+        ),
+    ] {
+        let summary = read("x.csv", format!("{head}\n{rows}"));
+        assert_eq!(schema(&summary), columns, "{head}");
+        assert_eq!(summary.rows, rows.lines().count() as u64, "{head}");
+        let notes = summary.notes.join(" ");
+        assert!(
+            notes.contains("1 row between the header and the values"),
+            "{notes}"
+        );
+    }
+}
+
+#[test]
+fn groups_of_columns_beside_a_column_that_has_its_name_above() {
+    let rows: String = (0..30)
+        .map(|i| format!("R{i},{i},{i},{i},\"{i},5\"\n"))
+        .collect();
+    for (head, names) in [
+        (
+            "Region,2020,,2021,\n,q1,q2,q1,q2",
+            "Region|2020 q1|2020 q2|2021 q1|2021 q2",
+        ),
+        ("Sales\nR,X,,Y,\n,n,s,n,s", "R|X n|X s|Y n|Y s"),
+        (
+            "Kreis,Männer,,Frauen,\n,2020,2021,2020,2021",
+            "Kreis|Männer 2020|Männer 2021|Frauen 2020|Frauen 2021",
+        ),
+        (
+            ",2020,,2021,\nRegion,q1,q2,q1,q2",
+            "Region|2020 q1|2020 q2|2021 q1|2021 q2",
+        ),
+    ] {
+        let summary = read("x.csv", format!("{head}\n{rows}"));
+        let columns: Vec<&str> = summary.column_names().collect();
+        assert_eq!(columns.join("|"), names);
+        assert_eq!(summary.rows, 30, "{head}");
+        assert!(
+            summary.notes.iter().any(|it| it.contains("joined")),
+            "{:?}",
+            summary.notes
+        );
+        assert!(schema(&summary).contains("integer"));
+    }
+}
+
+#[test]
+fn a_title_with_a_comma_stands_above_two_columns() {
+    let rows: String = (0..30).map(|i| format!("n{i},{i}\n")).collect();
+    let summary = read(
+        "x.csv",
+        format!("Sales by region, 2024\n\nname,amount\n{rows}"),
+    );
+    assert_eq!(schema(&summary), "name:text amount:integer");
+    assert_eq!(
+        (summary.rows, &summary.notes[..]),
+        (30, &["1 line before the header skipped".to_owned()][..])
+    );
+    // Nothing parts it from the others, or it is a header as well.
+    for (head, rows_read) in [
+        ("Sales by region, 2024\nname,amount\n", 31),
+        ("name,2024\n\n", 30),
+        ("name,amount\n\nnobody,none\n", 31),
+    ] {
+        let summary = read("x.csv", format!("{head}{rows}"));
+        assert_eq!(summary.rows, rows_read, "{head}");
+    }
+}
+
+#[test]
 fn signs_for_missing_values_among_numbers_are_nulls() {
     let summary = read(
         "x.csv",

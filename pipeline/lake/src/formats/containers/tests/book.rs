@@ -121,6 +121,26 @@ async fn names_and_values_stand_above_a_sheets_header() {
 }
 
 #[tokio::test]
+async fn names_in_merged_cells_are_joined() {
+    // Each text is in the first of the cells that are one: A3:A4, B3:C3 and D3:E3.
+    let mut rows = row(1, &[text("A1", "Sales")]);
+    let upper = [("A3", "Region"), ("B3", "2020"), ("D3", "2021")];
+    let lower = [("B4", "q1"), ("C4", "q2"), ("D4", "q1"), ("E4", "q2")];
+    rows += &row(3, &upper.map(|(at, name)| text(at, name)));
+    rows += &row(4, &lower.map(|(at, name)| text(at, name)));
+    for i in 5..12 {
+        let mut cells = vec![text(&format!("A{i}"), &format!("R{i}"))];
+        cells.extend(["B", "C", "D", "E"].map(|it| number(&format!("{it}{i}"), 0, "7")));
+        rows += &row(i, &cells);
+    }
+    let (store, opened) = open("a.xlsx", book(&[("2024", "visible", rows)])).await;
+    let sheet = read(&store, &opened.unwrap().members[0]).await.unwrap();
+    let names: Vec<&str> = sheet.column_names().collect();
+    let expected = ["Region", "2020 q1", "2020 q2", "2021 q1", "2021 q2"];
+    assert_eq!((names.as_slice(), sheet.rows), (&expected[..], 7));
+}
+
+#[tokio::test]
 async fn sheets_are_read_as_tables() {
     let sheets = [
         ("Sales", "visible", sales()),
