@@ -120,6 +120,13 @@ pub fn files() -> Vec<Odd> {
             "1 line before the header skipped",
         ),
         noted(
+            "title_with_a_comma_above_two.csv",
+            "Staff of the house, 2024\n\nname,age\nada,36\nbob,41\ncyd,20\n",
+            "name:text age:integer",
+            3,
+            "1 line before the header skipped",
+        ),
+        noted(
             "names_and_values_above.csv",
             "House;north\nPrinted;2024\n\nid;name;age\n1;ada;36\n2;bob;41\n3;cyd;20\n",
             "id:integer name:text age:integer",
@@ -153,6 +160,34 @@ pub fn files() -> Vec<Odd> {
             "time:integer temp:float",
             5,
             "left out: [s], [degC]",
+        ),
+        noted(
+            "names_beside_groups.csv",
+            "Region,2020,,2021,\n,q1,q2,q1,q2\nR1,1,2,3,4\nR2,5,6,7,8.5\n",
+            "Region:text 2020 q1:integer 2020 q2:integer 2021 q1:integer 2021 q2:float",
+            2,
+            "of two lines, joined",
+        ),
+        noted(
+            "years_below_groups.csv",
+            "Kreis;M;;F;\n;2020;2021;2020;2021\nMitte;1;2;3;4\nPankow;5;6;7;8\n",
+            "Kreis:text M 2020:integer M 2021:integer F 2020:integer F 2021:integer",
+            2,
+            "of two lines, joined",
+        ),
+        noted(
+            "units_over_decimal_commas.csv",
+            "zeit;wert\nh;°C\n0;0,5\n1;1,5\n2;2,5\n3;3,5\n4;4,5\n",
+            "zeit:integer wert:float",
+            5,
+            "left out: h, °C",
+        ),
+        noted(
+            "unit_of_one_column.csv",
+            "land,einw\n,persons\nL1,\"1,234,567\"\nL2,\"2,345,678\"\nL3,\"3,456,789\"\nL4,\"4,567,890\"\n",
+            "land:text einw:integer",
+            4,
+            "left out: persons",
         ),
         noted(
             "row_names.csv",

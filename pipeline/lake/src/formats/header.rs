@@ -449,6 +449,16 @@ mod tests {
             &["column_1", "a", "b"],
         );
         is("a,b,\nx,y,z\nu,v,w", 1, &["a", "b", "column_3"]);
+        is(
+            "#sample,ct\nS1,Undetermined\nS2,31.2\nS3,29.8",
+            1,
+            &["#sample", "ct"],
+        );
+        is(
+            "name,score,,\nAnn,absent,p,q\nBen,2,r,s\nCy,3,t,u",
+            1,
+            &["name", "score", "column_3", "column_4"],
+        );
     }
 
     #[test]
