@@ -15,6 +15,7 @@ pub fn files() -> Vec<Odd> {
         reads("sep_line.csv", "sep=;\nid;name\n1;ada\n2;bob\n", two, 2),
         reads("crlf.csv", "id,name\r\n1,ada\r\n2,bob\r\n", two, 2),
         reads("cr.csv", "id,name\r1,ada\r2,bob\r", two, 2),
+        reads("ctrl_z.csv", "id,name\n1,ada\n2,bob\n\u{1a}", two, 2),
         reads("mixed_ends.csv", "id,name\r\n1,ada\n2,bob\r\n", two, 2),
         reads("no_last_end.csv", "id,name\n1,ada\n2,bob", two, 2),
         reads(
@@ -104,6 +105,33 @@ pub fn files() -> Vec<Odd> {
             "sex,year,n\ntotal,2019,7\nmale,2020,3\nfemale,2020,5\ntotal,2020,8\n",
             "sex:text year:integer n:integer",
             4,
+        ),
+        noted(
+            "title_above_decimal_commas.csv",
+            "Umsatz 2024\n\nname;betrag\nada;0,50\nbob;1,51\ncyd;12,52\n",
+            "name:text betrag:float",
+            3,
+            "1 line before the header skipped",
+        ),
+        noted(
+            "title_above_addresses.tsv",
+            "Staff\n\nname\tat\nada\tMain St. 1, Bern\nbob\tMain St. 2, Bern\n",
+            "name:text at:text",
+            2,
+            "1 line before the header skipped",
+        ),
+        noted(
+            "title_and_remark_around_two.csv",
+            "Sales report\n\nname,amount\nada,36\nbob,41\ncyd,20\n\nSource: the office, Bern\n",
+            "name:text amount:integer",
+            3,
+            "1 line below the table left out: Source: the office",
+        ),
+        reads(
+            "decimal_commas_in_one_column.csv",
+            decimal_commas(),
+            "n:float",
+            60,
         ),
         noted(
             "title_padded.csv",
@@ -326,6 +354,13 @@ pub fn files() -> Vec<Odd> {
             3_000,
             "never closed",
         ),
+        noted(
+            "never_closed_among_quoted.csv",
+            "a,b,c\n1,\"x\",1\n2,\"oops,2\n3,\"y\",3\n4,\"z\",4\n",
+            "a:integer b:text c:integer",
+            4,
+            "never closed (line 3)",
+        ),
         reads("nul_like.csv", "id,name\n1,a\u{b}b\n2,c\n", two, 2),
         reads("emoji.csv", "id,🙂\n1,😀\n2,🎉\n", "id:integer 🙂:text", 2),
         reads(
@@ -354,6 +389,12 @@ fn never_closed() -> String {
         text += &format!("{id},name {id}\n");
     }
     text
+}
+
+/// One column of numbers.
+fn decimal_commas() -> String {
+    let rows = (0..60).map(|n| format!("{n},5\n"));
+    "n\n".to_owned() + &rows.collect::<String>()
 }
 
 /// A title, a blank line, and a table.

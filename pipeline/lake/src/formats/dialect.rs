@@ -12,7 +12,8 @@ use std::path::Path;
 use csv::ByteRecord;
 
 use super::header;
-use super::{Failure, MAX_COLUMNS};
+use super::rows::Rows;
+use super::{Failure, MAX_COLUMNS, counted};
 use crate::error::FileErrorKind;
 
 /// How much of the beginning is looked at.
@@ -52,6 +53,14 @@ impl Dialect {
             .has_headers(false)
             .flexible(true)
             .from_reader(text)
+    }
+
+    /// Where quotes are letters.
+    pub(crate) fn without_quotes(self) -> Dialect {
+        Dialect {
+            quoting: Quoting::Off,
+            ..self
+        }
     }
 }
 
@@ -122,7 +131,11 @@ pub(crate) fn plan(
 ) -> Result<Plan, Failure> {
     let head = &text[..text.len().min(HEAD)];
     let complete = complete && head.len() == text.len();
-    let rows = first_rows(&dialect, head, complete);
+    let (mut rows, mut cuts) = (Vec::new(), Vec::new());
+    each_row(&dialect, head, complete, |record, line| {
+        rows.push(as_text(record));
+        cuts.push(Cut::of(record, line, dialect.delimiter));
+    });
     let is_blank = |row: &Vec<String>| row.iter().all(|cell| cell.trim().is_empty());
     if rows.is_empty() || (complete && rows.len() < ROWS && rows.iter().all(is_blank)) {
         return Err(Failure::new(
@@ -130,7 +143,18 @@ pub(crate) fn plan(
             "it has no text but blank lines",
         ));
     }
-    let header = header::understand(&rows, header::is_first_parted(head));
+    let mut header = header::understand(&rows, header::is_first_parted(head));
+    // A blank line tells a title where the rows alone do not.
+    if let Some(above) = above_blank(&cuts)
+        && header.skip <= above
+        && header.cells.is_empty()
+    {
+        header = header::understand(&rows[above..], false);
+        header.skip += above;
+        let lines = counted(above as u64, "line");
+        let note = format!("{lines} before the header skipped");
+        header.notes.insert(0, note);
+    }
     if header.columns.len() > MAX_COLUMNS {
         return Err(Failure::too_many_columns(header.columns.len()));
     }
@@ -200,6 +224,55 @@ fn quoting(delimiter: u8, head: &[u8], complete: bool) -> (Quoting, Shape) {
     best
 }
 
+/// How a dialect cuts a row.
+#[derive(Clone, Copy)]
+struct Cut {
+    width: usize,
+    ends_empty: bool,
+    /// No delimiter of any kind is in its cells: what another one cuts may be the header.
+    is_uncut: bool,
+    /// It is cut as a sentence or a number would be.
+    is_loose: bool,
+    below_blank: bool,
+    bytes: u64,
+}
+
+impl Cut {
+    fn of(record: &ByteRecord, line: &Line<'_>, delimiter: u8) -> Cut {
+        let last = record.iter().next_back();
+        Cut {
+            width: record.len(),
+            ends_empty: record.len() > 1 && last.is_some_and(<[u8]>::is_empty),
+            is_uncut: !record.iter().flatten().any(|it| DELIMITERS.contains(it)),
+            is_loose: is_loose(line.text, delimiter),
+            below_blank: line.below_blank,
+            bytes: line.text.len() as u64,
+        }
+    }
+}
+
+/// Whether the delimiter stands in a row as it would within a value, too: `yes, and no`, `0,5`.
+fn is_loose(row: &[u8], delimiter: u8) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    matches!(delimiter, b',' | b';')
+        && row.windows(3).any(|it| {
+            it[1] == delimiter
+                && (it[2] == b' ' || delimiter == b',' && is_digit(it[0]) && is_digit(it[2]))
+        })
+}
+
+/// How many lines of one cell stand above a blank line and a table.
+fn above_blank(rows: &[Cut]) -> Option<usize> {
+    let below = rows.iter().skip(1).position(|row| row.below_blank)? + 1;
+    let (above, table) = rows.split_at(below);
+    let [header, first, ..] = table else {
+        return None;
+    };
+    let is_title = above.iter().all(|row| row.width == 1);
+    let is_one = is_title && below <= header::PREAMBLE && header.width > 1 && !first.below_blank;
+    is_one.then_some(below)
+}
+
 /// How evenly a dialect cuts the head into rows.
 struct Shape {
     /// The share of the head's bytes in rows of the usual width.
@@ -210,52 +283,60 @@ struct Shape {
     first_agrees: bool,
     /// The first row's width.
     first: usize,
+    /// Whether most rows of the usual width are cut as values with a delimiter in them would be.
+    is_loose: bool,
 }
 
 impl Shape {
     fn of(dialect: &Dialect, head: &[u8], complete: bool) -> Shape {
-        let mut rows: Vec<(usize, bool, u64)> = Vec::with_capacity(ROWS);
-        let mut uncut = Vec::with_capacity(ROWS);
-        let mut total = each_row(dialect, head, complete, |record, bytes| {
-            let last_empty =
-                record.len() > 1 && record.iter().next_back().is_some_and(<[u8]>::is_empty);
-            rows.push((record.len(), last_empty, bytes));
-            // What another delimiter cuts may be the header.
-            uncut.push(!record.iter().flatten().any(|it| DELIMITERS.contains(it)));
+        let mut rows: Vec<Cut> = Vec::with_capacity(ROWS);
+        let mut total = each_row(dialect, head, complete, |record, line| {
+            rows.push(Cut::of(record, line, dialect.delimiter));
         });
         // Lines of one cell above and below a table say nothing of how it is cut.
-        let is_line = |i: &usize| rows[*i].0 == 1 && uncut[*i];
-        let mut above = (0..rows.len().min(header::PREAMBLE))
-            .take_while(is_line)
-            .count();
-        let below = (above..rows.len()).rev().take_while(is_line).count();
+        let is_line = |row: &&Cut| row.width == 1 && row.is_uncut;
+        let top = &rows[..rows.len().min(header::PREAMBLE)];
+        let mut above = top.iter().take_while(is_line).count();
+        let below = rows[above..].iter().rev().take_while(is_line).count();
         // Nor do shorter ones, above rows that are all of one width.
         let table = rows.len() - below;
-        let most = usual(rows[above..table].iter().map(|row| row.0));
-        let is_short = |i: &usize| rows[*i].0 < most && uncut[*i];
-        let short = (0..table.min(header::PREAMBLE))
+        let most = usual(rows[above..table].iter().map(|row| row.width));
+        let is_short = |row: &&Cut| row.width < most && row.is_uncut;
+        let short = top[..table.min(top.len())]
+            .iter()
             .take_while(is_short)
             .count();
-        let is_even = rows[short..table].iter().all(|row| row.0 == most);
+        let is_even = rows[short..table].iter().all(|row| row.width == most);
         if is_even && table - short >= FEWEST {
             above = above.max(short);
         }
         let inner = above..table;
-        if inner.len() > 1 && usual(rows[inner.clone()].iter().map(|row| row.0)) > 2 {
+        // A line above two columns may also be the header of one whose values have the delimiter in them.
+        let is_title = || {
+            above_blank(&rows) == Some(above)
+                || header::understand(
+                    &first_rows(dialect, head, complete),
+                    header::is_first_parted(head),
+                )
+                .skip
+                    > above
+        };
+        let width = usual(rows[inner.clone()].iter().map(|row| row.width));
+        if inner.len() > 1 && (width > 2 || width == 2 && above > 0 && is_title()) {
             let left_out = rows[..above].iter().chain(&rows[inner.end..]);
-            total -= left_out.map(|row| row.2).sum::<u64>();
+            total -= left_out.map(|row| row.bytes).sum::<u64>();
             rows = rows[inner].to_vec();
         }
-        let width = usual(rows.iter().map(|(width, ..)| *width));
-        let is_usual = |(length, last_empty, _): &&(usize, bool, u64)| {
-            *length == width || (*last_empty && *length == width + 1)
-        };
-        let usual_bytes: u64 = rows.iter().filter(is_usual).map(|(.., bytes)| bytes).sum();
+        let width = usual(rows.iter().map(|row| row.width));
+        let is_usual =
+            |row: &&Cut| row.width == width || (row.ends_empty && row.width == width + 1);
+        let usual_rows = || rows.iter().filter(is_usual);
         Shape {
-            even: usual_bytes as f64 / total.max(1) as f64,
+            even: usual_rows().map(|row| row.bytes).sum::<u64>() as f64 / total.max(1) as f64,
             width,
             first_agrees: rows.first().as_ref().is_some_and(is_usual),
-            first: rows.first().map_or(0, |(width, ..)| *width),
+            first: rows.first().map_or(0, |row| row.width),
+            is_loose: usual_rows().filter(|row| row.is_loose).count() * 2 > usual_rows().count(),
         }
     }
 
@@ -271,7 +352,9 @@ impl Shape {
             return if self.first > 1 { floor } else { 0.5 };
         }
         let agrees = if self.first_agrees { 0.3 } else { 0.0 };
-        if !self.first_agrees && self.even < 0.9 {
+        // Below one name: R's names of rows, or one column of sentences or decimal commas.
+        let is_one_column = self.first == 1 && self.width == 2 && self.is_loose;
+        if is_one_column || !self.first_agrees && self.even < 0.9 {
             return floor;
         }
         (self.even * (1.0 + 0.1 * self.width.min(10) as f64) + agrees).max(floor)
@@ -292,43 +375,63 @@ pub(crate) fn usual(widths: impl Iterator<Item = usize>) -> usize {
         .map_or(0, |(width, _)| width)
 }
 
-/// Visits the first rows with their lengths in bytes; returns the bytes they cover. The last row of a
-/// head that ends before the file does is not visited, but counted: where a quote that is never closed
-/// swallows the rest, that is most of the head.
+/// A row as it is written, with what ends it.
+struct Line<'a> {
+    text: &'a [u8],
+    below_blank: bool,
+}
+
+/// Visits the first rows; returns the bytes they cover. The last row of a head that ends before the file does is not
+/// visited, but counted: where a quote that is never closed swallows the rest, that is most of the head.
 fn each_row(
     dialect: &Dialect,
     head: &[u8],
     complete: bool,
-    mut visit: impl FnMut(&ByteRecord, u64),
+    mut visit: impl FnMut(&ByteRecord, &Line<'_>),
 ) -> u64 {
-    let mut reader = dialect.reader(head);
+    let mut reader = Rows::new(*dialect, head, complete);
     let mut record = ByteRecord::new();
     let mut end = 0;
     let mut rows = 0;
-    while rows < ROWS && reader.read_byte_record(&mut record).unwrap_or(false) {
+    while rows < ROWS && reader.read(&mut record) {
         let start = end;
-        end = reader.position().byte();
-        if !complete && end >= head.len() as u64 && rows > 0 {
+        end = reader.byte();
+        if !complete && end >= head.len() && rows > 0 {
             break;
         }
         rows += 1;
-        visit(&record, end - start);
+        let line = Line {
+            text: &head[start..end],
+            below_blank: is_below_blank(head, start),
+        };
+        visit(&record, &line);
     }
-    end
+    end as u64
+}
+
+/// Whether a blank line stands above the row that is read from byte `start` on.
+pub(crate) fn is_below_blank(text: &[u8], start: usize) -> bool {
+    let (above, row) = text.split_at(start.min(text.len()));
+    // The reader takes the second half of a line's end with the next row.
+    let row = match above.last() {
+        Some(b'\r') => row.strip_prefix(b"\n").unwrap_or(row),
+        _ => row,
+    };
+    matches!(row.first(), Some(b'\n' | b'\r'))
 }
 
 /// The first rows as text.
 pub(crate) fn first_rows(dialect: &Dialect, head: &[u8], complete: bool) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     each_row(dialect, head, complete, |record, _| {
-        rows.push(
-            record
-                .iter()
-                .map(|cell| String::from_utf8_lossy(cell).trim().to_owned())
-                .collect(),
-        );
+        rows.push(as_text(record));
     });
     rows
+}
+
+fn as_text(record: &ByteRecord) -> Vec<String> {
+    let text = |cell| String::from_utf8_lossy(cell).trim().to_owned();
+    record.iter().map(text).collect()
 }
 
 #[cfg(test)]
@@ -388,6 +491,65 @@ mod tests {
             &["remark"],
         );
         is("a\tb\n", '\t', Quoting::Doubled, &["a", "b"]);
+    }
+
+    /// Above rows of two columns.
+    fn titled(title: &str, header: &str, row: impl Fn(usize) -> String) -> [String; 4] {
+        [3, 10, 40, 400].map(|rows| {
+            let rows: String = (0..rows).map(|i| row(i) + "\n").collect();
+            format!("{title}{header}\n{rows}")
+        })
+    }
+
+    #[test]
+    fn a_title_above_two_columns_hides_no_delimiter() {
+        for title in [
+            "Report 2024\n\n",
+            "Report 2024\r\n\r\n",
+            "\"Report 2024\"\n\n",
+            "# by us\n\n",
+        ] {
+            for text in titled(title, "name;n", |i| format!("n{i};{i},5{}", i % 10)) {
+                is(&text, ';', Quoting::Doubled, &["name", "n"]);
+            }
+            for text in titled(title, "name\tat", |i| format!("n{i}\tRoad {i}, Bern")) {
+                is(&text, '\t', Quoting::Doubled, &["name", "at"]);
+            }
+            for text in titled(title, "name,n", |i| format!("n{i},{i}\n")) {
+                let text = text + "\nSource: the register\n";
+                is(&text, ',', Quoting::Doubled, &["name", "n"]);
+            }
+        }
+        // The header tells what is above.
+        for text in titled("Report 2024\n", "a,b", |i| format!("{i},{i}")) {
+            is(&text, ',', Quoting::Doubled, &["a", "b"]);
+        }
+    }
+
+    #[test]
+    fn values_with_a_delimiter_in_them_are_one_column() {
+        for text in titled("", "n", |i| format!("{i},5")) {
+            assert_eq!(plan(&text).columns, ["n"], "{text}");
+        }
+        for text in titled("", "said", |i| format!("{i} times yes, and no")) {
+            assert_eq!(plan(&text).columns, ["said"], "{text}");
+        }
+        // R's names of rows have no name.
+        for text in &titled("", "cyl", |i| format!("Mazda {i}a,{i}"))[2..] {
+            is(text, ',', Quoting::Doubled, &["column_1", "cyl"]);
+        }
+    }
+
+    #[test]
+    fn a_blank_line_below_a_header_makes_it_no_title() {
+        let columns = ["name, first", "n"];
+        is("name\n\nada\nbob\n", ',', Quoting::Doubled, &["name"]);
+        is("id,n\n\n1,2\n3,4\n", ',', Quoting::Doubled, &["id", "n"]);
+        let text = "\"name, first\",n\n\n\"a, b\",2\n\"c, d\",4\n";
+        is(text, ',', Quoting::Doubled, &columns);
+        // Blank lines everywhere say nothing.
+        let text = "n\n\n0,5\n\n1,5\n\n2,5\n";
+        assert_eq!(plan(text).columns, ["n"]);
     }
 
     #[test]

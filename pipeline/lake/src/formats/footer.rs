@@ -8,8 +8,9 @@
 use csv::ByteRecord;
 
 use super::counted;
-use super::dialect::Dialect;
+use super::dialect::{Dialect, is_below_blank};
 use super::infer::classify;
+use super::rows::Rows;
 use crate::data_type::DataType;
 
 /// How much of the end is looked at, in bytes.
@@ -169,7 +170,7 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
             Some(total) => !is_value(&total),
             None if row.is_line() => row.is_marked() || row.below_blank || is_even && is_sentence,
             // A remark that the delimiter cuts.
-            None => row.is_marked() && row.cells.len() != columns,
+            None => row.is_marked() && (row.below_blank || row.cells.len() != columns),
         }
     };
     let first = below.iter().position(begins)?;
@@ -216,20 +217,15 @@ fn rows(dialect: &Dialect, text: &[u8]) -> Vec<Row> {
         from = next_line.map_or(text.len(), |at| from + at + 1);
     }
     let tail = &text[from..];
-    let mut reader = dialect.reader(tail);
+    let mut reader = Rows::new(*dialect, tail, true);
     let mut record = ByteRecord::new();
     let mut rows = Vec::new();
     loop {
-        let start = usize::try_from(reader.position().byte()).unwrap_or(tail.len());
-        if !reader.read_byte_record(&mut record).unwrap_or(false) {
+        let start = reader.byte();
+        if !reader.read(&mut record) {
             return rows;
         }
-        let below_blank = {
-            let above = &tail[start.min(tail.len())..];
-            above.starts_with(b"\n")
-                || above.starts_with(b"\r\n")
-                || rows.last().is_some_and(Row::is_blank)
-        };
+        let below_blank = is_below_blank(tail, start) || rows.last().is_some_and(Row::is_blank);
         let cells = record
             .iter()
             .map(|cell| String::from_utf8_lossy(cell).trim().to_owned());
@@ -297,6 +293,23 @@ mod tests {
     }
 
     #[test]
+    fn a_remark_may_have_as_many_cells_as_the_table() {
+        for end in ["\n", "\r\n"] {
+            let table = "id,n\n1,2\n3,4\n".replace('\n', end);
+            let text = format!("{table}{end}Source: the office, Berlin{end}");
+            let footer = find(&COMMAS, 2, text.as_bytes()).unwrap();
+            assert_eq!(
+                footer.notes,
+                ["1 line below the table left out: Source: the office,Berlin"]
+            );
+            assert_eq!(text[..footer.start].trim_end(), table.trim_end());
+            // Where nothing parts it from the rows it may be one.
+            let text = format!("{table}Source: the office, Berlin{end}");
+            assert_eq!(find(&COMMAS, 2, text.as_bytes()), None);
+        }
+    }
+
+    #[test]
     fn rows_stay() {
         for below in [
             "",
@@ -322,6 +335,9 @@ mod tests {
             assert_eq!(left(text), (text, String::new()));
         }
         assert_eq!(find(&COMMAS, 1, b"name\nada\nSource: x\n"), None);
+        // The second half of a line's end is no blank line.
+        let text = format!("{TABLE}Smith\n").replace('\n', "\r\n");
+        assert_eq!(left(&text), (text.as_str(), String::new()));
     }
 
     proptest! {

@@ -27,6 +27,7 @@ mod parquet;
 mod plain;
 mod ranged;
 mod render;
+mod rows;
 mod sniff;
 mod text;
 mod typed;

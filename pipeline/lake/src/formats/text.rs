@@ -16,6 +16,7 @@ use super::dialect::{self, Dialect, Plan, Quoting};
 use super::footer;
 use super::infer::{is_marker, is_null};
 use super::input::{self, Fetched, Input, Piece};
+use super::rows::{LINES_IN_A_CELL, Rows};
 use super::{Failure, ReadOptions, counted, parse, sniff};
 use crate::compression::without_compression;
 use crate::error::FileErrorKind;
@@ -25,8 +26,6 @@ use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::sample::{RowSample, RowSampler};
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
-/// A quoted cell of more lines than this has probably lost its closing quote.
-const LINES_IN_A_CELL: u64 = 1000;
 /// Lines tried as the first of a range.
 const ENTRIES: usize = 64;
 /// Letters of column names that a note tells.
@@ -69,10 +68,7 @@ pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &Re
     };
     let mut best = scan(plan.clone());
     if best.longest_row > LINES_IN_A_CELL && plan.dialect.quoting != Quoting::Off {
-        let dialect = Dialect {
-            quoting: Quoting::Off,
-            ..plan.dialect
-        };
+        let dialect = plan.dialect.without_quotes();
         let mut other = scan(Plan { dialect, ..plan });
         if other.ragged.rows * 20 <= other.rows {
             other
@@ -198,6 +194,42 @@ pub(super) struct Scan {
     headers: u64,
     /// Lines of the row with the most lines.
     longest_row: u64,
+    unclosed: Unclosed,
+}
+
+/// Lines with a quote that is never closed.
+#[derive(Default)]
+struct Unclosed {
+    lines: u64,
+    /// The first of them, from 1 on.
+    first: u64,
+}
+
+impl Unclosed {
+    fn note(&mut self, line: Option<u64>, lines_above: u64) {
+        if let Some(line) = line {
+            self.lines += 1;
+            self.first = if self.lines == 1 {
+                line + lines_above
+            } else {
+                self.first
+            };
+        }
+    }
+
+    /// What is to be said of them; where not all is read, no line is known by its number.
+    fn told(&self, whole: bool) -> Option<String> {
+        let lines = counted(self.lines, "line");
+        let first = match self.lines {
+            0 => return None,
+            _ if !whole => String::new(),
+            1 => format!(" (line {})", self.first),
+            _ => format!(" (the first is line {})", self.first),
+        };
+        Some(format!(
+            "{lines} with a quote that is never closed{first}: read as it stands"
+        ))
+    }
 }
 
 /// Rows of another width than the header's.
@@ -247,6 +279,7 @@ impl Scan {
             garbled: 0,
             headers: 0,
             longest_row: 0,
+            unclosed: Unclosed::default(),
         }
     }
 
@@ -276,21 +309,24 @@ impl Scan {
     fn piece(&mut self, piece: &Piece, start: usize, skip: usize, stop: Option<u64>) {
         let text = &piece.bytes[start..];
         let offset = piece.offset + start as u64;
-        let mut reader = self.plan.dialect.reader(text);
+        let lines_above = piece.bytes[..start].iter().filter(|it| **it == b'\n');
+        let lines_above = lines_above.count() as u64;
+        let mut reader = Rows::new(self.plan.dialect, text, piece.to_end);
         let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
         for _ in 0..skip {
-            if !reader.read_byte_record(&mut row).unwrap_or(false) {
+            if !reader.read(&mut row) {
                 return;
             }
+            self.unclosed.note(reader.unclosed, lines_above);
         }
-        let (mut from, mut line) = (reader.position().byte(), reader.position().line());
-        // Reading from memory cannot fail, and rows of any width are wanted.
-        let mut more = reader.read_byte_record(&mut row).unwrap_or(false);
+        let (mut from, mut line) = (reader.byte() as u64, reader.line());
+        let mut more = reader.read(&mut row);
         while more && stop.is_none_or(|stop| from < stop) {
-            let (to, next_line) = (reader.position().byte(), reader.position().line());
-            more = reader.read_byte_record(&mut next).unwrap_or(false);
+            let (to, next_line, unclosed) = (reader.byte() as u64, reader.line(), reader.unclosed);
+            more = reader.read(&mut next);
             if more || piece.to_end {
                 self.longest_row = self.longest_row.max(next_line - line);
+                self.unclosed.note(unclosed, lines_above);
                 self.row(&row, offset + from, to - from);
             }
             (from, line) = (to, next_line);
@@ -448,6 +484,7 @@ impl Scan {
                 ),
             ));
         }
+        self.notes.extend(self.unclosed.told(self.whole));
         if self.ragged.rows > 0 {
             let rows = counted(self.ragged.rows, "row");
             self.notes.push(format!(

@@ -102,6 +102,15 @@ impl Input {
         self.size *= after.max(1) as f64 / before.max(1) as f64;
     }
 
+    /// Leaves out the sign (Ctrl-Z) with which programs of DOS end a text.
+    fn leave_out_end_mark(&mut self) {
+        if let Some(last) = self.pieces.last_mut().filter(|piece| piece.to_end) {
+            while let [text @ .., 0x1a] = last.bytes.trim_ascii_end() {
+                last.bytes.truncate(text.len());
+            }
+        }
+    }
+
     /// About how large the text is, in words.
     pub(crate) fn size_in_words(&self) -> String {
         counted(self.size as u64, "byte")
@@ -216,6 +225,9 @@ impl Fetched {
             _ => self.plain(),
         };
         let text = Encoding::of(&input.pieces);
+        if !text.is_wide() {
+            input.leave_out_end_mark();
+        }
         sniff::is_text(&input.pieces[0].bytes, what, text.is_wide())?;
         text.make_utf8(&mut input);
         Ok(input)

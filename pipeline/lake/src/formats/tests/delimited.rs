@@ -180,6 +180,43 @@ fn a_quote_that_is_never_closed_swallows_no_rows() {
     );
 }
 
+#[test]
+fn a_line_whose_quote_is_never_closed_is_read_as_it_stands() {
+    for (before, after) in [(200, 199), (20, 19), (20, 1)] {
+        for quote in ["", "\""] {
+            let row = |i| format!("{i},\"ok {i}\",{i}\n");
+            let mut text = "sep=,\na,b,c\n".to_owned();
+            text.extend((0..before).map(row));
+            text += &format!("{before},\"oops,{before}\n");
+            text.extend((0..after).map(|i| format!("{i},{quote}ok {i}{quote},{i}\n")));
+            let summary = read("x.csv", text);
+            assert_eq!(schema(&summary), "a:integer b:text c:integer");
+            assert_eq!(summary.rows, before + after + 1);
+            assert_eq!(
+                summary.notes,
+                [format!(
+                    "1 line with a quote that is never closed (line {}): read as it stands",
+                    before + 3
+                )]
+            );
+            assert_eq!(range(&summary, "b").0, Some("\"oops".into()));
+        }
+    }
+}
+
+#[test]
+fn the_sign_that_ends_a_text_of_dos_is_no_row() {
+    for end in ["\u{1a}", "\u{1a}\n", "\u{1a}\u{1a}\r\n"] {
+        for text in ["id,name\n1,a\n2,b\n", "id,name\r\n1,a\r\n2,b\r\n"] {
+            let summary = read("x.csv", format!("{text}{end}"));
+            assert_eq!(schema(&summary), "id:integer name:text", "{end:?}");
+            assert_eq!(sample(&summary), ["1|a", "2|b"]);
+            assert!(summary.notes.is_empty(), "{:?}", summary.notes);
+        }
+    }
+    assert_eq!(failure("x.csv", "\u{1a}").kind, FileErrorKind::Empty);
+}
+
 /// A file above the budget: 20,000 rows of four columns, every third with a line break in a cell.
 fn large() -> String {
     let mut text = String::from("id,name,remark,day\n");
