@@ -326,7 +326,7 @@ fn kind_of(value: &str) -> Option<Sensitive> {
 
 /// Whether an e-mail address stands anywhere in a text, between whatever is in none.
 fn holds_address(text: &str) -> bool {
-    let in_words = |letter: char| letter.is_ascii_alphanumeric() || "@.:/+-_%#~".contains(letter);
+    let in_words = |letter: char| letter.is_ascii_alphanumeric() || "@.:/+-_".contains(letter);
     let ends = |letter: char| !letter.is_ascii_alphanumeric() && letter != '@';
     let is_address = |word: &str| detect(word).is_some_and(|it| it.name == "e-mail");
     text.contains('@')
@@ -334,10 +334,9 @@ fn holds_address(text: &str) -> bool {
             .split(|letter| !in_words(letter))
             // Of a URL an `@` is a part: `https://cdn.example/vue@3.2.js`.
             .filter(|word| word.contains('@') && !word.contains("://"))
-            .flat_map(|word| word.split('/'))
-            // `mailto:ada@example.org` holds one, `git@example.org:limn.git` is a place.
-            .filter_map(|word| word.trim_matches(ends).rsplit(':').next())
-            .any(is_address)
+            // `mailto:ada@example.org`, `ada@example.org:secret`.
+            .flat_map(|word| word.split(['/', ':']))
+            .any(|word| is_address(word.trim_matches(ends)))
 }
 
 /// What the kept values are, if enough of them have a form that people are known by.

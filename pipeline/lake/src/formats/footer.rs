@@ -161,6 +161,8 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
             .map(|cell| cell.to_lowercase())
             .any(|cell| cell == *name)
     };
+    // Blank lines between all rows part nothing.
+    let is_spaced = table.last().is_some_and(|row| row.below_blank);
     let begins = |row: &Row| {
         let is_sentence = row.cells.len() == 1
             && row
@@ -170,7 +172,9 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
             Some(total) => !is_value(&total),
             None if row.is_line() => row.is_marked() || row.below_blank || is_even && is_sentence,
             // A remark that the delimiter cuts.
-            None => row.is_marked() && (row.below_blank || row.cells.len() != columns),
+            None => {
+                row.is_marked() && (row.below_blank && !is_spaced || row.cells.len() != columns)
+            }
         }
     };
     let first = below.iter().position(begins)?;
@@ -307,6 +311,12 @@ mod tests {
             let text = format!("{table}Source: the office, Berlin{end}");
             assert_eq!(find(&COMMAS, 2, text.as_bytes()), None);
         }
+    }
+
+    #[test]
+    fn blank_lines_between_all_rows_part_nothing() {
+        let text = "item,qty\n\nbolt,1\n\nnut,2\n\n* washer,4\n";
+        assert_eq!(find(&COMMAS, 2, text.as_bytes()), None);
     }
 
     #[test]

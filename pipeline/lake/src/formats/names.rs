@@ -6,7 +6,7 @@ use limn_store::is_steering;
 
 /// Column names longer than this are cut: no one searches for more, and a broken file can have a
 /// "name" of megabytes.
-const NAME_CHARS: usize = 200;
+pub(crate) const NAME_CHARS: usize = 200;
 
 /// Trims names and joins their lines, calls nameless columns `column_3` by their place, and makes
 /// repeated names unique: `name`, `name_2`.

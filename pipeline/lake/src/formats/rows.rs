@@ -10,6 +10,9 @@ use super::dialect::{Dialect, Quoting};
 
 /// A quoted cell of more lines than this has probably lost its closing quote.
 pub(super) const LINES_IN_A_CELL: u64 = 1000;
+/// How many times the text may be read again for the sake of quotes that are never closed: where all lines have one, each
+/// would be read to the end.
+const MOST_READ_AGAIN: usize = 8;
 
 /// Reads a text row by row.
 pub(super) struct Rows<'a> {
@@ -20,6 +23,8 @@ pub(super) struct Rows<'a> {
     reader: csv::Reader<&'a [u8]>,
     /// Bytes and line ends before those of the reader.
     before: (usize, u64),
+    /// Bytes that were read in vain, as part of a row that is another one's.
+    in_vain: usize,
     /// Cells of the row read last.
     width: usize,
     /// The line of the row read last, if a quote in it is never closed.
@@ -34,6 +39,7 @@ impl<'a> Rows<'a> {
             to_end,
             reader: dialect.reader(text),
             before: (0, 0),
+            in_vain: 0,
             width: 0,
             unclosed: None,
         }
@@ -60,6 +66,7 @@ impl<'a> Rows<'a> {
             && (self.line() > line + 1 || self.byte() == self.text.len())
             && let Some(end) = self.end_of_unclosed(from)
         {
+            self.in_vain += self.byte() - end;
             let read = &self.text[from..end];
             let lines = read.iter().filter(|byte| **byte == b'\n').count() as u64;
             self.before = (end, line - 1 + lines);
@@ -73,6 +80,10 @@ impl<'a> Rows<'a> {
 
     /// Where the first line of the row ends that has been read from a byte on, if a quote in it is surely never closed.
     fn end_of_unclosed(&self, from: usize) -> Option<usize> {
+        let is_too_much = self.in_vain / MOST_READ_AGAIN > self.text.len();
+        if is_too_much || self.dialect.quoting == Quoting::Off {
+            return None;
+        }
         let read = &self.text[from..self.byte()];
         let blank = read.iter().take_while(|byte| b"\r\n".contains(byte));
         let row = &read[blank.count()..];
@@ -85,7 +96,8 @@ impl<'a> Rows<'a> {
                 self.to_end || lines > LINES_IN_A_CELL
             }
         };
-        if !is_lost {
+        // Lines that end as those of an old Mac do are not told apart here.
+        if !is_lost || first.trim_ascii_end().contains(&b'\r') {
             return None;
         }
         let mut record = ByteRecord::new();
@@ -184,6 +196,38 @@ mod tests {
         assert_eq!(rows("0,a,x\n1,\"a,x\n2,b,y\n", false).0.len(), 2);
         let long = format!("0,a,x\n1,\"a,x\n{}", "2,b,y\n".repeat(1001));
         assert_eq!(rows(&long, false).0.len(), 1003);
+    }
+
+    /// Rows that lost their outer quotes: each would be read to the end of the text.
+    #[test]
+    fn quotes_that_are_lost_everywhere_are_no_endless_work() {
+        let text = "a,b\n".to_owned() + &"x\",\"y\n".repeat(200_000);
+        let dialect = Dialect {
+            delimiter: b',',
+            quoting: Quoting::Doubled,
+        };
+        let mut reader = Rows::new(dialect, text.as_bytes(), true);
+        let mut row = ByteRecord::new();
+        while reader.read(&mut row) {}
+        assert_eq!(reader.byte(), text.len());
+        assert!(reader.in_vain <= (MOST_READ_AGAIN + 2) * text.len());
+    }
+
+    #[test]
+    fn quotes_that_are_letters_and_lines_of_old_macs_are_left_as_they_are() {
+        let text = "a,b\r1,\"x\r2,y\r3,z";
+        let (rows, unclosed) = rows(text, true);
+        assert_eq!((rows.len(), unclosed.len()), (2, 0), "{rows:?}");
+        assert!(rows[1].ends_with("3,z"), "{rows:?}");
+        let dialect = Dialect {
+            delimiter: b',',
+            quoting: Quoting::Off,
+        };
+        let mut reader = Rows::new(dialect, b"a,b\n1,\"x\n", true);
+        let mut row = ByteRecord::new();
+        while reader.read(&mut row) {
+            assert_eq!(reader.unclosed, None);
+        }
     }
 
     #[test]

@@ -6,7 +6,9 @@
 
 use super::{PREAMBLE, counts_up, is_number, is_value, is_written_value, is_year, repeats};
 use crate::data_type::DataType;
+use crate::formats::MAX_COLUMNS;
 use crate::formats::infer::{classify, is_marker, is_null, number};
+use crate::formats::names::NAME_CHARS;
 
 /// A header below other lines.
 pub(super) struct Below {
@@ -156,7 +158,7 @@ fn is_told(row: &[String]) -> bool {
 /// The groups of the names in `lower`: each cell of `upper` is of all columns up to the next one, and one at least is
 /// of several. The first column belongs to none, nor do those that only `upper` names.
 fn groups(upper: &[String], lower: &[String], width: usize) -> Option<Vec<String>> {
-    if upper.len() > width || filled(upper) < 2 {
+    if upper.len() > width || width > MAX_COLUMNS || filled(upper) < 2 {
         return None;
     }
     let mut groups: Vec<String> = Vec::with_capacity(width);
@@ -164,7 +166,8 @@ fn groups(upper: &[String], lower: &[String], width: usize) -> Option<Vec<String
         let group = match (cell(upper, i), cell(lower, i)) {
             ("", _) => groups.last().cloned().unwrap_or_default(),
             (_, "") => String::new(),
-            (group, _) => group.to_owned(),
+            // It is told of many columns.
+            (group, _) => group.chars().take(NAME_CHARS).collect(),
         };
         groups.push(group);
     }
