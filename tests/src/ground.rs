@@ -56,7 +56,7 @@ impl Ground {
         let environment = environment.map(|(name, value)| (name.to_owned(), value));
         let scratch = TempDir::new().expect("a scratch folder");
         Self::new(
-            "s3://lake".to_owned(),
+            format!("s3://{}", server.bucket),
             environment.collect(),
             scratch,
             Some(server),

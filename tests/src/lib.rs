@@ -22,8 +22,10 @@ pub mod sqs;
 pub mod synthetic;
 pub mod web;
 
+use std::io::{Read, Seek};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, ExitStatus, Output, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -31,11 +33,10 @@ use tempfile::TempDir;
 /// The repository's root, asked of cargo at run time: a target folder shared by several clones keeps
 /// the path of one of them.
 pub fn repository() -> PathBuf {
-    let tests = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo runs the tests");
-    Path::new(&tests)
-        .parent()
-        .expect("tests/ has a parent")
-        .to_owned()
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").expect("cargo runs the tests");
+    let mut above = Path::new(&package).ancestors();
+    let root = above.find(|folder| folder.join("Cargo.lock").is_file());
+    root.expect("a workspace has a lock file").to_owned()
 }
 
 /// The corpora that measure quality; not every machine has them.
@@ -47,8 +48,8 @@ pub fn corpora() -> PathBuf {
 
 /// The `limn` binary of this build.
 ///
-/// `cargo test --workspace` builds it before any test runs, because `infra/cli` has a test of its own
-/// binary; it lies beside the folder of the test executables, and beside the other programs.
+/// cargo builds it before the end-to-end tests, which are tests of its package; it lies beside the folder of
+/// the test executables, and beside the other programs.
 pub fn binary() -> PathBuf {
     let own = std::env::current_exe().expect("a program knows its executable");
     let near = own.ancestors().skip(1).take(2).map(|it| it.join("limn"));
@@ -146,6 +147,11 @@ pub fn text(path: &Path) -> &str {
 
 /// Indexes a lake with the model-free embedder (fast; ranks by words and hashed words).
 pub fn index_hashed(lake: &Path, index: &Path, more: &[&str]) -> Run {
+    run(&mut index_hashed_command(lake, index, more))
+}
+
+/// What [`index_hashed`] runs.
+pub fn index_hashed_command(lake: &Path, index: &Path, more: &[&str]) -> Command {
     let mut arguments = vec![
         "index",
         text(lake),
@@ -156,7 +162,7 @@ pub fn index_hashed(lake: &Path, index: &Path, more: &[&str]) -> Run {
         "--json",
     ];
     arguments.extend(more);
-    limn(&arguments)
+    limn_command(&arguments)
 }
 
 /// A folder with a varied `lake` in it, and an `index` of that with the model-free embedder.
@@ -168,12 +174,34 @@ pub fn varied_index() -> TempDir {
     folder
 }
 
-/// The most memory that a child of this process took, in bytes.
-pub fn children_memory() -> u64 {
+/// Runs a command to its end, and says how much memory it took at most, in bytes; so did any process that
+/// it waited for.
+pub fn measured(command: &mut Command) -> (Run, u64) {
+    let file = || tempfile::tempfile().expect("a temporary file");
+    let mut outputs = [file(), file()];
+    let [stdout, stderr] = outputs
+        .each_ref()
+        .map(|file| file.try_clone().expect("a file is open twice"));
+    let child = command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
+    let child = child.spawn().expect("limn starts");
+    let id = libc::pid_t::try_from(child.id()).expect("an id of a process");
+    let mut status = 0;
     // SAFETY: a plain structure that the call fills in.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    let done = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
-    assert_eq!(done, 0);
+    // SAFETY: nobody else waits for this child, and both places outlive the call.
+    let ended = unsafe { libc::wait4(id, &raw mut status, 0, &raw mut usage) };
+    assert_eq!(ended, id, "{}", std::io::Error::last_os_error());
+    let [stdout, stderr] = outputs.each_mut().map(|file| {
+        let mut content = Vec::new();
+        file.rewind().expect("a file has a beginning");
+        file.read_to_end(&mut content).expect("a file is read");
+        String::from_utf8_lossy(&content).into_owned()
+    });
+    let run = Run {
+        code: ExitStatus::from_raw(status).code().unwrap_or(-1),
+        stdout,
+        stderr,
+    };
     // Linux counts KiB.
-    usage.ru_maxrss as u64 * 1024
+    (run, usage.ru_maxrss as u64 * 1024)
 }

@@ -3,6 +3,8 @@
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -14,14 +16,21 @@ pub const GUEST: &str = "limn-guest";
 /// The secret of both.
 pub const SECRET: &str = "limn-test-secret";
 
-/// A running server; it ends when dropped.
+/// A bucket of its own on the server that all tests of a process share.
 pub struct S3Server {
+    server: &'static Running,
+    /// The bucket's name.
+    pub bucket: String,
+    /// The server's address, `http://127.0.0.1:port`.
+    pub endpoint: String,
+}
+
+/// The running server; it ends with this process, however that ends.
+struct Running {
     process: Child,
-    _data: TempDir,
     master: String,
     filer: String,
-    /// Its address, `http://127.0.0.1:port`.
-    pub endpoint: String,
+    endpoint: String,
 }
 
 fn weed() -> PathBuf {
@@ -46,73 +55,31 @@ fn free_port() -> u16 {
 }
 
 impl S3Server {
-    /// Starts a server with one empty bucket, `lake`.
+    /// An empty bucket on the server, which starts when the first is asked for.
     pub fn start() -> Self {
-        // Another process may take one of its ports first: it ends then.
-        let mut tries = (0..5).filter_map(|_| Self::try_start());
-        tries.next().expect("the S3 server runs")
+        static BUCKETS: AtomicUsize = AtomicUsize::new(1);
+        Self::of_bucket(format!("lake-{}", BUCKETS.fetch_add(1, Ordering::Relaxed)))
     }
 
-    fn try_start() -> Option<Self> {
-        let data = TempDir::new().expect("a scratch folder");
-        let identities = serde_json::json!({"identities": [
-            {
-                "name": "limn",
-                "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
-                "actions": ["Admin", "Read", "Write", "List", "Tagging"],
-            },
-            {
-                "name": "guest",
-                "credentials": [{"accessKey": GUEST, "secretKey": SECRET}],
-                "actions": ["List:lake", "Read:lake/open/*"],
-            },
-        ]});
-        let config = data.path().join("s3.json");
-        std::fs::write(&config, identities.to_string()).expect("the identities are written");
-        let port = free_port();
-        let folder = data.path().join("data");
-        std::fs::create_dir_all(&folder).expect("the data folder");
-        let tools = weed();
-        let ports: Vec<u16> = (0..3).map(|_| free_port()).collect();
-        let process = Command::new(&tools)
-            .args(["server", "-s3", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"])
-            // Listeners of its own that limn does not need, on fixed ports.
-            .args(["-s3.port.iceberg=0", "-s3.port.lance=0"])
-            .arg(format!("-dir={}", folder.display()))
-            .arg(format!("-s3.config={}", config.display()))
-            .arg(format!("-s3.port={port}"))
-            .arg(format!("-master.port={}", ports[0]))
-            .arg(format!("-volume.port={}", ports[1]))
-            .arg(format!("-filer.port={}", ports[2]))
-            .args(["-volume.max=20", "-master.volumeSizeLimitMB=256"])
-            // By itself it takes no writes where less than a hundredth of the disk is free.
-            .arg("-volume.minFreeSpace=64MiB")
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the S3 server starts");
-        let mut server = Self {
-            process,
-            _data: data,
-            master: format!("127.0.0.1:{}", ports[0]),
-            filer: format!("127.0.0.1:{}", ports[2]),
-            endpoint: format!("http://127.0.0.1:{port}"),
-        };
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let mut has_bucket = false;
-        // Buckets are made elsewhere than where they are asked for.
-        while !has_bucket || TcpStream::connect(("127.0.0.1", port)).is_err() {
-            has_bucket = has_bucket || server.create_bucket("lake");
-            let is_late = Instant::now() > deadline;
-            if is_late || server.process.try_wait().is_ok_and(|ended| ended.is_some()) {
-                return None;
-            }
-            std::thread::sleep(Duration::from_millis(50));
+    /// The one bucket, empty, of which [`GUEST`] may read a part: `lake`. One test of a process can
+    /// have it.
+    pub fn start_with_guest() -> Self {
+        Self::of_bucket("lake".to_owned())
+    }
+
+    fn of_bucket(bucket: String) -> Self {
+        let server = Running::shared();
+        assert!(server.create_bucket(&bucket), "no bucket {bucket} was made");
+        Self {
+            server,
+            bucket,
+            endpoint: server.endpoint.clone(),
         }
-        // The last of its listeners starts, or ends it.
-        std::thread::sleep(Duration::from_millis(300));
-        let runs = server.process.try_wait().is_ok_and(|ended| ended.is_none());
-        runs.then_some(server)
+    }
+
+    /// The URL of something in the bucket.
+    pub fn url(&self, path: &str) -> String {
+        format!("s3://{}/{path}", self.bucket)
     }
 
     /// The environment that limn needs to use it.
@@ -126,18 +93,98 @@ impl S3Server {
         ]
     }
 
-    /// Copies a local folder's content below a folder of the server's file system, by the server's
-    /// own copying tool.
+    /// Copies a local folder into a folder of the bucket, by the server's own copying tool.
     pub fn copy_in(&self, folder: &Path, to: &str) {
+        let to = format!("{}/buckets/{}/{to}", self.server.filer, self.bucket);
         let copied = Command::new(weed())
             .arg("filer.copy")
             .arg(folder)
-            .arg(format!("http://{}{to}/", self.filer))
+            .arg(format!("http://{}/", to.trim_end_matches('/')))
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status()
             .expect("the copying tool starts");
         assert!(copied.success(), "{} was not copied in", folder.display());
+    }
+}
+
+impl Running {
+    fn shared() -> &'static Self {
+        static SERVER: OnceLock<Running> = OnceLock::new();
+        SERVER.get_or_init(|| {
+            // Another process may take one of its ports first: it ends then.
+            let mut tries = (0..5).filter_map(|_| Self::try_start());
+            tries.next().expect("the S3 server runs")
+        })
+    }
+
+    fn try_start() -> Option<Self> {
+        let data = TempDir::new().expect("a scratch folder").keep();
+        let identities = serde_json::json!({"identities": [
+            {
+                "name": "limn",
+                "credentials": [{"accessKey": KEY, "secretKey": SECRET}],
+                "actions": ["Admin", "Read", "Write", "List", "Tagging"],
+            },
+            {
+                "name": "guest",
+                "credentials": [{"accessKey": GUEST, "secretKey": SECRET}],
+                "actions": ["List:lake", "Read:lake/open/*"],
+            },
+        ]});
+        let config = data.join("s3.json");
+        std::fs::write(&config, identities.to_string()).expect("the identities are written");
+        let port = free_port();
+        let folder = data.join("data");
+        std::fs::create_dir_all(&folder).expect("the data folder");
+        let tools = weed();
+        let ports: Vec<u16> = (0..3).map(|_| free_port()).collect();
+        // What the shell leaves behind reads an input that ends with this process, and then ends the
+        // server, which the shell becomes.
+        let process = Command::new("sh")
+            .arg("-c")
+            .arg("exec 3<&0; (read end <&3; kill -9 $$; rm -rf \"$LIMN_TEST_DATA\") & exec \"$0\" \"$@\"")
+            .env("LIMN_TEST_DATA", &data)
+            .arg(&tools)
+            .args(["server", "-s3", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"])
+            // Listeners of its own that limn does not need, on fixed ports.
+            .args(["-s3.port.iceberg=0", "-s3.port.lance=0"])
+            .arg(format!("-dir={}", folder.display()))
+            .arg(format!("-s3.config={}", config.display()))
+            .arg(format!("-s3.port={port}"))
+            .arg(format!("-master.port={}", ports[0]))
+            .arg(format!("-volume.port={}", ports[1]))
+            .arg(format!("-filer.port={}", ports[2]))
+            .args(["-volume.max=20", "-master.volumeSizeLimitMB=256"])
+            // By itself it takes no writes where less than a hundredth of the disk is free.
+            .arg("-volume.minFreeSpace=64MiB")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the S3 server starts");
+        let mut server = Self {
+            process,
+            master: format!("127.0.0.1:{}", ports[0]),
+            filer: format!("127.0.0.1:{}", ports[2]),
+            endpoint: format!("http://127.0.0.1:{port}"),
+        };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut has_bucket = false;
+        // Buckets are made elsewhere than where they are asked for.
+        while !has_bucket || TcpStream::connect(("127.0.0.1", port)).is_err() {
+            has_bucket = has_bucket || server.create_bucket("lake");
+            let is_late = Instant::now() > deadline;
+            if is_late || server.process.try_wait().is_ok_and(|ended| ended.is_some()) {
+                let _ = server.process.kill();
+                return None;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        // The last of its listeners starts, or ends it.
+        std::thread::sleep(Duration::from_millis(300));
+        let runs = server.process.try_wait().is_ok_and(|ended| ended.is_none());
+        runs.then_some(server)
     }
 
     /// Creates a bucket, if the server is up.
@@ -153,13 +200,5 @@ impl S3Server {
             .stderr(Stdio::null())
             .status();
         created.is_ok_and(|status| status.success())
-    }
-}
-
-impl Drop for S3Server {
-    fn drop(&mut self) {
-        // Already gone is as good as killed.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }

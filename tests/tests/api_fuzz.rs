@@ -1,7 +1,5 @@
 //! The API against its own description: whatever a program makes of it, no request makes the node fail or hang, and every
 //! answer is as described.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::process::Command;
 

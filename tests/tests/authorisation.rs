@@ -1,7 +1,5 @@
 //! A key that may see one folder learns nothing of the others: whatever it asks, it is answered as by a node
 //! over an index that has no other tables.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_tests::node::{Node, Reply, escaped};
 use limn_tests::{index_hashed, lake, limn, text, varied_index};

@@ -1,6 +1,4 @@
 //! `limn index` on several processes: the same index as one makes, and a clear end when one is lost.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::Read;
 use std::net::TcpListener;

@@ -1,5 +1,4 @@
 //! Compaction: nights of edits leave few files, and every answer as it was.
-#![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! `limn context`: what people know of a table is told, listed and taken back, and costs that table only.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! Retrieval quality on corpora that are kept beside the repository: ignored by `cargo test`, run by
 //! `infra/test` where they are. The large ones are measured by `tests/bench/corpora.py` instead.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_tests::{corpora, limn, text};
 use serde_json::Value;

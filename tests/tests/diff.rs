@@ -1,5 +1,4 @@
 //! `limn diff`: what a data team sees in the morning.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 

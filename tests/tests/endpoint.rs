@@ -1,5 +1,4 @@
 //! Language models behind an endpoint: llama.cpp's server with a small model, on this machine.
-#![allow(clippy::unwrap_used)]
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! The README's story on the bundled example lake, with the real embedded model: index, ask, look,
 //! index again.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::Path;

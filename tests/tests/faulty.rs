@@ -2,8 +2,6 @@
 //! with one clear line, no table is lost, and what was unclear is found out.
 //!
 //! `LIMN_FAULT_ROUNDS` sets how often it all is done.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};

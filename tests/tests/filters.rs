@@ -1,6 +1,5 @@
 //! What is left out of a lake: filters that the index remembers, `.limnignore` files, and what is no data; and that
 //! it is told.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! `limn gc`: what nobody needs goes, and nothing else.
-#![allow(clippy::unwrap_used)]
 
 use std::fs::{self, File};
 use std::path::Path;

@@ -7,7 +7,6 @@
 //!
 //! The report takes minutes: `LIMN_INJECTION_MODELS=smollm2-135m,qwen2.5-coder-1.5b infra/test --test
 //! injection -- --ignored --nocapture`; it is written to `tests/bench/results`.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
 //! Any number of workers, shards and epochs, one answer: identical documents, tables and scores.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_tests::answers::everything;
 use limn_tests::{index_hashed, lake, limn, repository, text};

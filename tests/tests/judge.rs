@@ -1,6 +1,5 @@
 //! The judge through the command: judged searches, a judge that cannot be reached, calibration, and
 //! runs compared.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::Path;

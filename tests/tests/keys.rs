@@ -1,6 +1,4 @@
 //! `limn keys`: changes at the same time are all made, and a file stays whose it was.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
 use std::fs;

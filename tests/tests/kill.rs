@@ -3,8 +3,6 @@
 //!
 //! The requests are those that an undisturbed run makes; see `LIMN_FAILPOINT` in
 //! `pipeline/store/src/failpoint.rs`.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,8 +4,6 @@
 //! `LIMN_KILL_ROUNDS` sets the number of kills, `LIMN_KILL_SEED` the moments, `LIMN_KILL_FAULTS` how many of a
 //! thousand requests to S3 fail, and `LIMN_KILL_RESULTS` a
 //! folder that is told what was found.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::process::{Child, Stdio};
 use std::sync::Mutex;

@@ -1,7 +1,5 @@
 //! The node's tools, called by the protocol's own client: over standard input and output, and over HTTP with
 //! keys.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Models as the command gives them out: by name, by what an index was made with, and fetched.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,6 +1,4 @@
 //! A lake narrated by a real model behind an endpoint: killed, gone on with, and left alone.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

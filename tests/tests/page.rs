@@ -2,8 +2,6 @@
 //!
 //! Ignored unless asked for: it needs Node.js and Chromium, which `infra/browser-tools` installs where it can;
 //! `infra/test` runs it then. `LIMN_PAGE_PICTURES` is the folder where pictures of every page are kept.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::Path;

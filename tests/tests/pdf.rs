@@ -1,6 +1,5 @@
 //! PDFs about tables, read by the real binary in a process apart: what they say of columns goes to the columns, and whatever a PDF is
 //! like, it costs itself, a while, and memory within bounds.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use limn_tests::{index_hashed, limn, limn_command, text};
+use limn_tests::{index_hashed, index_hashed_command, limn, limn_command, measured, text};
 use tempfile::TempDir;
 
 /// What the process may take by its own limit, and what is not its own memory.
@@ -208,7 +207,7 @@ fn hostile_pdfs_cost_themselves() {
         fs::write(place.join("t.pdf"), content).unwrap();
     }
     let begun = Instant::now();
-    let run = index_hashed(&lake, &index, &[]);
+    let (run, memory) = measured(&mut index_hashed_command(&lake, &index, &[]));
     let took = begun.elapsed();
     let report = run.json();
     assert_eq!(run.code, 1, "{run:?}");
@@ -224,7 +223,7 @@ fn hostile_pdfs_cost_themselves() {
             )
         })
         .collect();
-    println!("{told:#?}\n{took:?}, {} MiB", children_memory() >> 20);
+    println!("{told:#?}\n{took:?}, {} MiB", memory >> 20);
     for (name, (_, words)) in &cases {
         let line = told.get(format!("{name}/t.pdf").as_str());
         let line = line.unwrap_or_else(|| panic!("{name} is not told: {told:#?}"));
@@ -238,11 +237,7 @@ fn hostile_pdfs_cost_themselves() {
         );
     }
     assert!(took < Duration::from_secs(120), "took {took:?}");
-    assert!(
-        children_memory() < MOST_MEMORY,
-        "{} MiB",
-        children_memory() >> 20
-    );
+    assert!(memory < MOST_MEMORY, "{} MiB", memory >> 20);
     // None is read again while it is unchanged.
     let begun = Instant::now();
     let again = index_hashed(&lake, &index, &[]);
@@ -267,13 +262,4 @@ fn the_process_apart_opens_nothing_and_says_by_its_code_why_not() {
     assert_eq!((ended.status.code(), ended.stdout.len()), (Some(43), 0));
     let help = limn(&["--help"]).stdout;
     assert!(!help.contains("pdf"), "{help}");
-}
-
-fn children_memory() -> u64 {
-    // SAFETY: a plain structure that the call fills in.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    let done = unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
-    assert_eq!(done, 0);
-    // Linux counts KiB.
-    usage.ru_maxrss as u64 * 1024
 }

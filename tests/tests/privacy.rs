@@ -1,5 +1,4 @@
 //! Redaction: values that are not to be kept are nowhere in what is made of a lake, and stay away until somebody says so.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,5 @@
 //! The Python client (infra/python) as it is published: its wheel is built and installed, its own tests run over
 //! real nodes of this binary, and its types are checked.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::env::{home_dir, join_paths};
 use std::path::{Path, PathBuf};

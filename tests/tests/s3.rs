@@ -1,6 +1,5 @@
 //! Lake and index on a real S3-compatible server, with the default embedder: same tables, texts and
 //! scores as on local disk, and one clear line for what can be wrong with access.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use futures::TryStreamExt;
 use limn_tests::s3::S3Server;
@@ -74,10 +73,10 @@ fn a_large_lake_is_listed_by_its_folders_and_nothing_is_missed() {
     }
     lake::write(&lake, "area.csv", "a\n1\n");
     let server = S3Server::start();
-    server.copy_in(&lake, "/buckets/lake");
+    server.copy_in(&lake, "");
     let variables = server.environment().into_iter();
     let variables = variables.map(|(name, value)| (name.to_owned(), value));
-    let store = limn_store::Store::open_with("s3://lake/data", variables).unwrap();
+    let store = limn_store::Store::open_with(&server.url("data"), variables).unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(async {
         let mut listings = Vec::new();
@@ -111,14 +110,10 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
 
     let server = S3Server::start();
     // By the server's own tool: limn does not write lakes.
-    server.copy_in(&local_lake, "/buckets/lake");
-    let arguments = [
-        "index",
-        "s3://lake/data",
-        "--index",
-        "s3://lake/index",
-        "--json",
-    ];
+    server.copy_in(&local_lake, "");
+    let (lake, index) = (server.url("data"), server.url("index"));
+    let (lake, index) = (lake.as_str(), index.as_str());
+    let arguments = ["index", lake, "--index", index, "--json"];
     let remote = limn_on(&server, &arguments).ok();
     assert_eq!(remote["tables"], local["tables"], "{remote}");
     assert_eq!(remote["model"], local["model"], "the same texts");
@@ -126,7 +121,7 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
     let same_answers = || {
         assert_eq!(
             answers(limn_tests::limn, text(&local_index)),
-            answers(|asked| limn_on(&server, asked), "s3://lake/index")
+            answers(|asked| limn_on(&server, asked), index)
         );
     };
     same_answers();
@@ -148,34 +143,29 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
     let mut rows = std::fs::read_to_string(&csv).unwrap();
     rows.push_str(rows.clone().lines().last().unwrap());
     std::fs::write(&csv, rows + "\n").unwrap();
-    server.copy_in(&local_lake, "/buckets/lake");
+    server.copy_in(&local_lake, "");
     limn_tests::limn(&local_arguments).ok();
     let edited = limn_on(&server, &arguments).ok();
     assert_eq!(edited["snapshot"], 2, "{edited}");
-    let since = limn_on(&server, &["diff", "--index", "s3://lake/index", "--json"]).ok();
+    let since = limn_on(&server, &["diff", "--index", index, "--json"]).ok();
     // All files were written again; one has another content.
     assert_eq!(since["changed"].as_array().unwrap().len(), 1, "{since}");
     assert_eq!(since["changed"][0]["table"], "hr/employees", "{since}");
     let verified = |more: &[&str]| {
-        let asked = [&["verify", "--index", "s3://lake/index", "--json"], more].concat();
+        let asked = [&["verify", "--index", index, "--json"], more].concat();
         limn_on(&server, &asked).ok()
     };
     verified(&["--snapshot", "1"]);
-    a_year_later(&server, "s3://lake/index");
+    a_year_later(&server, index);
     assert_eq!(verified(&[])["snapshot"], 2);
     assert_eq!(edited["tables"]["added"], 0, "{edited}");
     same_answers();
 
     // Contexts for many tables at once: many texts are looked up in the index at once.
     let examples = repository().join("examples");
-    server.copy_in(&examples.join("lake"), "/buckets/lake");
-    let mut arguments_of_many = vec![
-        "index",
-        "s3://lake/lake",
-        "--index",
-        "s3://lake/examples",
-        "--json",
-    ];
+    server.copy_in(&examples.join("lake"), "");
+    let (lake, index) = (server.url("lake"), server.url("examples"));
+    let mut arguments_of_many = vec!["index", &lake, "--index", &index, "--json"];
     limn_on(&server, &arguments_of_many).ok();
     let contexts = examples.join("contexts.jsonl");
     arguments_of_many.extend(["--contexts", text(&contexts)]);
@@ -193,7 +183,7 @@ fn lake_and_index_on_s3_answer_as_on_local_disk() {
             "index",
             "s3://nowhere/data",
             "--index",
-            "s3://lake/other",
+            &server.url("other"),
             "--embedder",
             "hashed-words",
         ],

@@ -1,7 +1,5 @@
 //! `limn serve` on the real binary: what it answers is what the command finds, what it is asked wrongly it
 //! says, and it follows its index without failing a request.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -637,7 +635,7 @@ fn an_index_on_s3_is_served_from_a_cache_that_outlives_the_node() {
         .collect();
     let folder = TempDir::new().unwrap();
     lake::varied(&folder.path().join("lake"));
-    let index = "s3://lake/index";
+    let index = &server.url("index");
     let lake = text(&folder.path().join("lake")).to_owned();
     let arguments = [
         "index",

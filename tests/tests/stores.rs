@@ -1,6 +1,5 @@
 //! Lakes and indexes in Google's and Azure's storage, and lakes on web servers, on real servers of each kind: the same
 //! tables, texts and scores as on local disk, and one clear line for what can be wrong with access.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,4 @@
 //! What reaches a terminal: nothing of a lake steers it, and a reader that goes away is no error.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 

@@ -1,6 +1,4 @@
 //! A node with TLS: both versions of HTTP, and a certificate that is renewed while it runs.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::Path;

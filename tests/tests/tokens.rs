@@ -1,7 +1,5 @@
 //! Tokens of an issuer: what they may see and do is what their claims say, whatever is wrong with one is found, and
 //! neither an issuer that is away nor tokens that are made up do any harm.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

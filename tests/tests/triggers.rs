@@ -1,5 +1,4 @@
 //! Changes told over a real queue: nothing lost, nothing told for ever, nothing in anybody's way.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};

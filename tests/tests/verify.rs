@@ -1,5 +1,4 @@
 //! `limn verify`: what is damaged, missing or does not fit is found, and nothing else.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,5 @@
 //! `limn watch` on the real binary: what changes in the lake is searchable soon, told by the file system or
 //! over HTTP, and a watch that is asked to end does so in good order.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -188,12 +186,12 @@ fn events_over_http_are_looked_into_where_they_point_and_nowhere_else() {
         let folder = TempDir::new_in(scratch.path()).unwrap();
         lake::write(folder.path(), path, content);
         let top = path.split('/').next().unwrap();
-        server.copy_in(&folder.path().join(top), "/buckets/lake/data");
+        server.copy_in(&folder.path().join(top), "data");
     };
     put("north/lakes.csv", "lake,depth\nBlue,3\n");
-    let index = "s3://lake/index";
+    let index = &server.url("index");
     let listen = ["--every", "1h", "--listen", "127.0.0.1:0"];
-    let mut watch = Watch::start("s3://lake/data", index, &listen, &environment);
+    let mut watch = Watch::start(&server.url("data"), index, &listen, &environment);
     let address = watch.address();
     wait_for(index, &["north/lakes"], &environment);
 
@@ -201,7 +199,7 @@ fn events_over_http_are_looked_into_where_they_point_and_nowhere_else() {
     put("west/wells.csv", "well,depth\nOld,9\n");
     let event = serde_json::json!({"Records": [{
         "eventName": "ObjectCreated:Put",
-        "s3": {"bucket": {"name": "lake"}, "object": {"key": "data/south/rivers.csv"}},
+        "s3": {"bucket": {"name": server.bucket}, "object": {"key": "data/south/rivers.csv"}},
     }]});
     let answer = post(&address, &event.to_string());
     assert!(answer.starts_with("HTTP/1.1 202"), "{answer}");

@@ -1,7 +1,5 @@
 //! The embedded language model on real weights: SmolLM2-135M, fetched at first use.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
-
 use std::sync::{Arc, OnceLock};
 
 use futures::future::join_all;

@@ -3,8 +3,6 @@
 //! The first run fetches the model (90 MB) into the user's cache, or reads `LIMN_MODELS`.
 //! `LIMN_TEXTS` may name a file, a text a line, on which the engines are compared as well.
 
-#![allow(clippy::unwrap_used)]
-
 use std::sync::Arc;
 
 use limn_models::{

@@ -1,7 +1,6 @@
 //! Changes of the lake and of the settings, interrupted or not: what is published afterwards.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -2,9 +2,8 @@
 //! kept by whoever has them.
 //!
 //! The other tests of this folder run with several processes too, with `LIMN_LAB_PROCESSES=2`.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::io::Write;
 use std::net::TcpStream;

@@ -1,7 +1,6 @@
 //! Archives are listed by their members, and opened only when they change.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -5,10 +5,9 @@
 //! segments, whatever the change.
 //!
 //! The lakes have 10,000 objects. `LIMN_COST_OBJECTS=100000 cargo test --release -p limn-pipeline
-//! --test costs` counts with more.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+//! --test job costs` counts with more.
 
-mod common;
+use crate::common;
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -1,8 +1,7 @@
 //! A stage that fails or panics ends the run with an error, on any number of workers, and leaves the
 //! index as it was; what comes after all is published costs itself only.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! A run that dies inside an epoch, after it has embedded texts that no snapshot names.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

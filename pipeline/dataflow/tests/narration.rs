@@ -1,7 +1,6 @@
 //! Narration: what a model is asked, and what is published when.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 use std::sync::Mutex;

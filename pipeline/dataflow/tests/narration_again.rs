@@ -1,7 +1,6 @@
 //! Narration that does not go to its end, or goes on: killed runs, failing models, other words.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 use std::time::Duration;

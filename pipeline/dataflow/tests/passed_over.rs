@@ -1,7 +1,6 @@
 //! Files whose names promise no table: one that is none is passed over, remembered, and looked at again when it changes.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use common::{Lab, seen};
 

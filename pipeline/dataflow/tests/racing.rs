@@ -1,7 +1,6 @@
 //! Several writers of one index at the same time: nobody's tables are lost.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

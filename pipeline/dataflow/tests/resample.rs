@@ -1,7 +1,6 @@
 //! The resampling policy: texts are kept while few rows came or went, and made anew when many did.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use common::Lab;
 use limn_segment::TableRecord;

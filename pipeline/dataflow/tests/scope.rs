@@ -1,7 +1,6 @@
 //! Runs over a part of a lake: what changed there is found, and nothing else is looked at.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

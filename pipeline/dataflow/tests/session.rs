@@ -1,7 +1,6 @@
 //! Sessions: rounds through one dataflow, beside runs of others.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

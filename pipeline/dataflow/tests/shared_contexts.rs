@@ -1,7 +1,6 @@
 //! Texts about several tables: each table is told its part, and a change of one part is a change of its table alone.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::collections::BTreeSet;
 

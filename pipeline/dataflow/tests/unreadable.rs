@@ -1,7 +1,6 @@
 //! What cannot be read or listed costs itself only, for as long as it cannot.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use std::sync::Arc;
 

@@ -1,6 +1,5 @@
 //! Distinct counts and overlaps of real columns against exact ones: ignored by `cargo test`, run by `infra/test` where
 //! the corpora are.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};

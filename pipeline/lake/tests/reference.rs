@@ -3,9 +3,8 @@
 //! The corpora lie beside the repository, where they do; DuckDB's figures are kept in
 //! `tests/reference/figures.jsonl` (`expected.py` beside it makes them). What limn says otherwise is known, with its reason, in
 //! `tests/reference/disagreements.tsv`: the test fails for any other, and for one that is no more. After a change
-//! `LIMN_WRITE_DISAGREEMENTS=1 cargo test -p limn-lake --test reference -- --ignored --nocapture` writes the list anew. Reasons are kept; what is
+//! `LIMN_WRITE_DISAGREEMENTS=1 cargo test --release --workspace --test corpora reference -- --ignored --nocapture` writes the list anew. Reasons are kept; what is
 //! new comes first, below `# ?`, and fails until a reason is written there.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

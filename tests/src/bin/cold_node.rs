@@ -74,7 +74,7 @@ fn main() {
         .collect();
 
     let server = S3Server::start();
-    server.copy_in(index, "/buckets/lake");
+    server.copy_in(index, "");
     let name = index.file_name().unwrap().to_string_lossy();
     let proxy = FaultyServer::before(&server.endpoint, 1);
     proxy.set_latency(Duration::from_millis(latency));
@@ -92,7 +92,7 @@ fn main() {
         let before = traffic(&proxy);
         let started = Instant::now();
         let node = Node::start_in(
-            &format!("s3://lake/{name}"),
+            &server.url(&name),
             &["--cache", text(&cache), "--no-question-cache"],
             &environment,
         );

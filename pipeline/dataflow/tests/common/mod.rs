@@ -1,5 +1,4 @@
 //! A lake in memory whose reads can be made to fail, an index in memory, and runs over them.
-#![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
 
 pub mod narrated;
 pub mod teller;

@@ -9,11 +9,9 @@
 //!
 //! `LIMN_EDIT_SCRIPTS` says how many scripts are tried (4), of 55 steps each. A script that fails is
 //! shrunk and printed.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cells;
-#[path = "../common/mod.rs"]
-mod common;
+use crate::common;
 mod compare;
 mod edits;
 mod lake;

@@ -1,6 +1,5 @@
 //! Odd files: a lake of all of them is indexed at once. Each is a table with the expected columns and rows, or
 //! one clear line; whatever one is like, all others are as they should be, within memory and time.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod archived;
 mod databases;
@@ -19,7 +18,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use limn_segment::{IndexStore, TableRecord};
-use limn_tests::{children_memory, index_hashed, text};
+use limn_tests::{index_hashed_command, measured, text};
 use tempfile::TempDir;
 
 /// Memory of the run: the model, the dataflow, and 256 MiB of lake data.
@@ -134,8 +133,8 @@ fn every_odd_file_is_read_well_or_told_in_one_line() {
         fs::write(place, &file.content).unwrap();
     }
     let begun = Instant::now();
-    let run = index_hashed(&lake, &index, &[]);
-    let (took, memory) = (begun.elapsed(), children_memory());
+    let (run, memory) = measured(&mut index_hashed_command(&lake, &index, &[]));
+    let took = begun.elapsed();
     assert_eq!(
         run.code, 1,
         "some cannot be read, none stops the run: {run:?}"

@@ -1,19 +1,14 @@
 //! The command's help and usage errors: what a newcomer sees first.
-#![allow(clippy::unwrap_used)]
 
-use std::process::Command;
+use limn_tests::{Run, repository, text};
 
 fn limn(arguments: &[&str]) -> (i32, String, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_limn"))
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    (
-        output.status.code().unwrap_or(-1),
-        text(&output.stdout),
-        text(&output.stderr),
-    )
+    let Run {
+        code,
+        stdout,
+        stderr,
+    } = limn_tests::limn(arguments);
+    (code, stdout, stderr)
 }
 
 #[test]
@@ -67,8 +62,8 @@ fn numbers_out_of_range_are_usage() {
 fn a_model_that_is_not_there_is_refused_with_a_remedy() {
     let place = std::env::temp_dir().join("limn-usage-test-that-is-never-made");
     let place = place.to_str().unwrap();
-    let lake = std::env::var("CARGO_MANIFEST_DIR").unwrap();
-    let arguments = ["index", &lake, "--index", place, "--narrate=llm"];
+    let lake = repository().join("examples/lake");
+    let arguments = ["index", text(&lake), "--index", place, "--narrate=llm"];
     let (code, _, error) = limn(&[&arguments[..], &["--model=no-such-model"]].concat());
     assert_eq!((code, error.lines().count()), (2, 1), "{error}");
     assert!(error.contains("--narrate names"), "{error}");

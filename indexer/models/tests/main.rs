@@ -1,0 +1,5 @@
+//! The embedded models themselves, beside their references.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod decoder;
+mod minilm;

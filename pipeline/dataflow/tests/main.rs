@@ -1,0 +1,20 @@
+//! The job as its callers use it, over lakes and indexes in memory: a file for each story.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod changes;
+mod cluster;
+mod common;
+mod containers;
+mod costs;
+mod edit_scripts;
+mod faults;
+mod killed;
+mod narration;
+mod narration_again;
+mod passed_over;
+mod racing;
+mod resample;
+mod scope;
+mod session;
+mod shared_contexts;
+mod unreadable;
