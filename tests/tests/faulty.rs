@@ -1,13 +1,12 @@
 //! An S3 server of which a tenth of the requests fails, in every way: commands end, with what is right or
 //! with one clear line, no table is lost, and what was unclear is found out.
-//!
-//! `LIMN_FAULT_ROUNDS` sets how often it all is done.
 
 use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
+use crate::rounds::rounds;
 use limn_tests::faulty::{Fault, FaultyServer, PATIENCE};
 use limn_tests::ground::{Ground, QUESTIONS};
 use limn_tests::kill::{INDEX, Killing};
@@ -18,7 +17,7 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// How often a command is run again after an error.
 const TRIES: usize = 40;
 /// Faults in a thousand requests, round by round: retries hide most of a tenth, and of a third they do not.
-const RATES: [u64; 3] = [100, 100, 350];
+const RATES: [u64; 2] = [100, 350];
 
 /// Objects of the lake that are other than before.
 const EDITED: [&str; 6] = [
@@ -101,8 +100,7 @@ fn bad(killing: &Killing, seed: u64) -> Bad<'_> {
 
 #[test]
 fn every_command_ends_and_no_table_is_lost() {
-    let rounds = std::env::var("LIMN_FAULT_ROUNDS").ok();
-    let rounds: u64 = rounds.map_or(3, |text| text.parse().unwrap());
+    let rounds = u64::from(rounds(2));
     let killing = Killing::prepare(Ground::s3());
     let ground = &killing.ground;
     for round in 0..rounds {

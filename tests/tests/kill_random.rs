@@ -1,7 +1,7 @@
 //! Killed at random moments of the nightly job: readers see the last published snapshot, and the next run
 //! ends like one that was never disturbed. On S3 the server has bad days besides.
 //!
-//! `LIMN_KILL_ROUNDS` sets the number of kills, `LIMN_KILL_SEED` the moments, `LIMN_KILL_FAULTS` how many of a
+//! `LIMN_KILL_SEED` sets the moments, `LIMN_KILL_FAULTS` how many of a
 //! thousand requests to S3 fail, and `LIMN_KILL_RESULTS` a
 //! folder that is told what was found.
 
@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::rounds::rounds;
 use limn_tests::faulty::FaultyServer;
 use limn_tests::ground::Ground;
 use limn_tests::kill::{Findings, INDEX, Killing, each};
@@ -145,7 +146,7 @@ fn kill_at_random(what: &str, killing: &Killing, rounds: u64, faulty: Option<&Fa
 #[test]
 fn on_local_disk() {
     let killing = Killing::prepare(Ground::local());
-    let rounds = setting("LIMN_KILL_ROUNDS", 40);
+    let rounds = u64::from(rounds(8));
     kill_at_random("local-disk", &killing, rounds, None);
 }
 
@@ -154,6 +155,6 @@ fn on_an_s3_server_with_bad_days() {
     let killing = Killing::prepare(Ground::s3());
     let faulty = FaultyServer::before(&killing.ground.endpoint(), setting("LIMN_KILL_SEED", 7));
     faulty.set_rate(setting("LIMN_KILL_FAULTS", 100));
-    let rounds = setting("LIMN_KILL_ROUNDS", 10);
+    let rounds = u64::from(rounds(4));
     kill_at_random("s3-with-faults", &killing, rounds, Some(&faulty));
 }

@@ -31,6 +31,8 @@ mod pdf;
 mod privacy;
 mod python_client;
 mod racing;
+#[path = "../rounds.rs"]
+mod rounds;
 mod s3;
 mod serve;
 mod stores;

@@ -14,6 +14,8 @@ mod narration_again;
 mod passed_over;
 mod racing;
 mod resample;
+#[path = "../../../tests/rounds.rs"]
+mod rounds;
 mod scope;
 mod session;
 mod shared_contexts;

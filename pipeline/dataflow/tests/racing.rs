@@ -1,6 +1,7 @@
 //! Several writers of one index at the same time: nobody's tables are lost.
 
 use crate::common;
+use crate::rounds::rounds;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,7 +14,6 @@ use limn_segment::{IndexStore, Policy, PublishError};
 use limn_store::Store;
 use tempfile::TempDir;
 
-const ROUNDS: usize = 100;
 /// Tables of a lake; each run publishes epochs of two.
 const TABLES: usize = 6;
 
@@ -115,7 +115,7 @@ async fn two_indexers_of_two_lakes_both_publish_all_they_have() {
     // Not the only first writer.
     left.write(0, 1);
     right.write(1, 1);
-    for round in 0..ROUNDS {
+    for round in 0..rounds(12) as usize {
         left.edit(round);
         right.edit(round + 1);
         let (one, two) = tokio::join!(left.run(&index), right.run(&index));
@@ -130,7 +130,7 @@ async fn of_two_indexers_of_one_lake_the_slower_says_so_and_loses_nothing() {
     let index = IndexStore::new(Store::in_memory());
     let mut lake = Lake::new();
     let mut overtaken = 0;
-    for round in 0..ROUNDS {
+    for round in 0..rounds(12) as usize {
         lake.edit(round);
         let (one, two) = tokio::join!(lake.run(&index), lake.run(&index));
         let mut done = 0;

@@ -238,7 +238,7 @@ fn survive(bytes: Vec<u8>, entry: &SegmentEntry) -> Fate {
 fn hostile_bytes_do_not_panic() {
     let mut opened = 0;
     for segment in segments(40) {
-        for round in 0..800u64 {
+        for round in 0..u64::from(rounds(100)) {
             let (bytes, entry) = forge(
                 &segment,
                 |body, contents| {
@@ -259,7 +259,7 @@ fn hostile_bytes_do_not_panic() {
             opened += usize::from(survive(bytes, &entry) != Fate::Refused);
         }
     }
-    assert!(opened > 300, "the test reaches beyond opening: {opened}");
+    assert!(opened > 30, "the test reaches beyond opening: {opened}");
 }
 
 #[test]

@@ -1,6 +1,9 @@
 //! Tests over whole segments and indexes. Here: made-up tables, and every read path at once.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+#[path = "../../../../tests/rounds.rs"]
+mod rounds;
+
 mod cached;
 mod catalogs;
 mod damage;
@@ -15,6 +18,8 @@ use std::collections::BTreeMap;
 use half::f16;
 
 use crate::*;
+
+pub(crate) use rounds::rounds;
 
 pub(crate) const DIMENSIONS: usize = 24;
 

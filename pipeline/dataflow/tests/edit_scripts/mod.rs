@@ -7,11 +7,11 @@
 //! part with its last good version (decision 6), so the build anew is one of the lake in which that
 //! version has not gone.
 //!
-//! `LIMN_EDIT_SCRIPTS` says how many scripts are tried (4), of 55 steps each. A script that fails is
-//! shrunk and printed.
+//! Two scripts of 55 steps each are tried, and more at night. A script that fails is shrunk and printed.
 
 mod cells;
 use crate::common;
+use crate::rounds::rounds;
 mod compare;
 mod edits;
 mod lake;
@@ -63,19 +63,14 @@ fn step() -> impl Strategy<Value = Step> {
     })
 }
 
-fn scripts() -> u32 {
-    let set = std::env::var("LIMN_EDIT_SCRIPTS").ok();
-    set.and_then(|set| set.parse().ok()).unwrap_or(4)
-}
-
 #[test]
 fn an_index_grown_by_edits_is_one_built_anew() {
-    hold(scripts(), || None);
+    hold(rounds(2), || None);
 }
 
 #[test]
 fn a_narrated_index_grown_by_edits_is_one_built_anew_with_its_narrations() {
-    hold(scripts().div_ceil(4), || Some(Teller::counting().shared()));
+    hold(rounds(1), || Some(Teller::counting().shared()));
 }
 
 /// A step as plain as can be.

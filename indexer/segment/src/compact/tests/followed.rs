@@ -60,7 +60,7 @@ pub(super) fn changes(seed: u64, step: u64) -> Vec<Change> {
 #[test]
 fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
     let (mut compactions, mut moved_on) = (0, 0);
-    for seed in 0..12 {
+    for seed in 0..u64::from(rounds(2)) {
         run(async {
             let index = memory();
             index
@@ -123,7 +123,7 @@ fn rows_that_are_followed_are_those_of_the_newest_snapshot() {
         });
     }
     assert!(
-        compactions > 10 && moved_on > 300,
+        compactions > 1 && moved_on > 100,
         "{compactions}, {moved_on}"
     );
 }

@@ -65,7 +65,7 @@ async fn grown(seed: u64, steps: u64) -> IndexStore {
 #[test]
 fn what_became_of_a_table_is_what_its_rows_were() {
     let (mut events, mut moves) = (0, 0);
-    for seed in 0..6 {
+    for seed in 0..u64::from(rounds(2)) {
         run(async {
             let index = grown(seed, 20).await;
             let newest = index.require_newest().await.unwrap();
@@ -119,7 +119,7 @@ fn what_became_of_a_table_is_what_its_rows_were() {
             }
         });
     }
-    assert!(events > 150 && moves > 2, "{events}, {moves}");
+    assert!(events > 50 && moves > 0, "{events}, {moves}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use limn_store::Store;
 
 use super::*;
-use crate::tests::{DIMENSIONS, noise, sample_tables};
+use crate::tests::{DIMENSIONS, noise, rounds, sample_tables};
 use crate::*;
 
 fn run<T>(future: impl Future<Output = T>) -> T {

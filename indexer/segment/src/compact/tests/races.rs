@@ -146,13 +146,18 @@ fn race(index: &IndexStore, writers: usize, rounds: u64, policies: &[Policy]) {
 
 #[test]
 fn writers_beside_a_compaction_lose_nothing() {
-    race(&memory(), 2, 120, &[eager()]);
+    race(&memory(), 2, u64::from(rounds(25)), &[eager()]);
 }
 
 #[test]
 fn compactions_beside_each_other_lose_nothing() {
-    race(&memory(), 1, 80, &[eager(), Policy::full()]);
+    race(
+        &memory(),
+        1,
+        u64::from(rounds(15)),
+        &[eager(), Policy::full()],
+    );
     let folder = tempfile::tempdir().unwrap();
     let local = IndexStore::open(folder.path().to_str().unwrap()).unwrap();
-    race(&local, 2, 40, &[eager(), Policy::full()]);
+    race(&local, 2, u64::from(rounds(10)), &[eager(), Policy::full()]);
 }

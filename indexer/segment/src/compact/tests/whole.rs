@@ -99,7 +99,7 @@ async fn assert_as_built(index: &IndexStore, before: &Snapshot, after: &Snapshot
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(rounds(6)))]
 
     #[test]
     fn histories_stay_what_they_are(
