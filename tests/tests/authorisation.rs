@@ -405,7 +405,11 @@ fn rights_are_asked_for() {
     assert_eq!(listed.as_array().unwrap().len(), 6);
     assert!(!listed.to_string().contains("sha256"));
     limn(&["keys", "remove", &rows[5..13], "--keys", &keys]).code_is(0);
-    std::thread::sleep(std::time::Duration::from_millis(2_200));
+    let removed = std::time::Instant::now();
+    while node.get_with(&rows, "/v1/status").status == 200 {
+        assert!(removed.elapsed() < std::time::Duration::from_secs(20));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
     node.get_with(&rows, "/v1/status")
         .is_error(401, "unauthorized");
     node.get_with(&search, "/v1/status").ok();
