@@ -22,10 +22,8 @@ pub mod sqs;
 pub mod synthetic;
 pub mod web;
 
-use std::io::{Read, Seek};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Output, Stdio};
+use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -175,33 +173,30 @@ pub fn varied_index() -> TempDir {
 }
 
 /// Runs a command to its end, and says how much memory it took at most, in bytes; so did any process that
-/// it waited for.
-pub fn measured(command: &mut Command) -> (Run, u64) {
-    let file = || tempfile::tempfile().expect("a temporary file");
-    let mut outputs = [file(), file()];
-    let [stdout, stderr] = outputs
-        .each_ref()
-        .map(|file| file.try_clone().expect("a file is open twice"));
-    let child = command.stdin(Stdio::null()).stdout(stdout).stderr(stderr);
-    let child = child.spawn().expect("limn starts");
-    let id = libc::pid_t::try_from(child.id()).expect("an id of a process");
-    let mut status = 0;
-    // SAFETY: a plain structure that the call fills in.
-    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
-    // SAFETY: nobody else waits for this child, and both places outlive the call.
-    let ended = unsafe { libc::wait4(id, &raw mut status, 0, &raw mut usage) };
-    assert_eq!(ended, id, "{}", std::io::Error::last_os_error());
-    let [stdout, stderr] = outputs.each_mut().map(|file| {
-        let mut content = Vec::new();
-        file.rewind().expect("a file has a beginning");
-        file.read_to_end(&mut content).expect("a file is read");
-        String::from_utf8_lossy(&content).into_owned()
-    });
-    let run = Run {
-        code: ExitStatus::from_raw(status).code().unwrap_or(-1),
-        stdout,
-        stderr,
-    };
-    // Linux counts KiB.
-    (run, usage.ru_maxrss as u64 * 1024)
+/// it waited for. A small process starts it: Linux counts what the parent of a process takes as that
+/// process's own until it runs its program.
+pub fn measured(command: &Command) -> (Run, u64) {
+    const MEASURE: &str = "\
+import resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+with open(sys.argv[1], 'w') as told:
+    told.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+sys.exit(code if code >= 0 else 255)";
+    let folder = TempDir::new().expect("a temporary folder");
+    let told = folder.path().join("kib");
+    let mut measuring = Command::new("python3");
+    measuring.args(["-c", MEASURE]).arg(&told);
+    measuring
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => measuring.env(name, value),
+            None => measuring.env_remove(name),
+        };
+    }
+    let run = run(&mut measuring);
+    let kib = std::fs::read_to_string(&told).expect("the memory was measured");
+    let kib: u64 = kib.trim().parse().expect("a number of KiB");
+    (run, kib * 1024)
 }

@@ -155,7 +155,7 @@ impl Running {
             .arg(format!("-master.port={}", ports[0]))
             .arg(format!("-volume.port={}", ports[1]))
             .arg(format!("-filer.port={}", ports[2]))
-            .args(["-volume.max=20", "-master.volumeSizeLimitMB=256"])
+            .args(["-volume.max=1000", "-master.volumeSizeLimitMB=256"])
             // By itself it takes no writes where less than a hundredth of the disk is free.
             .arg("-volume.minFreeSpace=64MiB")
             .stdin(Stdio::piped())
@@ -173,7 +173,7 @@ impl Running {
         let mut has_bucket = false;
         // Buckets are made elsewhere than where they are asked for.
         while !has_bucket || TcpStream::connect(("127.0.0.1", port)).is_err() {
-            has_bucket = has_bucket || server.create_bucket("lake");
+            has_bucket = has_bucket || server.create_bucket("ready");
             let is_late = Instant::now() > deadline;
             if is_late || server.process.try_wait().is_ok_and(|ended| ended.is_some()) {
                 let _ = server.process.kill();

@@ -479,7 +479,7 @@ fn a_line_of_two_gigabytes_costs_itself_and_little_memory() {
         }
     }
     let begun = Instant::now();
-    let (run, memory) = measured(&mut index_hashed_command(&lake, &index, &[]));
+    let (run, memory) = measured(&index_hashed_command(&lake, &index, &[]));
     run.code_is(1);
     let report = run.json();
     assert_eq!(report["tables"]["added"], 1, "{report}");

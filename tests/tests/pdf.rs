@@ -207,7 +207,7 @@ fn hostile_pdfs_cost_themselves() {
         fs::write(place.join("t.pdf"), content).unwrap();
     }
     let begun = Instant::now();
-    let (run, memory) = measured(&mut index_hashed_command(&lake, &index, &[]));
+    let (run, memory) = measured(&index_hashed_command(&lake, &index, &[]));
     let took = begun.elapsed();
     let report = run.json();
     assert_eq!(run.code, 1, "{run:?}");

@@ -133,7 +133,7 @@ fn every_odd_file_is_read_well_or_told_in_one_line() {
         fs::write(place, &file.content).unwrap();
     }
     let begun = Instant::now();
-    let (run, memory) = measured(&mut index_hashed_command(&lake, &index, &[]));
+    let (run, memory) = measured(&index_hashed_command(&lake, &index, &[]));
     let took = begun.elapsed();
     assert_eq!(
         run.code, 1,
