@@ -134,7 +134,7 @@ class Asked:
         self.names = [row["table"] for row in self.run("tables", "--json")]
 
     def run(self, *arguments):
-        done = subprocess.run([self.limn, *arguments, "--index", self.index], capture_output=True, text=True)
+        done = subprocess.run([self.limn, arguments[0], "--index", self.index, *arguments[1:]], capture_output=True, text=True)
         if done.returncode not in (0, 1) or not done.stdout:
             raise SystemExit(f"{' '.join(arguments)}\n{done.stderr}")
         return json.loads(done.stdout)
