@@ -137,7 +137,7 @@ impl Shell {
             true => format!("begin {}", commands.trim_start_matches("limn ")),
             false => format!("{{ {commands}\n}} < /dev/null"),
         };
-        writeln!(self.input, "{commands}\necho '{END}'").expect("bash listens");
+        writeln!(self.input, "{commands}\nprintf '\\n{END}\\n'").expect("bash listens");
         let mut said = String::new();
         for line in self.output.by_ref() {
             let line = line.expect("bash writes text");
@@ -193,10 +193,11 @@ trap end EXIT
 trap 'exit 1' TERM
 begin() {
   end
+  rm -f background.log
   limn "$@" > background.log 2>&1 < /dev/null &
   background=$!
   case "$*" in
-    *--listen*) until grep -q http: background.log; do kill -0 "$background"; sleep 0.05; done ;;
+    *--listen*) until grep -qs http: background.log; do kill -0 "$background"; sleep 0.05; done ;;
   esac
 }
 "#;

@@ -103,7 +103,7 @@ fn changes(server: &S3Server) {
     ];
     let mut shell = Shell::start(&on(server), &place);
     let notification = r#"{"Records": [{"eventSource": "aws:s3", "eventName": "ObjectCreated:Put",
-        "s3": {"bucket": {"name": "lake"}, "object": {"key": "lake/retail/orders/2023-01.csv"}}}]}"#;
+        "s3": {"bucket": {"name": "lake"}, "object": {"key": "lake/retail/products.csv"}}}]}"#;
     shell.run_page("changes.md", |shell, commands, said| {
         if commands.starts_with("limn watch ./lake") {
             shell.run("until_true limn show visitors --index lake.limn");
@@ -120,6 +120,9 @@ fn changes(server: &S3Server) {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             });
+        }
+        if commands.starts_with("curl") {
+            assert!(said.contains(r#""accepted":1"#), "{said}");
         }
         if commands.starts_with("limn update") {
             assert!(said.contains("1 unchanged"), "{said}");
