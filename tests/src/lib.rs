@@ -16,6 +16,7 @@ pub mod kill;
 pub mod lake;
 pub mod llama;
 pub mod node;
+pub mod pages;
 pub mod s3;
 pub mod server;
 pub mod sqs;
