@@ -19,6 +19,8 @@ const PAGES = {
   "found-text": ["/", { q: text.question, prefix: text.prefix }],
   browse: ["/browse", {}],
   folder: ["/browse", { prefix: folder.name }],
+  family: ["/browse", { prefix: "lab" }],
+  changes: ["/changes", { from: "1", to: "2" }],
   status: ["/status", {}],
 };
 
@@ -33,7 +35,6 @@ for (const colorScheme of ["light", "dark"]) {
           await accessible(page);
         }
         await open(page, "/");
-        await page.click("#filters > summary");
         await page.fill("#q", suggestions.typed);
         await page.locator("#suggestions [role=option]").first().waitFor();
         await page.keyboard.press("ArrowDown");
@@ -44,15 +45,20 @@ for (const colorScheme of ["light", "dark"]) {
   }
 }
 
-test("the tree with open folders", () =>
+test("what is opened: why a table was found, a family, a column", () =>
   withPage({ viewport: { width: 360, height: 740 } }, async (page) => {
-    await open(page, "/browse");
-    const toggles = await page.locator(".toggle").all();
-    for (const toggle of toggles.slice(0, 8)) await toggle.click();
-    await settled(page);
-    await picture(page, "tree-360");
-    await fits(page);
-    await accessible(page);
+    for (const [name, path, parameters, press] of [
+      ["why", "/", { q: search.question }, "details.why > summary"],
+      ["family", "/browse", { prefix: "lab" }, "tr.family .toggle"],
+      ["column", "/table", { table: table.name }, ".column .toggle"],
+    ]) {
+      await open(page, path, parameters);
+      for (const closed of (await page.locator(press).all()).slice(0, 3)) await closed.click();
+      await settled(page);
+      await picture(page, `${name}-open-360`);
+      await fits(page);
+      await accessible(page);
+    }
   }));
 
 test("nothing moves for those who want no motion", () =>

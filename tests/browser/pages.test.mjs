@@ -2,9 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { base, expected, open, settled, withPage } from "./page.mjs";
+import { accessible, base, expected, open, settled, withPage } from "./page.mjs";
 
-const { table, folder, script, text } = expected;
+const { search, table, folder, family, readme, changed, described, script, text } = expected;
 
 // Opens everything that is cut short.
 async function openAll(page) {
@@ -21,8 +21,9 @@ test("a table's page shows its columns, rows, texts, files, history and likes", 
   withPage({}, async (page) => {
     await open(page, "/table", { table: table.name });
     assert.equal(await page.textContent("h1:visible"), table.name.split("/").at(-1));
-    const names = await page.locator(".column h3").allTextContents();
+    const names = await page.locator(".column .toggle").allTextContents();
     for (const name of table.columns) assert.ok(names.includes(name), `columns: ${names}`);
+    await page.locator(".column .toggle").first().click();
     assert.ok((await page.textContent("#columns .bars >> nth=0")).length > 0);
     assert.ok((await page.textContent("#columns")).includes(table.value));
     assert.ok((await page.locator(".sample tbody tr").count()) > 0);
@@ -41,28 +42,152 @@ test("a table's page shows its columns, rows, texts, files, history and likes", 
     await page.waitForSelector(".browse-page");
   }));
 
-test("the tree opens by the keyboard and leads to tables", () =>
+test("columns are a grid that opens one and is searched", () =>
+  withPage({}, async (page) => {
+    await open(page, "/table", { table: "music/concerts" });
+    const lines = page.locator(".columns .column");
+    const all = await lines.count();
+    assert.ok(all >= 8);
+    const { height } = await lines.first().boundingBox();
+    assert.ok(height < 40, `a column takes ${height}`);
+    assert.ok((await page.locator(".columns .spark").count()) > 0);
+    const toggle = lines.first().locator(".toggle");
+    await toggle.focus();
+    await page.keyboard.press("Enter");
+    assert.equal(await toggle.getAttribute("aria-expanded"), "true");
+    assert.equal(await page.locator(".opened .values").count(), 1);
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator(".opened").count(), 0);
+    const name = await toggle.textContent();
+    await page.fill("[name=column]", name);
+    assert.ok((await lines.count()) < all);
+    assert.ok((await page.locator(".columns .column .toggle").allTextContents()).includes(name));
+    await page.fill("[name=column]", "no column is called this");
+    assert.equal(await lines.count(), 0);
+  }));
+
+test("the lake lists its tables: sorted, found, and families folded", () =>
   withPage({}, async (page) => {
     await open(page, "/browse");
-    await page.locator(".tree .folder a", { hasText: folder.name }).first().focus();
-    await page.keyboard.press("ArrowRight");
-    const inside = page
-      .locator(".tree li", { has: page.locator(".row.folder a", { hasText: folder.name }) })
-      .first()
-      .locator(".inside .table a");
-    await inside.first().waitFor();
-    assert.deepEqual(await inside.allTextContents(), folder.tables);
-    await page.keyboard.press("ArrowDown");
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), folder.tables[0]);
-    await page.keyboard.press("ArrowLeft");
-    assert.equal(await page.evaluate(() => document.activeElement.textContent), folder.name);
-    await page.keyboard.press("ArrowLeft");
-    assert.equal(await inside.first().isVisible(), false);
+    const first = () => page.locator(".tables tbody tr > th").first().textContent();
+    const rows = async () =>
+      (await page.locator(".tables tbody tr > td:nth-child(3)").allTextContents()).map((text) => Number(text.replace(/[~,]/g, "")));
+    await page.locator(".sort", { hasText: "Rows" }).click();
+    await page.waitForSelector('th[aria-sort="descending"]');
+    const sorted = (await rows()).filter((value) => !Number.isNaN(value));
+    assert.deepEqual(sorted, [...sorted].sort((one, other) => other - one));
+    assert.equal(new URL(page.url()).searchParams.get("sort"), "-rows");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Rows", "the heading keeps the focus");
+    await page.locator("[name=find]").pressSequentially(table.name.split("/").at(-1));
+    await page.waitForFunction(() => document.querySelectorAll(".tables tbody tr").length === 1);
+    assert.ok((await first()).startsWith(table.name.split("/").at(-1)));
+    assert.match(await page.textContent(".tables td.what"), /disc/);
+
+    await open(page, "/browse", { prefix: "lab" });
+    const line = page.locator("tr.family");
+    assert.ok((await line.textContent()).includes(`${family.name} ${family.tables.length} tables`));
+    await line.locator(".toggle").focus();
     await page.keyboard.press("Enter");
+    await page.locator("tr.member").first().waitFor();
+    assert.deepEqual(await page.locator("tr.member th > a").allTextContents(), family.tables);
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator("tr.member").count(), 0);
+  }));
+
+test("a folder has its line, its tables, and questions of its own", () =>
+  withPage({}, async (page) => {
+    await open(page, "/browse");
+    for (const more of await page.locator(".folder-list summary").all()) await more.click();
+    const told = page.locator(".folder-list li", { hasText: readme.line });
+    assert.equal(await told.locator("a").textContent(), readme.folder);
+    await page.locator(".folder-list a", { hasText: folder.name }).click();
     await page.waitForFunction((name) => document.querySelector("h1 bdi")?.textContent === name, folder.name);
+    await settled(page);
+    assert.deepEqual(await page.locator(".tables tbody th > a").allTextContents(), folder.tables);
+    await page.click("text=Ask about this folder only");
+    await page.waitForSelector(".home .chips");
+    await page.keyboard.type(search.question);
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".result");
     assert.equal(new URL(page.url()).searchParams.get("prefix"), folder.name);
-    assert.deepEqual(await page.locator(".tree .table a").allTextContents(), folder.tables);
-    assert.match(await page.textContent("h1 .count"), new RegExp(`${folder.tables.length} table`));
+  }));
+
+test("the number of tables is the same everywhere", () =>
+  withPage({}, async (page) => {
+    const number = async (selector, pattern) => Number((await page.textContent(selector)).match(pattern)[1]);
+    await open(page, "/");
+    const counts = [await number(".home", /(\d+) tables with/)];
+    await open(page, "/browse");
+    const ofFolders = await page.locator(".folder-list .when").allTextContents();
+    counts.push(ofFolders.map((text) => Number.parseInt(text, 10)).reduce((sum, count) => sum + count, 0));
+    counts.push(await number("h1 .count", /(\d+) tables/), await number(".summary h2", /(\d+) tables/));
+    await open(page, "/status");
+    counts.push(await number(".figures div:nth-child(2) dd", /^(\d+)/));
+    await open(page, "/", { q: search.question });
+    counts.push(await number(".summary", /of (\d+)/));
+    assert.equal(new Set(counts).size, 1, `counts: ${counts}`);
+    assert.match(await page.textContent(".summary"), /1 could not be read/);
+  }));
+
+test("home tells what changed lately, questions to try, and folders in a line", () =>
+  withPage({}, async (page) => {
+    await open(page, "/");
+    assert.ok((await page.locator(".lately li").count()) > 0);
+    assert.ok((await page.textContent(".folders")).includes(readme.line));
+    const question = page.locator(".tries a").first();
+    const asked = await question.textContent();
+    await question.click();
+    await page.waitForSelector(".result");
+    assert.equal(await page.inputValue("#q"), asked);
+  }));
+
+test("the changes tell what came, and lead to it", () =>
+  withPage({}, async (page) => {
+    await open(page, "/changes", { from: "1", to: "2" });
+    assert.match(await page.textContent(".appeared h2"), /New 2/);
+    assert.ok((await page.textContent(".appeared")).includes(changed.table));
+    await open(page, "/changes");
+    await page.locator(".timeline a").last().click();
+    await page.waitForFunction(() => location.search.includes("from=0"));
+    await settled(page);
+    assert.match(await page.textContent("main"), /the first snapshot brought/);
+    await page.locator(".periods a", { hasText: "7 days" }).click();
+    await page.waitForFunction(() => location.search.includes("since=7d"));
+    await settled(page);
+    assert.equal(await page.locator("main .failure").count(), 0);
+  }));
+
+test("a description is added, changed and taken back", () =>
+  withPage({}, async (page) => {
+    page.setDefaultTimeout(120_000);
+    await open(page, "/table", { table: described.table });
+    await page.click(".describe");
+    await accessible(page);
+    await page.keyboard.type(described.text);
+    await page.click(".describing [type=submit]");
+    await page.locator(".lead", { hasText: described.text }).waitFor();
+    await page.locator(".text button", { hasText: "Edit" }).click();
+    assert.equal(await page.inputValue(".describing textarea"), described.text);
+    await page.fill(".describing textarea", described.later);
+    await page.click(".describing [type=submit]");
+    await page.locator(".lead", { hasText: described.later }).waitFor();
+    assert.equal(await page.locator("#texts article", { hasText: described.text }).count(), 0);
+    await open(page, "/", { q: described.later });
+    assert.equal(await page.locator(".result h2").first().textContent(), described.table.split("/").at(-1));
+    await open(page, "/table", { table: described.table });
+    await page.locator(".text button", { hasText: "Edit" }).click();
+    await page.click("text=Take it back");
+    await page.waitForFunction((text) => !document.querySelector("#texts").textContent.includes(text), described.later);
+  }));
+
+test("who may not describe is not offered to", () =>
+  withPage({}, async (page) => {
+    await page.route("**/v1/status*", async (route) => {
+      const answer = await (await route.fetch()).json();
+      await route.fulfill({ json: { ...answer, descriptions: false } });
+    });
+    await open(page, "/table", { table: table.name });
+    assert.equal(await page.locator(".describe").count(), 0);
   }));
 
 test("the status tells the snapshot, its size and the caller's rights", () =>
@@ -82,7 +207,7 @@ test("scripts in names and cells are shown as text, and never run", () =>
     assert.ok((await page.textContent("main")).includes(script.column));
     await openAll(page);
     await open(page, "/table", { table: script.table });
-    assert.ok((await page.locator(".column h3").allTextContents()).includes(script.column));
+    assert.ok((await page.locator(".column .toggle").allTextContents()).includes(script.column));
     assert.ok((await page.textContent(".sample")).includes("onerror="));
     assert.equal(await page.locator("main script, main img, main iframe, main [onerror]").count(), 0);
     assert.equal(await page.locator('main a[href^="javascript" i]').count(), 0);

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { expected, open, settled, withPage } from "./page.mjs";
 
-const { search, suggestions, filtered, nothing } = expected;
+const { search, suggestions, filtered, nothing, member, family } = expected;
 const names = (page) => page.locator(".result h2 a").allTextContents();
 const last = (table) => table.split("/").at(-1);
 
@@ -24,6 +24,9 @@ test("a question is answered, and kept in the address", () =>
       marks.some((mark) => mark.toLowerCase() === search.marked),
       `marked: ${marks}`,
     );
+    assert.equal(await first.locator("svg.scores").isVisible(), false, "scores wait behind Why");
+    await first.locator("details.why > summary").click();
+    assert.equal(await first.locator("svg.scores").isVisible(), true);
     assert.match(
       await first.locator("svg.scores").getAttribute("aria-label"),
       /words [\d.–]+, meaning [\d.–]+; .*(judge|judged)/,
@@ -95,13 +98,69 @@ test("a result is reached and opened by the keyboard alone", () =>
     assert.equal(await page.evaluate(() => document.activeElement.id), "main", "the new page has the focus");
   }));
 
-test("filters are in the address, and can be taken away one by one", () =>
+test("three results are on a screen, each with its folder, one line of why and the columns that match", () =>
+  withPage({ viewport: { width: 1280, height: 860 } }, async (page) => {
+    await open(page, "/", { q: search.question });
+    const results = await page.locator(".result").all();
+    const whole = [];
+    for (const result of results) {
+      const { y, height } = await result.boundingBox();
+      if (y + height <= 860) whole.push(result);
+    }
+    assert.ok(whole.length >= 3, `${whole.length} of ${results.length} results on the screen`);
+    for (const result of whole) {
+      assert.equal(await result.locator(".path a").count(), 1, "the folder");
+      const line = result.locator(".reason");
+      assert.equal(await line.count(), 1);
+      assert.ok((await line.boundingBox()).height < 32, "the reason is one line");
+      assert.ok((await result.locator(".mini thead th").count()) > 1);
+      assert.ok((await result.locator(".mini tbody tr").count()) > 0);
+    }
+    assert.ok((await page.locator(".mini th.matches mark").count()) > 0, "a column's match is marked");
+    assert.ok((await page.locator(".mini td mark").count()) > 0, "a value's match is marked");
+  }));
+
+test("a table in an archive is called by both", () =>
+  withPage({}, async (page) => {
+    await open(page, "/", { q: member.question });
+    assert.equal((await names(page))[0], member.title);
+    await page.locator(".result h2 a").first().click();
+    await page.waitForSelector(".table-page");
+    assert.equal(await page.textContent("h1:visible"), member.title);
+    assert.deepEqual(await page.locator(".trail a").allTextContents(), ["Lake", "lab", "paint_batches.zip"]);
+  }));
+
+test("results of one family take the place of one", () =>
+  withPage({}, async (page) => {
+    await open(page, "/", { q: "viscosity of samples", prefix: family.folder });
+    assert.equal(await page.locator(".result").count(), 1);
+    assert.match(await page.textContent(".summary h1"), new RegExp(`^${family.tables.length} tables`));
+    await page.locator(".sisters > summary").click();
+    const shown = [...(await names(page)), ...(await page.locator(".sisters a").allTextContents())];
+    assert.deepEqual(shown.sort(), family.tables);
+  }));
+
+test("what is behind a filter is counted, and found in this number", () =>
+  withPage({}, async (page) => {
+    await open(page, "/", { q: filtered.question, k: "50" });
+    const choice = page.locator(`.filter-row [name=${filtered.name}] option[value=${filtered.value}]`);
+    const counted = Number((await choice.textContent()).match(/\((\d+)\)/)[1]);
+    await page.selectOption(`.filter-row [name=${filtered.name}]`, filtered.value);
+    await page.waitForSelector(".chips");
+    await settled(page);
+    await open(page, "/browse", { [filtered.name]: filtered.value });
+    assert.match(await page.textContent(".summary h2"), new RegExp(`^${counted} tables?$`));
+  }));
+
+test("filters are in the address, stay for the next question, and can be taken away one by one", () =>
   withPage({}, async (page) => {
     await open(page, "/", { q: filtered.question });
-    await page.click("#filters > summary");
-    await page.selectOption(`[name=${filtered.name}]`, filtered.value);
-    await page.click(".filter-buttons [type=submit]");
+    await page.selectOption(`.filter-row [name=${filtered.name}]`, filtered.value);
     await page.waitForSelector(".chips");
+    await settled(page);
+    await page.fill("#q", search.question);
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((q) => new URL(location.href).searchParams.get("q") === q, search.question);
     await settled(page);
     assert.equal(new URL(page.url()).searchParams.get(filtered.name), filtered.value);
     const facts = await page.locator(".result .facts").allTextContents();

@@ -24,6 +24,11 @@ fn paths() -> Vec<String> {
         "/v1/tree?prefix=shop",
         "/v1/tree?prefix=hr",
         "/v1/diff?since=1d",
+        "/v1/tables?facets=true&fold=true",
+        "/v1/tables?q=cheese",
+        "/v1/tables?sort=modified&descending=true&limit=2",
+        "/v1/examples",
+        "/v1/search?q=cheese+of+customers&preview_rows=5",
     ]
     .map(str::to_owned)
     .into();

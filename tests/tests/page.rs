@@ -4,6 +4,7 @@
 //! `infra/test` runs it then. `LIMN_PAGE_PICTURES` is the folder where pictures of every page are kept.
 
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -21,6 +22,25 @@ fn copy(from: &Path, to: &Path) {
             false => drop(fs::copy(entry.path(), target).unwrap()),
         }
     }
+}
+
+/// An archive with two tables, as a book has sheets.
+fn write_archive(root: &Path, path: &str) {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let mut archive = zip::ZipWriter::new(fs::File::create(path).unwrap());
+    for (member, rows) in [
+        (
+            "Sheet1.csv",
+            "batch,paint,litres\n1,ultramarine,12\n2,ochre,7\n",
+        ),
+        ("notes.csv", "batch,note\n1,too thin\n2,as ordered\n"),
+    ] {
+        let plain = zip::write::SimpleFileOptions::default();
+        archive.start_file(member, plain).unwrap();
+        archive.write_all(rows.as_bytes()).unwrap();
+    }
+    archive.finish().unwrap();
 }
 
 #[test]
@@ -43,9 +63,31 @@ fn the_page_works_in_a_browser() {
         "nasty/text.csv",
         &format!("title,שלום עולם,emoji\n\"{long}\",{odd},🦀👩‍👩‍👧\u{200b}\n"),
     );
+    write_archive(&at, "lab/paint_batches.zip");
+    lake::write(
+        &at,
+        "lab/README.md",
+        "# The paint laboratory\n\nWhat the laboratory mixes and measures. Ask Ines.\n",
+    );
+    for (run, place) in ["north", "south", "east", "west"].iter().enumerate() {
+        let rows = format!("sample,viscosity\n{place}-1,{run}.5\n{place}-2,{run}.7\n");
+        // Names that end in numbers would be files of one table.
+        lake::write(&at, &format!("lab/runs/run_{place}.csv"), &rows);
+    }
     limn(&["index", text(&at), "--index", text(&index)]).code_is(0);
+    // What comes later is a change; what cannot be read counts all the same.
+    lake::write(
+        &at,
+        "lab/pigments.csv",
+        "pigment,lightfast\nochre,yes\nlake red,no\n",
+    );
+    lake::write(&at, "lab/damaged.parquet", "PAR1 these are no columns");
+    limn(&["index", text(&at), "--index", text(&index)]).code_is(1);
     let feedback = folder.path().join("feedback.jsonl");
-    let node = Node::start(text(&index), &["--feedback", text(&feedback)]);
+    let node = Node::start(
+        text(&index),
+        &["--descriptions", "--feedback", text(&feedback)],
+    );
     let pictures = std::env::var("LIMN_PAGE_PICTURES");
     let pictures = pictures.unwrap_or_else(|_| text(&folder.path().join("pictures")).to_owned());
     let run = Command::new(repository().join("tests/browser/run"))

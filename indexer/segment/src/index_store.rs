@@ -4,7 +4,7 @@
 //! content hashes; then the snapshot is created with a conditional PUT. Whatever a killed writer
 //! leaves behind is named by no snapshot and harms nobody.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use bytes::Bytes;
 use futures::StreamExt;
@@ -530,13 +530,26 @@ impl IndexStore {
         entry: &CatalogEntry,
         table: &TableKey,
     ) -> Result<Option<TableRecord>, SegmentError> {
+        let mut rows = self.rows(entry, [table.clone()].into()).await?;
+        Ok(rows.remove(table))
+    }
+
+    /// As [`IndexStore::row`], of several tables of one file; one request.
+    ///
+    /// # Errors
+    /// As [`IndexStore::row`].
+    pub async fn rows(
+        &self,
+        entry: &CatalogEntry,
+        tables: HashSet<TableKey>,
+    ) -> Result<HashMap<TableKey, TableRecord>, SegmentError> {
         // Once one row of a file holds, later ones hold or not whatever was before the file; so this finds
         // the row that holds, if the file has it.
-        let rows = self.rows_of(entry, [table.clone()].into()).await?;
-        let mut now: Option<TableRecord> = None;
-        for row in rows {
-            if row.holds_after(now.as_ref()) {
-                now = Some(row);
+        let mut now: HashMap<TableKey, TableRecord> = HashMap::new();
+        for row in self.rows_of(entry, tables).await? {
+            let key = row.key();
+            if row.holds_after(now.get(&key)) {
+                now.insert(key, row);
             }
         }
         Ok(now)

@@ -78,6 +78,7 @@
 
 mod best;
 mod blocks;
+mod brief;
 mod builder;
 mod cache;
 mod cache_folder;
@@ -141,7 +142,7 @@ pub use narrations::{
     write_narrations,
 };
 pub use reader::{BlockMeta, SegmentReader};
-pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts};
+pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
 pub use snapshot::{
     CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo, nonce,
 };

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use tantivy::directory::OwnedBytes;
 
+use crate::brief::brief;
 use crate::catalog::TableRecord;
 use crate::codec::{Cursor, put_number, put_text};
 use crate::error::SegmentError;
@@ -22,6 +23,9 @@ use crate::table::{KeyRef, TableKey};
 
 /// Changed rows that are held in memory before they are written; few in tests, so that it happens.
 const CHANGED: usize = if cfg!(test) { 3 } else { 64 << 10 };
+
+/// Texts about a table of which the first sentence is kept.
+const TEXTS: usize = 4;
 
 /// What is known of a table without looking at its row.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +46,18 @@ pub struct TableFacts<'a> {
     pub error: Option<&'a str>,
     /// The number of its columns.
     pub column_count: usize,
-    columns: &'a [u8],
+    text_count: usize,
+    /// The texts about it, then its columns.
+    rest: &'a [u8],
+}
+
+/// A text about a table, in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextFacts<'a> {
+    /// Where it is from: a path, or `registered`.
+    pub source: &'a str,
+    /// Its first sentence.
+    pub brief: &'a str,
 }
 
 /// What is known of a column.
@@ -69,13 +84,23 @@ impl<'a> TableFacts<'a> {
             modified_ms: None,
             error: None,
             column_count: 0,
-            columns: &[],
+            text_count: 0,
+            rest: &[],
         }
+    }
+
+    /// The texts about it, the first few, in their order.
+    pub fn texts(&self) -> impl Iterator<Item = TextFacts<'a>> + use<'a> {
+        let mut cursor = Cursor::new(self.rest);
+        (0..self.text_count).map_while(move |_| text(&mut cursor).ok())
     }
 
     /// Its columns, in order.
     pub fn columns(&self) -> impl Iterator<Item = ColumnFacts<'a>> + use<'a> {
-        let mut cursor = Cursor::new(self.columns);
+        let mut cursor = Cursor::new(self.rest);
+        for _ in 0..self.text_count {
+            let _ = text(&mut cursor);
+        }
         (0..self.column_count).map_while(move |_| {
             Some(ColumnFacts {
                 name: cursor.text().ok()?,
@@ -98,6 +123,7 @@ impl<'a> TableFacts<'a> {
             _ => Some(cursor.number()? as i64),
         };
         let error = maybe_text(&mut cursor)?;
+        let text_count = cursor.number()? as usize;
         let column_count = cursor.number()? as usize;
         Ok(TableFacts {
             key,
@@ -108,9 +134,17 @@ impl<'a> TableFacts<'a> {
             modified_ms,
             error,
             column_count,
-            columns: &bytes[bytes.len() - cursor.left()..],
+            text_count,
+            rest: &bytes[bytes.len() - cursor.left()..],
         })
     }
+}
+
+fn text<'a>(cursor: &mut Cursor<'a>) -> Result<TextFacts<'a>, String> {
+    Ok(TextFacts {
+        source: cursor.text()?,
+        brief: cursor.text()?,
+    })
 }
 
 fn maybe_text<'a>(cursor: &mut Cursor<'a>) -> Result<Option<&'a str>, String> {
@@ -143,6 +177,8 @@ impl HeldValue for Packed {
         "files.list.element.since_sample",
         "files.list.element.no_table",
         "error",
+        "contexts.list.element.source",
+        "contexts.list.element.text",
     ]);
 
     fn of_row(row: TableRecord) -> Packed {
@@ -158,7 +194,15 @@ impl HeldValue for Packed {
         let bits = modified.map(|ms| ms as u64);
         bits.into_iter().for_each(|ms| put_number(&mut out, ms));
         put_maybe_text(&mut out, row.error.as_deref());
+        let texts = row.contexts.iter();
+        let texts = texts.filter_map(|it| Some((&it.source, brief(&it.text)?)));
+        let texts: Vec<(&String, String)> = texts.take(TEXTS).collect();
+        put_number(&mut out, texts.len() as u64);
         put_number(&mut out, row.columns.len() as u64);
+        for (source, brief) in &texts {
+            put_text(&mut out, source);
+            put_text(&mut out, brief);
+        }
         for column in &row.columns {
             put_text(&mut out, &column.name);
             put_text(&mut out, &column.data_type);

@@ -241,7 +241,7 @@ def test_snapshots(client: Client) -> None:
 def test_status(client: Client) -> None:
     told = client.status()
     assert told.snapshot == 2 and told.version == limn_client.__version__ and told.embedder.startswith("hashed-words")
-    assert told.rights == ("search", "rows", "admin") and told.prefixes is None and told.previews
+    assert told.rights == ("search", "rows", "describe", "admin") and told.prefixes is None and told.previews
     assert told.judge is None and told.failures == () and told.failure_count == 0
     assert told.tables > 20 and told.columns > told.tables and told.segments and told.index_bytes
     assert told.published is not None and told.opened is not None and told.uptime_s >= 0 and told.seen_s >= 0

@@ -4,8 +4,8 @@
 import { forgetKey, key } from "./key.js";
 
 const PATIENCE_MS = 30_000;
-// A judge reads tables for up to a minute on a processor.
-const PATIENCE_OF_SEARCH_MS = 150_000;
+// A judge reads tables for up to a minute on a processor, and a description is a run over its table.
+const LONG_PATIENCE_MS = 150_000;
 const REMEMBERED = 40;
 
 const answers = new Map();
@@ -38,11 +38,15 @@ export async function ask(path, parameters = {}, { signal, remembered = false } 
   return answer;
 }
 
-/** Tells the node something: a JSON object; the answer has no content. */
-export async function post(path, body, { signal } = {}) {
+/** Tells the node something: a JSON object. */
+export const post = (path, body) => told("POST", path, body);
+
+/** Puts something in the place of what was there: a JSON object. */
+export const put = (path, body) => told("PUT", path, body);
+
+async function told(method, path, body) {
   await send(path, {
-    signal,
-    method: "POST",
+    method,
     body: JSON.stringify(body),
     headers: { "Content-Type": "application/json" },
   });
@@ -60,7 +64,8 @@ function remember(address, answer) {
 }
 
 async function send(address, { signal, headers = {}, ...options }) {
-  const patience = AbortSignal.timeout(address.startsWith("/v1/search") ? PATIENCE_OF_SEARCH_MS : PATIENCE_MS);
+  const takesLong = address.startsWith("/v1/search") || options.method === "PUT";
+  const patience = AbortSignal.timeout(takesLong ? LONG_PATIENCE_MS : PATIENCE_MS);
   const own = key();
   let response;
   try {

@@ -1,155 +1,288 @@
-// The lake as a tree of folders with the number of tables in each. A folder opens in place or, by its name, as a page
-// of its own. The arrow keys walk as in any tree: down, up, right to open, left to close or to go to the folder above.
+// The lake's tables as a list: with what each is, its rows, columns and age; filtered, in any order, families folded. What is
+// chosen is kept in the address, and the list changes in its place: whoever types into a filter keeps typing.
 
-import { address, data, el, tell, unseen } from "./dom.js";
+import { address, data, el, tell } from "./dom.js";
+import { asked, chips, filterRow } from "./filters.js";
 import { compact, counted, number, rowCount, time } from "./format.js";
-import { folderAddress, formatName, split, tableAddress, trail } from "./names.js";
+import { folderAddress, folderLine, folderName, formatName, holderOf, split, tableAddress, trail } from "./names.js";
 import { emptiness, failureNotice } from "./notice.js";
+
+const PAUSE_MS = 150;
+const FOLDERS_SHOWN = 6;
+const AT_ONCE = 100;
+const COLUMNS_TOLD = 5;
+// Heading, what the node sorts by, and whether the first press sorts the largest first.
+const HEADINGS = [
+  ["Table", "name", false],
+  ["What it is", null, false],
+  ["Rows", "rows", true],
+  ["Columns", "columns", true],
+  ["Changed", "modified", true],
+];
 
 /** The view at "/browse?prefix=…". */
 export async function browse(visit) {
   const prefix = (visit.address.searchParams.get("prefix") ?? "").replace(/^\/+|\/+$/g, "");
-  const answer = await visit.ask("/v1/tree", { prefix });
-  const [above, name] = split(prefix);
+  const [tree, listing] = await Promise.all([visit.ask("/v1/tree", { prefix }), list(visit, visit.address.searchParams)]);
+  const name = folderName(prefix);
+  const listed = el("div", { class: "listed" });
+  const state = { searchParams: new URLSearchParams(visit.address.searchParams) };
+  const shown = shower(visit, state, listed, prefix);
+  shown.fill(listing);
   return {
     title: prefix ? prefix.slice(0, 120) : "The lake",
-    told: `${prefix ? `Folder ${name.slice(0, 200)}` : "The lake"}: ${counted(answer.count, "table")}`,
+    told: `${prefix ? `Folder ${name.slice(0, 200)}` : "The lake"}: ${counted(tree.count, "table")}`,
     content: el(
       "div",
       { class: "browse-page" },
-      prefix && trail(above),
+      prefix && trail(holderOf(prefix)),
+      el("h1", {}, prefix ? data(name) : "The lake", el("span", { class: "count" }, ` ${counted(tree.count, "table")}`)),
+      prefix && el("p", {}, el("a", { href: address("/", { prefix }) }, "Ask about this folder only")),
+      folders(tree.folders),
       el(
-        "h1",
-        {},
-        prefix ? data(name) : "The lake",
-        el("span", { class: "count" }, ` ${counted(answer.count, "table")}`),
+        "label",
+        { class: "find" },
+        el("span", {}, "Find"),
+        el("input", {
+          type: "search",
+          name: "find",
+          placeholder: "a name, a column, a word of a description",
+          value: state.searchParams.get("find") ?? "",
+          maxlength: "200",
+          spellcheck: "false",
+          input: shown.typed,
+        }),
       ),
-      prefix &&
-        el("p", {}, el("a", { href: address("/", { q: "", prefix }), click: askHere }, "Ask about this folder only")),
-      el("div", { class: "tree", keydown: walk }, level(visit, prefix, answer)),
+      listed,
     ),
   };
 }
 
-// The box gets the folder as its filter; the question is still to be typed.
-function askHere(event) {
-  event.preventDefault();
-  const prefix = new URL(event.currentTarget.href).searchParams.get("prefix");
-  document.querySelector("#filters").open = true;
-  document.querySelector("#filters [name=prefix]").value = prefix;
-  document.getElementById("q").focus();
-  tell(`Your question will be asked of ${prefix}`);
+function list(visit, searchParams, more = {}) {
+  const sort = searchParams.get("sort") ?? "";
+  return visit.ask("/v1/tables", {
+    ...asked(searchParams),
+    column_type: null,
+    q: searchParams.get("find"),
+    family: searchParams.get("family"),
+    sort: sort.replace(/^-/, "") || null,
+    descending: sort.startsWith("-") || null,
+    fold: true,
+    facets: true,
+    limit: AT_ONCE,
+    ...more,
+  });
 }
 
-function level(visit, prefix, { folders = [], tables = [], next }) {
-  if (!folders.length && !tables.length) return emptiness("Nothing is here.");
-  return [
-    el(
-      "ul",
-      {},
-      folders.map((folder) => folderItem(visit, folder)),
-      tables.map(tableItem),
-    ),
-    next && further(visit, prefix, next),
-  ];
-}
-
-// A button in whose place comes what is after it.
-function further(visit, prefix, after) {
-  const place = el("div", { class: "further" });
-  const button = el("button", { type: "button", class: "quiet", click: () => more() }, "Show more");
-  const more = async () => {
-    button.disabled = true;
+// What shows a listing in `place`, and asks for another when something else is chosen.
+function shower(visit, state, place, prefix) {
+  let timer = 0;
+  let latest = 0;
+  const fill = (listing) => place.replaceChildren(...view(listing));
+  const change = async (values) => {
+    for (const [name, value] of Object.entries(values)) {
+      if (value) state.searchParams.set(name, value);
+      else state.searchParams.delete(name);
+    }
+    // Another folder is another page.
+    if ("prefix" in values) return visit.go(address("/browse", Object.fromEntries(state.searchParams)));
+    visit.replace(here());
+    const own = ++latest;
     try {
-      const answer = await visit.ask("/v1/tree", { prefix, after });
-      place.replaceChildren(...level(visit, prefix, answer).filter(Boolean));
-      place.querySelector(".row a")?.focus();
+      const listing = await list(visit, state.searchParams);
+      if (own !== latest) return;
+      const focused = document.activeElement?.closest?.(".listed [name], .listed [data-sort]");
+      const again = focused && (focused.name ? `.listed [name="${focused.name}"]` : `.listed [data-sort="${focused.dataset.sort}"]`);
+      fill(listing);
+      if (again) document.querySelector(again)?.focus();
+      tell(counted(listing.count, "table"));
     } catch (failure) {
-      if (!visit.signal.aborted) place.replaceChildren(failureNotice(failure, more, "h2"));
+      if (!visit.signal.aborted && own === latest) place.replaceChildren(failureNotice(failure, () => change({}), "h2"));
     }
   };
-  place.append(button);
-  return place;
+  const here = () => address("/browse", Object.fromEntries(state.searchParams));
+  const typed = (event) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => change({ find: event.target.value.trim() }), PAUSE_MS);
+  };
+  const view = (listing) => {
+    const visited = { pathname: "/browse", searchParams: state.searchParams };
+    return [
+      filterRow(state.searchParams, listing.facets, change),
+      el("div", { class: "summary" }, el("h2", {}, counted(listing.count, "table")), chips(visited), familyChip(state.searchParams)),
+      listing.count > 0 ? tableOf(visit, state, listing, change, prefix) : emptiness("No table fits these filters."),
+    ].filter(Boolean);
+  };
+  return { fill, typed };
 }
 
-function folderItem(visit, { name, path, tables }) {
-  const inside = el("div", { class: "inside", hidden: true });
+function familyChip(searchParams) {
+  if (!searchParams.get("family")) return null;
+  const { family, ...rest } = Object.fromEntries(searchParams);
+  return el(
+    "ul",
+    { class: "chips" },
+    el("li", {}, "one family", " ", el("a", { href: address("/browse", rest), "aria-label": "Without the filter: one family" }, "×")),
+  );
+}
+
+// Folders, a line each: the first few, and the others on demand.
+function folders(list) {
+  if (!list.length) return null;
+  const line = (folder) =>
+    el(
+      "li",
+      {},
+      el("a", { href: folderAddress(folder.path) }, data(folder.name)),
+      el("span", { class: "when" }, counted(folder.tables, "table")),
+      el("span", { class: "what", dir: "auto" }, folderLine(folder)),
+    );
+  const rest = list.slice(FOLDERS_SHOWN);
+  return el(
+    "nav",
+    { class: "folder-list", "aria-label": "Folders" },
+    el("ul", { class: "entries folders" }, list.slice(0, FOLDERS_SHOWN).map(line)),
+    rest.length > 0 &&
+      el(
+        "details",
+        {},
+        el("summary", {}, `${counted(rest.length, "more folder")}`),
+        el("ul", { class: "entries folders" }, rest.map(line)),
+      ),
+  );
+}
+
+function tableOf(visit, state, listing, change, prefix) {
+  const sort = state.searchParams.get("sort") || "name";
+  const body = el("tbody", {}, listing.tables.map((one) => line(visit, state, one, prefix)));
+  const more = el("p", { class: "more-results" });
+  const further = ({ next }) => {
+    const press = async (event) => {
+      event.target.disabled = true;
+      try {
+        const listed = await list(visit, state.searchParams, { after: next, facets: null });
+        const rows = listed.tables.map((one) => line(visit, state, one, prefix));
+        body.append(...rows);
+        further(listed);
+        rows[0]?.querySelector("a, button")?.focus();
+      } catch (failure) {
+        if (!visit.signal.aborted) more.replaceChildren(failureNotice(failure, () => further({ next }), "h2"));
+      }
+    };
+    more.replaceChildren(...(next ? [el("button", { type: "button", click: press }, "Show more")] : []));
+  };
+  further(listing);
+  const heading = ([words, by, largest]) => {
+    if (!by) return el("th", { scope: "col" }, words);
+    const isBy = sort.replace(/^-/, "") === by;
+    const isDown = sort.startsWith("-");
+    const next = isBy ? (isDown ? by : `-${by}`) : largest ? `-${by}` : by;
+    return el(
+      "th",
+      {
+        scope: "col",
+        class: by === "rows" || by === "columns" ? "numeric" : null,
+        "aria-sort": isBy ? (isDown ? "descending" : "ascending") : null,
+      },
+      el("button", { type: "button", class: "sort", "data-sort": by, click: () => change({ sort: next === "name" ? null : next }) }, words),
+    );
+  };
+  return el(
+    "div",
+    {},
+    el("table", { class: "tables" }, el("thead", {}, el("tr", {}, HEADINGS.map(heading))), body),
+    more,
+  );
+}
+
+function line(visit, state, one, prefix) {
+  return one.family ? familyLine(visit, state, one, prefix) : tableLine(one, prefix);
+}
+
+function tableLine(one, prefix, member = false) {
+  const [folder, name] = split(one.table);
+  return row(
+    {
+      name: [
+        el("a", { href: tableAddress(one) }, data(name)),
+        one.error && el("strong", { class: "bad" }, " unreadable"),
+        where(folder, prefix, formatName(one.format)),
+      ],
+      what: member ? "" : what(one),
+      rows: one.rows,
+      exact: one.rows_exact,
+      columns: one.column_count,
+      modified: one.modified,
+    },
+    member ? "member" : null,
+  );
+}
+
+// The folder, as far as it isn't the one that is looked at.
+const where = (folder, prefix, format) =>
+  el(
+    "span",
+    { class: "where" },
+    folder && folder !== prefix && [el("a", { href: folderAddress(folder) }, data(folder)), " · "],
+    format,
+  );
+
+// What people say it is, or else the names of its columns.
+function what({ description, columns = [], column_count: count }) {
+  if (description) return el("span", { class: "said", dir: "auto", title: description }, description);
+  if (!columns.length) return "";
+  const names = columns.slice(0, COLUMNS_TOLD);
+  return el("span", { class: "names" }, names.map((name, index) => [index > 0 && ", ", data(name)]), count > names.length && ", …");
+}
+
+// A family takes one line, which opens: its tables are asked for then.
+function familyLine(visit, state, one, prefix) {
+  const { family } = one;
+  const [folder] = split(one.table);
+  let members = [];
   const toggle = el(
     "button",
     { type: "button", class: "toggle", "aria-expanded": "false", click: () => open() },
-    unseen("Open "),
-    unseen(name),
+    data(family.name),
+    el("span", { class: "faint" }, ` ${counted(family.count, "table")}`),
   );
-  let asked = false;
   const open = async (wanted = toggle.getAttribute("aria-expanded") === "false") => {
     toggle.setAttribute("aria-expanded", String(wanted));
-    inside.hidden = !wanted;
-    if (!wanted || asked) return;
-    asked = true;
-    inside.replaceChildren(emptiness("Looking…"));
+    for (const member of members) member.remove();
+    members = [];
+    if (!wanted) return;
     try {
-      inside.replaceChildren(...[level(visit, path, await visit.ask("/v1/tree", { prefix: path }))].flat().filter(Boolean));
+      const listed = await list(visit, state.searchParams, { family: family.id, facets: null, limit: 1000 });
+      if (toggle.getAttribute("aria-expanded") === "false") return;
+      members = listed.tables.map((member) => tableLine(member, folder, true));
     } catch (failure) {
-      asked = false;
-      if (!visit.signal.aborted) inside.replaceChildren(failureNotice(failure, () => open(true), "h2"));
+      if (visit.signal.aborted) return;
+      members = [el("tr", { class: "member" }, el("td", { colspan: "5" }, failureNotice(failure, () => open(true), "h3")))];
     }
+    first.after(...members);
   };
-  return el(
-    "li",
-    {},
-    el(
-      "div",
-      { class: "row folder" },
-      toggle,
-      el("a", { href: folderAddress(path) }, data(name)),
-      el("span", { class: "count" }, number(tables), unseen(tables === 1 ? " table" : " tables")),
-    ),
-    inside,
+  const first = row(
+    {
+      name: [toggle, where(folder, prefix, `${formatName(one.format)}, the same columns each`)],
+      what: what(one),
+      rows: family.rows,
+      exact: family.rows_exact,
+      columns: one.column_count,
+      modified: family.modified,
+    },
+    "family",
   );
+  return first;
 }
 
-function tableItem({ table, lake, format, rows, rows_exact: exact, column_count: columns, modified, error }) {
-  const [, name] = split(table);
+function row({ name, what: said, rows, exact, columns, modified }, kind) {
   return el(
-    "li",
-    {},
-    el(
-      "div",
-      { class: "row table" },
-      el("a", { href: tableAddress({ table, lake }) }, data(name)),
-      error && el("strong", { class: "bad" }, "unreadable"),
-      el(
-        "span",
-        { class: "faint" },
-        el("span", {}, formatName(format)),
-        el(
-          "span",
-          { title: rowCount(rows, exact) },
-          typeof rows === "number" ? `${compact(rows)} ${rows === 1 ? "row" : "rows"}` : "",
-        ),
-        el("span", {}, typeof columns === "number" ? counted(columns, "column") : ""),
-        el("span", {}, time(modified) ?? ""),
-      ),
-    ),
+    "tr",
+    { class: kind },
+    el("th", { scope: "row" }, name),
+    el("td", { class: "what" }, said),
+    el("td", { class: "numeric", title: rowCount(rows, exact) }, typeof rows === "number" ? `${exact ? "" : "~"}${rows < 100_000 ? number(rows) : compact(rows)}` : "–"),
+    el("td", { class: "numeric" }, typeof columns === "number" ? number(columns) : "–"),
+    el("td", { class: "when" }, time(modified) ?? "–"),
   );
-}
-
-function walk(event) {
-  const row = event.target.closest(".row");
-  if (!row || event.ctrlKey || event.metaKey || event.altKey) return;
-  const rows = [...event.currentTarget.querySelectorAll(".row")].filter((other) => other.offsetParent !== null);
-  const toggle = row.querySelector(".toggle");
-  const isOpen = toggle?.getAttribute("aria-expanded") === "true";
-  const at = rows.indexOf(row);
-  const focus = (other) => other?.querySelector("a").focus();
-  if (event.key === "ArrowDown") focus(rows[at + 1]);
-  else if (event.key === "ArrowUp") focus(rows[at - 1]);
-  else if (event.key === "Home") focus(rows[0]);
-  else if (event.key === "End") focus(rows.at(-1));
-  else if (event.key === "ArrowRight" && toggle && !isOpen) toggle.click();
-  else if (event.key === "ArrowRight" && isOpen) focus(rows[at + 1]);
-  else if (event.key === "ArrowLeft" && isOpen) toggle.click();
-  else if (event.key === "ArrowLeft") focus(row.closest("li").parentElement.closest("li")?.querySelector(".row"));
-  else return;
-  event.preventDefault();
 }

@@ -4,6 +4,7 @@
 import { ask, Failure, forgetAnswers } from "./api.js";
 import * as question from "./ask.js";
 import { browse } from "./browse.js";
+import { changes } from "./changes.js";
 import { tell } from "./dom.js";
 import { askForKey, showState } from "./key.js";
 import { failureNotice } from "./notice.js";
@@ -12,7 +13,7 @@ import { status } from "./status.js";
 import { table } from "./table.js";
 
 // Each takes a visit and gives { title, content, told }: what the tab, the page and a screen reader say.
-const VIEWS = { "/": search, "/table": table, "/browse": browse, "/status": status };
+const VIEWS = { "/": search, "/table": table, "/browse": browse, "/changes": changes, "/status": status };
 // An answer that is there within this time replaces the old view without a sign of waiting.
 const QUIET_MS = 180;
 
@@ -26,6 +27,12 @@ function go(target) {
   if (target === location.pathname + location.search) history.replaceState(null, "", target);
   else history.pushState(null, "", target);
   show({ returning: false });
+}
+
+/** The address of what is shown already, after a choice on it: there is nothing to load anew. */
+function replace(target) {
+  history.replaceState(history.state, "", target);
+  shownAddress = location.pathname + location.search;
 }
 
 async function show({ returning }) {
@@ -55,6 +62,7 @@ async function view(signal, address, returning) {
     address,
     signal,
     go,
+    replace,
     ask: (path, parameters) => ask(path, parameters, { signal, remembered: returning }),
     again: () => show({ returning: false }),
   };

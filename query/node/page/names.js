@@ -9,18 +9,37 @@ export const tableAddress = ({ table, lake }) => address("/table", { table, lake
 /** Where a folder's page is. */
 export const folderAddress = (prefix) => address("/browse", { prefix });
 
-/** "sales/2024/orders" → ["sales/2024", "orders"] */
+/** "sales/2024/orders" → ["sales/2024", "orders"]; a sheet or a member of an archive is called by what holds it, too:
+    "lab/batches.xlsx//Sheet1" → ["lab", "batches › Sheet1"]. */
 export function split(name) {
-  const cut = name.lastIndexOf("/");
-  return cut < 0 ? ["", name] : [name.slice(0, cut), name.slice(cut + 1)];
+  const [outer, ...inner] = name.split("//");
+  const cut = outer.lastIndexOf("/");
+  const [folder, last] = cut < 0 ? ["", outer] : [outer.slice(0, cut), outer.slice(cut + 1)];
+  if (!inner.length) return [folder, last];
+  const holders = [last, ...inner.slice(0, -1)].map(stem);
+  return [folder, [...holders, inner.at(-1)].join(" › ")];
 }
 
-/** The folders above something, each a link into the tree, the lake itself first. */
+/** What a table is called where people read it. */
+export const titleOf = (name) => split(name)[1];
+
+const stem = (file) => file.replace(/(?<=.)\.[^.]{1,10}$/, "");
+
+// Every folder above something, the outermost first: a book or an archive is one, too.
+function foldersAbove(path) {
+  const cuts = [...path.matchAll(/\/+/g)].filter(({ index }) => index > 0);
+  return path ? [...cuts.map(({ index }) => path.slice(0, index)), path] : [];
+}
+
+/** The last part of a folder's path. */
+export const folderName = (path) => path.slice(path.lastIndexOf("/") + 1);
+
+/** What a table lies in: "lab/batches.xlsx" of "lab/batches.xlsx//Sheet1". */
+export const holderOf = (name) => name.replace(/\/*[^/]*$/, "");
+
+/** The folders above something, each a link into the lake's tables, the lake itself first. */
 export function trail(folder) {
-  const parts = folder ? folder.split("/") : [];
-  const links = parts.map((part, index) =>
-    el("a", { href: folderAddress(parts.slice(0, index + 1).join("/")) }, data(part)),
-  );
+  const links = foldersAbove(folder).map((path) => el("a", { href: folderAddress(path) }, data(folderName(path))));
   return el(
     "nav",
     { class: "trail", "aria-label": "Folders" },
@@ -34,10 +53,9 @@ export function trail(folder) {
 
 /** The folders of a result as quiet links: "hydrology / lakes /". */
 export function folderLinks(folder) {
-  const parts = folder ? folder.split("/") : [];
-  return parts.map((part, index) => [
-    el("a", { href: folderAddress(parts.slice(0, index + 1).join("/")) }, data(part)),
-    el("span", { class: "slash-sign", "aria-hidden": "true" }, " / "),
+  return foldersAbove(folder).map((path, index) => [
+    index > 0 && el("span", { class: "slash-sign", "aria-hidden": "true" }, " / "),
+    el("a", { href: folderAddress(path) }, data(folderName(path))),
   ]);
 }
 
@@ -76,4 +94,12 @@ export function formatName(format) {
     iceberg: "Iceberg",
   };
   return names[format] ?? format;
+}
+
+/** What a folder is, in a line: its README's first sentence, or what lies in it. */
+export function folderLine({ path, description, first = [], tables }) {
+  if (description) return description;
+  const inside = (name) => name.slice(path.length).replace(/^\/+/, "");
+  const names = [...new Set(first.map((name) => inside(name).split("/")[0] || folderName(name)))];
+  return names.join(", ") + (tables > first.length ? ", …" : "");
 }

@@ -6,6 +6,7 @@ import { score } from "./format.js";
 const LABEL = 58;
 const BAR = 84;
 const ROW = 17;
+const SPARKS = 10;
 
 /** Both scores as bars and the judge's verdict as a sign: one picture with a text alternative. */
 export function scorePicture({ score: combined, lexical, semantic, judged }) {
@@ -34,6 +35,20 @@ export function shareBar(part) {
     { class: "share", "aria-hidden": "true", width: "100%", height: "6", preserveAspectRatio: "none" },
     svg("rect", { class: "track", width: "100%", height: "6", rx: "3" }),
     part > 0 && svg("rect", { class: "fill", width: filled, height: "6", rx: "3" }),
+  );
+}
+
+/** How often the most frequent values occur, as small bars beside each other; the values are beside it in words. */
+export function sparkline(counts) {
+  const shown = counts.slice(0, SPARKS);
+  const most = Math.max(...shown, 1);
+  return svg(
+    "svg",
+    { class: "spark", viewBox: `0 0 ${SPARKS * 5} 14`, width: SPARKS * 5, height: 14, "aria-hidden": "true" },
+    shown.map((count, index) => {
+      const height = Math.max(1.5, (count / most) * 14);
+      return svg("rect", { x: index * 5, y: (14 - height).toFixed(1), width: 4, height: height.toFixed(1) });
+    }),
   );
 }
 

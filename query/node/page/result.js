@@ -1,101 +1,142 @@
-// One table of an answer: what it is, what its columns mean, what made it match, how well, and whether it was right.
+// One table of an answer, in little room: what it is called and where it lies, why it was found in one line, and a small table of
+// the columns and rows that match. Scores, passages and the judge wait behind "Why".
 
 import { post } from "./api.js";
 import { data, el, tell, unseen } from "./dom.js";
 import { counted, number } from "./format.js";
-import { facts, folderLinks, split, tableAddress } from "./names.js";
+import { facts, folderLinks, split, tableAddress, titleOf } from "./names.js";
 import { scorePicture } from "./picture.js";
-import { excerpt, has, plain, rowsExcerpt } from "./words.js";
+import { excerpt, has, line, marked, plain, rowsExcerpt } from "./words.js";
 
 const KINDS = { schema: "Columns", rows: "Rows", context: "About it", cells: "Values" };
-const NARRATED_SHOWN = 4;
-const BLOCKS_SHOWN = 2;
+const NARRATED_SHOWN = 6;
+const CELL = 60;
 
-/** A result as an article. `context` is { question, snapshot, manyLakes }. */
-export function resultCard(result, context) {
+/** A result as an article. `context` is { question, snapshot, manyLakes }; `sisters` are other results of its family. */
+export function resultCard(result, context, sisters = []) {
   const [folder, name] = split(result.table);
+  const words = wordsOf(result);
   return el(
     "article",
     { class: "result" },
     el(
       "header",
       {},
+      el("h2", {}, el("a", { href: tableAddress(result) }, data(name))),
       el(
         "p",
         { class: "path" },
         folderLinks(folder),
-        context.manyLakes && el("span", { class: "faint" }, "in ", data(result.lake)),
+        context.manyLakes && el("span", { class: "faint" }, " in ", data(result.lake)),
       ),
-      el("h2", {}, el("a", { href: tableAddress(result) }, data(name))),
       facts(result),
     ),
-    scorePicture(result),
+    reason(result, words),
+    miniTable(result, words),
     el(
-      "div",
-      { class: "why" },
-      columns(result),
-      evidence(result.blocks ?? [], result.judged === false ? 0 : BLOCKS_SHOWN),
+      "footer",
+      {},
+      details(result, words),
+      feedback(result, context),
+      sisters.length > 0 && family(sisters),
+      copies(result),
     ),
-    feedback(result, context),
   );
 }
 
-// Narrated columns with their narration first, then the names of the others.
-function columns({ columns: known = [], column_count: count }) {
-  const narrated = known.filter(({ narration }) => narration);
-  const told = narrated.slice(0, NARRATED_SHOWN);
-  const others = known.filter((column) => !told.includes(column));
-  const unnamed = Math.max(0, (count ?? known.length) - known.length);
-  return [
-    told.length > 0 &&
-      el(
-        "dl",
-        { class: "narrated" },
-        told.map((column) =>
-          el(
-            "div",
-            {},
-            el("dt", {}, data(column.name, { class: "column-name" })),
-            el("dd", { dir: "auto" }, column.narration),
-          ),
-        ),
-      ),
-    others.length > 0 &&
-      el(
-        "ul",
-        { class: "column-names", "aria-label": told.length ? "Other columns" : "Columns" },
-        others.map((column) =>
-          el(
-            "li",
-            {},
-            data(column.name, {
-              class: "column-name",
-              title: column.narration ? `${column.data_type}: ${column.narration.slice(0, 300)}` : column.data_type,
-            }),
-          ),
-        ),
-        unnamed > 0 && el("li", { class: "faint" }, `and ${number(unnamed)} more`),
-      ),
-  ];
+const wordsOf = ({ blocks = [] }) => [...new Set(blocks.flatMap(({ words = [] }) => words))];
+
+// Why it was found, in a line: from a text about it, if one has a word of the question; else from where one stands; else what it is.
+function reason({ blocks = [], description, exact = [] }, words) {
+  const named = exact.length > 0 && [el("strong", {}, data(exact.join(", "))), " · "];
+  const matching = blocks.filter(({ text, words: own }) => has(text, own));
+  const told = matching.find(({ kind }) => kind === "context");
+  if (told) return sentenceOf(named, line(plain(told.text), told.words), told.words);
+  if (description) return sentenceOf(named, description, words);
+  const best = matching.find(({ kind }) => kind === "cells") ?? matching[0] ?? blocks[0];
+  const label = best && el("span", { class: "faint" }, `${KINDS[best.kind] ?? best.kind}: `);
+  return best ? sentenceOf([named, label], line(best.text, best.words), best.words) : null;
 }
 
-// The blocks with words of the question, `most` of them, or the best where none has any; the rest waits behind a disclosure.
-function evidence(blocks, most) {
-  if (!blocks.length) return null;
-  const matching = blocks.filter(({ text, words }) => has(text, words));
-  const ordered = [...matching, ...blocks.filter((block) => !matching.includes(block))];
-  const shown = Math.min(most, Math.max(1, matching.length));
-  const rest = ordered.slice(shown);
-  return [
-    shown > 0 && el("dl", { class: "evidence" }, ordered.slice(0, shown).map(passage)),
-    rest.length > 0 &&
+const sentenceOf = (before, text, words) =>
+  el("p", { class: "reason", dir: "auto" }, before, el("bdi", {}, marked(text, words)));
+
+// The columns that match, in their order, with the rows that do; where there are no rows to show, the columns alone.
+function miniTable({ preview, columns = [], column_count: count, table }, words) {
+  const shown = preview?.columns ?? columns.slice(0, 6).map((column) => ({ ...column, matches: has(column.name, words) }));
+  if (!shown.length) return null;
+  const rows = preview?.rows ?? [];
+  const others = Math.max(0, (count ?? shown.length) - shown.length);
+  const numeric = (type) => (type === "integer" || type === "float" ? "numeric" : null);
+  const head = ({ name, data_type: type, matches }) =>
+    el(
+      "th",
+      { scope: "col", class: [numeric(type), matches && "matches"].filter(Boolean).join(" ") || null, title: type },
+      el("bdi", {}, marked(name.slice(0, CELL), words)),
+    );
+  const cell = (value, { data_type: type }) =>
+    el(
+      "td",
+      { class: numeric(type), title: value && value.length > 24 ? value : null },
+      value === null || value === undefined || value === ""
+        ? el("span", { class: "nothing-there" }, value === "" ? "empty" : "null")
+        : el("bdi", {}, marked(value, words)),
+    );
+  return el(
+    "div",
+    { class: "mini", tabindex: "0", role: "region", "aria-label": `Matching columns of ${titleOf(table)}` },
+    el(
+      "table",
+      {},
+      el("thead", {}, el("tr", {}, shown.map(head), others > 0 && el("th", { class: "others" }, `+ ${number(others)}`, unseen(" more columns")))),
+      rows.length > 0 &&
+        el(
+          "tbody",
+          {},
+          rows.map((row) => el("tr", {}, shown.map((column, index) => cell(row[index], column)), others > 0 && el("td", { class: "others" }))),
+        ),
+    ),
+  );
+}
+
+function details(result, words) {
+  const blocks = result.blocks ?? [];
+  return el(
+    "details",
+    { class: "why" },
+    el("summary", {}, "Why", unseen(` ${titleOf(result.table)} was found`)),
+    el(
+      "div",
+      {},
+      scorePicture(result),
       el(
-        "details",
-        { class: "rest" },
-        el("summary", {}, counted(rest.length, shown > 0 ? "more passage" : "passage")),
-        el("dl", { class: "evidence" }, rest.map(passage)),
+        "div",
+        { class: "evidence-side" },
+        blocks.length > 0 && el("dl", { class: "evidence" }, blocks.map(passage)),
+        narrated(result, words),
       ),
-  ];
+    ),
+  );
+}
+
+// What is said of its columns, those first that have a word of the question.
+function narrated({ columns: known = [] }, words) {
+  const told = known.filter(({ narration }) => narration);
+  const matching = told.filter(({ name, narration }) => has(`${name} ${narration}`, words));
+  const shown = [...matching, ...told.filter((column) => !matching.includes(column))].slice(0, NARRATED_SHOWN);
+  if (!shown.length) return null;
+  return el(
+    "dl",
+    { class: "narrated" },
+    shown.map((column) =>
+      el(
+        "div",
+        {},
+        el("dt", {}, data(column.name, { class: "column-name" })),
+        el("dd", { dir: "auto" }, marked(column.narration, words)),
+      ),
+    ),
+  );
 }
 
 function passage({ kind, text, words }) {
@@ -104,6 +145,31 @@ function passage({ kind, text, words }) {
     {},
     el("dt", {}, KINDS[kind] ?? kind),
     el("dd", {}, kind === "rows" ? rowsExcerpt(text, words) : excerpt(kind === "context" ? plain(text) : text, words)),
+  );
+}
+
+// Other results with the same columns in the same folder take a line each.
+function family(sisters) {
+  return el(
+    "details",
+    { class: "sisters" },
+    el("summary", {}, `${counted(sisters.length, "more table")} like it here`),
+    el(
+      "ul",
+      {},
+      sisters.map((sister) => el("li", {}, el("a", { href: tableAddress(sister) }, data(titleOf(sister.table))), facts(sister))),
+    ),
+  );
+}
+
+// Tables of equal content, for which this one stands.
+function copies({ copies: names = [], lake }) {
+  if (!names.length) return null;
+  return el(
+    "details",
+    { class: "sisters" },
+    el("summary", {}, counted(names.length, "copy", "copies")),
+    el("ul", {}, names.map((name) => el("li", {}, el("a", { href: tableAddress({ table: name, lake }) }, data(name))))),
   );
 }
 
@@ -140,5 +206,5 @@ function feedback({ table, lake }, { question, snapshot }) {
     sending = false;
     tell(said.textContent);
   }
-  return el("footer", { class: "feedback" }, buttons, said);
+  return el("div", { class: "feedback" }, buttons, said);
 }

@@ -1,13 +1,17 @@
-// The search: before a question, what the lake holds; after it, the tables found, best first, and why there are no more.
+// The search: before a question, what the lake holds and what changed lately; after it, the tables found, best first, and why there
+// are no more.
 
-import { filtersOf, questionOf } from "./ask.js";
+import { questionOf } from "./ask.js";
 import { address, data, el } from "./dom.js";
+import { asked, chips, filterRow, filtersOf } from "./filters.js";
 import { counted, number, sentence, time, took } from "./format.js";
-import { folderAddress } from "./names.js";
-import { remark } from "./notice.js";
+import { folderAddress, folderLine, split, tableAddress } from "./names.js";
+import { emptiness, remark } from "./notice.js";
 import { resultCard } from "./result.js";
 
 const MOST_SHOWN = 100;
+const RECENT = 6;
+const FOLDERS = 12;
 
 /** The view at "/". */
 export async function search(visit) {
@@ -15,118 +19,161 @@ export async function search(visit) {
 }
 
 async function home(visit) {
-  const [status, tree] = await Promise.allSettled([visit.ask("/v1/status"), visit.ask("/v1/tree", { prefix: "" })]);
+  const parts = await Promise.allSettled([
+    visit.ask("/v1/status"),
+    visit.ask("/v1/tree", { prefix: "" }),
+    visit.ask("/v1/tables", { sort: "modified", descending: true, fold: true, limit: RECENT }),
+    visit.ask("/v1/examples"),
+  ]);
   // A refusal (no key, say) is told at once, not only after a question was typed.
-  if (tree.status === "rejected") throw tree.reason;
-  const { folders = [], count } = tree.value;
-  const published = status.value && time(status.value.published);
+  for (const { status, reason } of parts) if (status === "rejected") throw reason;
+  const [status, tree, recent, examples] = parts.map(({ value }) => value);
   return {
     title: "",
     content: el(
       "div",
       { class: "home" },
+      chips(visit.address),
+      examples.questions.length > 0 && tries(examples.questions),
       el(
-        "p",
-        { class: "holdings" },
-        counted(count ?? status.value?.tables ?? 0, "table"),
-        status.value && `, ${counted(status.value.columns, "column")}`,
-        published && [", as of ", published],
+        "div",
+        { class: "home-parts" },
+        el("section", { class: "lately" }, el("h2", {}, "Changed lately"), lately(recent.tables)),
+        el("section", {}, el("h2", {}, "In the lake"), holdings(status), folders(tree)),
       ),
-      folders.length > 0 &&
-        el(
-          "nav",
-          { "aria-label": "Folders of the lake" },
-          el(
-            "ul",
-            { class: "folders" },
-            folders.slice(0, 24).map(folderChip),
-            folders.length > 24 && el("li", {}, el("a", { href: "/browse" }, `${number(folders.length - 24)} more`)),
-          ),
-        ),
     ),
   };
 }
 
-const folderChip = ({ name, path, tables }) =>
-  el("li", {}, el("a", { href: folderAddress(path) }, data(name), " ", el("span", { class: "faint" }, number(tables))));
+const tries = (questions) =>
+  el(
+    "nav",
+    { class: "tries", "aria-label": "Questions to try" },
+    el("span", { class: "faint" }, "Try"),
+    el(
+      "ul",
+      {},
+      questions.map((question) => el("li", {}, el("a", { href: address("/", { q: question }) }, data(question)))),
+    ),
+  );
+
+function holdings({ tables, columns, published, failure_count: failures }) {
+  return el(
+    "p",
+    { class: "faint" },
+    el("a", { href: "/browse" }, counted(tables, "table")),
+    ` with ${counted(columns, "column")}`,
+    failures > 0 && [", ", el("a", { href: "/status" }, `${number(failures)} unreadable`)],
+    time(published) && [", as of ", time(published)],
+    ".",
+  );
+}
+
+function lately(tables) {
+  if (!tables.length) return emptiness("Nothing is here yet.");
+  return [
+    el(
+      "ol",
+      { class: "entries" },
+      tables.map((table) => {
+        const [folder, name] = split(table.table);
+        const { family } = table;
+        return el(
+          "li",
+          {},
+          family
+            ? el("a", { href: address("/browse", { family: family.id, prefix: folder }) }, data(family.name))
+            : el("a", { href: tableAddress(table) }, data(name)),
+          el("span", { class: "where" }, folder && data(folder), family && ` · ${counted(family.count, "table")}`),
+          el("span", { class: "when" }, time(family?.modified ?? table.modified) ?? ""),
+          el("span", { class: "what", dir: "auto" }, table.description ?? table.columns.join(", ")),
+        );
+      }),
+    ),
+    el("p", {}, el("a", { href: "/changes" }, "All changes")),
+  ];
+}
+
+function folders({ folders: list = [] }) {
+  if (!list.length) return null;
+  return [
+    el(
+      "ul",
+      { class: "entries folders" },
+      list.slice(0, FOLDERS).map((folder) =>
+        el(
+          "li",
+          {},
+          el("a", { href: folderAddress(folder.path) }, data(folder.name)),
+          el("span", { class: "when" }, counted(folder.tables, "table")),
+          el("span", { class: "what", dir: "auto" }, folderLine(folder)),
+        ),
+      ),
+    ),
+    list.length > FOLDERS && el("p", {}, el("a", { href: "/browse" }, `${number(list.length - FOLDERS)} more folders`)),
+  ];
+}
 
 async function found(visit) {
-  const parameters = visit.address.searchParams;
-  const answer = await visit.ask("/v1/search", questionOf(parameters));
+  const { searchParams } = visit.address;
+  const [answer, listing] = await Promise.all([
+    visit.ask("/v1/search", questionOf(searchParams)),
+    visit.ask("/v1/tables", { ...asked(searchParams), column_type: null, limit: 1, facets: true }),
+  ]);
   const { results, notes = [] } = answer;
   const kept = results.filter(({ judged }) => judged !== false);
   const rejected = results.filter(({ judged }) => judged === false);
-  const card = (result, index) =>
-    resultCard(result, {
-      question: answer.question,
-      snapshot: answer.snapshot,
-      manyLakes: new Set(results.map(({ lake }) => lake)).size > 1,
-      index,
-    });
   const summary = kept.length ? counted(kept.length, "table") : "Nothing relevant found";
+  const context = {
+    question: answer.question,
+    snapshot: answer.snapshot,
+    manyLakes: new Set(results.map(({ lake }) => lake)).size > 1,
+  };
+  const change = (values) => visit.go(address("/", { ...Object.fromEntries(searchParams), ...values }));
   return {
-    title: visit.address.searchParams.get("q").trim().slice(0, 80),
+    title: searchParams.get("q").trim().slice(0, 80),
     told: summary,
     content: el(
       "div",
       { class: "found" },
-      el("div", { class: "summary" }, el("h1", {}, summary), el("p", { class: "faint" }, circumstances(answer))),
-      chips(parameters),
-      !kept.length && nothingFound(parameters, notes, rejected.length),
+      filterRow(searchParams, listing.facets, change, { types: true }),
+      el("div", { class: "summary" }, el("h1", {}, summary), circumstances(answer)),
+      chips(visit.address),
+      !kept.length && nothingFound(visit.address, notes, rejected.length),
       kept.length > 0 && notes.length > 0 && remark(noteList(notes)),
-      kept.length > 0 &&
-        el(
-          "ol",
-          { class: "results" },
-          kept.map((result, index) => el("li", {}, card(result, index))),
-        ),
+      kept.length > 0 && el("ol", { class: "results" }, cards(kept, context)),
       rejected.length > 0 && [
         el("h2", { class: "divider" }, kept.length ? "Judged irrelevant" : "The nearest, judged irrelevant"),
-        el(
-          "ol",
-          { class: "results rejected", start: String(kept.length + 1) },
-          rejected.map((result, index) => el("li", {}, card(result, kept.length + index))),
-        ),
+        el("ol", { class: "results rejected", start: String(kept.length + 1) }, cards(rejected, context)),
       ],
-      more(parameters, results.length),
+      more(searchParams, results.length),
     ),
   };
 }
 
-// "of 27, by words and meaning, in 3.2 ms"
-function circumstances({ tables_searched: searched, modes = {}, took_ms: milliseconds, snapshot }) {
-  const ways = [modes.lexical && "words", modes.semantic && "meaning"].filter(Boolean).join(" and ");
-  return [
-    typeof searched === "number" && `of ${number(searched)}`,
-    ways && `by ${ways}`,
-    modes.judge && "judged by a model",
-    typeof milliseconds === "number" && `in ${took(milliseconds)}`,
-    snapshot !== undefined && `snapshot ${snapshot}`,
-  ]
-    .filter(Boolean)
-    .join(" · ");
+// A family is shown by the first of its tables that was found; the others wait behind it.
+function cards(results, context) {
+  const families = Map.groupBy(results, ({ family, table, lake }) => family ?? `${lake}\n${table}`);
+  return [...families.values()].map(([first, ...sisters]) => el("li", {}, resultCard(first, context, sisters)));
 }
 
-function chips(parameters) {
-  const active = filtersOf(parameters);
-  if (!active.length) return null;
+// "of 27 tables · by words and meaning · in 3.2 ms"
+function circumstances({ tables, tables_searched: searched, modes = {}, took_ms: milliseconds }) {
+  const ways = [modes.lexical && "words", modes.semantic && "meaning"].filter(Boolean).join(" and ");
+  const unread = (tables ?? searched) - searched;
   return el(
-    "ul",
-    { class: "chips", "aria-label": "Filters in force" },
-    active.map(({ words, without }) =>
-      el(
-        "li",
-        {},
-        data(words),
-        " ",
-        el("a", { href: without, "aria-label": `Without the filter: ${words}`, title: "Remove this filter" }, "×"),
-      ),
-    ),
+    "p",
+    { class: "faint" },
+    `of ${number(tables ?? searched)}`,
+    unread > 0 && [" (", el("a", { href: "/status" }, `${number(unread)} could not be read`), ")"],
+    ways && ` · by ${ways}`,
+    modes.judge && " · judged by a model",
+    typeof milliseconds === "number" && ` · in ${took(milliseconds)}`,
   );
 }
 
-function nothingFound(parameters, notes, rejected) {
-  const withoutFilters = address("/", { q: parameters.get("q") });
+function nothingFound(visited, notes, rejected) {
+  const withoutFilters = address("/", { q: visited.searchParams.get("q") });
   return el(
     "div",
     { class: "notice nothing" },
@@ -135,7 +182,7 @@ function nothingFound(parameters, notes, rejected) {
     el(
       "ul",
       {},
-      filtersOf(parameters).length > 0 && el("li", {}, el("a", { href: withoutFilters }, "Ask without the filters")),
+      filtersOf(visited).length > 0 && el("li", {}, el("a", { href: withoutFilters }, "Ask without the filters")),
       el("li", {}, "Say it in other words: what the rows are about, or a value that must occur."),
       el("li", {}, el("a", { href: "/browse" }, "Look through the lake")),
     ),

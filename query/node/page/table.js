@@ -1,26 +1,23 @@
 // One table's page: its facts, columns, sampled rows, the texts about it, its files, its history, and tables like it.
 
-import { columnList } from "./columns.js";
+import { about } from "./about.js";
+import { columnGrid } from "./columns.js";
 import { data, el } from "./dom.js";
 import { counted, number, rowCount, score, share, size, time } from "./format.js";
-import { markdown } from "./markdown.js";
-import { facts, formatName, split, tableAddress, trail } from "./names.js";
+import { facts, formatName, holderOf, split, tableAddress, trail } from "./names.js";
 import { emptiness, failureNotice, remark } from "./notice.js";
 import { shareBar } from "./picture.js";
 import { sampleTable } from "./sample.js";
 
-const LONG_TEXT = 1500;
-const MOST_TEXT = 100_000;
-
 /** The view at "/table?table=…&lake=…". */
 export async function table(visit) {
   const which = { table: visit.address.searchParams.get("table") ?? "", lake: visit.address.searchParams.get("lake") };
-  const answer = await visit.ask("/v1/table", which);
-  const [folder, name] = split(answer.table);
+  const [answer, status] = await Promise.all([visit.ask("/v1/table", which), visit.ask("/v1/status")]);
+  const [, name] = split(answer.table);
   const sections = [
-    section("columns", "Columns", answer.columns.length, columnList(answer.columns, answer)),
+    section("columns", "Columns", answer.columns.length, columnGrid(answer.columns, answer)),
     section("sample", "Sample rows", null, sample(answer)),
-    section("texts", "About it", answer.contexts.length, texts(answer.contexts)),
+    section("texts", "About it", answer.contexts.length, about(visit, answer, status)),
     section("files", "Files", answer.file_count, files(answer)),
     section("history", "History", null, later(visit, "/v1/table/history", which, history)),
     section("similar", "Similar tables", null, later(visit, "/v1/table/similar", which, similar)),
@@ -31,8 +28,9 @@ export async function table(visit) {
     content: el(
       "div",
       { class: "table-page" },
-      trail(folder),
+      trail(holderOf(answer.table)),
       el("h1", {}, data(name)),
+      answer.description && el("p", { class: "lead", dir: "auto" }, answer.description, /[.!?…]$/.test(answer.description) ? "" : "."),
       facts({ ...answer, column_count: answer.columns.length }),
       location(answer),
       answer.error &&
@@ -121,34 +119,6 @@ function sample({ columns, sample: rows, previews, rows: all, rows_exact: exact 
       `${typeof all === "number" ? `${number(rows.length)} of ${rowCount(all, exact)}` : counted(rows.length, "row")}, drawn at random.`,
     ),
   ];
-}
-
-function texts(contexts) {
-  if (!contexts.length)
-    return emptiness("Nobody has written about this table yet. A NAME.md beside it is read without being asked.");
-  return contexts.map(({ source, text }) =>
-    el("article", { class: "text" }, el("p", { class: "source" }, data(source)), longText(text)),
-  );
-}
-
-// A long text is cut by height, never by content: the button opens all of it.
-function longText(text) {
-  const body = el(
-    "div",
-    { class: "prose" },
-    markdown(text.slice(0, MOST_TEXT)),
-    text.length > MOST_TEXT && el("p", { class: "faint" }, "The rest is not shown."),
-  );
-  if (text.length <= LONG_TEXT) return body;
-  body.classList.add("cut");
-  const open = () => {
-    body.classList.remove("cut");
-    more.remove();
-    body.tabIndex = -1;
-    body.focus();
-  };
-  const more = el("button", { type: "button", class: "more", click: open }, "Show all of this text");
-  return [body, more];
 }
 
 function files({ files: list, file_count: count }) {
@@ -246,7 +216,7 @@ function similar({ results }) {
           "p",
           { class: "likeness", title: `similarity ${score(other.similarity)}` },
           el("span", { class: "meter" }, shareBar(other.similarity)),
-          el("span", {}, `${share(other.similarity)} alike`),
+          el("span", {}, other.copy ? "a copy" : `${share(other.similarity)} alike`),
         ),
       );
     }),

@@ -4,6 +4,8 @@ import { data, el, nodes } from "./dom.js";
 
 const SHOWN = 280;
 const BEFORE = 70;
+const LINE = 170;
+const BEFORE_IN_LINE = 45;
 const ROWS_SHOWN = 2;
 // A line of so many characters was broken to fit a width.
 const WRAPPED = 55;
@@ -35,6 +37,12 @@ export function has(text, words) {
 /** The text around its first marked word, with a button that shows all of it. */
 export function excerpt(text, words) {
   return openable(windowOf(text, words), text, words);
+}
+
+/** One line of a text, around its first marked word. */
+export function line(text, words) {
+  const flat = text.slice(0, MOST).replace(/\s*\n\s*/g, " · ");
+  return windowOf(flat, words, LINE, BEFORE_IN_LINE);
 }
 
 /** The rows that have a marked word, or the first, of a text with a row a line. */
@@ -94,15 +102,15 @@ function patternOf(words) {
 }
 
 // Starts a little before the first marked word, at a word's beginning where there is one near.
-function windowOf(text, words) {
-  if (text.length <= SHOWN) return text;
+function windowOf(text, words, most = SHOWN, before = BEFORE) {
+  if (text.length <= most) return text;
   const first = patternOf(words)?.exec(text)?.index ?? 0;
-  let from = Math.max(0, Math.min(first - BEFORE, text.length - SHOWN));
+  let from = Math.max(0, Math.min(first - before, text.length - most));
   if (from > 0) {
     const gap = text.slice(from, from + 24).search(/\s/);
     if (gap >= 0) from += gap + 1;
   }
-  let to = Math.min(text.length, from + SHOWN);
+  let to = Math.min(text.length, from + most);
   if (to < text.length) {
     const gap = text.slice(to - 24, to).lastIndexOf(" ");
     if (gap >= 0) to -= 24 - gap;

@@ -27,6 +27,7 @@
 pub mod access;
 mod answers;
 mod events;
+mod families;
 pub mod http;
 mod live;
 pub mod mcp;
@@ -39,7 +40,7 @@ mod questions;
 mod shelf;
 pub mod traces;
 
-pub use answers::FeedbackFile;
+pub use answers::{Change, DescribeError, Describer, Describing, FeedbackFile};
 pub use events::EventsTo;
 pub use node::{Node, NodeOptions};
 pub use problem::{Code, Problem};

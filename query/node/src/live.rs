@@ -6,6 +6,7 @@
 //! the allowed tables only, and their values only where the caller may read them. Views are kept as long as there
 //! is room; of those that wait for one, one makes it.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -14,7 +15,8 @@ use std::time::Duration;
 use limn_models::Embedder;
 use limn_retrieval::{RetrievalError, Searcher, Values};
 use limn_segment::{
-    IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot, TableKey, TableRecord,
+    CatalogEntry, IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot, TableKey,
+    TableRecord,
 };
 use moka::future::Cache;
 use tokio::sync::Mutex;
@@ -233,6 +235,29 @@ impl Live {
             Some(file) => self.index.row(file, key).await,
             None => Ok(None),
         }
+    }
+
+    /// As [`Live::row`], of several tables: each file of the catalog is read once.
+    ///
+    /// # Errors
+    /// As [`Live::row`].
+    pub async fn rows(
+        &self,
+        view: &View,
+        keys: &[TableKey],
+    ) -> Result<HashMap<TableKey, TableRecord>, SegmentError> {
+        let mut files: BTreeMap<&str, (&CatalogEntry, HashSet<TableKey>)> = BTreeMap::new();
+        for key in keys {
+            if let Some(file) = view.shelf.file_of(key) {
+                let wanted = files.entry(&file.path).or_insert((file, HashSet::new()));
+                wanted.1.insert(key.clone());
+            }
+        }
+        let reads = files
+            .into_values()
+            .map(|(file, keys)| self.index.rows(file, keys));
+        let read = futures::future::try_join_all(reads).await?;
+        Ok(read.into_iter().flatten().collect())
     }
 }
 

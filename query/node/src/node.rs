@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, info_span};
 
 use crate::access::{Access, Caller, Rates, Right, Shares};
-use crate::answers::{FeedbackFile, Sight};
+use crate::answers::{Describer, FeedbackFile, Sight};
 use crate::events::EventsTo;
 use crate::live::{Live, Scope, View};
 use crate::metrics::Metrics;
@@ -48,6 +48,8 @@ pub struct NodeOptions {
     pub feedback: Option<FeedbackFile>,
     /// Where events are handed to.
     pub events: Option<EventsTo>,
+    /// Who writes descriptions of tables.
+    pub describer: Option<Arc<dyn Describer>>,
     /// How long an answer may take.
     pub patience: Duration,
     /// Requests that are answered at a time; one of several callers has half of them at most.
@@ -70,6 +72,7 @@ impl NodeOptions {
             judge: None,
             feedback: None,
             events: None,
+            describer: None,
             patience: Duration::from_secs(30),
             concurrency: 256,
             threads: std::thread::available_parallelism().map_or(2, Into::into),
@@ -86,6 +89,7 @@ pub struct Node {
     pub(crate) judge: Option<Arc<Judge>>,
     pub(crate) feedback: Option<FeedbackFile>,
     pub(crate) events: Option<EventsTo>,
+    pub(crate) describer: Option<Arc<dyn Describer>>,
     pub(crate) access: Access,
     pub(crate) rates: Rates,
     pub(crate) shares: Arc<Shares>,
@@ -125,6 +129,7 @@ impl Node {
             judge: options.judge,
             feedback: options.feedback,
             events: options.events,
+            describer: options.describer,
             shares: Shares::new(share),
             access: options.access,
             rates: Rates::new(options.per_minute),
@@ -191,6 +196,20 @@ impl Node {
             }
             is_failing = advanced.is_err();
         }
+    }
+
+    /// Goes on to the newest snapshot now.
+    ///
+    /// # Errors
+    /// An index that cannot be read.
+    pub(crate) async fn advance(self: &Arc<Self>) -> Result<(), Problem> {
+        let (node, runtime) = (Arc::clone(self), Handle::current());
+        let advance = move || runtime.block_on(node.live.advance());
+        let advanced = tokio::task::spawn_blocking(advance).await;
+        if advanced.map_err(|_| Problem::internal())?? {
+            self.metrics.switched();
+        }
+        Ok(())
     }
 
     /// What a caller sees.

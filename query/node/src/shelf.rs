@@ -9,10 +9,13 @@ use std::sync::OnceLock;
 use limn_segment::{CatalogEntry, KeyRef, ShelfRows, TableKey, is_under};
 
 use crate::access::Reach;
+use crate::families::{Families, FamilyId};
 use crate::names::{Names, last_part};
 
 pub use limn_segment::{ColumnFacts as Column, TableFacts as Facts};
 
+/// Tables that are named of a folder.
+const FIRST: usize = 4;
 /// Tables among which near names are looked for.
 const NEAR_AMONG: usize = 20_000;
 
@@ -27,6 +30,8 @@ pub struct Shelf {
     names: BTreeMap<String, (String, u32)>,
     /// Made when something is suggested first.
     table_names: OnceLock<Names>,
+    /// Made when tables are listed first.
+    families: OnceLock<Families>,
 }
 
 /// A folder of the tree, and the number of tables below it.
@@ -36,6 +41,64 @@ pub struct Folder {
     pub path: String,
     /// Tables below it.
     pub tables: u64,
+    /// What the text of the folder itself (its README) says first.
+    pub brief: Option<String>,
+    /// The names of the first tables below it.
+    pub first: Vec<String>,
+    /// When its newest file was written, in milliseconds since 1970.
+    pub modified_ms: Option<i64>,
+}
+
+impl Folder {
+    fn at(path: &str) -> Folder {
+        Folder {
+            path: path.to_owned(),
+            tables: 0,
+            brief: None,
+            first: Vec::new(),
+            modified_ms: None,
+        }
+    }
+
+    fn add(&mut self, table: &Facts<'_>) {
+        self.tables += 1;
+        self.modified_ms = self.modified_ms.max(table.modified_ms);
+        if self.first.len() < FIRST {
+            self.first.push(table.key.name.to_owned());
+        }
+        if self.brief.is_none() {
+            let own = table
+                .texts()
+                .find(|text| is_readme(text.source, &self.path));
+            self.brief = own.map(|text| text.brief.to_owned());
+        }
+    }
+}
+
+/// Whether a text is the README of this folder.
+fn is_readme(source: &str, folder: &str) -> bool {
+    let file = source
+        .strip_prefix(folder)
+        .and_then(|rest| rest.strip_prefix('/'));
+    file.is_some_and(is_called_readme)
+}
+
+fn is_called_readme(file: &str) -> bool {
+    file.get(..6)
+        .is_some_and(|start| start.eq_ignore_ascii_case("readme"))
+        && !file.contains('/')
+}
+
+/// What a table is, in a line: what people registered for it comes first, then texts that lie beside it; what a README says is
+/// about its folder, and stands where nothing else is said.
+pub fn description<'a>(table: &Facts<'a>) -> Option<&'a str> {
+    let rank = |source: &str| match source {
+        limn_segment::REGISTERED => 0,
+        source if is_called_readme(last_part(source)) => 2,
+        _ => 1,
+    };
+    let best = table.texts().min_by_key(|text| rank(text.source));
+    best.map(|text| text.brief)
 }
 
 impl Shelf {
@@ -209,7 +272,7 @@ impl Shelf {
         } else {
             prefix.len() + 1
         };
-        let mut folders: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut folders: BTreeMap<&str, Folder> = BTreeMap::new();
         let mut tables = Vec::new();
         for table in self.under(prefix) {
             let Some(rest) = table.key.name.get(depth..) else {
@@ -220,20 +283,36 @@ impl Shelf {
             // Below a container there are two slashes.
             let start = table.key.name.len() - rest.trim_start_matches('/').len();
             match table.key.name[start..].find('/') {
-                Some(end) => *folders.entry(&table.key.name[..start + end]).or_default() += 1,
+                Some(end) => {
+                    let path = &table.key.name[..start + end];
+                    let folder = folders.entry(path);
+                    folder.or_insert_with(|| Folder::at(path)).add(&table);
+                }
                 None => tables.push(table),
             }
         }
-        let folders = folders.into_iter().map(|(path, tables)| Folder {
-            path: path.to_owned(),
-            tables,
-        });
-        (folders.collect(), tables)
+        (folders.into_values().collect(), tables)
     }
 
-    /// Makes what the first suggestion would wait for.
+    /// Makes what the first suggestion and the first list would wait for.
     pub fn prepare(&self) {
         self.names();
+        self.families();
+    }
+
+    /// The families among the tables, by their places in [`Shelf::tables`].
+    pub fn families(&self) -> &Families {
+        self.families.get_or_init(|| Families::among(self.tables()))
+    }
+
+    /// The family of a table.
+    pub fn family(&self, key: &TableKey) -> Option<FamilyId> {
+        let number = self.find(key)?;
+        let place = match &self.shown {
+            Some(shown) => shown.binary_search(&(number as u32)).ok()?,
+            None => number,
+        };
+        self.families().of(place)
     }
 
     fn names(&self) -> &Names {

@@ -42,6 +42,10 @@ pub struct ServeArgs {
     /// The key of the certificate, in PEM; read again when it changes.
     #[arg(long, value_name = "FILE.pem", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
+    /// Take descriptions of tables from callers with the right `describe`. This needs what limn context add needs: to read the
+    /// lake, and to write the index.
+    #[arg(long)]
+    pub descriptions: bool,
     /// Show no values of rows: no samples, frequent values, ranges, nor texts made of them.
     #[arg(long)]
     pub no_previews: bool,

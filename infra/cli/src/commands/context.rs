@@ -6,6 +6,7 @@ use std::io::{self, Read, Write};
 use anyhow::{Context, bail};
 use limn_lake::contexts::SIDECAR_BYTES;
 use limn_lake::{Contexts, TableName};
+use limn_node::Change;
 use limn_pipeline::{RunOptions, Scope};
 use limn_segment::{ContextRecord, IndexStore, REGISTERED, TableRecord};
 use limn_store::Store;
@@ -15,7 +16,7 @@ use crate::Outcome;
 use crate::args::{
     AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs, RunArgs,
 };
-use crate::commands::{index, print_json};
+use crate::commands::{embedder_name, index, print_json};
 use crate::table::Table;
 use crate::text::{cut, one_line, plural};
 
@@ -27,7 +28,45 @@ pub async fn run(args: ContextArgs) -> anyhow::Result<Outcome> {
         ContextCommand::Add(args) => add(args).await,
         ContextCommand::List(args) => list(args).await,
         ContextCommand::Remove(args) => remove(args).await,
+        ContextCommand::Apply(args) => apply(*args).await,
     }
+}
+
+/// Puts one registered text of a table in the place of another, either of which may be missing.
+async fn apply(mut args: RunArgs) -> anyhow::Result<Outcome> {
+    let change: Change = serde_json::from_reader(io::stdin().lock())
+        .context("standard input is no change of a description")?;
+    let name = TableName::parse(&change.table)?;
+    let index = open_index(&args)?;
+    // The node serves the index as it is: its embedder is the one.
+    args.embedder = embedder_name(&index.require_newest().await?)?.to_owned();
+    let rows = rows_of(&index).await?;
+    let meant = rows.iter().filter(|row| row.lake == change.lake);
+    let Some(row) = meant
+        .filter(|row| !row.removed)
+        .find(|row| row.name == change.table)
+    else {
+        bail!("the index has no table {name}");
+    };
+    let (mut contexts, mut forget) = (Contexts::new(), Contexts::new());
+    if !change.text.is_empty() {
+        contexts.insert(name.clone(), vec![change.text]);
+    }
+    if let Some(old) = change.replaces {
+        let mut registered = row.contexts.iter().filter(|it| it.source == REGISTERED);
+        let Some(known) = registered.find(|context| context.text == old) else {
+            bail!("{name} has no such text any more");
+        };
+        let about = known.registered_for.as_deref().map(TableName::parse);
+        forget.insert(about.transpose()?.unwrap_or(name), vec![old]);
+    }
+    let defaults = RunOptions {
+        scope: Scope::Tables([row.name.clone()].into()),
+        contexts,
+        forget,
+        ..RunOptions::default()
+    };
+    index::run_over(&change.lake, &args, defaults).await
 }
 
 async fn add(args: AddContextArgs) -> anyhow::Result<Outcome> {

@@ -3,6 +3,7 @@
 mod cluster;
 pub mod compact;
 pub mod context;
+pub mod describer;
 pub mod diff;
 pub mod embedder_bench;
 pub mod endpoint_embedder;
@@ -68,6 +69,15 @@ pub async fn embedder_of(snapshot: &Snapshot) -> anyhow::Result<Arc<dyn Embedder
     if endpoint_embedder::made(&snapshot.embedder) {
         return endpoint_embedder::connect_to(&snapshot.embedder).await;
     }
+    // One question is embedded sooner than a GPU is ready.
+    embedder(embedder_name(snapshot)?, Devices::default()).await
+}
+
+/// What `--embedder` calls the embedder of a snapshot.
+pub fn embedder_name(snapshot: &Snapshot) -> anyhow::Result<&'static str> {
+    if endpoint_embedder::made(&snapshot.embedder) {
+        return Ok(endpoint_embedder::ENDPOINT);
+    }
     let Some(card) = ModelStore::card_of_id(&snapshot.embedder) else {
         let ids: Vec<String> = ModelStore::cards()
             .iter()
@@ -80,8 +90,7 @@ pub async fn embedder_of(snapshot: &Snapshot) -> anyhow::Result<Arc<dyn Embedder
             ids.join(", ")
         );
     };
-    // One question is embedded sooner than a GPU is ready.
-    embedder(card.name, Devices::default()).await
+    Ok(card.name)
 }
 
 /// Opens the newest snapshot of an index for questions.

@@ -6,13 +6,14 @@ use anyhow::{Context, bail};
 use limn_models::ModelStore;
 use limn_node::access::{Access, Issuer, IssuerError, IssuerOptions, KeyFile};
 use limn_node::http::{Hosts, ListenOptions, Listener, Tls, router};
-use limn_node::{EventsTo, FeedbackFile, Node, NodeOptions};
+use limn_node::{Describer, EventsTo, FeedbackFile, Node, NodeOptions};
 use limn_pipeline::CancellationToken;
 use limn_segment::{IndexStore, SegmentCache};
 use limn_triggers::Token;
 
 use crate::Outcome;
 use crate::args::{CacheArgs, OidcArgs, ServeArgs};
+use crate::commands::describer::ContextProcess;
 use crate::commands::{embedder_of, judge};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::say;
@@ -166,6 +167,10 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
         judge: judging.judge,
         feedback: feedback.transpose()?,
         events: events.transpose()?,
+        describer: args.descriptions.then(|| {
+            let describer = ContextProcess::new(&args.index.index);
+            Arc::new(describer) as Arc<dyn Describer>
+        }),
         patience: args.patience,
         concurrency: args.concurrency,
         threads: args.threads.unwrap_or(defaults.threads),

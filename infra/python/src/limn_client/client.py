@@ -12,7 +12,9 @@ from ._decode import Told, decode
 from ._errors import LimnError
 from ._http import Transport
 from .answers import (
+    Described,
     Diff,
+    Examples,
     History,
     Listing,
     SearchAnswer,
@@ -93,6 +95,7 @@ class Client:
         max_rows: Optional[int] = None,
         modified_after: Union[date, str, None] = None,
         modified_before: Union[date, str, None] = None,
+        preview_rows: Optional[int] = None,
     ) -> SearchAnswer:
         """Finds the tables that answer a question.
 
@@ -110,6 +113,7 @@ class Client:
         :param modified_after: only tables that were changed at this time or later: a ``datetime`` with its time zone, or a
             ``date``, which begins at midnight UTC.
         :param modified_before: only tables that were changed before this time, likewise.
+        :param preview_rows: how many rows are shown of each table, with the columns that match: 0 to 10 (0).
         """
         asked = _given(
             q=question,
@@ -125,6 +129,7 @@ class Client:
             max_rows=max_rows,
             modified_after=_time("modified_after", modified_after),
             modified_before=_time("modified_before", modified_before),
+            preview_rows=preview_rows,
         )
         # Told in a body: addresses are what proxies keep in their logs, and shorten.
         told = self._transport.send("POST", "/v1/search", body=asked).json()
@@ -134,6 +139,10 @@ class Client:
     def suggest(self, text: str, *, limit: Optional[int] = None) -> Suggestions:
         """Names of tables and columns that go on as the last word of a text does; ``limit`` of them, 1 to 50 (8)."""
         return self._get(Suggestions, "/v1/suggest", q=text, limit=limit)
+
+    def examples(self) -> Examples:
+        """Questions to begin with, from the lake's own words."""
+        return self._get(Examples, "/v1/examples")
 
     def feedback(
         self,
@@ -164,6 +173,18 @@ class Client:
         """
         return self._get(TableDetail, "/v1/table", table=name, lake=lake)
 
+    def describe(
+        self, name: str, text: str, *, lake: Optional[str] = None, replaces: Optional[str] = None
+    ) -> Described:
+        """Writes what people say of a table. Needs the right ``describe``, and a node that takes descriptions.
+
+        :param text: the text; ``""`` takes the one back that it replaces.
+        :param replaces: the registered text that it takes the place of; without it the text is added.
+        """
+        said = _given(table=name, text=text, lake=lake, replaces=replaces)
+        told = self._transport.send("PUT", "/v1/table/description", body=said, repeatable=False).json()
+        return link(decode(Described, told), self)
+
     def similar(self, name: str, *, lake: Optional[str] = None, k: Optional[int] = None) -> SimilarAnswer:
         """Tables that are like one; ``k`` of them, 1 to 100 (5)."""
         return self._get(SimilarAnswer, "/v1/table/similar", table=name, lake=lake, k=k)
@@ -176,16 +197,51 @@ class Client:
         self,
         *,
         prefix: Optional[str] = None,
+        q: Optional[str] = None,
         format: Optional[str] = None,
+        min_rows: Optional[int] = None,
+        max_rows: Optional[int] = None,
+        modified_after: Union[date, str, None] = None,
+        modified_before: Union[date, str, None] = None,
+        family: Optional[str] = None,
+        fold: Optional[bool] = None,
+        sort: Optional[str] = None,
+        descending: Optional[bool] = None,
+        facets: Optional[bool] = None,
         after: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> Listing:
         """A part of the list of all tables. :meth:`iter_tables` goes through all of it.
 
+        :param q: only tables with each of these words in their name, their description or the name of a column.
+        :param family: only tables of this family: the ``id`` of one that was listed.
+        :param fold: whether tables of one folder with the same columns, three or more, are one line.
+        :param sort: ``name``, ``rows``, ``columns`` or ``modified`` (``name``).
+        :param descending: whether the order is turned round.
+        :param facets: whether the tables are counted by format, folder, age and rows, too.
         :param after: where to go on: the ``next`` of the part before.
         :param limit: how many, 1 to 1000 (100).
+
+        The other filters are those of :meth:`search`.
         """
-        return self._get(Listing, "/v1/tables", prefix=prefix, format=format, after=after, limit=limit)
+        return self._get(
+            Listing,
+            "/v1/tables",
+            prefix=prefix,
+            q=q,
+            format=format,
+            min_rows=min_rows,
+            max_rows=max_rows,
+            modified_after=_time("modified_after", modified_after),
+            modified_before=_time("modified_before", modified_before),
+            family=family,
+            fold=_truth(fold),
+            sort=sort,
+            descending=_truth(descending),
+            facets=_truth(facets),
+            after=after,
+            limit=limit,
+        )
 
     def iter_tables(
         self, *, prefix: Optional[str] = None, format: Optional[str] = None, page: int = 1000
@@ -298,6 +354,11 @@ class Client:
 def _given(**asked: Any) -> Dict[str, Any]:
     """What was said, as it is sent. What was not, the node decides."""
     return {name: value for name, value in asked.items() if value is not None}
+
+
+def _truth(said: Any) -> Any:
+    """As an address has it."""
+    return str(said).lower() if isinstance(said, bool) else said
 
 
 def _time(what: str, time: Union[date, str, None]) -> Optional[str]:

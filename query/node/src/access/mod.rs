@@ -35,13 +35,15 @@ pub enum Right {
     Search,
     /// Read values of rows: samples, frequent values, ranges, the texts that are made of them.
     Rows,
+    /// Write descriptions of tables, where the node takes them.
+    Describe,
     /// Hand over events, read metrics, and see the index as a whole.
     Admin,
 }
 
 impl Right {
     /// All of them.
-    pub const ALL: [Right; 3] = [Right::Search, Right::Rows, Right::Admin];
+    pub const ALL: [Right; 4] = [Right::Search, Right::Rows, Right::Describe, Right::Admin];
 }
 
 impl fmt::Display for Right {
@@ -49,6 +51,7 @@ impl fmt::Display for Right {
         f.write_str(match self {
             Right::Search => "search",
             Right::Rows => "rows",
+            Right::Describe => "describe",
             Right::Admin => "admin",
         })
     }
@@ -62,7 +65,9 @@ impl std::str::FromStr for Right {
         known
             .into_iter()
             .find(|right| right.to_string() == text)
-            .ok_or_else(|| format!("'{text}' is no right; there are search, rows and admin"))
+            .ok_or_else(|| {
+                format!("'{text}' is no right; there are search, rows, describe and admin")
+            })
     }
 }
 

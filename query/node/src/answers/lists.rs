@@ -1,104 +1,19 @@
-//! Tables by name: lists, the tree of folders, and suggestions while a person types.
+//! Tables by name: the tree of folders, and suggestions while a person types.
 
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::kinds::check_format;
-use super::{Sight, TableLine, bounded, short_enough};
+use super::{Sight, TableLine, bounded, short_enough, time};
 use crate::access::Right;
 use crate::names::last_part;
 use crate::problem::Problem;
 
-/// Paths of one step of the tree, and tables of a list.
+/// Paths of one step of the tree.
 const OF_A_FOLDER: usize = 1_000;
 /// Suggestions.
 const SUGGESTIONS: usize = 50;
 /// Bytes of a path.
 const PATH: usize = 4_000;
-
-/// Which tables are listed.
-#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct ListRequest {
-    /// Only tables at this path or below it.
-    #[serde(default)]
-    pub prefix: Option<String>,
-    /// Only tables of this format: `arrow`, `avro`, `csv`, `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
-    #[serde(default)]
-    pub format: Option<String>,
-    /// Where to go on: the `next` of the list before.
-    #[serde(default)]
-    pub after: Option<String>,
-    /// How many: 1 to 1000, 100 if nothing is said.
-    #[serde(default)]
-    #[param(minimum = 1, maximum = 1000)]
-    pub limit: Option<usize>,
-}
-
-/// Tables in the order of their lakes and names.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct Listing {
-    /// The tables.
-    pub tables: Vec<TableLine>,
-    /// Where the next list begins; null at the end.
-    pub next: Option<String>,
-    /// How many there are in all.
-    pub count: usize,
-}
-
-/// Lists tables.
-///
-/// # Errors
-/// A request that makes no sense.
-pub fn list(sight: &Sight, request: &ListRequest) -> Result<Listing, Problem> {
-    sight.require(Right::Search)?;
-    let limit = bounded("limit", request.limit, 100, OF_A_FOLDER)?;
-    let prefix = request.prefix.as_deref().unwrap_or_default();
-    let prefix = short_enough("prefix", prefix, PATH)?;
-    let after = match request.after.as_deref() {
-        None => None,
-        Some(cursor) => Some(
-            short_enough("after", cursor, PATH)?
-                .split_once('\n')
-                .ok_or_else(|| {
-                    Problem::bad(
-                        "after is no place in a list",
-                        "take it from the next of a list",
-                    )
-                })?,
-        ),
-    };
-    let format = request.format.as_deref();
-    if let Some(format) = format {
-        check_format(format, &sight.view.shelf)?;
-    }
-    let mut count = 0;
-    let mut tables = Vec::new();
-    let mut next = None;
-    for table in sight.view.shelf.under(prefix) {
-        if format.is_some_and(|format| !format.eq_ignore_ascii_case(table.format)) {
-            continue;
-        }
-        count += 1;
-        let key = (table.key.lake, table.key.name);
-        if after.is_some_and(|after| key <= after) {
-            continue;
-        }
-        if tables.len() < limit {
-            tables.push(sight.line(&table));
-        } else if next.is_none() {
-            next = tables
-                .last()
-                .map(|last| format!("{}\n{}", last.lake, last.table));
-        }
-    }
-    Ok(Listing {
-        tables,
-        next,
-        count,
-    })
-}
 
 /// Which folder is looked into.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -141,6 +56,12 @@ pub struct Folder {
     pub path: String,
     /// Tables below it, at whatever depth.
     pub tables: u64,
+    /// What its README says first; null where it has none.
+    pub description: Option<String>,
+    /// The names of the first tables below it, at most four.
+    pub first: Vec<String>,
+    /// When the newest file below it was written.
+    pub modified: Option<String>,
 }
 
 /// Looks into a folder.
@@ -177,6 +98,9 @@ pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
                 name: last_part(&folder.path).to_owned(),
                 path: folder.path.clone(),
                 tables: folder.tables,
+                description: folder.brief.clone(),
+                first: folder.first.clone(),
+                modified: folder.modified_ms.and_then(time),
             })
             .collect(),
         tables: tables

@@ -4,9 +4,14 @@
 //! a table that the caller may not see.
 
 mod changes;
+mod describing;
+mod examples;
 mod feedback;
+mod filter;
 mod kinds;
+mod listing;
 mod lists;
+mod preview;
 mod search;
 mod status;
 mod table;
@@ -24,15 +29,19 @@ use crate::access::{Caller, Right};
 use crate::live::View;
 use crate::node::Node;
 use crate::problem::{Code, Problem, shortened};
-use crate::shelf::Facts;
+use crate::shelf::{Facts, description};
 
 pub use changes::{
     Diff, DiffRequest, History, HistoryRequest, Snapshots, TableDiff, diff, history, snapshots,
 };
-pub use feedback::{Feedback, FeedbackFile, keep};
-pub use lists::{
-    ListRequest, Listing, Suggest, Suggestions, Tree, TreeRequest, list, suggest, tree,
+pub use describing::{
+    Change, DescribeError, Described, Describer, Describing, Description, may_describe,
+    set_description,
 };
+pub use examples::{Examples, examples};
+pub use feedback::{Feedback, FeedbackFile, keep};
+pub use listing::{ListRequest, ListedTable, Listing, list};
+pub use lists::{Suggest, Suggestions, Tree, TreeRequest, suggest, tree};
 pub use search::{SearchAnswer, SearchRequest, search};
 pub use status::{Status, status};
 pub use table::{SimilarAnswer, SimilarRequest, TableDetail, TableRequest, describe, similar};
@@ -142,6 +151,8 @@ pub struct TableLine {
     pub column_count: usize,
     /// When its newest file was written.
     pub modified: Option<String>,
+    /// What it is, in a line: the first sentence of a text about it; null where there is none.
+    pub description: Option<String>,
     /// Why its newest version could not be read: then this is the last that could.
     pub error: Option<String>,
 }
@@ -157,6 +168,7 @@ impl TableLine {
             rows_exact: table.rows_exact,
             column_count: table.column_count,
             modified: table.modified_ms.and_then(time),
+            description: description(table).map(str::to_owned),
             error: table.error.map(str::to_owned),
         }
     }

@@ -8,13 +8,14 @@ use limn_segment::{BlockKind, TableKey};
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::kinds::{check_column_type, check_format};
+use super::filter::Filter;
+use super::preview::{self, Matching};
 use super::time_or_date::TimeOrDate;
 use super::{Sight, TableLine, bounded, short_enough};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
-use crate::shelf::{Column, Facts, Shelf};
+use crate::shelf::Column;
 
 /// Bytes of a question.
 const QUESTION: usize = 4_000;
@@ -30,6 +31,8 @@ const CANDIDATES: usize = 10_000;
 const FEW: usize = 50;
 /// Texts told of each table.
 const BLOCKS: usize = 10;
+/// Rows shown of each table.
+const PREVIEW_ROWS: usize = 10;
 /// Columns told of each table.
 const COLUMNS: usize = 12;
 
@@ -60,6 +63,11 @@ pub struct SearchRequest {
     #[param(minimum = 0, maximum = 10)]
     #[schema(minimum = 0, maximum = 10)]
     pub blocks: Option<usize>,
+    /// How many rows are shown of each table, with the columns that match: 0 to 10, 0 if nothing is said.
+    #[serde(default)]
+    #[param(minimum = 0, maximum = 10)]
+    #[schema(minimum = 0, maximum = 10)]
+    pub preview_rows: Option<usize>,
     /// Whether a language model judges the first tables, where the node has one. Takes seconds.
     #[serde(default)]
     pub judge: Option<bool>,
@@ -103,6 +111,9 @@ pub struct SearchAnswer {
     pub modes: Modes,
     /// The number of tables among which was searched.
     pub tables_searched: usize,
+    /// The number of tables that there are. More than were searched where some could never be read: nothing but their names is
+    /// known.
+    pub tables: usize,
     /// What there is to know besides: words that occur nowhere, why nothing was found.
     pub notes: Vec<String>,
     /// How long it took, in milliseconds.
@@ -138,6 +149,10 @@ pub struct SearchResult {
     pub judged: Option<bool>,
     /// The texts that made it match, best first.
     pub blocks: Vec<Block>,
+    /// Columns and rows that match, where rows were asked for.
+    pub preview: Option<Matching>,
+    /// The family that it belongs to, if it does: tables of one folder with the same columns.
+    pub family: Option<String>,
 }
 
 /// A column in a search result.
@@ -176,7 +191,8 @@ pub async fn search(
     let started = Instant::now();
     sight.require(Right::Search)?;
     let mut query = query(&request)?;
-    let filter = Filter::of(&request);
+    let filter = filter(&request);
+    let preview_rows = preview_rows(request.preview_rows)?;
     query.vector = Some(node.questions.vector(&sight.caller, &query.text).await?);
     let few = query.k <= FEW;
     if request.judge == Some(true) && !few {
@@ -221,7 +237,10 @@ pub async fn search(
         notes.push("nothing was judged: this node has no judge (limn serve --judge)".to_owned());
     }
     let results = answer.results.into_iter();
-    let results: Vec<SearchResult> = results.filter_map(|hit| result(sight, hit)).collect();
+    let mut results: Vec<SearchResult> = results.filter_map(|hit| result(sight, hit)).collect();
+    if preview_rows > 0 {
+        add_previews(node, sight, &request.q, &mut results, preview_rows).await?;
+    }
     Ok(SearchAnswer {
         question: answer.question,
         snapshot: answer.snapshot,
@@ -232,6 +251,7 @@ pub async fn search(
         },
         results,
         tables_searched: sight.view.searcher.table_count(),
+        tables: sight.view.shelf.tables().len(),
         notes,
         took_ms: (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     })
@@ -296,7 +316,63 @@ fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
         semantic: hit.semantic,
         judged: hit.judged,
         blocks: blocks.map(Block::of).collect(),
+        preview: None,
+        family: sight.view.shelf.family(&key).map(|id| id.to_string()),
     })
+}
+
+fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
+    let asked = asked.unwrap_or(0);
+    if asked <= PREVIEW_ROWS {
+        return Ok(asked);
+    }
+    Err(Problem::bad(
+        format!("preview_rows is {asked}"),
+        format!("choose from 0 to {PREVIEW_ROWS}"),
+    ))
+}
+
+/// Adds the columns and rows that match. A table whose row is gone since, with its snapshot, has none.
+async fn add_previews(
+    node: &Node,
+    sight: &Sight,
+    question: &str,
+    results: &mut [SearchResult],
+    rows: usize,
+) -> Result<(), Problem> {
+    let key = |line: &TableLine| TableKey {
+        lake: line.lake.clone(),
+        name: line.table.clone(),
+    };
+    let keys: Vec<TableKey> = results.iter().map(|it| key(&it.line)).collect();
+    let records = {
+        let _turn = node.row_turn().await?;
+        node.live.rows(&sight.view, &keys).await?
+    };
+    for (result, key) in results.iter_mut().zip(&keys) {
+        let words = result.blocks.iter().flat_map(|block| &block.words);
+        // Who may not read values is told few texts, or none: then a name matches by the question's own words.
+        let own = question.split(|sign: char| !sign.is_alphanumeric());
+        let own = own.filter(|word| !sight.shows_values && word.len() > 2);
+        let words = preview::folded(words.map(String::as_str).chain(own));
+        let record = records.get(key);
+        result.preview = record.map(|row| preview::of(row, &words, rows, sight.shows_values));
+    }
+    Ok(())
+}
+
+/// What is asked of tables beside the question; none, where nothing is.
+fn filter(request: &SearchRequest) -> Option<Filter> {
+    let ms = |time: Option<TimeOrDate>| time.map(|time| time.0.timestamp_millis());
+    let filter = Filter {
+        format: request.format.clone(),
+        column_type: request.column_type.clone(),
+        rows: (request.min_rows, request.max_rows),
+        modified_ms: (ms(request.modified_after), ms(request.modified_before)),
+        // The searcher itself asks for the prefix.
+        ..Filter::default()
+    };
+    (!filter.is_prefix_alone()).then_some(filter)
 }
 
 impl Block {
@@ -317,63 +393,6 @@ impl ColumnLine {
             data_type: column.data_type.to_owned(),
             narration: column.narration.map(str::to_owned),
         }
-    }
-}
-
-/// What is asked of tables beside the question.
-struct Filter {
-    format: Option<String>,
-    column_type: Option<String>,
-    rows: (Option<u64>, Option<u64>),
-    modified_ms: (Option<i64>, Option<i64>),
-}
-
-impl Filter {
-    /// None, where nothing is asked.
-    fn of(request: &SearchRequest) -> Option<Filter> {
-        let ms = |time: Option<TimeOrDate>| time.map(|time| time.0.timestamp_millis());
-        let filter = Filter {
-            format: request.format.clone(),
-            column_type: request.column_type.clone(),
-            rows: (request.min_rows, request.max_rows),
-            modified_ms: (ms(request.modified_after), ms(request.modified_before)),
-        };
-        let is_any = filter.format.is_some()
-            || filter.column_type.is_some()
-            || filter.rows != (None, None)
-            || filter.modified_ms != (None, None);
-        is_any.then_some(filter)
-    }
-
-    /// That it asks for what there can be.
-    fn check(&self, shelf: &Shelf) -> Result<(), Problem> {
-        if let Some(format) = &self.format {
-            check_format(format, shelf)?;
-        }
-        if let Some(column_type) = &self.column_type {
-            check_column_type(column_type, shelf)?;
-        }
-        Ok(())
-    }
-
-    /// A table of which it is not known what is asked has it not.
-    fn allows(&self, table: &Facts<'_>) -> bool {
-        let is = |wanted: &Option<String>, has: &str| {
-            wanted
-                .as_deref()
-                .is_none_or(|wanted| wanted.eq_ignore_ascii_case(has))
-        };
-        let (least, most) = self.rows;
-        let (after, before) = self.modified_ms;
-        is(&self.format, table.format)
-            && (self.column_type.is_none()
-                || table
-                    .columns()
-                    .any(|column| is(&self.column_type, column.data_type)))
-            && least.is_none_or(|least| table.rows.is_some_and(|rows| rows >= least))
-            && most.is_none_or(|most| table.rows.is_some_and(|rows| rows <= most))
-            && after.is_none_or(|after| table.modified_ms.is_some_and(|ms| ms >= after))
-            && before.is_none_or(|before| table.modified_ms.is_some_and(|ms| ms < before))
     }
 }
 

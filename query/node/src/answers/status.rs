@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Sight, time};
+use super::{Sight, may_describe, time};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
@@ -48,6 +48,8 @@ pub struct Status {
     pub prefixes: Option<Vec<String>>,
     /// Whether values of rows are told.
     pub previews: bool,
+    /// Whether the caller may write descriptions of tables, here.
+    pub descriptions: bool,
 }
 
 /// A table that could not be read.
@@ -106,5 +108,6 @@ pub fn status(node: &Node, sight: &Sight) -> Result<Status, Problem> {
         rights: sight.caller.rights.to_vec(),
         prefixes: view.reach.paths().map(<[String]>::to_vec),
         previews: sight.shows_values,
+        descriptions: may_describe(node, sight),
     })
 }

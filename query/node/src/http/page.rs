@@ -24,12 +24,15 @@ macro_rules! assets {
 const HTML: &str = "index.html";
 
 static ASSETS: &[Asset] = assets! {
+    "about.js": "text/javascript; charset=utf-8",
     "api.js": "text/javascript; charset=utf-8",
     "ask.js": "text/javascript; charset=utf-8",
     "browse.js": "text/javascript; charset=utf-8",
+    "changes.js": "text/javascript; charset=utf-8",
     "columns.js": "text/javascript; charset=utf-8",
     "contours.svg": "image/svg+xml",
     "dom.js": "text/javascript; charset=utf-8",
+    "filters.js": "text/javascript; charset=utf-8",
     "format.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
     "index.html": "text/html; charset=utf-8",

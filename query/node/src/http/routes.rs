@@ -23,9 +23,10 @@ use super::{messages, page};
 use crate::access::{Caller, Right};
 use crate::answers;
 use crate::answers::{
-    Diff, DiffRequest, Feedback, History, HistoryRequest, ListRequest, Listing, SearchAnswer,
-    SearchRequest, Sight, SimilarAnswer, SimilarRequest, Snapshots, Status, Suggest, Suggestions,
-    TableDetail, TableRequest, Tree, TreeRequest,
+    Described, Description as TableDescription, Diff, DiffRequest, Examples, Feedback, History,
+    HistoryRequest, ListRequest, Listing, SearchAnswer, SearchRequest, Sight, SimilarAnswer,
+    SimilarRequest, Snapshots, Status, Suggest, Suggestions, TableDetail, TableRequest, Tree,
+    TreeRequest,
 };
 use crate::node::Node;
 use crate::problem::{Code, Problem};
@@ -159,6 +160,26 @@ async fn history(
     answers::history(&node, &sight, &asked).await.map(Json)
 }
 
+/// Writes what people say of a table. Needs the right `describe`, and a node that takes descriptions.
+#[utoipa::path(put, path = "/v1/table/description", tag = "tables", request_body = TableDescription, responses((status = 200, body = Described), Failures))]
+async fn set_description(
+    State(node): Shared,
+    sight: Sight,
+    Told(asked): Told<TableDescription>,
+) -> Answer<Described> {
+    answers::set_description(&node, &sight, &asked)
+        .await
+        .map(Json)
+}
+
+/// Tells questions to begin with, from the lake's own words.
+#[utoipa::path(get, path = "/v1/examples", tag = "search", responses((status = 200, body = Examples), Failures))]
+async fn examples(State(node): Shared, sight: Sight) -> Answer<Examples> {
+    node.compute(move || answers::examples(&sight))
+        .await?
+        .map(Json)
+}
+
 /// Lists tables.
 #[utoipa::path(get, path = "/v1/tables", tag = "tables", params(ListRequest), responses((status = 200, body = Listing), Failures))]
 async fn tables(
@@ -254,8 +275,10 @@ fn described() -> OpenApiRouter<Arc<Node>> {
     OpenApiRouter::with_openapi(Description::openapi())
         .routes(routes!(search, search_told))
         .routes(routes!(suggest))
+        .routes(routes!(examples))
         .routes(routes!(feedback))
         .routes(routes!(table))
+        .routes(routes!(set_description))
         .routes(routes!(similar))
         .routes(routes!(history))
         .routes(routes!(tables))
@@ -275,7 +298,15 @@ pub fn openapi() -> utoipa::openapi::OpenApi {
 }
 
 /// Addresses that are not described: the page's, the description's own, and that of agents.
-const UNDESCRIBED: [&str; 6] = ["/", "/table", "/browse", "/status", "/openapi.json", "/mcp"];
+const UNDESCRIBED: [&str; 7] = [
+    "/",
+    "/table",
+    "/browse",
+    "/changes",
+    "/status",
+    "/openapi.json",
+    "/mcp",
+];
 
 /// All addresses of a node.
 pub fn router(node: Arc<Node>, hosts: Hosts) -> Router {
@@ -312,6 +343,7 @@ pub fn router(node: Arc<Node>, hosts: Hosts) -> Router {
         .route("/", get(page::index))
         .route("/table", get(page::index))
         .route("/browse", get(page::index))
+        .route("/changes", get(page::index))
         .route("/status", get(page::index))
         .route("/assets/{name}", get(page::asset))
         .merge(mcp)

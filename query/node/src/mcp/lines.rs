@@ -4,7 +4,7 @@ use rmcp::schemars::{self, JsonSchema};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::answers::{Diff, Listing, SearchAnswer, TableDetail};
+use crate::answers::{Diff, ListedTable, Listing, SearchAnswer, TableDetail};
 use crate::problem::shortened;
 
 /// Columns named of each table found, and described of a table, unless more is asked for.
@@ -242,7 +242,7 @@ pub(super) fn listed(listing: &Listing) -> Value {
     let tables: Vec<Value> = listing
         .tables
         .iter()
-        .map(|it| {
+        .map(|ListedTable { line: it, .. }| {
             json!({
                 "table": it.table,
                 "lake": it.lake,

@@ -139,6 +139,7 @@ impl Agent {
                 format: input.format,
                 after: input.after,
                 limit: Some(input.limit.unwrap_or(50)),
+                ..ListRequest::default()
             };
             self.node
                 .compute(move || answers::list(&sight, &request))

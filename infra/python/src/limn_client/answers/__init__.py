@@ -8,10 +8,23 @@ Times are in UTC. A newer node may tell more than these fields: it is in ``raw``
 """
 
 from .changes import ColumnChange, Counts, Diff, History, Moment, SnapshotInfo, Snapshots, TableDiff, TableRename
-from .lake import Folder, Listing, Tree
+from .lake import Facets, FamilyLine, Folder, ListedTable, Listing, RowsCount, SinceCount, Tree, ValueCount
 from .linked import link
-from .node import Failure, Judging, Status
-from .search import Block, Hit, Modes, SearchAnswer, SimilarAnswer, SimilarTable, Suggestion, Suggestions, Verdict
+from .node import Described, Failure, Judging, Status
+from .search import (
+    Block,
+    Examples,
+    Hit,
+    Matching,
+    MatchingColumn,
+    Modes,
+    SearchAnswer,
+    SimilarAnswer,
+    SimilarTable,
+    Suggestion,
+    Suggestions,
+    Verdict,
+)
 from .tables import (
     ColumnDetail,
     ColumnLine,
@@ -35,24 +48,33 @@ __all__ = [
     "ContextText",
     "Counts",
     "DeclaredKeys",
+    "Described",
     "Diff",
+    "Examples",
+    "Facets",
     "Failure",
+    "FamilyLine",
     "FileDetail",
     "Folder",
     "Frequent",
     "History",
     "Hit",
     "Judging",
+    "ListedTable",
     "Listing",
+    "Matching",
+    "MatchingColumn",
     "Modes",
     "Moment",
     "Pattern",
     "Preview",
     "Profile",
     "Reference",
+    "RowsCount",
     "SearchAnswer",
     "SimilarAnswer",
     "SimilarTable",
+    "SinceCount",
     "SnapshotInfo",
     "Snapshots",
     "Status",
@@ -63,6 +85,7 @@ __all__ = [
     "TableLine",
     "TableRename",
     "Tree",
+    "ValueCount",
     "Verdict",
     "link",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Optional, Sequence, Tuple
 
 from .._decode import Told
@@ -17,19 +18,84 @@ def listed(tables: Sequence[TableLine], title: str, notes: Sequence[str] = ()) -
     return Shown(title, header, lines, notes, right=("rows", "columns"))
 
 
+@dataclass(frozen=True)
+class ValueCount(Told):
+    """How many tables have a value."""
+
+    value: str
+    count: int
+
+
+@dataclass(frozen=True)
+class SinceCount(Told):
+    """How many tables changed in the last days."""
+
+    days: int
+    count: int
+
+
+@dataclass(frozen=True)
+class RowsCount(Told):
+    """How many tables have about so many rows."""
+
+    min: int
+    max: Optional[int]
+    count: int
+
+
+@dataclass(frozen=True)
+class Facets(Told):
+    """How many tables there are of each kind. Each list counts the tables that fit all filters but the list's own."""
+
+    formats: Tuple[ValueCount, ...]
+    folders: Tuple[ValueCount, ...]
+    modified: Tuple[SinceCount, ...]
+    rows: Tuple[RowsCount, ...]
+
+
+@dataclass(frozen=True)
+class FamilyLine(Told):
+    """A family in a list: tables of one folder with the same columns."""
+
+    #: What a list of its tables is asked for by.
+    id: str
+    #: What their names have in common, with a star for the rest.
+    name: str
+    #: How many of its tables fit the filters.
+    count: int
+    #: Their rows together, if all are known.
+    rows: Optional[int]
+    #: Whether all were counted.
+    rows_exact: bool
+    #: When the newest of their files was written.
+    modified: Optional[datetime]
+
+
 @dataclass(frozen=True, repr=False)
-class Listing(Rows[TableLine], Told):
-    """Tables in the order of their lakes and names: a part of a list."""
+class ListedTable(TableLine):
+    """A table in a list."""
+
+    #: The names of its first columns, at most six.
+    columns: Optional[Tuple[str, ...]]
+    #: Its family, if it is the line of one.
+    family: Optional[FamilyLine]
+
+
+@dataclass(frozen=True, repr=False)
+class Listing(Rows[ListedTable], Told):
+    """Tables in an order: a part of a list."""
 
     _NAMES = {"total": "count"}
 
-    tables: Tuple[TableLine, ...]
+    tables: Tuple[ListedTable, ...]
     #: Where the next part begins, for ``client.tables(after=…)``; ``None`` at the end.
     next: Optional[str]
     #: How many tables there are in all.
     total: int
+    #: How many there are of each kind, where it was asked for.
+    facets: Optional[Facets]
 
-    def _items(self) -> Sequence[TableLine]:
+    def _items(self) -> Sequence[ListedTable]:
         return self.tables
 
     def _fields(self) -> Sequence[Field[Any]]:
@@ -48,6 +114,12 @@ class Folder(Linked):
     path: str
     #: Tables below it, at whatever depth.
     tables: int
+    #: What its README says first, if it has one.
+    description: Optional[str]
+    #: The names of the first tables below it.
+    first: Optional[Tuple[str, ...]]
+    #: When the newest file below it was written.
+    modified: Optional[datetime]
 
     def tree(self) -> Tree:
         """What lies in it."""

@@ -24,6 +24,14 @@ class Failure(TableRef):
 
 
 @dataclass(frozen=True)
+class Described(Told):
+    """A description was written."""
+
+    #: The snapshot that is served now, which has it.
+    snapshot: int
+
+
+@dataclass(frozen=True)
 class Judging(Told):
     """The language model that judges."""
 
@@ -63,12 +71,14 @@ class Status(Displayed, Linked):
     version: str
     #: Seconds since the node was started.
     uptime_s: int
-    #: What the caller may do: ``search``, ``rows``, ``admin``.
+    #: What the caller may do: ``search``, ``rows``, ``describe``, ``admin``.
     rights: Tuple[str, ...]
     #: The paths that the caller may see; ``None`` for everything.
     prefixes: Optional[Tuple[str, ...]]
     #: Whether values of rows are told.
     previews: bool
+    #: Whether the caller may write descriptions of tables, here; ``None`` where an older node does not tell.
+    descriptions: Optional[bool]
 
     def _shown(self) -> Sequence[Shown]:
         seen = "everything" if self.prefixes is None else ", ".join(self.prefixes)

@@ -40,6 +40,26 @@ class Modes(Told):
     judge: bool
 
 
+@dataclass(frozen=True)
+class MatchingColumn(Told):
+    """A column of a table that was found."""
+
+    name: str
+    data_type: str
+    #: Whether its name, its description or a value matches.
+    matches: bool
+
+
+@dataclass(frozen=True)
+class Matching(Told):
+    """The columns and rows of a table that match; where less matches, the first of the others beside them."""
+
+    #: At most six columns, in the table's order.
+    columns: Tuple[MatchingColumn, ...]
+    #: Sampled rows, those that match first: a cell a column, ``None`` where it is empty.
+    rows: Tuple[Tuple[Optional[str], ...], ...]
+
+
 @dataclass(frozen=True, repr=False)
 class Hit(TableLine):
     """A table that was found."""
@@ -56,6 +76,10 @@ class Hit(TableLine):
     judged: Optional[bool]
     #: The texts that made it match, best first.
     blocks: Tuple[Block, ...]
+    #: Columns and rows that match, where ``preview_rows`` were asked for.
+    preview: Optional[Matching]
+    #: The family that it belongs to, if it does: tables of one folder with the same columns.
+    family: Optional[str]
 
     def _about(self) -> List[str]:
         return [f"score {cell(self.score)}", *super()._about()]
@@ -85,6 +109,8 @@ class SearchAnswer(Rows[Hit], Linked):
     modes: Modes
     #: The number of tables among which was searched.
     tables_searched: int
+    #: The number of tables that there are, with those that could never be read; ``None`` where an older node does not tell.
+    tables: Optional[int]
     #: What there is to know besides: words that occur nowhere, why nothing was found.
     notes: Tuple[str, ...]
     #: How long the node took, in milliseconds.
@@ -118,6 +144,13 @@ class SearchAnswer(Rows[Hit], Linked):
         found = f"{len(self):,} of {counted(self.tables_searched, 'table')}, {self.took_ms:.0f} ms"
         right = ("", "score", "rows", "columns")
         return (Shown(f"{self.question}: {found}", header, lines, self.notes, right, ("because",)),)
+
+
+@dataclass(frozen=True)
+class Examples(Told):
+    """Questions to begin with, from the lake's own words."""
+
+    questions: Tuple[str, ...]
 
 
 @dataclass(frozen=True)

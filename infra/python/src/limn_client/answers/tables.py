@@ -32,6 +32,8 @@ class TableLine(Displayed, TableRef):
     column_count: int
     #: When its newest file was written.
     modified: Optional[datetime]
+    #: What it is, in a line: the first sentence of a text about it, if there is one.
+    description: Optional[str]
     #: Why its newest version could not be read: then this is the last that could.
     error: Optional[str]
 

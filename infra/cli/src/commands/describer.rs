@@ -1,0 +1,75 @@
+//! Descriptions that a node takes: each is written by a process of its own, `limn context apply`, so that a run over the lake shares
+//! neither memory nor mistakes with the node. One at a time: a run that is overtaken by another repeats its work.
+
+use std::process::Stdio;
+use std::sync::Arc;
+
+use limn_node::{Change, DescribeError, Describer, Describing};
+use tokio::io::AsyncWriteExt;
+use tokio::process::Command;
+use tokio::sync::Mutex;
+
+/// The exit code of a run that another overtook.
+const OVERTAKEN: i32 = 3;
+/// Characters of a failure that are told in the log.
+const TOLD: usize = 2_000;
+
+/// Writes descriptions into the index at a place.
+#[derive(Debug)]
+pub struct ContextProcess {
+    index: String,
+    turn: Arc<Mutex<()>>,
+}
+
+impl ContextProcess {
+    /// For the index at this URL.
+    pub fn new(index: &str) -> ContextProcess {
+        ContextProcess {
+            index: index.to_owned(),
+            turn: Arc::default(),
+        }
+    }
+}
+
+impl Describer for ContextProcess {
+    fn describe(&self, change: Change) -> Describing {
+        let (index, turn) = (self.index.clone(), Arc::clone(&self.turn));
+        // A caller that stops waiting does not stop the run.
+        let run = tokio::spawn(async move {
+            let _turn = turn.lock().await;
+            write(&index, &change).await
+        });
+        Box::pin(async {
+            run.await
+                .map_err(|error| DescribeError::Failed(error.to_string()))?
+        })
+    }
+}
+
+async fn write(index: &str, change: &Change) -> Result<(), DescribeError> {
+    let failed = |error: std::io::Error| DescribeError::Failed(error.to_string());
+    let mut process = Command::new(std::env::current_exe().map_err(failed)?)
+        // What the index has of narrations stays; a description asks no language model.
+        .args(["context", "apply", "--json", "--index", index])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(failed)?;
+    let told = serde_json::to_vec(change).map_err(|error| failed(error.into()))?;
+    if let Some(mut stdin) = process.stdin.take() {
+        // A process that ended before it read this says why below.
+        let _ = stdin.write_all(&told).await;
+    }
+    let ended = process.wait_with_output().await.map_err(failed)?;
+    match ended.status.code() {
+        // 1: other tables have failures, as before.
+        Some(0 | 1) => Ok(()),
+        Some(OVERTAKEN) => Err(DescribeError::Overtaken),
+        _ => {
+            let said = String::from_utf8_lossy(&ended.stderr);
+            let said: String = said.trim().chars().take(TOLD).collect();
+            Err(DescribeError::Failed(said))
+        }
+    }
+}
