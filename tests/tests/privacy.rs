@@ -247,3 +247,32 @@ fn an_index_without_any_values_finds_tables_by_their_names() {
     };
     assert_eq!(sorted(&index), sorted(&anew));
 }
+
+#[test]
+fn values_of_a_table_that_is_held_back_are_gone_as_well() {
+    let folder = TempDir::new().unwrap();
+    let (lake_path, index) = (folder.path().join("lake"), folder.path().join("index"));
+    lake(&lake_path);
+    write(&lake_path, "old.csv", "day,words\n2020-01-02,120\n");
+    let hours_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3 * 3600);
+    let old = fs::File::options();
+    let old = old.clone().append(true).open(lake_path.join("old.csv"));
+    old.unwrap().set_modified(hours_ago).unwrap();
+    index_hashed(&lake_path, &index, &["--redact", "off"]).code_is(0);
+    assert_eq!(found(&index), SECRETS);
+    let run = index_hashed(
+        &lake_path,
+        &index,
+        &["--redact", "marked", "--older-than", "1h"],
+    );
+    let report = run.ok();
+    assert_eq!(found(&index), [""; 0], "{report}");
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("do not reach") && notes.contains("--redact marked withholds"),
+        "{notes}"
+    );
+    let (tables, _) = everything(&index);
+    let contact = column(&tables, "customers", "contact");
+    assert!(contact.withheld && contact.distinct == 2);
+}

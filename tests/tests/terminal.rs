@@ -51,6 +51,7 @@ fn a_file_whose_name_has_a_control_character_is_a_failure_that_steers_no_termina
         text(&index),
         "--embedder",
         "hashed-words",
+        "--strict",
     ]);
     assert_eq!(shown.code, 1, "{shown:?}");
     assert!(shown.stdout.contains("failed: "), "{shown:?}");

@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod interrupt;
 mod progress;
+mod skipped;
 mod table;
 mod text;
 

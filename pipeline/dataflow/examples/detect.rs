@@ -380,6 +380,7 @@ fn plan(objects: Vec<ObjectRecord>) -> (u64, usize) {
         Arc::new(reader),
         published,
         SETTINGS,
+        true,
         &RunOptions::default(),
     );
     let listing = Listing {

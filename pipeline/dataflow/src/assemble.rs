@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use limn_lake::assemble::{are_one_table, merge_files};
 use limn_lake::member::shown;
-use limn_lake::{ContextText, Contexts, FileSummary, Group, Redact, TableSummary};
+use limn_lake::{ContextText, Contexts, FileSummary, Group, Held, Redact, Room, TableSummary};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -21,15 +21,18 @@ use timely::dataflow::operators::generic::Operator;
 
 use crate::changes::{Epoch, GroupId, MemberId};
 use crate::documents::{catalog_row, first_notes, now_ms};
+use crate::held_back::restated;
 use crate::job::Job;
 use crate::narrate::awaiting::Awaiting;
 use crate::parts::{GroupRead, Parts};
+use crate::pending::Pending;
 use crate::plan::{GroupPlan, forgetful_group, members};
 use crate::published::{Published, REGISTERED, is_forgotten, is_searchable, members_of};
 use crate::read::{Part, ReadDone};
 use crate::report::Failure;
 use crate::resample::{kept_sample, sampled_summaries};
 use crate::select::{Work, route};
+use crate::weight;
 use crate::wire::Wire;
 
 /// Where a published table's blocks are.
@@ -72,6 +75,9 @@ pub struct TableDraft {
     pub known: bool,
     /// What could not be read of it.
     pub failures: Vec<Failure>,
+    /// The memory that it takes in this process.
+    #[serde(skip)]
+    pub held: Held,
 }
 
 /// The words of a table's published row.
@@ -86,7 +92,8 @@ pub struct Before {
 }
 
 impl Before {
-    fn of(record: &TableRecord, is_current: bool) -> Self {
+    /// The words of a published row.
+    pub fn of(record: &TableRecord, is_current: bool) -> Self {
         let columns = record.columns.iter();
         Self {
             columns: columns
@@ -103,21 +110,6 @@ impl TableDraft {
     pub fn column_names(&self) -> impl Iterator<Item = &str> {
         let columns = self.summary.iter().flat_map(|summary| &summary.columns);
         columns.map(|column| column.name.as_str())
-    }
-}
-
-/// A group whose parts are coming in.
-#[derive(Default)]
-struct Pending {
-    plan: Option<GroupPlan>,
-    parts: Parts,
-}
-
-impl Pending {
-    fn is_complete(&self) -> bool {
-        self.plan
-            .as_ref()
-            .is_some_and(|plan| self.parts.len() == parts_of(plan).count())
     }
 }
 
@@ -155,6 +147,8 @@ pub struct Assembler {
     pub forget: Contexts,
     /// Whose values are kept out of the index.
     pub redact: Redact,
+    /// Where tables are counted from here on.
+    pub room: Room,
 }
 
 /// Joins groups with their reads and emits what becomes of their tables.
@@ -183,14 +177,15 @@ pub fn assemble_tables<'scope>(
                     for item in containers.flat_map(|container| container.drain(..)) {
                         match item {
                             Work::Remove(group) => {
-                                let tables = assembler(&job).map(|it| it.remove(group));
-                                let tables = tables.into_iter().flatten();
+                                let tables = made(&job, |it| it.remove(group));
+                                output.session(&capability).give_iterator(tables);
+                            }
+                            Work::Restate(group) => {
+                                let tables = made(&job, |it| it.restate(group));
                                 output.session(&capability).give_iterator(tables);
                             }
                             Work::Narrate { group, published } => {
-                                let tables =
-                                    assembler(&job).map(|it| it.narrate(group, &published));
-                                let tables = tables.into_iter().flatten();
+                                let tables = made(&job, |it| it.narrate(group, &published));
                                 output.session(&capability).give_iterator(tables);
                             }
                             Work::Describe(plan) => {
@@ -198,7 +193,7 @@ pub fn assemble_tables<'scope>(
                                 let entry = pending
                                     .entry(key)
                                     .or_insert_with(|| (capability.clone(), Pending::default()));
-                                entry.1.plan = Some(plan.0);
+                                entry.1.expect(plan.0);
                                 touched.push(key);
                             }
                         }
@@ -214,7 +209,7 @@ pub fn assemble_tables<'scope>(
                         let entry = pending
                             .entry(key)
                             .or_insert_with(|| (capability.clone(), Pending::default()));
-                        entry.1.parts.insert(read.part, read.result.0);
+                        entry.1.insert(read.part, read.result.0);
                         touched.push(key);
                     }
                 });
@@ -222,16 +217,10 @@ pub fn assemble_tables<'scope>(
                     if pending
                         .get(&key)
                         .is_some_and(|(_, group)| group.is_complete())
-                        && let Some((
-                            capability,
-                            Pending {
-                                plan: Some(plan),
-                                parts,
-                            },
-                        )) = pending.remove(&key)
+                        && let Some((capability, group)) = pending.remove(&key)
+                        && let Some((plan, parts)) = group.complete()
                     {
-                        let tables = assembler(&job).map(|it| it.describe(&plan, parts));
-                        let tables = tables.into_iter().flatten();
+                        let tables = made(&job, |it| it.describe(&plan, parts));
                         output.session(&capability).give_iterator(tables);
                     }
                 }
@@ -240,8 +229,19 @@ pub fn assemble_tables<'scope>(
     )
 }
 
-fn assembler(job: &Job) -> Option<Arc<Assembler>> {
-    Some(Arc::clone(&job.stages_or_end()?.assembler))
+/// The tables that the assembler makes, counted.
+fn made(
+    job: &Job,
+    make: impl FnOnce(&Assembler) -> Vec<TableDraft>,
+) -> impl Iterator<Item = TableDraft> {
+    let stages = job.stages_or_end();
+    let tables = stages.as_ref().map(|stages| make(&stages.assembler));
+    tables.into_iter().flatten().map(move |mut table| {
+        if let Some(stages) = &stages {
+            table.held = stages.assembler.room.hold(weight::of_draft(&table));
+        }
+        table
+    })
 }
 
 impl Assembler {
@@ -278,6 +278,15 @@ impl Assembler {
         drafts
     }
 
+    /// The tables of a group that settings cannot reach.
+    fn restate(&self, group: GroupId) -> Vec<TableDraft> {
+        let tables = self.published.tables(group);
+        let restated = tables.iter().map(|record| {
+            restated(group, record, self.redact).unwrap_or_else(|| self.tombstone(group, record))
+        });
+        restated.collect()
+    }
+
     fn tombstone(&self, group: GroupId, record: &TableRecord) -> TableDraft {
         let row = TableRecord {
             lake: record.lake.clone(),
@@ -303,6 +312,7 @@ impl Assembler {
             before: None,
             known: is_searchable(record),
             failures: Vec::new(),
+            held: Held::default(),
         }
     }
 
@@ -402,6 +412,7 @@ impl Assembler {
             before: None,
             known: old.is_some_and(is_searchable),
             failures: failures.clone(),
+            held: Held::default(),
         };
         let is_current = old.is_some_and(|old| members_of(old).eq(members_of(&row)));
         let awaits = self.narrates && old.is_some_and(|old| old.awaits_narration);
@@ -460,6 +471,7 @@ fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft>
         before: Some(Before::of(&row, true)),
         known: is_searchable(&row),
         failures: Vec::new(),
+        held: Held::default(),
         row: Some(Wire(row)),
     })
 }

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use limn_lake::Held;
 use limn_lake::contexts::column_descriptions;
 use limn_segment::TableRecord;
 use limn_summary::{TextBlock, TokenCounter};
@@ -35,6 +36,9 @@ pub struct TableChange {
     pub failures: Vec<Failure>,
     /// The table, if it awaits a narration.
     pub awaits: Option<AwaitingTable>,
+    /// The memory that it takes in this process.
+    #[serde(skip)]
+    pub held: Held,
 }
 
 /// Puts tables into words; shared by the workers of a process.
@@ -121,6 +125,7 @@ impl Describer {
             known: draft.known,
             failures: draft.failures,
             awaits: None,
+            held: draft.held,
         };
         let (Some(Wire(row)), Some(summary)) = (&mut change.row, &draft.summary) else {
             return Ok(vec![change]);

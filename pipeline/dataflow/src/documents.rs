@@ -98,30 +98,34 @@ pub fn catalog_row(
             ..ContextRecord::default()
         });
     }
-    TableRecord {
+    let mut row = TableRecord {
         lake: lake.url().to_owned(),
         name: group.name.to_string(),
         location: lake.object_url(&group.path),
         format: first.map_or_else(String::new, |file| file.format.to_string()),
-        rows: summary.map(|summary| summary.rows),
-        rows_exact: summary.is_some_and(|summary| summary.rows_exact),
-        columns: summary.map_or_else(Vec::new, |summary| {
-            column_records(summary, group.name.as_str())
-        }),
-        sample: summary.map_or_else(Vec::new, |summary| {
-            summary.sample_rows().map(<[_]>::to_vec).collect()
-        }),
         keys: match (summary, first) {
             (Some(summary), Some(first)) => key_records(&summary.keys, &first.object.path),
             _ => KeyRecords::default(),
         },
-        notes: summary.map_or_else(Vec::new, |summary| first_notes(&summary.notes)),
         files,
         contexts,
         group: format!("{:032x}", group.key.0),
         indexed_ms: now_ms(),
         ..TableRecord::default()
+    };
+    if let Some(summary) = summary {
+        tell(&mut row, summary);
     }
+    row
+}
+
+/// Has a table's row say what its files hold.
+pub fn tell(row: &mut TableRecord, summary: &TableSummary) {
+    row.rows = Some(summary.rows);
+    row.rows_exact = summary.rows_exact;
+    row.columns = column_records(summary, &row.name);
+    row.sample = summary.sample_rows().map(<[_]>::to_vec).collect();
+    row.notes = first_notes(&summary.notes);
 }
 
 /// Notes of a table: of many files the first ones, and how many more there are.

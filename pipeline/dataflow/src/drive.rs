@@ -403,7 +403,7 @@ impl Driver {
                 let (committer, fatal) =
                     (Arc::clone(&stages.committer), Arc::clone(&self.job.fatal));
                 self.job.runtime.spawn(async move {
-                    if let Err(error) = committer.finish().await {
+                    if let Err(error) = committer.finish(None).await {
                         fatal.set(error);
                     }
                 });
@@ -439,7 +439,7 @@ impl Driver {
             return;
         }
         for group in narrating.ready.drain(..) {
-            self.inputs.narrated.send(Work::Narrate {
+            self.inputs.published_again.send(Work::Narrate {
                 group,
                 published: Vec::new(),
             });
@@ -468,6 +468,9 @@ impl Driver {
         }
         for plan in epoch.groups {
             self.inputs.plans.send(Wire(plan));
+        }
+        for group in epoch.restated {
+            self.inputs.published_again.send(Work::Restate(group));
         }
         if let Some(unsettled) = &mut self.unsettled {
             unsettled.extend(epoch.differences);

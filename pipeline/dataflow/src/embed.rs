@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use half::f16;
+use limn_lake::Held;
 use limn_models::{Embedder, EmbeddingService};
 use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, TableRecord, text_hash};
 use limn_summary::TextBlock;
@@ -38,6 +39,9 @@ pub struct EmbeddedTable {
     pub failures: Vec<Failure>,
     /// The table, if it awaits a narration.
     pub awaits: Option<AwaitingTable>,
+    /// The memory that it takes in this process.
+    #[serde(skip)]
+    pub held: Held,
 }
 
 /// Gives blocks their vectors; shared by the workers of a process.
@@ -93,6 +97,7 @@ impl BlockEmbedder {
             known,
             failures,
             awaits,
+            held,
         } = change;
         let texts = blocks.0;
         let replaced = match &replaces {
@@ -148,6 +153,7 @@ impl BlockEmbedder {
             known,
             failures,
             awaits,
+            held,
         }])
     }
 

@@ -9,7 +9,7 @@
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 use differential_dataflow::input::InputSession;
-use limn_lake::{ContextSource, ContextText, GroupKind};
+use limn_lake::{ContextSource, ContextText, GroupKind, Room};
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
 use timely::dataflow::operators::vec::{Broadcast, Map};
@@ -73,6 +73,10 @@ pub struct Stages {
     pub kept: Arc<KeptVectors>,
     /// Builds and uploads bundles.
     pub writer: Arc<SegmentWriter>,
+    /// Where tables are counted, from their assembly to their segment.
+    pub room: Room,
+    /// Bytes of tables that may wait for the end of their epoch on one worker.
+    pub most_stashed: u64,
     /// Publishes epochs.
     pub committer: Arc<Committer>,
 }
@@ -126,8 +130,9 @@ pub struct Inputs {
     /// The plans of groups that may have changed.
     pub plans:
         InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
-    /// Published groups whose narrations have come: they re-enter here, at the epoch that it is then.
-    pub narrated: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
+    /// Published groups that are told anew from their rows, without a look at the lake: those whose
+    /// narrations have come, at the epoch that it is then, and those that settings cannot reach.
+    pub published_again: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
     /// Epochs before its frontier are published.
     pub done: ProbeHandle<Epoch>,
 }
@@ -138,11 +143,11 @@ impl Inputs {
         self.lake.advance_to(epoch);
         self.published.advance_to(epoch);
         self.plans.advance_to(epoch);
-        self.narrated.advance_to(epoch);
+        self.published_again.advance_to(epoch);
         self.lake.flush();
         self.published.flush();
         self.plans.flush();
-        self.narrated.flush();
+        self.published_again.flush();
     }
 }
 
@@ -151,21 +156,21 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
     let mut lake = InputSession::new();
     let mut published = InputSession::new();
     let mut plans = InputHandle::new();
-    let mut narrated = InputHandle::new();
+    let mut published_again = InputHandle::new();
     let done = ProbeHandle::new();
     let worker_count = worker.peers();
     worker.dataflow::<Epoch, _, _>(|scope| {
         let lake = lake.to_collection(scope);
         let published = published.to_collection(scope);
         let plans = plans.to_stream(scope);
-        let narrated = narrated.to_stream(scope);
+        let again = published_again.to_stream(scope);
 
-        // What changed, and the work that makes of it; what is narrated now is work as well.
+        // What changed, and the work that makes of it; what is told again is work as well.
         let changes = changed_groups(lake, published);
         // What the leader knows of tables that await a narration, only its own workers know.
         let leaders = job.workers as u64;
-        let narrated = narrated.exchange(move |work: &Work| route(work.group()) % leaders);
-        let work = select_work(changes.inner, plans).concat(narrated);
+        let again = again.exchange(move |work: &Work| route(work.group()) % leaders);
+        let work = select_work(changes.inner, plans).concat(again);
 
         // Files are read wherever a worker is free; tables come together where their group lives.
         let reads = run_tasks(
@@ -210,7 +215,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         });
 
         // A complete epoch becomes a bundle per shard…
-        let batches = batch_by_shard(embedded, job.lake.clone(), job.shards);
+        let batches = batch_by_shard(embedded, Arc::clone(job));
         let shards = run_tasks(batches, Pipeline, "write segments", job, {
             let job = Arc::clone(job);
             move |(epoch, batch)| {
@@ -255,7 +260,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         lake,
         published,
         plans,
-        narrated,
+        published_again,
         done,
     }
 }

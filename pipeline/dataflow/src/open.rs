@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use limn_lake::ReadOptions;
 use limn_lake::contexts::PdfReader;
+use limn_lake::{ReadOptions, Room};
 use limn_models::{Embedder, LanguageModel};
 use limn_segment::{IndexStore, Narrator, Snapshot, nonce};
 use limn_store::{RequestCounts, Store, StoreErrorKind};
@@ -33,6 +33,9 @@ use crate::published_vectors::PublishedVectors;
 use crate::read::Reader;
 use crate::report::{ByteTotals, RequestTotals};
 use crate::segments::SegmentWriter;
+
+/// The part of the memory for tables that may be of those that wait for the end of their epoch.
+const STASHED: u64 = 2;
 
 /// What a process knows of an index, round after round.
 #[derive(Clone)]
@@ -188,6 +191,7 @@ impl Opening {
                 open,
             ))
         });
+        let room = Room::of(options.held_memory);
         let reader = Arc::new(Reader::new(
             lake.clone(),
             Arc::clone(published),
@@ -195,6 +199,7 @@ impl Opening {
                 sample_rows: options.sample_rows,
                 scan_budget: options.scan_budget,
                 seed: options.seed,
+                room: room.clone(),
             },
             options.pdf_program.clone().map(PdfReader::new),
             options.read_memory,
@@ -221,6 +226,7 @@ impl Opening {
                 },
                 forget: options.forget.clone(),
                 redact: terms.settings.redact,
+                room: room.clone(),
             }),
             describer: Arc::new(Describer {
                 counter: Arc::new(WindowCounter(Arc::clone(&self.embedder))),
@@ -243,6 +249,8 @@ impl Opening {
                 Arc::clone(&kept),
                 Arc::clone(progress),
             )),
+            room,
+            most_stashed: options.held_memory / STASHED / terms.workers.max(1) as u64,
             kept,
             committer: Committer::new(
                 index.clone(),

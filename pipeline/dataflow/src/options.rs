@@ -46,6 +46,9 @@ pub struct RunOptions {
     pub embed_threads: usize,
     /// Bytes of lake data that may be in memory at once, over all readers.
     pub read_memory: u64,
+    /// Bytes of tables, from where their files are read to where their segment is written, that may be in memory at
+    /// once: with more, no file is read.
+    pub held_memory: u64,
     /// An epoch is cut after this many objects…
     pub epoch_objects: usize,
     /// …or after this many bytes of objects, whichever comes first; never inside a group.
@@ -99,6 +102,7 @@ impl Default for RunOptions {
             cluster: None,
             embed_threads: cores,
             read_memory: 256 << 20,
+            held_memory: 256 << 20,
             epoch_objects: 8192,
             epoch_bytes: 2 << 30,
             epochs_in_flight: 2,

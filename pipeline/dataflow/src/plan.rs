@@ -11,7 +11,6 @@ use std::sync::Arc;
 use futures::StreamExt;
 use futures::stream;
 use limn_lake::assemble::are_unlike;
-use limn_lake::member::is_remark;
 use limn_lake::{
     ContextText, Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind,
     Ignored, layout,
@@ -20,11 +19,12 @@ use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
+use crate::held_back::HeldBack;
 use crate::listing::Listing;
 use crate::options::RunOptions;
 use crate::published::{KnownFile, Published, group_of};
 use crate::read::Reader;
-use crate::scope::root_name;
+use crate::scope::{Part, root_name};
 
 /// Files of a family that are read ahead to see whether they are alike at all.
 const FAMILY_PROBES: usize = 3;
@@ -84,6 +84,9 @@ pub struct EpochPlan {
     /// What the one has more than the other, of groups that differ: what publishing the epoch adds to the
     /// `published` collection.
     pub differences: Vec<MemberUpdate>,
+    /// Published groups that the run leaves alone and whose tables other settings made: they are
+    /// restated from their rows.
+    pub restated: Vec<GroupId>,
 }
 
 impl EpochPlan {
@@ -118,6 +121,8 @@ pub struct Plan {
     pub refused: Vec<FileError>,
     /// Objects of the lake that hold nothing for an index, where the whole lake was listed.
     pub ignored: Ignored,
+    /// Published groups that are restated, because this run's settings cannot reach their files.
+    pub restated: Vec<GroupId>,
 }
 
 /// Turns a listing into epochs.
@@ -126,6 +131,7 @@ pub struct Planner {
     root_name: String,
     published: Arc<Published>,
     settings: MemberId,
+    is_uniform: bool,
     contexts: Contexts,
     forget: Contexts,
     epoch_objects: usize,
@@ -133,12 +139,14 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner for the lake at `url`. `settings` takes part in every member.
+    /// A planner for the lake at `url`. `settings` takes part in every member; `is_uniform` says
+    /// whether all published tables were made with them.
     pub fn new(
         url: &str,
         reader: Arc<Reader>,
         published: Arc<Published>,
         settings: MemberId,
+        is_uniform: bool,
         options: &RunOptions,
     ) -> Self {
         let mut contexts = published.registered();
@@ -161,6 +169,7 @@ impl Planner {
             root_name: root_name(url).to_owned(),
             published,
             settings,
+            is_uniform,
             contexts,
             forget: options.forget.clone(),
             epoch_objects: options.epoch_objects.max(1),
@@ -197,11 +206,11 @@ impl Planner {
             }
         }
 
-        let held = self.held(&listing.unlisted);
+        let mut held = HeldBack::of(&self.published, &listing.unlisted);
         let mut gone: HashSet<GroupId> = self.published.groups().into_iter().collect();
         gone.retain(|group| {
             let tables = self.published.tables(*group);
-            !held.groups.contains(group)
+            !held.has(*group)
                 && tables.iter().any(|table| part.has_table(&table.name))
                 && tables
                     .iter()
@@ -216,26 +225,14 @@ impl Planner {
             }
         }
         let mut told: HashSet<GroupId> = HashSet::new();
-        let mut epoch = EpochPlan::default();
-        let (mut objects, mut bytes) = (0, 0);
+        let mut epochs = self.epochs();
         for (group, takes_over) in groups.into_iter().zip(taken_over) {
+            let id = group.key.0;
             if held.concerns(&group) {
+                held.keep(takes_over.into_iter().chain([id]));
                 continue;
             }
-            let id = group.key.0;
-            let is_meant = || {
-                let mut published = takes_over.iter().chain([&id]);
-                part.has_table(group.name.as_str())
-                    || group
-                        .files
-                        .iter()
-                        .any(|file| part.has_table(file.table_name.as_str()))
-                    || published.any(|group| {
-                        let tables = self.published.tables(*group);
-                        tables.iter().any(|table| part.has_table(&table.name))
-                    })
-            };
-            if !is_meant() {
+            if !self.is_meant(&part, &group, &takes_over) {
                 continue;
             }
             if part.tables.is_some() {
@@ -250,47 +247,40 @@ impl Planner {
                 // It is described anyway, with the versions of now.
                 sides = self.sides(id, &takes_over, members(&group, self.settings));
             }
-            let differ = sides.differ();
-            // Only the files of a group that differs are read.
-            let size: u64 = match differ {
-                Differ::Members => group.files.iter().map(|file| file.object.size).sum(),
-                Differ::Awaits | Differ::Not => 0,
-            };
-            if objects > 0
-                && (objects + group.files.len() > self.epoch_objects
-                    || bytes + size > self.epoch_bytes)
-            {
-                plan.epochs.push_back(std::mem::take(&mut epoch));
-                (objects, bytes) = (0, 0);
-            }
-            objects += group.files.len();
-            bytes += size;
-            match differ {
-                Differ::Members => plan.files_wanted += group.files.len(),
-                Differ::Awaits => plan.awaiting += 1,
-                Differ::Not => {}
-            }
-            sides.feed(&mut epoch, id);
             let mut names_of_others = Vec::new();
-            let names = group.files.iter().map(|file| file.table_name.as_str());
-            let names = names.chain([group.name.as_str()]);
-            // One that stays as it is takes no name.
-            for name in names.filter(|_| matches!(differ, Differ::Members)) {
-                let before = self.published.table(name).and_then(|row| group_of(&row));
-                let Some(before) = before.filter(|it| *it != id && !takes_over.contains(it)) else {
-                    continue;
-                };
-                // That a table is gone, and what is found now under its name, are told together.
-                if gone.remove(&before) {
-                    self.sides(before, &[], Vec::new()).feed(&mut epoch, before);
-                    told.insert(before);
-                } else if !told.contains(&before) {
-                    names_of_others.push(name.to_owned());
+            match sides.differ() {
+                // Both sides are equal, so that nothing is to be told of them.
+                Differ::Not => continue,
+                Differ::Awaits => {
+                    plan.awaiting += 1;
+                    sides.feed(epochs.room_for(0, 0), id);
+                }
+                Differ::Members => {
+                    plan.files_wanted += group.files.len();
+                    let size = group.files.iter().map(|file| file.object.size).sum();
+                    let epoch = epochs.room_for(group.files.len(), size);
+                    sides.feed(epoch, id);
+                    let names = group.files.iter().map(|file| file.table_name.as_str());
+                    for name in names.chain([group.name.as_str()]) {
+                        let before = self.published.table(name).and_then(|row| group_of(&row));
+                        let Some(before) =
+                            before.filter(|it| *it != id && !takes_over.contains(it))
+                        else {
+                            continue;
+                        };
+                        // That a table is gone, and what is found now under its name, are told together.
+                        if gone.remove(&before) {
+                            self.sides(before, &[], Vec::new()).feed(epoch, before);
+                            told.insert(before);
+                        } else if !told.contains(&before) {
+                            names_of_others.push(name.to_owned());
+                        }
+                    }
                 }
             }
             let files = (0u32..).zip(&group.files);
             let probed = files.filter(|(_, file)| self.reader.is_probed(file));
-            epoch.groups.push(GroupPlan {
+            epochs.open.groups.push(GroupPlan {
                 id,
                 probed: probed.map(|(index, _)| index).collect(),
                 group,
@@ -301,13 +291,45 @@ impl Planner {
         let mut gone: Vec<GroupId> = gone.into_iter().collect();
         gone.sort_unstable();
         for id in gone {
-            self.sides(id, &[], Vec::new()).feed(&mut epoch, id);
+            self.sides(id, &[], Vec::new()).feed(&mut epochs.open, id);
         }
         for row in self.published.gone_with(&self.forget) {
-            epoch.forget(forgetful_group(&row));
+            epochs.open.forget(forgetful_group(&row));
         }
-        plan.epochs.push_back(epoch);
+        plan.epochs = epochs.end();
+        if !self.is_uniform {
+            plan.restated = held.into_groups();
+        }
+        // First of all: what the settings forbid is to be gone at once.
+        if let Some(first) = plan.epochs.front_mut() {
+            first.restated.clone_from(&plan.restated);
+        }
         plan
+    }
+
+    /// Whether a group, or what it takes over, is of the tables that a run is about.
+    fn is_meant(&self, part: &Part, group: &Group, takes_over: &[GroupId]) -> bool {
+        let mut published = takes_over.iter().chain([&group.key.0]);
+        part.has_table(group.name.as_str())
+            || group
+                .files
+                .iter()
+                .any(|file| part.has_table(file.table_name.as_str()))
+            || published.any(|group| {
+                let tables = self.published.tables(*group);
+                tables.iter().any(|table| part.has_table(&table.name))
+            })
+    }
+
+    fn epochs(&self) -> Epochs {
+        Epochs {
+            cut: VecDeque::new(),
+            open: EpochPlan::default(),
+            objects: 0,
+            bytes: 0,
+            most_objects: self.epoch_objects,
+            most_bytes: self.epoch_bytes,
+        }
     }
 
     /// A group's members and what is published of it.
@@ -439,35 +461,36 @@ impl Planner {
             .filter(|id| !self.published.tables(*id).is_empty())
             .collect()
     }
+}
 
-    /// What must stay as it is because a part of it could not be listed.
-    fn held(&self, unlisted: &[String]) -> Held {
-        let unlisted: HashSet<&str> = unlisted.iter().map(String::as_str).collect();
-        let is_unlisted = |path: &str| {
-            let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
-            folders.chain(["", path]).any(|it| unlisted.contains(it))
-        };
-        let mut held = Held::default();
-        if unlisted.is_empty() {
-            return held;
+/// Epochs, cut after so many objects or bytes of groups that differ: what stays as it is costs no epoch
+/// anything.
+struct Epochs {
+    cut: VecDeque<EpochPlan>,
+    open: EpochPlan,
+    objects: usize,
+    bytes: u64,
+    most_objects: usize,
+    most_bytes: u64,
+}
+
+impl Epochs {
+    /// The epoch that a group of so many objects and bytes is part of.
+    fn room_for(&mut self, objects: usize, bytes: u64) -> &mut EpochPlan {
+        let is_full = self.objects + objects > self.most_objects
+            || self.bytes.saturating_add(bytes) > self.most_bytes;
+        if self.objects > 0 && is_full {
+            self.cut.push_back(std::mem::take(&mut self.open));
+            (self.objects, self.bytes) = (0, 0);
         }
-        for group in self.published.groups() {
-            let tables = self.published.tables(group);
-            let paths = || {
-                tables.iter().flat_map(|table| {
-                    let files = table.files.iter().map(|file| file.path.as_str());
-                    files.chain(table.contexts.iter().map(|context| context.source.as_str()))
-                })
-            };
-            // What is to be told of a container is found by listing it.
-            if !paths().all(is_remark) && paths().any(is_unlisted) {
-                held.groups.insert(group);
-                held.paths.extend(paths().map(str::to_owned));
-                held.names
-                    .extend(tables.iter().map(|table| table.name.clone()));
-            }
-        }
-        held
+        self.objects += objects;
+        self.bytes = self.bytes.saturating_add(bytes);
+        &mut self.open
+    }
+
+    fn end(mut self) -> VecDeque<EpochPlan> {
+        self.cut.push_back(self.open);
+        self.cut
     }
 }
 
@@ -529,27 +552,5 @@ impl Sides {
             let less = published.map(|(member, diff)| (*member, -diff));
             epoch.differences.extend(less);
         }
-    }
-}
-
-/// Published groups that a run leaves alone, with the paths and names of their tables.
-#[derive(Default)]
-struct Held {
-    groups: HashSet<GroupId>,
-    paths: HashSet<String>,
-    names: HashSet<String>,
-}
-
-impl Held {
-    fn concerns(&self, group: &Group) -> bool {
-        if self.groups.is_empty() {
-            return false;
-        }
-        self.groups.contains(&group.key.0)
-            || self.names.contains(group.name.as_str())
-            || group.files.iter().any(|file| {
-                self.paths.contains(&file.object.path)
-                    || self.names.contains(file.table_name.as_str())
-            })
     }
 }

@@ -31,6 +31,7 @@ use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
 use crate::segments::{Outcome, ShardResult};
+use crate::told::ToldFailures;
 
 /// How often a snapshot is rebased before a run gives up: others publish faster than it can.
 const REBASES: usize = 100;
@@ -44,6 +45,8 @@ pub struct PublishedEpoch {
     pub outcomes: Vec<(String, Outcome)>,
     /// What could not be read.
     pub failures: Vec<Failure>,
+    /// Those of them that stand in no row of the catalog.
+    pub unwritten: Vec<Failure>,
     /// Tables that await a narration.
     pub awaiting: Vec<AwaitingTable>,
     /// Sensitive columns whose values the index holds: (table, what they hold).
@@ -109,6 +112,8 @@ struct CommitState {
     deletes: HashMap<String, Deletes>,
     /// What others have published since the run began.
     others: Others,
+    /// The failures that the snapshot is to remember; as before until they are known.
+    failed: Option<ToldFailures>,
 }
 
 /// What an epoch adds to a snapshot and takes from it.
@@ -219,6 +224,7 @@ impl Committer {
             additions.replaced.extend(result.replaced);
             published.outcomes.extend(result.outcomes);
             published.failures.extend(result.failures);
+            published.unwritten.extend(result.unwritten);
             published.awaiting.extend(result.awaiting);
             published.exposed.extend(result.exposed);
             published.passed_over.extend(result.passed_over);
@@ -246,7 +252,7 @@ impl Committer {
                     reason: format!("another run indexed table '{table}' meanwhile"),
                 });
             }
-            let mut next = self.next_snapshot(state.snapshot.as_ref());
+            let mut next = self.next_snapshot(state);
             // First what is replaced: the same tables told in the same words again are a segment of the
             // same name.
             self.delete(&mut next, state, &additions.replaced).await?;
@@ -289,12 +295,13 @@ impl Committer {
     }
 
     /// When the epochs of the lake are all published, the snapshot says with which settings its tables
-    /// were made, and with which filters they were listed. An index of an empty lake gets its first snapshot here.
+    /// were made, with which filters they were listed, and what is remembered to have `failed`. An index of an empty lake gets its first snapshot here.
     ///
     /// # Errors
     /// As [`Committer::commit`].
-    pub async fn finish(&self) -> Result<(), PipelineError> {
+    pub async fn finish(&self, failed: Option<ToldFailures>) -> Result<(), PipelineError> {
         let mut state = self.state.lock().await;
+        state.failed = failed.or(state.failed.take());
         self.uniform.store(true, Ordering::Release);
         let settings = state
             .snapshot
@@ -303,6 +310,8 @@ impl Committer {
         // Those that cannot be understood are replaced.
         let filters = remembered(state.snapshot.as_ref(), &self.lake).ok();
         let is_told = filters.as_ref() == Some(&self.filters);
+        let remembered = ToldFailures::remembered(state.snapshot.as_ref(), &self.lake);
+        let is_told = is_told && state.failed.as_ref().is_none_or(|it| *it == remembered);
         if settings.as_ref() != Some(&self.settings) || !is_told {
             self.publish(&mut state, &Additions::default()).await?;
         }
@@ -311,8 +320,8 @@ impl Committer {
 
     /// While tables of other settings remain, the snapshot names this run's only as those to come: a
     /// run that dies between two epochs leaves a mixture that the next one must not take for uniform.
-    fn next_snapshot(&self, previous: Option<&Snapshot>) -> Snapshot {
-        let mut next = previous.map_or_else(
+    fn next_snapshot(&self, state: &CommitState) -> Snapshot {
+        let mut next = state.snapshot.as_ref().map_or_else(
             || {
                 Snapshot::first(
                     &self.settings.embedder,
@@ -326,6 +335,9 @@ impl Committer {
         self.settings
             .put_into(&mut next.settings, &self.lake, uniform);
         put_into(&self.filters, &mut next.settings, &self.lake);
+        if let Some(failed) = &state.failed {
+            failed.put_into(&mut next.settings, &self.lake);
+        }
         next
     }
 

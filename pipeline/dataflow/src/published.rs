@@ -12,7 +12,8 @@ use limn_lake::layout::content_fingerprint;
 use limn_lake::member::{is_left_out, shown};
 use limn_lake::{Contexts, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName};
 use limn_segment::{
-    ContextRecord, FileRecord, HeldRows, IndexStore, SinceSample, Snapshot, TableKey, TableRecord,
+    ColumnRecord, ContextRecord, FileRecord, HeldRows, HeldValue, IndexStore, SinceSample,
+    Snapshot, TableKey, TableRecord,
 };
 
 use crate::changes::{GroupId, MemberId};
@@ -33,7 +34,7 @@ pub struct Published {
 struct State {
     /// The snapshot, if the index has one.
     snapshot: Option<Snapshot>,
-    held: HeldRows,
+    held: HeldRows<WriterRow>,
     /// The rows of tables that there are and of files that are passed over, in the order of their names.
     groups: HashMap<GroupId, Vec<Arc<TableRecord>>>,
     /// The same by the hash of their name.
@@ -52,6 +53,39 @@ struct State {
     /// The settings of all the lake's tables, if their file summaries may be used again.
     reuse: Option<MemberId>,
     narrates: bool,
+}
+
+/// What a writer keeps of a row: all that it goes on from. What the catalog tells of columns and sampled rows follows from the
+/// files' summaries; it is kept only where the row itself is to be written again, with narrations.
+#[derive(Debug)]
+struct WriterRow(Arc<TableRecord>);
+
+impl HeldValue for WriterRow {
+    const COLUMNS: Option<&'static [&'static str]> = None;
+
+    fn of_row(mut row: TableRecord) -> Self {
+        if !row.awaits_narration {
+            row.sample = Vec::new();
+            let is_narrated = row.columns.iter().any(|column| column.narration.is_some());
+            row.columns = match is_narrated || row.columns.len() <= MOST_NAMES {
+                true => row.columns.into_iter().map(words_of).collect(),
+                false => Vec::new(),
+            };
+        }
+        Self(Arc::new(row))
+    }
+}
+
+/// Columns whose names are kept of a table without narrations, in case that it gets some.
+const MOST_NAMES: usize = 512;
+
+/// The words of a column: its name and its narration.
+fn words_of(column: ColumnRecord) -> ColumnRecord {
+    ColumnRecord {
+        name: column.name,
+        narration: column.narration,
+        ..ColumnRecord::default()
+    }
 }
 
 /// Where the catalog has a file or context: the table, and the place in the table.
@@ -115,7 +149,7 @@ impl Published {
             .map(|old| old.fingerprint());
         state.narrates = narrates;
         if state.snapshot.is_none() {
-            state.held = HeldRows::of(Some(lake_url));
+            state.held = HeldRows::keeping(Some(lake_url));
         }
         let changed = state.held.advance(index, &snapshot).await?;
         state.take_in(changed);
@@ -140,7 +174,8 @@ impl Published {
             return Vec::new();
         }
         let state = self.state();
-        let gone = state.held.iter().filter(|row| {
+        let rows = state.held.iter().map(|held| &held.0);
+        let gone = rows.filter(|row| {
             let mut contexts = row.contexts.iter();
             row.removed
                 && !row.is_passed_over()
@@ -206,21 +241,8 @@ impl Published {
     /// What could not be read in the versions that are published, by table.
     pub fn failures(&self) -> Vec<Failure> {
         let state = self.state();
-        let mut failures = Vec::new();
-        for table in state.groups.values().flatten() {
-            let files = table.files.iter().map(|file| (&file.path, &file.error));
-            // Nobody misses what is said of no table.
-            let contexts = table.contexts.iter().filter(|_| !table.removed);
-            let contexts = contexts.map(|text| (&text.source, &text.error));
-            failures.extend(files.chain(contexts).filter_map(|(object, error)| {
-                error.as_ref().map(|error| Failure {
-                    table: table.name.clone(),
-                    object: shown(object).to_owned(),
-                    error: error.clone(),
-                })
-            }));
-        }
-        failures
+        let tables = state.groups.values().flatten();
+        tables.flat_map(|table| failures_of(table)).collect()
     }
 
     /// Files that hold no table, in the versions that are published, of tables of these names.
@@ -350,7 +372,7 @@ fn unpoint<K: Eq + std::hash::Hash>(map: &mut HashMap<K, Place>, key: &K, row: &
 
 impl State {
     /// Takes in the rows of these tables, as they are held now; with them are the rows of before.
-    fn take_in(&mut self, changed: Vec<(TableKey, Option<Arc<TableRecord>>)>) {
+    fn take_in(&mut self, changed: Vec<(TableKey, Option<Arc<WriterRow>>)>) {
         let mut touched: HashSet<GroupId> = HashSet::new();
         let (mut contexts_differ, mut registered_differ) = (false, false);
         let mut look_at = |row: &TableRecord| {
@@ -363,8 +385,8 @@ impl State {
         };
         let mut new = Vec::with_capacity(changed.len());
         for (key, before) in changed {
-            let held = self.held.get(&key).cloned();
-            for row in before.iter().chain(&held) {
+            let held = self.held.get(&key).map(|held| Arc::clone(&held.0));
+            for row in before.iter().map(|held| &held.0).chain(&held) {
                 look_at(row);
             }
             if let Some(old) = self.by_name.remove(&hash_of(&key.name)) {
@@ -453,7 +475,7 @@ impl State {
     /// A context may be in the rows of several tables, those that its name meant one after the other.
     fn take_in_registered(&mut self) {
         self.registered.clear();
-        for record in self.held.iter() {
+        for WriterRow(record) in self.held.iter().map(AsRef::as_ref) {
             let contexts = record.contexts.iter();
             for context in contexts.filter(|context| context.source == REGISTERED) {
                 let name = context.registered_for.as_ref().unwrap_or(&record.name);
@@ -473,6 +495,22 @@ pub fn is_forgotten(row: &TableRecord, context: &ContextRecord, forget: &Context
     let name = context.registered_for.as_ref().unwrap_or(&row.name);
     let texts = TableName::parse(name).ok().and_then(|it| forget.get(&it));
     context.source == REGISTERED && texts.is_some_and(|texts| texts.contains(&context.text))
+}
+
+/// What could not be read in the version of a table that a row is of.
+pub fn failures_of(row: &TableRecord) -> Vec<Failure> {
+    let files = row.files.iter().map(|file| (&file.path, &file.error));
+    // Nobody misses what is said of no table.
+    let contexts = row.contexts.iter().filter(|_| !row.removed);
+    let contexts = contexts.map(|text| (&text.source, &text.error));
+    let failures = files.chain(contexts).filter_map(|(object, error)| {
+        error.as_ref().map(|error| Failure {
+            table: row.name.clone(),
+            object: shown(object).to_owned(),
+            error: error.clone(),
+        })
+    });
+    failures.collect()
 }
 
 /// The files of a row that hold no table: they count among the objects that are no data.

@@ -23,6 +23,7 @@ use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
 
 use crate::changes::GroupId;
 use crate::error::PipelineError;
+use crate::pending::WIDE;
 use crate::progress::Progress;
 use crate::published::{KnownFile, Published};
 use crate::wire::Wire;
@@ -158,6 +159,8 @@ pub struct Reader {
     probed: Mutex<HashMap<Fingerprint, Result<FileSummary, FileError>>>,
     shared: Mutex<HashMap<Fingerprint, SharedCell>>,
     files_read: AtomicU64,
+    /// The widest file read from the lake so far.
+    widest: Mutex<Option<(usize, String)>>,
 }
 
 impl Reader {
@@ -183,6 +186,7 @@ impl Reader {
             probed: Mutex::default(),
             shared: Mutex::default(),
             files_read: AtomicU64::new(0),
+            widest: Mutex::default(),
         }
     }
 
@@ -194,6 +198,25 @@ impl Reader {
     /// Data files read from the lake so far.
     pub fn files_read(&self) -> u64 {
         self.files_read.load(Ordering::Relaxed)
+    }
+
+    /// The widest file read so far, if one is very wide, and how many columns it has.
+    pub fn widest(&self) -> Option<(usize, String)> {
+        let widest = self.widest.lock().unwrap_or_else(PoisonError::into_inner);
+        widest.clone().filter(|(columns, _)| *columns >= WIDE)
+    }
+
+    fn note_width(&self, path: &str, columns: usize) {
+        let mut widest = self.widest.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = widest.as_ref().map_or(0, |(columns, _)| *columns);
+        let is_first = || {
+            widest
+                .as_ref()
+                .is_none_or(|(_, first)| path < first.as_str())
+        };
+        if columns > known || columns == known && is_first() {
+            *widest = Some((columns, path.to_owned()));
+        }
     }
 
     /// Carries out one read.
@@ -333,10 +356,14 @@ impl Reader {
         &self,
         file: &DataFile,
     ) -> Result<Result<FileSummary, FileError>, PipelineError> {
+        self.options.room.free().await;
         let _permits = self.reserve(file.held(self.options.scan_budget)).await?;
         let start = Instant::now();
         let summary = summarise_file(&self.store, file, &self.options).await;
         self.files_read.fetch_add(1, Ordering::Relaxed);
+        if let Ok(summary) = &summary {
+            self.note_width(&file.object.path, summary.columns.len());
+        }
         self.progress.add_read_time(start.elapsed());
         Ok(summary)
     }

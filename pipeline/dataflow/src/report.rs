@@ -19,8 +19,12 @@ pub struct Report {
     pub model: ModelTotals,
     /// Where the time went. `total` is wall time; the others are summed over concurrent tasks.
     pub seconds: Seconds,
-    /// Tables and objects that could not be indexed.
+    /// Tables and objects that could not be indexed: first those that are new, then those that an earlier
+    /// run has told in the same words.
     pub failures: Vec<Failure>,
+    /// How many of them, the last ones, an earlier run has told.
+    #[serde(default)]
+    pub failed_before: u64,
     /// What the compaction at the end of the run merged; `None` if there was nothing to merge.
     #[serde(default)]
     pub compacted: Option<CompactedTotals>,
@@ -28,6 +32,15 @@ pub struct Report {
     pub stopped: bool,
     /// Remarks that are no failures: contexts without a table, for example.
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// The failures that no earlier run has told.
+    pub fn new_failures(&self) -> &[Failure] {
+        let before = usize::try_from(self.failed_before).unwrap_or(usize::MAX);
+        let new = self.failures.len().saturating_sub(before);
+        &self.failures[..new]
+    }
 }
 
 /// Tables by what happened to them.

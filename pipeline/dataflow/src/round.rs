@@ -147,6 +147,7 @@ impl Round {
             Arc::clone(&opened.stages.reader),
             Arc::clone(&opening.known.published),
             terms.settings.fingerprint(),
+            opened.is_uniform,
             &opening.options,
         );
         if let Some(cluster) = &cluster {
@@ -227,7 +228,7 @@ impl Round {
         let plan = stop.run_until_cancelled(plan).await;
         let plan = plan.ok_or(PipelineError::Stopped)?;
         self.check_scope(&plan)?;
-        if plan.files_wanted > 0 || plan.awaiting > 0 {
+        if plan.files_wanted > 0 || plan.awaiting > 0 || !plan.restated.is_empty() {
             index.check_writable()?;
         }
         if published.snapshot().is_none() {
@@ -249,6 +250,7 @@ impl Round {
             published,
             filtered,
         ));
+        notes.extend(self.restated_note(&plan.restated));
         let left_out = LeftOut {
             filtered,
             ignored: plan.ignored,
@@ -283,7 +285,8 @@ impl Round {
                     asking.is_wanted() || outcome.unasked > 0 && !outcome.given_up
                 });
         if left == 0 {
-            stages.committer.finish().await?;
+            let failed = self.to_remember(&failures, &published, part.is_partial());
+            stages.committer.finish(Some(failed)).await?;
         } else {
             notes.push("stopped: tables that were not come to are as they were in the index; the same command goes on".into());
         }
@@ -292,6 +295,11 @@ impl Round {
         }
         notes.extend(self.narration_notes(&published));
         notes.extend(Self::privacy_note(&published));
+        notes.extend(stages.reader.widest().map(|(columns, path)| {
+            format!(
+                "very wide files were read in turns, such as {path} with {columns} columns: their tables take long to index, and are better stored with a row per value"
+            )
+        }));
         let mut stopped = stopped;
         let mut compacted = None;
         if !stopped && options.compact && self.has_published().await {

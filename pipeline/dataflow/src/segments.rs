@@ -1,13 +1,14 @@
-//! Segments: when an epoch is complete, each shard's tables become one bundle and one catalog file.
+//! Segments: when an epoch is complete, each shard's tables become one bundle and one catalog file; of an epoch of more tables than
+//! memory should hold, several.
 //!
 //! Both are uploaded under the hash of their content before the snapshot names them; a run that dies
 //! here leaves only objects that nobody names.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use limn_lake::Ignored;
+use limn_lake::{Held, Ignored, Room};
 use limn_segment::{
     Block, CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey,
     TableRecord, build_segment,
@@ -23,14 +24,16 @@ use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::embed::EmbeddedTable;
 use crate::error::PipelineError;
+use crate::job::Job;
 use crate::kept::KeptVectors;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::progress::Progress;
-use crate::published::passed_over;
+use crate::published::{failures_of, passed_over};
 use crate::report::Failure;
+use crate::weight;
 use crate::wire::Wire;
 
-/// The tables of one shard in one epoch.
+/// Tables of one shard in one epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ShardBatch {
     shard: u32,
@@ -56,6 +59,8 @@ pub struct ShardResult {
     pub outcomes: Vec<(String, Outcome)>,
     /// What could not be read.
     pub failures: Vec<Failure>,
+    /// Those of them that stand in no row that was written.
+    pub unwritten: Vec<Failure>,
     /// Tables that await a narration.
     pub awaiting: Vec<AwaitingTable>,
     /// Sensitive columns whose values the index holds: (table, what they hold).
@@ -79,14 +84,64 @@ pub enum Outcome {
     Forgotten,
 }
 
-type ByShard = HashMap<u32, Vec<EmbeddedTable>>;
+/// The tables of an epoch that wait to be written, by shard.
+#[derive(Default)]
+struct Stash {
+    shards: BTreeMap<u32, Waiting>,
+    held: u64,
+}
 
-/// Collects an epoch's tables by shard and lets go of them when the epoch is complete.
+#[derive(Default)]
+struct Waiting {
+    tables: Vec<EmbeddedTable>,
+    held: u64,
+}
+
+impl Stash {
+    fn add(&mut self, shard: u32, mut table: EmbeddedTable, room: &Room) {
+        let row = table.row.as_ref().map_or(0, |row| weight::of_row(&row.0));
+        table.held = room.hold(row + weight::of_blocks(&table.blocks.0));
+        let waiting = self.shards.entry(shard).or_default();
+        waiting.held += table.held.bytes();
+        self.held += table.held.bytes();
+        waiting.tables.push(table);
+    }
+
+    /// Where more than `most` bytes wait, the tables of the shard that has most. Rows that say that there is no
+    /// table wait for the end of the epoch: among rows of one name their order counts.
+    fn overflow(&mut self, most: u64) -> Option<ShardBatch> {
+        if self.held <= most {
+            return None;
+        }
+        let (shard, waiting) = self.shards.iter_mut().max_by_key(|(_, it)| it.held)?;
+        let is_table = |it: &mut EmbeddedTable| it.row.as_ref().is_none_or(|row| !row.0.removed);
+        let tables: Vec<EmbeddedTable> = waiting.tables.extract_if(.., is_table).collect();
+        let leaving: u64 = tables.iter().map(|table| table.held.bytes()).sum();
+        waiting.held -= leaving;
+        self.held -= leaving;
+        (!tables.is_empty()).then_some(ShardBatch {
+            shard: *shard,
+            tables,
+        })
+    }
+
+    fn end(self) -> impl Iterator<Item = ShardBatch> {
+        let shards = self.shards.into_iter();
+        let shards = shards.filter(|(_, waiting)| !waiting.tables.is_empty());
+        shards.map(|(shard, waiting)| ShardBatch {
+            shard,
+            tables: waiting.tables,
+        })
+    }
+}
+
+/// Collects an epoch's tables by shard and lets go of them when the epoch is complete; of so many that they take too much
+/// memory until then, in parts.
 pub fn batch_by_shard<'scope>(
     tables: Stream<'scope, Epoch, Vec<EmbeddedTable>>,
-    lake: String,
-    shards: u32,
+    job: Arc<Job>,
 ) -> Stream<'scope, Epoch, Vec<(Epoch, ShardBatch)>> {
+    let (lake, shards) = (job.lake.clone(), job.shards);
     let shard_of = move |table: &EmbeddedTable| {
         let name = match (&table.row, &table.awaits, table.failures.first()) {
             (Some(row), ..) => row.0.name.clone(),
@@ -105,17 +160,24 @@ pub fn batch_by_shard<'scope>(
         Exchange::new(move |table: &EmbeddedTable| u64::from(route(table).0)),
         "batch by shard",
         move |_capability, _info| {
-            let mut stash: HashMap<Epoch, (Capability<Epoch>, ByShard)> = HashMap::new();
+            let mut stash: HashMap<Epoch, (Capability<Epoch>, Stash)> = HashMap::new();
             move |(input, frontier), output| {
                 input.for_each_stamp(|capability, containers| {
                     let Some(capability) = capability.retain_least(output.output_index()) else {
                         return;
                     };
-                    let entry = stash
-                        .entry(*capability.time())
-                        .or_insert_with(|| (capability, HashMap::new()));
+                    let Some(stages) = job.stages_or_end() else {
+                        return;
+                    };
+                    let epoch = *capability.time();
+                    let (capability, waiting) = stash
+                        .entry(epoch)
+                        .or_insert_with(|| (capability, Stash::default()));
                     for table in containers.flat_map(|container| container.drain(..)) {
-                        entry.1.entry(shard_of(&table).0).or_default().push(table);
+                        waiting.add(shard_of(&table).0, table, &stages.room);
+                        while let Some(batch) = waiting.overflow(stages.most_stashed) {
+                            output.session(&*capability).give((epoch, batch));
+                        }
                     }
                 });
                 let closed: Vec<Epoch> = stash
@@ -124,12 +186,10 @@ pub fn batch_by_shard<'scope>(
                     .filter(|epoch| !frontier.less_equal(epoch))
                     .collect();
                 for epoch in closed {
-                    let Some((capability, shards)) = stash.remove(&epoch) else {
+                    let Some((capability, waiting)) = stash.remove(&epoch) else {
                         continue;
                     };
-                    let batches = shards
-                        .into_iter()
-                        .map(|(shard, tables)| (epoch, ShardBatch { shard, tables }));
+                    let batches = waiting.end().map(|batch| (epoch, batch));
                     output.session(&capability).give_iterator(batches);
                 }
             }
@@ -178,6 +238,7 @@ impl SegmentWriter {
         let mut rows = Vec::new();
         let mut tables = Vec::new();
         let shard = Shard(batch.shard);
+        let _held: Vec<Held> = batch.tables.iter().map(|it| it.held.clone()).collect();
         for table in batch.tables {
             let outcome = match &table.row {
                 Some(row) if row.0.removed && table.known => {
@@ -193,6 +254,11 @@ impl SegmentWriter {
                     .map(|failure| (failure.table.clone(), Outcome::Failed)),
             };
             result.outcomes.extend(outcome);
+            let written = table.row.as_ref().map(|row| failures_of(&row.0));
+            let is_unwritten =
+                |it: &&Failure| written.as_ref().is_none_or(|written| !written.contains(it));
+            let unwritten = table.failures.iter().filter(is_unwritten);
+            result.unwritten.extend(unwritten.cloned());
             result.failures.extend(table.failures);
             result.awaiting.extend(table.awaits);
             if let Some(Wire(mut row)) = table.row {

@@ -24,6 +24,9 @@ pub enum Work {
     Describe(Wire<GroupPlan>),
     /// Its tables are to be removed.
     Remove(GroupId),
+    /// Its published tables are to be made to obey the run's settings, as far as their rows allow:
+    /// its files cannot be listed.
+    Restate(GroupId),
     /// Its published tables that await a narration are to be put into words again, as far as there
     /// are words now. No file is read for it.
     Narrate {
@@ -40,7 +43,7 @@ impl Work {
     pub fn group(&self) -> GroupId {
         match self {
             Self::Describe(plan) => plan.0.id,
-            Self::Remove(group) | Self::Narrate { group, .. } => *group,
+            Self::Remove(group) | Self::Restate(group) | Self::Narrate { group, .. } => *group,
         }
     }
 }

@@ -5,37 +5,10 @@ use crate::common;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use common::{Lab, Seen, seen};
+use common::{Lab, Seen, seen, tar, tar_of};
 use limn_lake::Filters;
 use limn_models::HashedWords;
 use limn_pipeline::{Report, Scope};
-
-/// A plain tar archive of these files.
-fn tar(members: &[(&str, &str)]) -> String {
-    tar_of('0', members)
-}
-
-/// The same of members of a kind: sparse ones (`S`) are refused.
-fn tar_of(kind: char, members: &[(&str, &str)]) -> String {
-    let mut archive = String::new();
-    for (name, text) in members {
-        let field = |text: &str, length: usize| format!("{text:\0<length$}");
-        let head = [
-            field(name, 100),
-            field("0000644", 8),
-            field("0000000", 8),
-            field("0000000", 8),
-            field(&format!("{:011o}", text.len()), 12),
-            field("00000000000", 12),
-        ]
-        .concat();
-        let tail = format!("{kind}{}", "\0".repeat(355));
-        let sum: u32 = format!("{head}        {tail}").bytes().map(u32::from).sum();
-        archive += &format!("{head}{sum:06o}\0 {tail}{text}");
-        archive += &"\0".repeat((512 - text.len() % 512) % 512);
-    }
-    archive + &"\0".repeat(1024)
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn members_are_tables_and_an_unchanged_archive_is_not_opened() {

@@ -67,6 +67,7 @@ mod place;
 pub mod privacy;
 pub mod profile;
 pub mod reach;
+pub mod room;
 pub mod sample;
 mod summary;
 pub mod value_set;
@@ -87,6 +88,7 @@ pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;
 pub use privacy::{Redact, Sensitive};
 pub use profile::{ColumnProfile, Frequent};
+pub use room::{Held, Room};
 pub use sample::{RowSample, SampledRow};
 pub use summary::{
     ColumnSummary, DeclaredKeys, FileSummary, Reference, SUMMARY_VERSION, TableSummary,

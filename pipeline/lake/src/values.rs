@@ -236,6 +236,15 @@ impl Frequent {
         self.lowest.len() + self.beyond.len()
     }
 
+    /// About how many bytes of memory the values take.
+    pub(crate) fn held(&self) -> u64 {
+        let values = self.lowest.iter().chain(&self.beyond);
+        let values: usize = values
+            .map(|it| size_of::<Counted>() + it.value.len() + 16)
+            .sum();
+        values as u64 + self.registers.as_ref().map_or(0, |_| 1 << 10)
+    }
+
     /// Whether no value was counted.
     pub fn is_empty(&self) -> bool {
         self.lowest.is_empty() && self.withheld.is_none()

@@ -325,9 +325,12 @@ pub struct RunArgs {
     /// Bytes read of one file for its column profiles; larger files are sampled.
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub scan_budget: u64,
-    /// Publish after this many objects, so that tables become searchable while a large run goes on.
+    /// Publish after this many files of tables that differ, so that tables become searchable while a large run goes on.
     #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
     pub epoch_objects: u64,
+    /// Tell every failure, and exit with 1, also where an earlier run has told the same ones.
+    #[arg(long)]
+    pub strict: bool,
     #[command(flatten)]
     pub output: JsonOutput,
     #[command(flatten, next_help_heading = "The lake's store")]

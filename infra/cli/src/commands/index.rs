@@ -8,10 +8,9 @@ use std::sync::Arc;
 use anyhow::{Context, bail};
 use limn_lake::contexts::read_contexts;
 use limn_models::{Embedder, ModelError, ModelKind, ModelStore};
-use limn_pipeline::report::ObjectCounts;
 use limn_pipeline::{
-    CancellationToken, Cluster, Narrate, NarrateWith, PipelineError, Progress, Report, RunOptions,
-    Scope, follow, index_lake,
+    CancellationToken, Cluster, Failure, Narrate, NarrateWith, PipelineError, Progress, Report,
+    RunOptions, Scope, follow, index_lake,
 };
 use limn_segment::IndexStore;
 use limn_store::Store;
@@ -23,12 +22,11 @@ use crate::commands::processes::{self, stop_when_unwatched};
 use crate::commands::{embedder, language_model, print_json};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::{IndexBars, say};
+use crate::skipped;
 use crate::text::{count, one_line, plural, seconds};
 
 /// Failures listed for a person; the rest is counted (`--json` has them all).
 const FAILURES_SHOWN: usize = 20;
-/// Extensions of objects that are no data, told apart.
-const EXTENSIONS_SHOWN: usize = 5;
 
 pub async fn run(args: IndexArgs) -> anyhow::Result<Outcome> {
     let place = match Part::of(&args.cluster)? {
@@ -166,15 +164,33 @@ pub async fn run_over(
     if args.output.json {
         print_json(&report)?;
     } else {
-        print(&report, location)?;
+        print(&report, location, args.strict)?;
     }
-    let failed = report.tables.failed + report.model.failed_columns;
     Ok(if report.stopped {
         Outcome::Stopped
-    } else if failed > 0 || !report.failures.is_empty() {
+    } else if report.model.failed_columns > 0 || !to_tell(&report, args.strict).is_empty() {
         Outcome::SomeFailed
     } else {
         Outcome::Done
+    })
+}
+
+/// The failures that are news; with `--strict` all of them.
+pub fn to_tell(report: &Report, strict: bool) -> &[Failure] {
+    match strict {
+        true => &report.failures,
+        false => report.new_failures(),
+    }
+}
+
+/// How many failures are as an earlier run has told them, for people.
+pub fn told_before(report: &Report, strict: bool) -> Option<String> {
+    let before = report.failures.len() - to_tell(report, strict).len();
+    (before > 0).then(|| {
+        format!(
+            "failed as before: {}; --strict tells which",
+            plural(before as u64, "object")
+        )
     })
 }
 
@@ -286,36 +302,8 @@ async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
     Ok(ready)
 }
 
-/// What was listed and holds nothing for the index, so that nobody wonders where it is.
-fn skipped(objects: &ObjectCounts) -> Option<String> {
-    let mut parts = Vec::new();
-    if !objects.skipped.is_empty() {
-        let told = objects.skipped.iter().take(EXTENSIONS_SHOWN).map(|it| {
-            let number = count(it.objects);
-            match it.extension.as_str() {
-                "" => format!("{number} without an extension"),
-                extension => format!("{number} .{extension}"),
-            }
-        });
-        let mut told: Vec<String> = told.collect();
-        let others = objects.skipped.iter().skip(EXTENSIONS_SHOWN);
-        let others: u64 = others.map(|it| it.objects).sum();
-        if others > 0 {
-            told.push(format!("{} others", count(others)));
-        }
-        parts.push(format!("{} (not read)", told.join(", ")));
-    }
-    if objects.hidden > 0 {
-        parts.push(format!("{} hidden or temporary", count(objects.hidden)));
-    }
-    if objects.filtered > 0 {
-        parts.push(format!("{} by filters", count(objects.filtered)));
-    }
-    (!parts.is_empty()).then(|| format!("skipped: {}", parts.join("; ")))
-}
-
 /// Tells a person what a run did.
-pub fn print(report: &Report, lake: &str) -> io::Result<()> {
+pub fn print(report: &Report, lake: &str, strict: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let tables = report.tables;
     let mut parts = Vec::new();
@@ -352,7 +340,7 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
             plural(report.model.embedded_blocks, "block"),
         )?;
     }
-    if let Some(line) = skipped(&report.objects) {
+    if let Some(line) = skipped::line(&report.objects) {
         writeln!(out, "{line}")?;
     }
     for note in report.notes.iter().take(FAILURES_SHOWN) {
@@ -367,7 +355,8 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
     }
     // What is said of several tables and cannot be read fails for each, and is told once.
     let mut told = HashSet::new();
-    let errors = report.failures.iter().map(|failure| failure.error.as_str());
+    let failures = to_tell(report, strict).iter();
+    let errors = failures.map(|failure| failure.error.as_str());
     let errors: Vec<&str> = errors.filter(|error| told.insert(*error)).collect();
     for error in errors.iter().take(FAILURES_SHOWN) {
         writeln!(out, "failed: {}", one_line(error))?;
@@ -379,6 +368,9 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
             errors.len() - FAILURES_SHOWN
         )?;
     }
+    if let Some(line) = told_before(report, strict) {
+        writeln!(out, "{line}")?;
+    }
     if tables.added + tables.changed + tables.unchanged + tables.failed == 0 {
         writeln!(
             out,
@@ -387,45 +379,4 @@ pub fn print(report: &Report, lake: &str) -> io::Result<()> {
         )?;
     }
     out.flush()
-}
-
-#[cfg(test)]
-mod tests {
-    use limn_pipeline::report::Skipped;
-
-    use super::*;
-
-    #[test]
-    fn what_is_skipped_is_told_on_one_line() {
-        let of = |pairs: &[(&str, u64)]| {
-            let skipped = pairs.iter().map(|(extension, objects)| Skipped {
-                extension: (*extension).to_owned(),
-                objects: *objects,
-            });
-            skipped.collect::<Vec<_>>()
-        };
-        let mut objects = ObjectCounts::default();
-        assert_eq!(skipped(&objects), None);
-        objects.skipped = of(&[("pdf", 1200), ("docx", 3), ("", 2)]);
-        assert_eq!(
-            skipped(&objects).as_deref(),
-            Some("skipped: 1,200 .pdf, 3 .docx, 2 without an extension (not read)")
-        );
-        objects.skipped = of(&[
-            ("a", 9),
-            ("b", 8),
-            ("c", 7),
-            ("d", 6),
-            ("e", 5),
-            ("f", 4),
-            ("g", 3),
-        ]);
-        (objects.hidden, objects.filtered) = (4, 12);
-        assert_eq!(
-            skipped(&objects).as_deref(),
-            Some(
-                "skipped: 9 .a, 8 .b, 7 .c, 6 .d, 5 .e, 7 others (not read); 4 hidden or temporary; 12 by filters"
-            )
-        );
-    }
 }

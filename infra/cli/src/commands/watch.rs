@@ -17,7 +17,7 @@ use limn_triggers::{
 };
 
 use crate::Outcome;
-use crate::args::WatchArgs;
+use crate::args::{RunArgs, WatchArgs};
 use crate::commands::index::{self, Opened};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::say;
@@ -42,7 +42,7 @@ pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
     while let Some(Some(burst)) = stop.run_until_cancelled(bursts.next()).await {
         match session.look(scope(&burst), Arc::default()).await {
             Ok(report) => {
-                tell(&report, &burst, args.run.output.json, &mut known)?;
+                tell(&report, &burst, &args.run, &mut known)?;
                 if report.stopped {
                     // What a queue has told of comes again.
                     break;
@@ -154,23 +154,32 @@ fn is_away(error: &PipelineError) -> bool {
 #[derive(Default)]
 struct Told {
     failures: BTreeSet<Failure>,
+    /// It was told how many there are that an earlier run has told.
+    has_counted: bool,
 }
 
 impl Told {
     /// What is to be told of the failures of a run: those that are new or have changed, and objects that have
-    /// none any more. A run reports all failures of what it looked at.
-    fn news(&mut self, failures: &[Failure], looked_at: impl Fn(&str) -> bool) -> Vec<String> {
+    /// none any more. A run reports all failures of what it looked at; those but `to_tell` were told by an earlier one,
+    /// maybe of another process.
+    fn news(
+        &mut self,
+        failures: &[Failure],
+        to_tell: &[Failure],
+        looked_at: impl Fn(&str) -> bool,
+    ) -> Vec<String> {
         let (gone, kept): (BTreeSet<Failure>, _) = std::mem::take(&mut self.failures)
             .into_iter()
             .partition(|told| looked_at(&told.object) && !failures.contains(told));
         self.failures = kept;
+        let to_tell: BTreeSet<&Failure> = to_tell.iter().collect();
         let mut objects: Vec<&str> = gone.iter().map(|it| it.object.as_str()).collect();
         objects.dedup();
         objects.retain(|object| failures.iter().all(|it| it.object != *object));
         let gone = objects.into_iter();
         let mut lines: Vec<String> = gone.map(|it| format!("failed no more: {it}")).collect();
         for failure in failures {
-            if self.failures.insert(failure.clone()) {
+            if self.failures.insert(failure.clone()) && to_tell.contains(failure) {
                 lines.push(format!("failed: {}", failure.error));
             }
         }
@@ -187,9 +196,9 @@ fn looks_at(burst: &Burst, object: &str) -> bool {
 
 /// A line for each run that changed something, and for each failure that is new, another or gone; with
 /// `--json` a line for every run, with all failures.
-fn tell(report: &Report, burst: &Burst, json: bool, known: &mut Told) -> io::Result<()> {
+fn tell(report: &Report, burst: &Burst, args: &RunArgs, known: &mut Told) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    if json {
+    if args.output.json {
         serde_json::to_writer(&mut out, report).map_err(io::Error::from)?;
         writeln!(out)?;
         return out.flush();
@@ -212,8 +221,15 @@ fn tell(report: &Report, burst: &Burst, json: bool, known: &mut Told) -> io::Res
             seconds(report.seconds.total),
         )?;
     }
-    for line in known.news(&report.failures, |object| looks_at(burst, object)) {
+    let to_tell = index::to_tell(report, args.strict);
+    let looked_at = |object: &str| looks_at(burst, object);
+    for line in known.news(&report.failures, to_tell, looked_at) {
         writeln!(out, "{}", one_line(&line))?;
+    }
+    if !std::mem::replace(&mut known.has_counted, true)
+        && let Some(line) = index::told_before(report, args.strict)
+    {
+        writeln!(out, "{line}")?;
     }
     out.flush()
 }
@@ -240,23 +256,39 @@ mod tests {
         let both = [a.clone(), b.clone()];
         let all = |_: &str| true;
         assert_eq!(
-            told.news(&both, all),
+            told.news(&both, &both, all),
             ["failed: a.csv: is empty", "failed: b/b.csv: is cut off"]
         );
-        assert!(told.news(&both, all).is_empty());
+        assert!(told.news(&both, &both, all).is_empty());
         let twice = [a.clone(), failure("a.csv", "is no table"), b.clone()];
-        assert_eq!(told.news(&twice, all), ["failed: a.csv: is no table"]);
-        assert!(told.news(&twice, all).is_empty());
-        let other = failure("a.csv", "is no text");
         assert_eq!(
-            told.news(&[other.clone(), b], all),
-            ["failed: a.csv: is no text"]
+            told.news(&twice, &twice, all),
+            ["failed: a.csv: is no table"]
         );
+        assert!(told.news(&twice, &twice, all).is_empty());
+        let other = failure("a.csv", "is no text");
+        let now = [other.clone(), b];
+        assert_eq!(told.news(&now, &now, all), ["failed: a.csv: is no text"]);
         // A run over another part of the lake knows nothing of b.
-        assert!(told.news(&[], |object| object == "c.csv").is_empty());
-        assert_eq!(told.news(&[other], all), ["failed no more: b/b.csv"]);
-        assert_eq!(told.news(&[], all), ["failed no more: a.csv"]);
-        assert!(told.news(&[], all).is_empty());
-        assert_eq!(told.news(&[a], all), ["failed: a.csv: is empty"]);
+        assert!(told.news(&[], &[], |object| object == "c.csv").is_empty());
+        let now = [other];
+        assert_eq!(told.news(&now, &now, all), ["failed no more: b/b.csv"]);
+        assert_eq!(told.news(&[], &[], all), ["failed no more: a.csv"]);
+        assert!(told.news(&[], &[], all).is_empty());
+        let now = [a];
+        assert_eq!(told.news(&now, &now, all), ["failed: a.csv: is empty"]);
+    }
+
+    #[test]
+    fn a_failure_that_an_earlier_run_has_told_is_told_only_when_it_is_gone() {
+        let mut told = Told::default();
+        let (new, old) = (failure("a.csv", "is empty"), failure("b.csv", "is cut off"));
+        let (both, all) = ([new.clone(), old], |_: &str| true);
+        assert_eq!(
+            told.news(&both, &both[..1], all),
+            ["failed: a.csv: is empty"]
+        );
+        assert!(told.news(&both, &[], all).is_empty());
+        assert_eq!(told.news(&[new], &[], all), ["failed no more: b.csv"]);
     }
 }

@@ -77,6 +77,7 @@ async fn assembler(rows: &[TableRecord]) -> (Assembler, IndexStore, Snapshot) {
         resample_threshold: 0.0,
         forget: Contexts::new(),
         redact: Redact::Off,
+        room: Room::default(),
     };
     (assembler, index, snapshot)
 }

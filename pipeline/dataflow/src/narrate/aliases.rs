@@ -9,6 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use limn_lake::Held;
 use limn_segment::NarrationRecord;
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -104,8 +105,10 @@ pub fn settle_aliases<'scope>(
                         return;
                     };
                     let epoch = *capability.time();
-                    for table in containers.flat_map(|container| container.drain(..)) {
+                    for mut table in containers.flat_map(|container| container.drain(..)) {
                         if table.carries() {
+                            // Files must be read for it to go on.
+                            table.draft.held = Held::default();
                             let waiting = stash.entry(epoch);
                             let waiting =
                                 waiting.or_insert_with(|| (capability.clone(), Vec::new()));

@@ -1,16 +1,18 @@
 //! The account of a round: its report and what people are told.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use limn_lake::Ignored;
 use limn_lake::member::shown;
+use limn_lake::{Ignored, Redact};
 
 use super::Round;
+use crate::changes::GroupId;
 use crate::cluster::totals::Totals;
 use crate::publish::PublishedEpoch;
 use crate::report::{Failure, ModelTotals, ObjectCounts, Report, Seconds, Skipped, TableCounts};
 use crate::scope::Part;
 use crate::segments::Outcome;
+use crate::told::ToldFailures;
 
 /// Objects that a round listed and did not look at.
 pub(super) struct LeftOut {
@@ -86,6 +88,53 @@ impl Round {
                 ),
             }],
         }
+    }
+
+    /// The failures of earlier runs that stand in no row of the catalog.
+    fn told(&self) -> ToldFailures {
+        let snapshot = self.opening.known.published.snapshot();
+        ToldFailures::remembered(snapshot.as_ref(), self.opening.lake.url())
+    }
+
+    /// The failures that the snapshot is to remember, since the catalog does not have them: of a listing, and of
+    /// epochs. A part of a lake tells nothing of the others.
+    pub(super) fn to_remember(
+        &self,
+        listing: &[Failure],
+        epochs: &[PublishedEpoch],
+        is_partial: bool,
+    ) -> ToldFailures {
+        let rows = self.opening.known.published.failures();
+        let in_rows = ToldFailures::default().and(&rows);
+        let unwritten = epochs.iter().flat_map(|epoch| &epoch.unwritten);
+        let failed = listing.iter().chain(unwritten);
+        let failed = failed.filter(|failure| !in_rows.has(failure));
+        let before = match is_partial {
+            true => self.told(),
+            false => ToldFailures::default(),
+        };
+        before.and(failed).to_remember()
+    }
+
+    /// What is to be said of tables that the run's settings cannot reach.
+    pub(super) fn restated_note(&self, groups: &[GroupId]) -> Option<String> {
+        let published = &self.opening.known.published;
+        let tables = groups.iter().flat_map(|group| published.tables(*group));
+        let names: BTreeSet<String> = tables
+            .filter(|table| !table.removed)
+            .map(|table| table.name.clone())
+            .collect();
+        let first = names.first()?;
+        let taken_out = match self.terms.settings.redact {
+            Redact::Off => String::new(),
+            redact => format!(
+                "; values that --redact {redact} withholds are out of them now, names and counts stay"
+            ),
+        };
+        Some(format!(
+            "tables that this run's settings do not reach, since a part of them was not listed: {}, such as '{first}'; they follow when they are listed again{taken_out}",
+            names.len()
+        ))
     }
 
     /// What is to be said of sensitive columns that the run described and whose values it kept.
@@ -180,6 +229,10 @@ impl Round {
         }
         failures.sort();
         failures.dedup();
+        let told = self.told().and(&self.opening.known.published.failures());
+        // Sorted among themselves as before.
+        failures.sort_by_key(|failure| told.has(failure));
+        let failed_before = failures.iter().filter(|it| told.has(it)).count() as u64;
         // What is of no table counts by itself.
         let counted = |failure: &'_ Failure| match failure.table.as_str() {
             "" => (failure.object.clone(), String::new()),
@@ -207,6 +260,7 @@ impl Round {
                 ..ModelTotals::default()
             },
             failures,
+            failed_before,
             notes,
             ..Report::default()
         }

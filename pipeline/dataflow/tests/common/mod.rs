@@ -122,6 +122,33 @@ impl<F: Fn(&[&str]) + Send + Sync> Embedder for Watched<F> {
     }
 }
 
+/// A plain tar archive of these files.
+pub fn tar(members: &[(&str, &str)]) -> String {
+    tar_of('0', members)
+}
+
+/// The same of members of a kind: sparse ones (`S`) are refused.
+pub fn tar_of(kind: char, members: &[(&str, &str)]) -> String {
+    let mut archive = String::new();
+    for (name, text) in members {
+        let field = |text: &str, length: usize| format!("{text:\0<length$}");
+        let head = [
+            field(name, 100),
+            field("0000644", 8),
+            field("0000000", 8),
+            field("0000000", 8),
+            field(&format!("{:011o}", text.len()), 12),
+            field("00000000000", 12),
+        ]
+        .concat();
+        let tail = format!("{kind}{}", "\0".repeat(355));
+        let sum: u32 = format!("{head}        {tail}").bytes().map(u32::from).sum();
+        archive += &format!("{head}{sum:06o}\0 {tail}{text}");
+        archive += &"\0".repeat((512 - text.len() % 512) % 512);
+    }
+    archive + &"\0".repeat(1024)
+}
+
 /// The places of so many processes on this machine; none if one is alone.
 pub fn places(processes: usize) -> Vec<ClusterOptions> {
     if processes < 2 {

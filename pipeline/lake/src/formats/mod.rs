@@ -43,6 +43,7 @@ use crate::error::{FileError, FileErrorKind};
 use crate::layout::DataFile;
 use crate::member;
 use crate::object::Format;
+use crate::room::Room;
 use crate::summary::FileSummary;
 
 /// More columns than this are no table anyone searches for, and a profile of each would not fit the
@@ -59,6 +60,8 @@ pub struct ReadOptions {
     pub scan_budget: u64,
     /// What rows and ranges are drawn with. Default 0.
     pub seed: u64,
+    /// Room for what is read, shared by all who read at once. Default: any.
+    pub room: Room,
 }
 
 impl Default for ReadOptions {
@@ -67,6 +70,7 @@ impl Default for ReadOptions {
             sample_rows: 5,
             scan_budget: 16 << 20,
             seed: 0,
+            room: Room::default(),
         }
     }
 }

@@ -23,6 +23,7 @@ use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::notation::{self, Decided, Notation};
 use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::room::Held;
 use crate::sample::{RowSample, RowSampler};
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
@@ -195,6 +196,7 @@ pub(super) struct Scan {
     /// Lines of the row with the most lines.
     longest_row: u64,
     unclosed: Unclosed,
+    _turn: Held,
 }
 
 /// Lines with a quote that is never closed.
@@ -261,6 +263,7 @@ impl Ragged {
 
 impl Scan {
     fn new(plan: Plan, sample_path: &str, options: &ReadOptions, whole: bool) -> Scan {
+        let turn = options.room.columns(plan.columns.len());
         let limits = ValueLimits::for_columns(plan.columns.len());
         Scan {
             columns: plan
@@ -280,6 +283,7 @@ impl Scan {
             headers: 0,
             longest_row: 0,
             unclosed: Unclosed::default(),
+            _turn: turn,
         }
     }
 

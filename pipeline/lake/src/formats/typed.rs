@@ -13,6 +13,7 @@ use super::{Failure, ReadOptions, counted, names, one_line};
 use crate::data_type::DataType;
 use crate::error::FileErrorKind;
 use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::room::Held;
 use crate::sample::{CELL_CHARS, RowSampler, prefix};
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
@@ -95,6 +96,7 @@ pub(super) struct Typed {
     work: u64,
     /// What the file says of its columns and of itself.
     documented: Documented,
+    _turn: Held,
 }
 
 /// How a file was read.
@@ -116,6 +118,7 @@ impl Typed {
             .iter()
             .map(|field| data_type(field.data_type()))
             .collect();
+        let turn = options.room.columns(fields.len());
         let limits = ValueLimits::for_columns(fields.len());
         let builders = names::unique(fields.iter().map(|field| field.name()))
             .into_iter()
@@ -144,6 +147,7 @@ impl Typed {
             profiled: 0,
             most_profiled: budget.saturating_mul(TEXT_BUDGETS),
             work: budget.saturating_mul(WORK_BUDGETS),
+            _turn: turn,
         }
     }
 

@@ -32,6 +32,7 @@ use crate::formats::{Failure, MAX_COLUMNS, ReadOptions, counted, infer, names, o
 use crate::layout::DataFile;
 use crate::member::MemberPlace;
 use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::room::Held;
 use crate::sample::RowSampler;
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
@@ -472,10 +473,12 @@ struct Reading {
     most_text: u64,
     is_cut: bool,
     cell: String,
+    _turn: Held,
 }
 
 impl Reading {
     fn new(columns: &[String], sample_path: &str, options: &ReadOptions) -> Reading {
+        let turn = options.room.columns(columns.len());
         let limits = ValueLimits::for_columns(columns.len());
         let unique = names::unique(columns.iter().map(String::as_str));
         let budget = options.scan_budget.max(4 << 10);
@@ -492,6 +495,7 @@ impl Reading {
             most_text: budget.saturating_mul(TEXT_BUDGETS),
             is_cut: false,
             cell: String::new(),
+            _turn: turn,
         }
     }
 

@@ -7,8 +7,9 @@ use std::ops::Range;
 
 use super::list::{Element, Elements};
 use crate::data_type::DataType;
-use crate::formats::{ReadOptions, names};
+use crate::formats::{MAX_COLUMNS, ReadOptions, names};
 use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::room::{Held, NARROW, Room};
 use crate::sample::{RowSample, RowSampler};
 use crate::summary::ColumnSummary;
 
@@ -43,6 +44,9 @@ pub(super) struct Columns {
     elements: Elements,
     /// The text of the row's cells.
     pub(super) text: String,
+    room: Room,
+    /// Held from where the columns are many on: nobody knows how many there will be.
+    turn: Option<Held>,
 }
 
 /// Where a column is: what leads to it, and what is within it.
@@ -92,6 +96,8 @@ impl Columns {
             cells: Vec::new(),
             elements: Elements::default(),
             text: String::new(),
+            room: options.room.clone(),
+            turn: None,
         }
     }
 
@@ -180,6 +186,9 @@ impl Columns {
             (Some(key), within) => drop(self.keys_of(within).insert(key.into(), column)),
             (None, Some(outer)) => self.nodes[outer].elements = Some(column),
             (None, None) => {}
+        }
+        if column >= NARROW && self.turn.is_none() {
+            self.turn = Some(self.room.columns(MAX_COLUMNS));
         }
         self.columns.push(ColumnBuilder::with_limits(
             &*path,

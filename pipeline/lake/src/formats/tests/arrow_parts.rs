@@ -98,7 +98,10 @@ fn of_large_files_batches_are_read_that_a_hash_draws() {
             read_with("x.arrow", content.clone(), &options).0.unwrap(),
             summary
         );
-        let other = ReadOptions { seed: 1, ..options };
+        let other = ReadOptions {
+            seed: 1,
+            ..options.clone()
+        };
         assert_ne!(
             read_with("x.arrow", content, &other).0.unwrap().sample,
             summary.sample

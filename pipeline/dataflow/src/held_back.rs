@@ -1,0 +1,147 @@
+//! Held back: published tables that a run leaves alone, because a part of them was not listed.
+//!
+//! Nothing is taken as gone that could not be looked for: a folder that cannot be listed, a container that
+//! cannot be opened, a file that is too young for `--older-than`. Their tables stay as they are, but for one thing:
+//! where a run has other settings than the tables were made with, its settings reach no file of theirs. Such
+//! tables are *restated* from their rows. Values that the settings withhold leave the index at once, and the
+//! files are known by no version any more, so that they are read anew when they are listed again
+//! ([decision 29](../../../docs/decisions/029-held-back.md)).
+
+use std::collections::HashSet;
+
+use limn_lake::assemble::merge_files;
+use limn_lake::member::is_remark;
+use limn_lake::{FileSummary, Group, Held, Redact};
+use limn_segment::{FileRecord, SinceSample, TableRecord};
+
+use crate::assemble::{Before, Position, TableDraft};
+use crate::changes::GroupId;
+use crate::documents::{now_ms, tell};
+use crate::published::{Published, failures_of, is_searchable};
+use crate::wire::Wire;
+
+/// Published groups that a run leaves alone, with the paths and names of their tables.
+#[derive(Default)]
+pub struct HeldBack {
+    groups: HashSet<GroupId>,
+    paths: HashSet<String>,
+    names: HashSet<String>,
+}
+
+impl HeldBack {
+    /// What must stay as it is because these paths, or what lies below them, could not be listed.
+    pub fn of(published: &Published, unlisted: &[String]) -> Self {
+        let unlisted: HashSet<&str> = unlisted.iter().map(String::as_str).collect();
+        let is_unlisted = |path: &str| {
+            let folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+            folders.chain(["", path]).any(|it| unlisted.contains(it))
+        };
+        let mut held = Self::default();
+        if unlisted.is_empty() {
+            return held;
+        }
+        for group in published.groups() {
+            let tables = published.tables(group);
+            let paths = || {
+                tables.iter().flat_map(|table| {
+                    let files = table.files.iter().map(|file| file.path.as_str());
+                    files.chain(table.contexts.iter().map(|context| context.source.as_str()))
+                })
+            };
+            // What is to be told of a container is found by listing it.
+            if !paths().all(is_remark) && paths().any(is_unlisted) {
+                held.groups.insert(group);
+                held.paths.extend(paths().map(str::to_owned));
+                held.names
+                    .extend(tables.iter().map(|table| table.name.clone()));
+            }
+        }
+        held
+    }
+
+    /// Whether a group of the lake may have to do with what is held back.
+    pub fn concerns(&self, group: &Group) -> bool {
+        if self.groups.is_empty() {
+            return false;
+        }
+        self.groups.contains(&group.key.0)
+            || self.names.contains(group.name.as_str())
+            || group.files.iter().any(|file| {
+                self.paths.contains(&file.object.path)
+                    || self.names.contains(file.table_name.as_str())
+            })
+    }
+
+    /// Whether a published group is held back.
+    pub fn has(&self, group: GroupId) -> bool {
+        self.groups.contains(&group)
+    }
+
+    /// Keeps these groups as well, for the sake of one that they have to do with.
+    pub fn keep(&mut self, groups: impl IntoIterator<Item = GroupId>) {
+        self.groups.extend(groups);
+    }
+
+    /// The groups, in an order that depends on nothing else.
+    pub fn into_groups(self) -> Vec<GroupId> {
+        let mut groups: Vec<GroupId> = self.groups.into_iter().collect();
+        groups.sort_unstable();
+        groups
+    }
+}
+
+/// A published table without the values that are withheld, of files of no version; `None` where limn
+/// cannot read any more what it wrote of the files, so that nobody can say what is to be withheld.
+pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Option<TableDraft> {
+    let mut row = TableRecord {
+        indexed_ms: now_ms(),
+        ..published.clone()
+    };
+    // The texts are made of the files that there are now.
+    row.files
+        .retain(|file| file.since_sample != Some(SinceSample::Went));
+    let mut summaries: Vec<(String, FileSummary)> = Vec::new();
+    for file in &mut row.files {
+        if let Some(text) = &file.summary {
+            let mut summary = FileSummary::from_json(text).ok()?;
+            summary.redact(redact);
+            file.summary = Some(summary.to_json().ok()?);
+            summaries.push((file.path.clone(), summary));
+        }
+        *file = without_version(std::mem::take(file));
+    }
+    let parts: Vec<(&str, &FileSummary)> = summaries
+        .iter()
+        .map(|(path, summary)| (path.as_str(), summary))
+        .collect();
+    let mut summary = merge_files(&parts);
+    if let Some(summary) = &mut summary {
+        summary.redact(redact);
+        tell(&mut row, summary);
+    } else if published.blocks > 0 {
+        return None;
+    }
+    Some(TableDraft {
+        group,
+        summary,
+        replaces: Position::of(published),
+        before: Some(Before::of(published, false)),
+        known: is_searchable(published),
+        failures: failures_of(published),
+        held: Held::default(),
+        row: Some(Wire(row)),
+    })
+}
+
+/// The same of a file that is known by no version: the next run that lists it reads it.
+fn without_version(file: FileRecord) -> FileRecord {
+    FileRecord {
+        path: file.path,
+        rows: file.rows,
+        summary: file.summary,
+        error: file.error,
+        no_table: file.no_table,
+        beside: file.beside,
+        ..FileRecord::default()
+    }
+}

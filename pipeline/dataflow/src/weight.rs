@@ -1,0 +1,64 @@
+//! Weight: about how many bytes of memory a table takes on its way from its files to its segment.
+//!
+//! An epoch may be of any number of tables; what is in memory of it is bounded all the same. Tables are counted in the reader's
+//! [`Room`](limn_lake::Room) from where they are assembled on, and no file is read while too much is counted. What waits for the end of
+//! its epoch leaves in parts, as a segment each (`crate::segments`).
+
+use limn_segment::{Block, ColumnRecord, TableRecord};
+
+use crate::assemble::TableDraft;
+
+/// What a table takes besides what is counted.
+const FIXED: usize = 2 << 10;
+/// What an allocation takes besides what is in it, about.
+const WORD: usize = 16;
+
+/// A table before it is put into words: its summary, the row that says the same, and the texts to come.
+pub fn of_draft(draft: &TableDraft) -> u64 {
+    let summary = draft.summary.as_ref().map_or(0, |summary| summary.held());
+    let row = draft.row.as_ref().map_or(0, |row| of_row(&row.0));
+    2 * summary + row
+}
+
+/// A table's catalog row.
+pub fn of_row(row: &TableRecord) -> u64 {
+    let columns: usize = row.columns.iter().map(of_column).sum();
+    let cells = row.sample.iter().flatten();
+    let cells: usize = cells
+        .map(|cell| size_of::<Option<String>>() + cell.as_ref().map_or(0, |it| it.len() + WORD))
+        .sum();
+    let files = row.files.iter().map(|file| file.summary.as_ref());
+    let files: usize = files.map(|it| 256 + it.map_or(0, String::len)).sum();
+    let contexts: usize = row.contexts.iter().map(|it| 128 + it.text.len()).sum();
+    (FIXED + columns + cells + files + contexts) as u64
+}
+
+fn of_column(column: &ColumnRecord) -> usize {
+    let texts = [
+        &column.min,
+        &column.max,
+        &column.narration,
+        &column.description,
+        &column.notation,
+        &column.sensitive,
+    ];
+    let texts = texts.into_iter().flatten().map(|it| it.len() + WORD);
+    let values = column.frequent.iter().map(|it| 32 + it.value.len() + WORD);
+    let patterns = column.patterns.len() * 64;
+    let names = column.name.len() + column.data_type.len() + 2 * WORD;
+    size_of::<ColumnRecord>() + names + patterns + texts.chain(values).sum::<usize>()
+}
+
+/// Texts with their vectors.
+pub fn of_blocks(blocks: &[Block]) -> u64 {
+    let block = |block: &Block| {
+        let fields: usize = block
+            .fields
+            .iter()
+            .map(|(_, text)| text.len() + 2 * WORD)
+            .sum();
+        let vector = block.vector.as_ref().map_or(0, |vector| 2 * vector.len());
+        size_of::<Block>() + block.text.len() + fields + vector
+    };
+    blocks.iter().map(block).sum::<usize>() as u64
+}

@@ -1,0 +1,117 @@
+//! Memory follows what is held, not how many bytes files have: tables of very many columns, and very many tables.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Cursor, Write as _};
+use std::path::Path;
+
+use limn_tests::{children_memory, index_hashed};
+use tempfile::TempDir;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+/// What a run may take, whatever lies in the lake.
+const MOST_MEMORY: u64 = 3 << 29;
+/// The most columns that a table can have.
+const WIDEST: usize = 16_384;
+
+/// A table of one row, whose columns are named by a stem.
+fn wide(stem: &str, columns: usize) -> String {
+    let mut text = String::new();
+    for column in 0..columns {
+        let comma = if column == 0 { "" } else { "," };
+        write!(text, "{comma}{stem}{column}").unwrap();
+    }
+    text.push('\n');
+    for column in 0..columns {
+        let comma = if column == 0 { "" } else { "," };
+        write!(text, "{comma}{}", column % 10).unwrap();
+    }
+    text.push('\n');
+    text
+}
+
+fn zip(path: &Path, members: usize, text: impl Fn(usize) -> (String, String)) {
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+    for member in 0..members {
+        let (name, text) = text(member);
+        writer
+            .start_file(name, SimpleFileOptions::default())
+            .unwrap();
+        writer.write_all(text.as_bytes()).unwrap();
+    }
+    fs::write(path, writer.finish().unwrap().into_inner()).unwrap();
+}
+
+fn is_within_memory(what: &str) {
+    let most = children_memory();
+    println!("{what}: {} MiB", most >> 20);
+    assert!(most < MOST_MEMORY, "{what}: {} MiB", most >> 20);
+}
+
+#[test]
+fn a_small_archive_of_very_wide_tables_ends_no_run() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    fs::create_dir_all(&lake).unwrap();
+    fs::write(lake.join("rivers.csv"), "river,length\nAare,288\n").unwrap();
+    let text = wide("c", WIDEST);
+    zip(&lake.join("bomb.zip"), 300, |i| {
+        (format!("m{i:03}.csv"), text.clone())
+    });
+    let run = index_hashed(&lake, &index, &[]);
+    is_within_memory("300 like members of a zip");
+    run.code_is(1);
+    let report = run.json();
+    assert_eq!(report["tables"]["added"], 2, "{report}");
+    let failures = report["failures"].as_array().unwrap();
+    assert_eq!(failures.len(), 236, "{report}");
+    let first = failures[0]["error"].as_str().unwrap();
+    assert!(
+        first.starts_with("bomb.zip//m064.csv: it has 16384 columns") && first.contains("; "),
+        "{first}"
+    );
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("bomb.zip//m000.csv with 16384 columns"),
+        "{notes}"
+    );
+    // The next night.
+    index_hashed(&lake, &index, &[]).code_is(0);
+    is_within_memory("the same again");
+}
+
+#[test]
+fn very_wide_files_of_other_columns_are_tables_in_little_memory() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    fs::create_dir_all(&lake).unwrap();
+    for file in 0..60 {
+        let text = wide(&format!("f{file}c"), WIDEST);
+        fs::write(lake.join(format!("t{file}x.csv")), text).unwrap();
+    }
+    let run = index_hashed(&lake, &index, &[]);
+    is_within_memory("60 wide files");
+    let report = run.ok();
+    assert_eq!(report["tables"]["added"], 60, "{report}");
+    let again = index_hashed(&lake, &index, &[]).ok();
+    is_within_memory("the same again");
+    assert_eq!(again["tables"]["unchanged"], 60, "{again}");
+}
+
+#[test]
+fn many_tables_of_some_hundred_columns_are_one_epoch_in_little_memory() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    for table in 0..3000 {
+        let folder = lake.join(format!("d{table:04}"));
+        fs::create_dir_all(&folder).unwrap();
+        let columns = 100 + table % 200;
+        fs::write(folder.join("t.csv"), wide(&format!("n{table}x"), columns)).unwrap();
+    }
+    let report = index_hashed(&lake, &index, &["--no-compact"]).ok();
+    is_within_memory("3,000 tables of 200 columns");
+    assert_eq!(report["tables"]["added"], 3000, "{report}");
+    assert_eq!(report["snapshot"], 1, "{report}");
+}
