@@ -41,6 +41,7 @@
 //! [`RetrievalError::is_retryable`] tells whether asking again can help.
 
 mod answer;
+mod asked;
 mod bringing;
 mod corpus;
 mod deadline;
@@ -58,7 +59,9 @@ mod selection;
 mod semantic;
 mod similar;
 mod sought;
+mod spelling;
 mod texts;
+mod wholes;
 mod words;
 
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
