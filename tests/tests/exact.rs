@@ -142,7 +142,7 @@ const KINDS: [(&str, fn(u64) -> String); 12] = [
         )
     }),
     ("hex id", |n| format!("{n:016x}")),
-    ("sku", |n| {
+    ("part number", |n| {
         let letter = |n: u64| char::from(b'A' + (n % 26) as u8);
         format!(
             "{}{}-{:04}-{}",
@@ -270,4 +270,42 @@ async fn values_of_an_index() {
     for seed in 1..=3 {
         measured(index, &held, seed);
     }
+}
+
+#[test]
+fn a_name_comes_first_a_misspelt_word_is_told_and_an_unknown_one_too() {
+    let scratch = TempDir::new().unwrap();
+    let (folder, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    lake(&folder);
+    index_hashed(&folder, &index, &[]).ok();
+    let search = |question: &str, more: &[&str]| {
+        let mut arguments = vec!["search", question, "--index", text(&index)];
+        arguments.extend(more);
+        limn(&arguments)
+    };
+    for (question, exact) in [
+        ("LOG-7", "table LOG-7"),
+        ("when was \"log 7\" written?", "table log 7"),
+        ("log_7.csv", "file log_7.csv"),
+        ("order_number_4", "column order_number_4"),
+        ("the column orderNumber4", "column orderNumber4"),
+    ] {
+        let answer = search(question, &["--json"]).ok();
+        let first = &answer["results"][0];
+        assert_eq!(first["exact"], json!([exact]), "{question}: {answer}");
+        assert_eq!(first["score"], 1.0, "{question}: {answer}");
+        assert!(search(question, &[]).stdout.contains(exact), "{question}");
+    }
+    let notes = |question: &str| search(question, &["--json"]).ok()["notes"].to_string();
+    let told = notes("lisence plate");
+    assert!(
+        told.contains(r#"searched \"lisence\" as \"licence\""#),
+        "{told}"
+    );
+    let told = notes("licence plate of Zumthor");
+    assert!(
+        told.contains("nowhere in the index: Zumthor (the index holds a sample"),
+        "{told}"
+    );
+    assert!(told.contains("--sample-rows"), "{told}");
 }

@@ -110,7 +110,7 @@ pub struct Hit {
     /// The judge's word; `None` where there was no judge, or it could not tell.
     pub judged: Option<bool>,
     /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column promo_code`,
-    /// `value A-17`. Tables that have a name of it come first.
+    /// `code A-17`. Tables that have a name of it come first.
     pub exact: Vec<String>,
     /// What made the table match, best first.
     pub blocks: Vec<Evidence>,

@@ -5,7 +5,8 @@
 //! or a column. Plain words in a longer question are none: "which customers used a promo code" asks for no
 //! column.
 //!
-//! **Values.** Two to four words in a row, what is quoted, a code, and the whole question may be a value.
+//! **Values.** Two to four words in a row, what is quoted, a code or another word that the analyzer takes apart, and the whole
+//! question may be a value.
 
 use std::ops::Range;
 
@@ -29,6 +30,8 @@ pub(crate) struct AskedName {
     pub(crate) key: String,
     /// What it may be the name of.
     pub(crate) of: &'static [Whole],
+    /// Whether it is a part of another (`orders.customer_id`): a name where there is no other.
+    pub(crate) is_part: bool,
 }
 
 /// What may be a value.
@@ -37,6 +40,8 @@ pub(crate) struct AskedValue {
     /// As the question has it.
     pub(crate) written: String,
     pub(crate) key: String,
+    /// Whether it is a code, and so may be a column's name, too (`Q1`).
+    pub(crate) is_code: bool,
     /// Which of the question's words, from 0: what stands between white space.
     pub(crate) words: Range<usize>,
 }
@@ -61,27 +66,27 @@ impl Asked {
     }
 
     fn add_names(&mut self, question: &str) {
-        self.add_name(question, ANY);
+        self.add_name(question, ANY, false);
         let (rest, of) = without_kind(question);
-        self.add_name(rest, of);
+        self.add_name(rest, of, false);
         for quoted in quoted(question) {
-            self.add_name(quoted, ANY);
+            self.add_name(quoted, ANY, false);
         }
         for word in question.split_whitespace().take(WORDS) {
             let word = trimmed(word);
             if !is_identifier(word) {
                 continue;
             }
-            self.add_name(word, ANY);
+            self.add_name(word, ANY, false);
             // `orders.customer_id`
             let parts = word.split('.').filter(|part| part.len() < word.len());
             if parts.clone().any(is_identifier) {
-                parts.for_each(|part| self.add_name(part, ANY));
+                parts.for_each(|part| self.add_name(part, ANY, true));
             }
         }
     }
 
-    fn add_name(&mut self, written: &str, of: &'static [Whole]) {
+    fn add_name(&mut self, written: &str, of: &'static [Whole], is_part: bool) {
         let Some(key) = key(written) else {
             return;
         };
@@ -89,12 +94,14 @@ impl Asked {
             if known.of.len() < of.len() {
                 known.of = of;
             }
+            known.is_part &= is_part;
             return;
         }
         self.names.push(AskedName {
             written: trimmed(written).to_owned(),
             key,
             of,
+            is_part,
         });
     }
 
@@ -116,6 +123,7 @@ impl Asked {
             }
         }
         for (at, word) in words.into_iter().take(WORDS).enumerate() {
+            self.add_value(word, at..at + 1);
             codes(word, &mut |code| self.add_value(code, at..at + 1));
         }
     }
@@ -125,12 +133,13 @@ impl Asked {
         let Some(key) = key(written) else {
             return;
         };
-        // One word is a term.
-        let is_whole = words.len() > 1 || is_code(written);
+        // A plain word is a term.
+        let is_whole = words.len() > 1 || is_compound(written);
         if is_whole && !self.values.iter().any(|value| value.key == key) {
             self.values.push(AskedValue {
                 written: written.to_owned(),
                 key,
+                is_code: words.len() == 1 && is_code(written),
                 words,
             });
         }
@@ -165,7 +174,7 @@ fn without_kind(question: &str) -> (&str, &'static [Whole]) {
 }
 
 /// What stands between quotation marks.
-fn quoted(question: &str) -> Vec<&str> {
+pub(crate) fn quoted(question: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = question;
     let mut before = ' ';
@@ -208,6 +217,21 @@ fn trimmed(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
+/// Whether the analyzer may take a word apart: a code, an e-mail address, `McDonald`.
+fn is_compound(word: &str) -> bool {
+    is_code(word) || has_hump(word) || word.chars().any(|c| !c.is_alphanumeric())
+}
+
+/// Whether a capital comes after a small letter.
+fn has_hump(word: &str) -> bool {
+    let mut before = ' ';
+    word.chars().any(|c| {
+        let is_hump = before.is_lowercase() && c.is_uppercase();
+        before = c;
+        is_hump
+    })
+}
+
 /// Whether a word is written as programs write names: with an underscore, a slash or a point between parts of two characters and
 /// more, or a capital after a small letter.
 fn is_identifier(word: &str) -> bool {
@@ -215,14 +239,8 @@ fn is_identifier(word: &str) -> bool {
         let mut parts = word.split(by);
         word.contains(by) && parts.all(|part| trimmed(part).chars().nth(1).is_some())
     };
-    let mut before = ' ';
-    let has_hump = word.chars().any(|c| {
-        let is_hump = before.is_lowercase() && c.is_uppercase();
-        before = c;
-        is_hump
-    });
     let has_letter = word.chars().any(char::is_alphabetic);
-    has_letter && (has_hump || word.contains('_') || is_joined('/') || is_joined('.'))
+    has_letter && (has_hump(word) || word.contains('_') || is_joined('/') || is_joined('.'))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! walking, over live tables (or blocks) only, filters left aside: a filter changes who is ranked,
 //! never what a word is worth.
 
+use limn_models::Embedder;
 use limn_segment::Field;
 use tracing::info_span;
 
@@ -121,6 +122,7 @@ impl Found {
 pub(crate) fn score_tables(
     corpus: &Corpus,
     question: &Question,
+    embedder: &dyn Embedder,
     deadline: Deadline,
     scratch: &mut Scratch,
 ) -> Result<Found, RetrievalError> {
@@ -154,7 +156,7 @@ pub(crate) fn score_tables(
     let unknown = question.unknown_words(is_known, |word| found.holds(word));
     let unknown: Vec<Word> = unknown.into_iter().cloned().collect();
     for word in unknown {
-        let Some(meant) = meant(corpus, &word, deadline)? else {
+        let Some(meant) = meant(corpus, &word, embedder, deadline)? else {
             found.unknown.push(word.written);
             found.worth += idf(tables as u64, 0);
             continue;
@@ -214,7 +216,8 @@ fn score_term(
     Ok(())
 }
 
-/// The terms that are looked up, in order, with what share of a word each is. Of a code in three parts or more that no table has as a
+/// The terms that are looked up, in order, with what share of a word each is: the parts of a code that tables have as a whole are one word
+/// together, of another one two at most. Of a code in three parts or more that no table has as a
 /// whole, parts of one or two characters are left out, where it has others: they are everywhere.
 fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
     let share = |term: &String| {
@@ -227,14 +230,12 @@ fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
             let is_long = |part: &String| part.chars().nth(SHORT_PART).is_some();
             if !word.is_code() {
                 1.0
-            } else if parts > 2
-                && !is_long(term)
-                && word.terms.iter().any(is_long)
-                && !found.holds(word)
-            {
+            } else if found.holds(word) {
+                1.0 / parts as f32
+            } else if parts > 2 && !is_long(term) && word.terms.iter().any(is_long) {
                 0.0
             } else {
-                1.0 / parts as f32
+                (2.0 / parts as f32).min(1.0)
             }
         });
         shares.reduce(f32::max).unwrap_or(1.0)
@@ -248,6 +249,7 @@ fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
 pub(crate) fn score_blocks(
     corpus: &Corpus,
     question: &Question,
+    _: &dyn Embedder,
     deadline: Deadline,
     scratch: &mut Scratch,
 ) -> Result<Found, RetrievalError> {

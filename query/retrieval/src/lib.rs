@@ -50,6 +50,7 @@ pub mod eval;
 mod evidence;
 pub mod judge;
 mod lexical;
+mod notes;
 mod opening;
 mod question;
 mod ranking;

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use limn_segment::analyzer::analyze;
 use limn_segment::whole::is_code;
 
-use crate::asked::Asked;
+use crate::asked::{Asked, quoted};
 
 const LIST: &str = include_str!("stopwords.txt");
 
@@ -48,6 +48,8 @@ pub(crate) struct Word {
     pub(crate) terms: Vec<String>,
     /// Its place in the question, from 0: stop words count.
     pub(crate) at: usize,
+    /// Whether it stands in quotation marks.
+    pub(crate) is_quoted: bool,
 }
 
 impl Word {
@@ -72,6 +74,10 @@ impl Question {
         if only_stop_words {
             wanted = terms.iter().cloned().collect();
         }
+        let quoted: Vec<&str> = quoted(text)
+            .into_iter()
+            .flat_map(str::split_whitespace)
+            .collect();
         let words = text
             .split_whitespace()
             .enumerate()
@@ -80,6 +86,7 @@ impl Question {
                 let mut terms = analyze(word);
                 terms.retain(|term| only_stop_words || !STOP_WORDS.contains(term));
                 Word {
+                    is_quoted: quoted.iter().any(|quoted| quoted.contains(word)),
                     written: word.to_owned(),
                     terms,
                     at,

@@ -8,7 +8,8 @@
 //! contexts does not make them all look long.
 //!
 //! **Wholes.** A value of the question that a table has as a whole (`wholes.rs`) is a term with a frequency of
-//! [`Formula::whole`] there. The parts of a code count as one word together: each one of n by 1/n.
+//! [`Formula::whole`] there. The parts of a code count as
+//! one word together, each one of n by 1/n; where no table has the code as a whole, as two at most.
 //!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's is
 //! its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds counts.

@@ -15,6 +15,7 @@ use crate::error::RetrievalError;
 use crate::evidence::evidence;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::lexical::{Found, Scratch, score_blocks, score_tables};
+use crate::notes::of_words;
 use crate::question::Question;
 use crate::ranking::{Outcome, Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
@@ -31,7 +32,8 @@ const NEAR: f32 = 0.28;
 const NEAR_DEVIATIONS: f32 = 4.0;
 
 /// How the words of a question are scored.
-type Score = fn(&Corpus, &Question, Deadline, &mut Scratch) -> Result<Found, RetrievalError>;
+type Score =
+    fn(&Corpus, &Question, &dyn Embedder, Deadline, &mut Scratch) -> Result<Found, RetrievalError>;
 
 /// What an answer is worth.
 enum Relevance {
@@ -391,7 +393,16 @@ impl Searcher {
             Mode::Limn => (&Formula::LIMN, score_tables),
         };
         let (found, near) = self.corpus.both(
-            || score(&self.corpus, &question, request.deadline, &mut scratch),
+            || {
+                let embedder = self.embedder.as_ref();
+                score(
+                    &self.corpus,
+                    &question,
+                    embedder,
+                    request.deadline,
+                    &mut scratch,
+                )
+            },
             || request.first_nearest(formula),
         );
         let (found, near) = (found?, near?);
@@ -409,10 +420,7 @@ impl Searcher {
             .collect();
         self.give_back(scratch);
 
-        let meant = found.meant.iter();
-        let meant = meant.map(|it| format!("searched \"{}\" as \"{}\"", it.written, it.word));
-        let mut notes: Vec<String> = meant.collect();
-        notes.extend(unknown_note(&found.unknown, self.corpus.values()));
+        let mut notes = of_words(&found, self.corpus.values());
         let place = || filter.as_ref().map(Filter::place).unwrap_or_default();
         let tables = match self.relevance(&outcome, !found.known.is_empty()) {
             Relevance::Found => self.named(outcome.ranked, covered),
@@ -533,26 +541,6 @@ impl Searcher {
             pool.push(scratch);
         }
     }
-}
-
-/// What is to be said of words that occur nowhere. The index has all names and contexts, and a part of the values.
-fn unknown_note(unknown: &[String], values: Values) -> Option<String> {
-    let (what, verb) = match unknown {
-        [] => return None,
-        [_] => ("this word", "occurs"),
-        _ => ("these words", "occur"),
-    };
-    let words = unknown.join(", ");
-    let why = match values {
-        Values::Searched => {
-            "the index holds a sample of each table's values, so a table may have what the index has not: look into the \
-             tables that should, or index with a larger --sample-rows"
-        }
-        Values::Hidden => "tables' values were not searched: the key that asked may not read them",
-    };
-    Some(format!(
-        "{what} {verb} nowhere in the index: {words} ({why})"
-    ))
 }
 
 /// Moves rejected tables behind the others, and tells the judge's word of each.

@@ -1,9 +1,10 @@
 //! What a word that occurs nowhere may be meant to be: a word of the index that is spelled nearly alike.
 //!
-//! One letter may be wrong, missing, too many or swapped with its neighbour, in words of eight letters and more two; the first one is
-//! right, and so are names in the middle of a question but for one letter. Codes, numbers and words of other scripts are left
-//! as they are. Only words of live tables count: what hidden tables have does not exist.
+//! In words of five letters and more one may be missing, too many or swapped with its neighbour, from seven letters on also wrong, and from
+//! eight on there may be two such. The first letter is right; names in the middle of a question have one missing, too many or swapped. Codes, numbers, words of other scripts, words in
+//! quotation marks and those of the embedder's vocabulary are left as they are. Only words of live tables count: what hidden tables have does not exist.
 
+use limn_models::Embedder;
 use limn_segment::{Field, Near, SegmentError, distance};
 
 use crate::corpus::{Corpus, DEAD};
@@ -13,7 +14,8 @@ use crate::question::{Word, is_stop_word};
 use crate::sought::Sought;
 use crate::words::matching_words;
 
-/// Words of so many letters may have two wrong.
+/// Words of so many letters may have a wrong one, and two mistakes.
+const WRONG: usize = 7;
 const LONG: usize = 8;
 /// Terms of which is looked up how they are spelled.
 const SPELLED: usize = 8;
@@ -39,25 +41,42 @@ struct Candidate {
     tables: usize,
 }
 
+/// Letters in an order that no language has: an embedder cuts them into pieces, if it cuts words at all.
+const NO_WORD: &str = "qxzvkwjqx";
+
+/// Whether an embedder has a word in its vocabulary: no mistake then, but a word that the index has not (`many`). Embedders
+/// without one know no words.
+fn knows(embedder: &dyn Embedder, word: &str) -> bool {
+    let pieces = |word: &str| {
+        let nothing = embedder.count_tokens("");
+        embedder.count_tokens(word).saturating_sub(nothing)
+    };
+    pieces(word) <= 1 && pieces(NO_WORD) > 1
+}
+
 /// What an unknown word was meant to be, if that can be told.
 pub(crate) fn meant(
     corpus: &Corpus,
     word: &Word,
+    embedder: &dyn Embedder,
     deadline: Deadline,
 ) -> Result<Option<Meant>, RetrievalError> {
     let lower = word.written.to_lowercase();
     let is_name = word.at > 0 && word.written.starts_with(char::is_uppercase);
     let edits = if lower.len() < LONG || is_name { 1 } else { 2 };
-    let Some(near) = Near::new(&lower, edits) else {
+    let Some(mut near) = Near::new(&lower, edits).filter(|_| !word.is_quoted) else {
         return Ok(None);
     };
-    // Of "wich" nothing is to be searched.
-    if is_stop_word(|stop| distance(&lower, stop, 1).is_some()) {
+    if lower.len() < WRONG || is_name {
+        near = near.without_wrong_letters();
+    }
+    // Of "whitch" nothing is to be searched.
+    if knows(embedder, &lower) || is_stop_word(|stop| distance(&lower, stop, 1).is_some()) {
         return Ok(None);
     }
     let mut best: Option<(u8, usize, Meant)> = None;
     for candidate in candidates(corpus, &near, deadline)? {
-        let Some((distance, spelled)) = spelled(corpus, &candidate, &lower, edits)? else {
+        let Some((distance, spelled)) = spelled(corpus, &candidate, &near.to_the_end())? else {
             continue;
         };
         let is_better = best
@@ -137,8 +156,7 @@ fn blocks_with(corpus: &Corpus, term: &str) -> Result<Vec<(u32, usize, u32)>, Se
 fn spelled(
     corpus: &Corpus,
     candidate: &Candidate,
-    lower: &str,
-    edits: u8,
+    near: &Near,
 ) -> Result<Option<(u8, String)>, SegmentError> {
     let sought = Sought::of(vec![(candidate.term.as_str(), 1.0)]);
     let mut best: Option<(u8, String)> = None;
@@ -146,7 +164,7 @@ fn spelled(
         let text = corpus.segments[*segment].reader.text(*block)?;
         for word in matching_words(&text, &sought) {
             let word = word.to_lowercase();
-            let Some(distance) = distance(lower, &word, edits) else {
+            let Some(distance) = near.distance(&word) else {
                 continue;
             };
             if best.as_ref().is_none_or(|(least, _)| distance < *least) {

@@ -7,7 +7,7 @@ use std::ops::Range;
 use limn_segment::SegmentError;
 use limn_segment::whole::Whole;
 
-use crate::asked::Asked;
+use crate::asked::{Asked, AskedName};
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
@@ -28,6 +28,8 @@ pub(crate) struct Named {
 pub(crate) struct HeldValue {
     /// As the question has it.
     pub(crate) written: String,
+    /// Whether it is a code, which may be in a column's name, too.
+    pub(crate) is_code: bool,
     /// Which of the question's words, from 0.
     pub(crate) words: Range<usize>,
     /// Their numbers, sorted.
@@ -58,8 +60,8 @@ impl Wholes {
         deadline: Deadline,
     ) -> Result<Wholes, RetrievalError> {
         let names = asked.names.iter();
-        let names: Vec<(Whole, &str)> = names
-            .flat_map(|name| name.of.iter().map(|kind| (*kind, name.written.as_str())))
+        let names: Vec<(Whole, &AskedName)> = names
+            .flat_map(|name| name.of.iter().map(move |kind| (*kind, name)))
             .collect();
         let terms = asked.names.iter();
         let mut terms: Vec<String> = terms
@@ -67,23 +69,41 @@ impl Wholes {
             .collect();
         let values = asked.values.iter();
         terms.extend(values.map(|value| Whole::Value.term(&value.key)));
-        let mut tables = tables_with(corpus, &terms, deadline)?.into_iter();
+        let codes = asked.values.iter().filter(|value| value.is_code);
+        terms.extend(codes.map(|code| Whole::Column.term(&code.key)));
+        let mut tables = tables_with(corpus, &terms, deadline)?;
+        let columns = tables.split_off(names.len() + asked.values.len());
+        let (mut tables, mut columns) = (tables.into_iter(), columns.into_iter());
 
         let mut wholes = Wholes::default();
-        for ((kind, written), tables) in names.into_iter().zip(&mut tables) {
+        let mut parts = Vec::new();
+        for ((kind, name), tables) in names.into_iter().zip(&mut tables) {
+            let written = name.written.clone();
+            let names = match name.is_part {
+                true => &mut parts,
+                false => &mut wholes.names,
+            };
             // A file that is called as its table says nothing more.
-            let is_told = wholes.names.iter().any(|name| {
-                kind == Whole::File && name.written == written && name.tables == tables
-            });
-            if !tables.is_empty() && !is_told {
-                wholes.names.push(Named {
+            let is_told = |told: &Named| {
+                kind == Whole::File && told.written == written && told.tables == tables
+            };
+            if !tables.is_empty() && !names.iter().any(is_told) {
+                names.push(Named {
                     kind,
-                    written: written.to_owned(),
+                    written,
                     tables,
                 });
             }
         }
-        for (value, tables) in asked.values.iter().zip(tables) {
+        if wholes.names.is_empty() {
+            wholes.names = parts;
+        }
+        for (value, mut tables) in asked.values.iter().zip(tables) {
+            if value.is_code {
+                tables.extend(columns.next().unwrap_or_default());
+                tables.sort_unstable();
+                tables.dedup();
+            }
             let is_part = |of: &HeldValue| {
                 of.words.start <= value.words.start && value.words.end <= of.words.end
             };
@@ -92,6 +112,7 @@ impl Wholes {
             }
             wholes.values.push(HeldValue {
                 written: value.written.clone(),
+                is_code: value.is_code,
                 words: value.words.clone(),
                 idf: idf(corpus.tables.len() as u64, tables.len() as u64),
                 tables,
@@ -129,9 +150,11 @@ impl Wholes {
         let names = self.names.iter().filter(|name| has(&name.tables));
         let names = names.map(|name| format!("{} {}", name.kind.name(), name.written));
         let values = self.values.iter().filter(|value| has(&value.tables));
-        names
-            .chain(values.map(|value| format!("{} {}", Whole::Value.name(), value.written)))
-            .collect()
+        let values = values.map(|value| {
+            let kind = if value.is_code { "code" } else { "value" };
+            format!("{kind} {}", value.written)
+        });
+        names.chain(values).collect()
     }
 }
 
