@@ -91,9 +91,6 @@ impl Asked {
             return;
         };
         if let Some(known) = self.names.iter_mut().find(|name| name.key == key) {
-            if known.of.len() < of.len() {
-                known.of = of;
-            }
             known.is_part &= is_part;
             return;
         }
@@ -260,7 +257,7 @@ mod tests {
         assert_eq!(names("promo_code"), [("promocode".to_owned(), 3)]);
         assert_eq!(names("Promo Code?"), [("promocode".to_owned(), 3)]);
         let found = names("the column promo_code");
-        assert!(found.contains(&("promocode".to_owned(), 3)), "{found:?}");
+        assert!(found.contains(&("promocode".to_owned(), 1)), "{found:?}");
         let found = names("orders table");
         assert_eq!(
             found,
@@ -283,6 +280,8 @@ mod tests {
                 "promocode",
                 "clientid",
                 "salesorderscsv",
+                "salesorders",
+                "csv",
                 "customerszipcode",
                 "customers",
                 "zipcode",

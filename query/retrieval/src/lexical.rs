@@ -228,7 +228,7 @@ fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
         let shares = words.map(|word| {
             let parts = word.terms.len();
             let is_long = |part: &String| part.chars().nth(SHORT_PART).is_some();
-            if !word.is_code() {
+            if !word.is_code {
                 1.0
             } else if found.holds(word) {
                 1.0 / parts as f32

@@ -48,16 +48,13 @@ pub(crate) struct Word {
     pub(crate) terms: Vec<String>,
     /// Its place in the question, from 0: stop words count.
     pub(crate) at: usize,
+    /// Whether it is a code that the analyzer takes apart: `A-17`, `3f2b`.
+    pub(crate) is_code: bool,
     /// Whether it stands in quotation marks.
     pub(crate) is_quoted: bool,
 }
 
 impl Word {
-    /// Whether it is a code that the analyzer takes apart: `A-17`, `3f2b`.
-    pub(crate) fn is_code(&self) -> bool {
-        self.terms.len() > 1 && is_code(&self.written)
-    }
-
     /// Whether it is a code or a number.
     pub(crate) fn is_exact(&self) -> bool {
         self.written.bytes().any(|byte| byte.is_ascii_digit())
@@ -84,8 +81,10 @@ impl Question {
             .map(|(at, word)| {
                 let word = word.trim_matches(|c: char| !c.is_alphanumeric());
                 let mut terms = analyze(word);
+                let is_code = terms.len() > 1 && is_code(word);
                 terms.retain(|term| only_stop_words || !STOP_WORDS.contains(term));
                 Word {
+                    is_code,
                     is_quoted: quoted.iter().any(|quoted| quoted.contains(word)),
                     written: word.to_owned(),
                     terms,
@@ -115,9 +114,9 @@ impl Question {
     ) -> Vec<&Word> {
         let mut unknown: Vec<&Word> = Vec::new();
         for word in &self.words {
-            let is_known = match word.is_code() {
+            let is_known = match word.is_code {
                 true => {
-                    held(word) || (word.terms.len() == 2 && word.terms.iter().all(|it| known(it)))
+                    held(word) || (word.terms.len() <= 2 && word.terms.iter().all(|it| known(it)))
                 }
                 false => word.terms.iter().any(|term| known(term)),
             };
