@@ -16,8 +16,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 use crate::error::SegmentError;
 use crate::table::Shard;
 
-/// Version of the segment format that this build writes, and the newest it reads. Segments of version 1 have no whole
-/// terms.
+/// Version of the segment format that this build writes, and the newest it reads. Segments of
+/// version 1 have no whole terms.
 pub const SEGMENT_FORMAT: u32 = 2;
 
 /// Unit of verification.

@@ -1,8 +1,9 @@
 //! The lexical side: a tantivy index of one segment, one document per block.
 //!
 //! Document numbers are block numbers. The four fields hold term frequencies and nothing else: no
-//! positions, no norms (exact lengths are in `blocks.rs`), no stored or fast fields. A fifth one, `whole`,
-//! has names, values and codes as a whole (`whole.rs`), each once a block; segments of format 1 have none. tantivy sees
+//! positions, no norms (exact lengths are in `blocks.rs`), no stored or fast fields. A fifth one,
+//! `whole`, has names, values and codes as a whole (`whole.rs`), each once a block; segments of
+//! format 1 have none. tantivy sees
 //! text that is analyzed already, terms joined by spaces, so that its own `whitespace` tokenizer is
 //! all that a foreign reader needs.
 
@@ -371,7 +372,8 @@ impl LexicalReader {
         self.walk(&inverted, &Term::from_field_text(known, term), visit)
     }
 
-    /// Calls `visit` with runs of blocks that have each of some whole terms, and the term's place among them.
+    /// Calls `visit` with runs of blocks that have each of some whole terms, and the term's place
+    /// among them.
     pub(crate) fn whole(
         &self,
         terms: &[String],

@@ -1,8 +1,9 @@
 //! Terms that are spelled nearly like a word: an automaton that walks a dictionary of terms.
 //!
-//! The distance is that of Damerau and Levenshtein, each place edited once (optimal string alignment): letters that are wrong,
-//! missing, too many, or swapped with their neighbour. A state is the last two rows of its table, so that whole branches
-//! of a dictionary are left out as soon as no term in them can be near.
+//! The distance is that of Damerau and Levenshtein, each place edited once (optimal string
+//! alignment): letters that are wrong, missing, too many, or swapped with their neighbour. A state
+//! is the last two rows of its table, so that whole branches of a dictionary are left out as soon
+//! as no term in them can be near.
 
 use tantivy_fst::Automaton;
 
@@ -13,8 +14,8 @@ const SHORTEST: usize = 5;
 
 /// A word of small ASCII letters, to which terms may be near.
 ///
-/// Terms are stems, so up to three letters at the end of the word may be an ending that the stem does not have,
-/// and a `y` may have become an `i`. Terms begin as the word does.
+/// Terms are stems, so up to three letters at the end of the word may be an ending that the stem
+/// does not have, and a `y` may have become an `i`. Terms begin as the word does.
 #[derive(Debug, Clone)]
 pub struct Near {
     word: Vec<u8>,
@@ -36,7 +37,8 @@ pub struct Rows {
 }
 
 impl Near {
-    /// `None` where the word is too short or too long, or has other characters than small ASCII letters.
+    /// `None` where the word is too short or too long, or has other characters than small ASCII
+    /// letters.
     #[must_use]
     pub fn new(word: &str, edits: u8) -> Option<Near> {
         let is_word = word.bytes().all(|byte| byte.is_ascii_lowercase());
@@ -48,8 +50,8 @@ impl Near {
         })
     }
 
-    /// The same, where one letter in the place of another is two edits: one too many, and one missing. Most short words that differ so
-    /// are other words (`list` and `last`).
+    /// The same, where one letter in the place of another is two edits: one too many, and one
+    /// missing. Most short words that differ so are other words (`list` and `last`).
     #[must_use]
     pub fn without_wrong_letters(self) -> Near {
         Near { wrong: 2, ..self }
@@ -64,7 +66,8 @@ impl Near {
         }
     }
 
-    /// How far a term is from the word, its ending left out where that is nearer; `None` where it is farther than allowed.
+    /// How far a term is from the word, its ending left out where that is nearer; `None` where it
+    /// is farther than allowed.
     #[must_use]
     pub fn distance(&self, term: &str) -> Option<u8> {
         let rows = term
@@ -139,8 +142,8 @@ impl Automaton for Near {
     }
 }
 
-/// The distance of two words, letter by letter; `None` where one has other characters than small ASCII letters, or
-/// they are farther apart than `edits`.
+/// The distance of two words, letter by letter; `None` where one has other characters than small
+/// ASCII letters, or they are farther apart than `edits`.
 #[must_use]
 pub fn distance(word: &str, other: &str, edits: u8) -> Option<u8> {
     Near::new(word, edits)?.to_the_end().distance(other)

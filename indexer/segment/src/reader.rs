@@ -461,8 +461,9 @@ impl SegmentReader {
         self.lexical.postings(field, term, visit)
     }
 
-    /// Calls `visit` with blocks that have one of some [whole terms](crate::whole), and with the place of the term among
-    /// them: the blocks of a term in order, term by term. Segments of format 1 have none.
+    /// Calls `visit` with blocks that have one of some [whole terms](crate::whole), and with the
+    /// place of the term among them: the blocks of a term in order, term by term. Segments of
+    /// format 1 have none.
     ///
     /// # Errors
     /// As [`SegmentReader::postings`].
@@ -474,7 +475,8 @@ impl SegmentReader {
         self.lexical.whole(terms, visit)
     }
 
-    /// Calls `visit` with each term of a field that is [near](Near) a word, in order: of deleted blocks, too.
+    /// Calls `visit` with each term of a field that is [near](Near) a word, in order: of deleted
+    /// blocks, too.
     ///
     /// # Errors
     /// As [`SegmentReader::postings`].

@@ -1,15 +1,17 @@
 //! Names, values and codes as they are asked for: whole.
 //!
-//! The analyzer cuts everything into words, so that "sick leave hours" finds `SickLeaveHours`. Whoever
-//! asks for `promo_code` or `US-10,123,456-B2` means all of it, though. So a block has, beside the terms of
-//! its fields, *whole* terms: a kind and a [`key`], which is the text without its case and separators.
+//! The analyzer cuts everything into words, so that "sick leave hours" finds `SickLeaveHours`.
+//! Whoever asks for `promo_code` or `US-10,123,456-B2` means all of it, though. So a block has,
+//! beside the terms of its fields, *whole* terms: a kind and a [`key`], which is the text without
+//! its case and separators.
 //!
 //! - **tables**: the name (`sales/2024/orders`), and what is left of it below each folder
 //!   (`2024/orders`, `orders`); with a table's first block.
 //! - **files**: the last part of the location, with and without its ending; likewise.
 //! - **columns**: each line of the field [`Names`](Field::Names), up to a tab.
-//! - **values**: each value of the fields [`Rows`](Field::Rows) and [`Cells`](Field::Cells), which lines and
-//!   ` | ` separate; and in these and in [`Contexts`](Field::Contexts) each [code](codes).
+//! - **values**: each value of the fields [`Rows`](Field::Rows) and [`Cells`](Field::Cells), which
+//!   lines and ` | ` separate; and in these and in [`Contexts`](Field::Contexts) each
+//!   [code](codes).
 //!
 //! A word is a term of its field already, so a value that is one word has no whole term.
 
@@ -63,8 +65,8 @@ impl Whole {
     }
 }
 
-/// The letters and digits of a text in lower case, folded as terms are; `None` where there are none, or more than 96
-/// bytes of them. A number keeps the point between digits: 12.5 is not 125.
+/// The letters and digits of a text in lower case, folded as terms are; `None` where there are
+/// none, or more than 96 bytes of them. A number keeps the point between digits: 12.5 is not 125.
 ///
 /// ```
 /// use limn_segment::whole::key;
@@ -95,9 +97,9 @@ pub fn key(text: &str) -> Option<String> {
     (!key.is_empty() && key.len() <= MAX_KEY_BYTES).then_some(key)
 }
 
-/// Calls `visit` with each code of a text: what stands between white space and has digits together with letters or
-/// separators (`A-17`, `3f2b`, `12.5`, `2024-01-02`); and where it has separators, each part of at least four
-/// characters that has both letters and digits.
+/// Calls `visit` with each code of a text: what stands between white space and has digits together
+/// with letters or separators (`A-17`, `3f2b`, `12.5`, `2024-01-02`); and where it has separators,
+/// each part of at least four characters that has both letters and digits.
 pub fn codes<'a>(text: &'a str, visit: &mut impl FnMut(&'a str)) {
     for token in text.split_whitespace() {
         if !token.bytes().any(|byte| byte.is_ascii_digit()) {

@@ -168,8 +168,8 @@ pub(crate) fn with_details(name: String, column: &ColumnFacts, values: usize) ->
     }
 }
 
-/// Each name is a line, and what its abbreviations stand for comes after a tab: that is not its name. A table's begins with one, as it
-/// is no column's; the index knows it anyway.
+/// Each name is a line, and what its abbreviations stand for comes after a tab: that is not its
+/// name. A table's begins with one, as it is no column's; the index knows it anyway.
 fn add_table(names: &mut String, name: &str, split: bool) {
     names.push('\t');
     names.push_str(&one_line(name));

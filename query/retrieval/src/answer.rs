@@ -109,8 +109,8 @@ pub struct Hit {
     pub semantic: f32,
     /// The judge's word; `None` where there was no judge, or it could not tell.
     pub judged: Option<bool>,
-    /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column promo_code`,
-    /// `code A-17`. Tables that have a name of it come first.
+    /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
+    /// promo_code`, `code A-17`. Tables that have a name of it come first.
     pub exact: Vec<String>,
     /// What made the table match, best first.
     pub blocks: Vec<Evidence>,
@@ -151,8 +151,8 @@ pub struct RankedTable {
     pub key: TableKey,
     /// As [`Hit::score`].
     pub score: f32,
-    /// The share of the question's words that it has, by their inverse document frequencies: 0 to 1. Unknown words count
-    /// as much as a word can. 0 in plain mode.
+    /// The share of the question's words that it has, by their inverse document frequencies: 0 to
+    /// 1. Unknown words count as much as a word can. 0 in plain mode.
     pub covered: f32,
     /// As [`Hit::lexical`].
     pub lexical: f32,

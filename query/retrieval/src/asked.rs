@@ -1,12 +1,12 @@
 //! What a question asks for by its whole name or value.
 //!
-//! **Names.** A question that is a name (`promo_code`, `column promo_code`), and what it quotes or writes as
-//! an identifier (`customers."promo code"`, `sales/orders`, `CustomerID`), may be the name of a table, a file
-//! or a column. Plain words in a longer question are none: "which customers used a promo code" asks for no
-//! column.
+//! **Names.** A question that is a name (`promo_code`, `column promo_code`), and what it quotes or
+//! writes as an identifier (`customers."promo code"`, `sales/orders`, `CustomerID`), may be the
+//! name of a table, a file or a column. Plain words in a longer question are none: "which customers
+//! used a promo code" asks for no column.
 //!
-//! **Values.** Two to four words in a row, what is quoted, a code or another word that the analyzer takes apart, and the whole
-//! question may be a value.
+//! **Values.** Two to four words in a row, what is quoted, a code or another word that the analyzer
+//! takes apart, and the whole question may be a value.
 
 use std::ops::Range;
 
@@ -229,8 +229,8 @@ fn has_hump(word: &str) -> bool {
     })
 }
 
-/// Whether a word is written as programs write names: with an underscore, a slash or a point between parts of two characters and
-/// more, or a capital after a small letter.
+/// Whether a word is written as programs write names: with an underscore, a slash or a point
+/// between parts of two characters and more, or a capital after a small letter.
 fn is_identifier(word: &str) -> bool {
     let is_joined = |by: char| {
         let mut parts = word.split(by);

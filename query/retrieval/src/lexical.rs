@@ -72,8 +72,8 @@ pub(crate) struct Scratch {
     covered: Vec<f32>,
 }
 
-/// Terms of a question that occur in the index, with what each is worth: its inverse document frequency, of which the
-/// parts of a code share one.
+/// Terms of a question that occur in the index, with what each is worth: its inverse document
+/// frequency, of which the parts of a code share one.
 pub(crate) type KnownTerms = Vec<(String, f32)>;
 
 /// What of a question the index has.
@@ -96,7 +96,8 @@ impl Found {
         values.any(|value| value.words.contains(&word.at))
     }
 
-    /// Whether the question is nothing but values that tables have: one as a whole, or codes and numbers.
+    /// Whether the question is nothing but values that tables have: one as a whole, or codes and
+    /// numbers.
     pub(crate) fn is_all_values(&self, question: &Question) -> bool {
         let is_whole = |value: &HeldValue| value.words == (0..question.asked.words);
         let is_known = |word: &Word| {
@@ -216,9 +217,10 @@ fn score_term(
     Ok(())
 }
 
-/// The terms that are looked up, in order, with what share of a word each is: the parts of a code that tables have as a whole are one word
-/// together, of another one two at most. Of a code in three parts or more that no table has as a
-/// whole, parts of one or two characters are left out, where it has others: they are everywhere.
+/// The terms that are looked up, in order, with what share of a word each is: the parts of a code
+/// that tables have as a whole are one word together, of another one two at most. Of a code in
+/// three parts or more that no table has as a whole, parts of one or two characters are left out,
+/// where it has others: they are everywhere.
 fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
     let share = |term: &String| {
         let words = question

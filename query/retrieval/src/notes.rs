@@ -10,7 +10,8 @@ pub(crate) fn of_words(found: &Found, values: Values) -> Vec<String> {
     meant.chain(unknown(&found.unknown, values)).collect()
 }
 
-/// What is to be said of words that occur nowhere. The index has all names and contexts, and a part of the values.
+/// What is to be said of words that occur nowhere. The index has all names and contexts, and a part
+/// of the values.
 fn unknown(words: &[String], values: Values) -> Option<String> {
     let (what, verb) = match words {
         [] => return None,

@@ -105,8 +105,8 @@ impl Question {
         }
     }
 
-    /// The words none of whose terms is `known`, in order, each once; a code is unknown unless tables have it as a whole
-    /// (`held`), or it has two parts and both are known.
+    /// The words none of whose terms is `known`, in order, each once; a code is unknown unless
+    /// tables have it as a whole (`held`), or it has two parts and both are known.
     pub(crate) fn unknown_words(
         &self,
         known: impl Fn(&str) -> bool,

@@ -49,8 +49,8 @@ impl Request<'_> {
         self.filter.is_none_or(|filter| filter.allows(table))
     }
 
-    /// Of the tables that the question names, and that may be found, those that fit it best, at most `size`: by the scores of their
-    /// words where they fit equally well.
+    /// Of the tables that the question names, and that may be found, those that fit it best, at
+    /// most `size`: by the scores of their words where they fit equally well.
     fn named(&self, size: usize, scratch: &Scratch) -> BTreeMap<u32, Fit> {
         let named = self.named.iter().filter(|(table, _)| self.allows(*table));
         let mut named: Vec<(u32, Fit)> = named.copied().collect();

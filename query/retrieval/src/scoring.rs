@@ -7,19 +7,20 @@
 //! names. A field's average length is over the tables that have the field, so that a lake with few
 //! contexts does not make them all look long.
 //!
-//! **Wholes.** A value of the question that a table has as a whole (`wholes.rs`) is a term with a frequency of
-//! [`Formula::whole`] there. The parts of a code count as
-//! one word together, each one of n by 1/n; where no table has the code as a whole, as two at most.
+//! **Wholes.** A value of the question that a table has as a whole (`wholes.rs`) is a term with a
+//! frequency of [`Formula::whole`] there. The parts of a code count as one word together, each one
+//! of n by 1/n; where no table has the code as a whole, as two at most.
 //!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's is
 //! its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds counts.
 //!
 //! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides, `s = α·lexical +
-//! (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers, and little of names: where the whole question is codes
-//! and numbers, or a value that a table has, 1−α is a fifth of what it is elsewhere.
+//! (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers, and little of
+//! names: where the whole question is codes and numbers, or a value that a table has, 1−α is a
+//! fifth of what it is elsewhere.
 //!
-//! **Names.** Tables that the question names (`wholes.rs`) come first and have the score 1, whatever the formula says of
-//! them; it decides their order where they fit the names equally well.
+//! **Names.** Tables that the question names (`wholes.rs`) come first and have the score 1,
+//! whatever the formula says of them; it decides their order where they fit the names equally well.
 //!
 //! **Plain** ([`Formula::PLAIN`]) is PNEUMA's hybrid as published, for comparison: BM25 over blocks as
 //! one field, no cells, no stop words taken out.

@@ -1,8 +1,11 @@
-//! What a word that occurs nowhere may be meant to be: a word of the index that is spelled nearly alike.
+//! What a word that occurs nowhere may be meant to be: a word of the index that is spelled nearly
+//! alike.
 //!
-//! In words of five letters and more one may be missing, too many or swapped with its neighbour, from seven letters on also wrong, and from
-//! eight on there may be two such. The first letter is right; names in the middle of a question have one missing, too many or swapped. Codes, numbers, words of other scripts, words in
-//! quotation marks and those of the embedder's vocabulary are left as they are. Only words of live tables count: what hidden tables have does not exist.
+//! In words of five letters and more one may be missing, too many or swapped with its neighbour,
+//! from seven letters on also wrong, and from eight on there may be two such. The first letter is
+//! right; names in the middle of a question have one missing, too many or swapped. Codes, numbers,
+//! words of other scripts, words in quotation marks and those of the embedder's vocabulary are left
+//! as they are. Only words of live tables count: what hidden tables have does not exist.
 
 use limn_models::Embedder;
 use limn_segment::{Field, Near, SegmentError, distance};
@@ -41,11 +44,12 @@ struct Candidate {
     tables: usize,
 }
 
-/// Letters in an order that no language has: an embedder cuts them into pieces, if it cuts words at all.
+/// Letters in an order that no language has: an embedder cuts them into pieces, if it cuts words at
+/// all.
 const NO_WORD: &str = "qxzvkwjqx";
 
-/// Whether an embedder has a word in its vocabulary: no mistake then, but a word that the index has not (`many`). Embedders
-/// without one know no words.
+/// Whether an embedder has a word in its vocabulary: no mistake then, but a word that the index has
+/// not (`many`). Embedders without one know no words.
 fn knows(embedder: &dyn Embedder, word: &str) -> bool {
     let pieces = |word: &str| {
         let nothing = embedder.count_tokens("");
@@ -151,8 +155,8 @@ fn blocks_with(corpus: &Corpus, term: &str) -> Result<Vec<(u32, usize, u32)>, Se
     Ok(found)
 }
 
-/// The spelling of a term that is nearest to a word, and how near it is, in the first texts that have it; a term is a
-/// stem.
+/// The spelling of a term that is nearest to a word, and how near it is, in the first texts that
+/// have it; a term is a stem.
 fn spelled(
     corpus: &Corpus,
     candidate: &Candidate,

@@ -1,4 +1,5 @@
-//! Which tables have what a question asks for as a whole: names ([`Named`]) and values ([`HeldValue`]).
+//! Which tables have what a question asks for as a whole: names ([`Named`]) and values
+//! ([`HeldValue`]).
 //!
 //! Only live tables are looked at: a name or value that hidden tables alone have is none.
 
@@ -45,8 +46,8 @@ pub(crate) struct Wholes {
     pub(crate) values: Vec<HeldValue>,
 }
 
-/// How well a table fits the names that a question has: one that has a table's or file's name comes before one that has
-/// a column's, more columns before fewer.
+/// How well a table fits the names that a question has: one that has a table's or file's name comes
+/// before one that has a column's, more columns before fewer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Fit {
     tables: u32,
@@ -121,7 +122,8 @@ impl Wholes {
         Ok(wholes)
     }
 
-    /// The tables that have a name of the question, with how well each fits; in no particular order.
+    /// The tables that have a name of the question, with how well each fits; in no particular
+    /// order.
     pub(crate) fn named(&self) -> Vec<(u32, Fit)> {
         let mut named: Vec<(u32, Fit)> = Vec::new();
         for name in &self.names {

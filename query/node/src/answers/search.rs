@@ -136,8 +136,8 @@ pub struct SearchResult {
     pub semantic: f32,
     /// The judge's word; null where there was none.
     pub judged: Option<bool>,
-    /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column promo_code`,
-    /// `code A-17`. Tables that have a name of it come first.
+    /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
+    /// promo_code`, `code A-17`. Tables that have a name of it come first.
     pub exact: Vec<String>,
     /// The texts that made it match, best first.
     pub blocks: Vec<Block>,

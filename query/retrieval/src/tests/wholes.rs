@@ -14,7 +14,8 @@ fn ask(searcher: &Searcher, question: &str) -> Answer {
     searcher.search(&query(question, 5, Mode::Limn)).unwrap()
 }
 
-/// Tables with a column of this name among others, one that talks of it a lot, and one that is called so.
+/// Tables with a column of this name among others, one that talks of it a lot, and one that is
+/// called so.
 fn promo_codes() -> Vec<TableBlocks> {
     let mut tables: Vec<TableBlocks> = (0..12)
         .map(|at| {
