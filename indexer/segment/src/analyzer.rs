@@ -58,7 +58,7 @@ pub fn analyze_beginning(text: &str, wanted: impl Fn(u8) -> bool, visit: &mut im
 }
 
 /// NFKC with decorations removed, for text that is not ASCII already.
-fn fold(text: &str) -> Cow<'_, str> {
+pub(crate) fn fold(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);
     }

@@ -15,6 +15,7 @@ use crate::snapshot::SegmentEntry;
 use crate::table::{BlockKind, Shard, TableBlocks, TableKey};
 use crate::tables::TableWriter;
 use crate::vectors::VectorWriter;
+use crate::whole;
 
 /// Up to so many vectors a segment is searched exactly, which then takes a few milliseconds a core.
 pub const EXACT_LIMIT: usize = 100_000;
@@ -106,12 +107,18 @@ pub fn build_segment(
     let mut writer = SegmentWriter::new(settings)?;
     for table in &tables {
         writer.begin_table(&table.table);
-        for block in &table.blocks {
+        for (at, block) in table.blocks.iter().enumerate() {
+            let mut terms = BlockTerms::analyzed(block);
+            if at == 0 {
+                for term in whole::of_table(&table.table, &table.location) {
+                    terms.push_whole(&term);
+                }
+            }
             writer.add(&WrittenBlock {
                 kind: block.kind,
                 text: &block.text,
                 hash: block.text_hash(),
-                terms: BlockTerms::analyzed(block),
+                terms,
                 vector: block.vector.as_deref(),
             })?;
         }

@@ -16,8 +16,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 use crate::error::SegmentError;
 use crate::table::Shard;
 
-/// Version of the segment format that this build writes, and the newest it reads.
-pub const SEGMENT_FORMAT: u32 = 1;
+/// Version of the segment format that this build writes, and the newest it reads. Segments of
+/// version 1 have no whole terms.
+pub const SEGMENT_FORMAT: u32 = 2;
 
 /// Unit of verification.
 pub(crate) const CHUNK: usize = 64 << 10;
@@ -298,7 +299,7 @@ mod tests {
         bytes[end - 16..end - 8].copy_from_slice(&sum.to_le_bytes());
         let error = open("s", &bytes, end as u64).unwrap_err();
         assert!(
-            matches!(error, SegmentError::NewerFormat { found: 2, .. }),
+            matches!(error, SegmentError::NewerFormat { found: 3, .. }),
             "{error}"
         );
     }

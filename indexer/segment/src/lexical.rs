@@ -1,7 +1,9 @@
 //! The lexical side: a tantivy index of one segment, one document per block.
 //!
 //! Document numbers are block numbers. The four fields hold term frequencies and nothing else: no
-//! positions, no norms (exact lengths are in `blocks.rs`), no stored or fast fields. tantivy sees
+//! positions, no norms (exact lengths are in `blocks.rs`), no stored or fast fields. A fifth one,
+//! `whole`, has names, values and codes as a whole (`whole.rs`), each once a block; segments of
+//! format 1 have none. tantivy sees
 //! text that is analyzed already, terms joined by spaces, so that its own `whitespace` tokenizer is
 //! all that a foreign reader needs.
 
@@ -26,15 +28,19 @@ use crate::analyzer::analyze_into;
 use crate::chunks::{ChunkedFile, Generation};
 use crate::directory::{SectionDirectory, clear_last_error, take_last_error};
 use crate::error::SegmentError;
+use crate::near::Near;
 use crate::table::{Block, Field};
+use crate::whole;
 
 /// Only sizes the first hash table: the single-segment writer never flushes early.
 const WRITER_MEMORY: usize = 30 << 20;
 /// tantivy names its files at random; here they are always this.
 const SEGMENT_NAME: &str = "00000000000000000000000000000000";
+/// The field of whole terms.
+const WHOLE: &str = "whole";
 const SEGMENT_UUID: &str = "00000000-0000-0000-0000-000000000000";
 
-fn schema() -> (Schema, [TantivyField; 4]) {
+fn schema() -> (Schema, [TantivyField; 4], TantivyField) {
     let options = TextOptions::default().set_indexing_options(
         TextFieldIndexing::default()
             .set_tokenizer("whitespace")
@@ -43,7 +49,8 @@ fn schema() -> (Schema, [TantivyField; 4]) {
     );
     let mut builder = Schema::builder();
     let fields = Field::ALL.map(|field| builder.add_text_field(field.name(), options.clone()));
-    (builder.build(), fields)
+    let whole = builder.add_text_field(WHOLE, options);
+    (builder.build(), fields, whole)
 }
 
 /// The terms of one block: of a text that was analyzed, or as another segment has them.
@@ -55,6 +62,8 @@ pub(crate) struct BlockTerms {
     texts: [String; 4],
     /// The exact number of terms of each field.
     pub(crate) lengths: [u32; 4],
+    /// Its whole terms, each once, joined by spaces.
+    whole: String,
 }
 
 impl BlockTerms {
@@ -64,7 +73,18 @@ impl BlockTerms {
         for (field, text) in &block.fields {
             analyze_into(text, &mut |term: &str| terms.push(*field, term, 1));
         }
+        for term in whole::of_block(block) {
+            terms.push_whole(&term);
+        }
         terms
+    }
+
+    /// Adds a whole term that it does not have.
+    pub(crate) fn push_whole(&mut self, term: &str) {
+        if !self.whole.is_empty() {
+            self.whole.push(' ');
+        }
+        self.whole.push_str(term);
     }
 
     /// Adds a term so many times.
@@ -85,11 +105,12 @@ pub(crate) struct LexicalWriter {
     writer: SingleSegmentIndexWriter,
     directory: RamDirectory,
     fields: [TantivyField; 4],
+    whole: TantivyField,
 }
 
 impl LexicalWriter {
     pub(crate) fn new() -> Result<LexicalWriter, SegmentError> {
-        let (schema, fields) = schema();
+        let (schema, fields, whole) = schema();
         let directory = RamDirectory::create();
         let writer = Index::builder()
             .schema(schema)
@@ -104,6 +125,7 @@ impl LexicalWriter {
             writer,
             directory,
             fields,
+            whole,
         })
     }
 
@@ -114,6 +136,9 @@ impl LexicalWriter {
             if !text.is_empty() {
                 document.add_text(*field, text);
             }
+        }
+        if !terms.whole.is_empty() {
+            document.add_text(self.whole, &terms.whole);
         }
         self.writer.add_document(document).map_err(failed)?;
         Ok(())
@@ -174,6 +199,8 @@ pub(crate) struct OpenLexical {
     reader: SegmentReader,
     fields: [TantivyField; 4],
     inverted: [OnceLock<Arc<InvertedIndexReader>>; 4],
+    /// None in segments of format 1.
+    whole: Option<(TantivyField, OnceLock<Arc<InvertedIndexReader>>)>,
 }
 
 impl LexicalReader {
@@ -200,7 +227,7 @@ impl LexicalReader {
         if let Some(open) = slot.get() {
             return Ok(open);
         }
-        let (reader, fields) = guarded(&self.object, || {
+        let (reader, fields, whole) = guarded(&self.object, || {
             let index = Index::open(self.directory.clone())?;
             let mut fields = [TantivyField::from_field_id(0); 4];
             for (slot, field) in fields.iter_mut().zip(Field::ALL) {
@@ -213,7 +240,8 @@ impl LexicalReader {
                     segments.len()
                 )));
             };
-            Ok((SegmentReader::open(segment)?, fields))
+            let whole = index.schema().get_field(WHOLE).ok();
+            Ok((SegmentReader::open(segment)?, fields, whole))
         })?;
         if reader.max_doc() != self.blocks {
             return Err(SegmentError::damaged(
@@ -229,6 +257,7 @@ impl LexicalReader {
             reader,
             fields,
             inverted: Default::default(),
+            whole: whole.map(|field| (field, OnceLock::new())),
         }))
     }
 
@@ -239,12 +268,33 @@ impl LexicalReader {
         let generation = self.file.current();
         let open = self.opened(&generation)?;
         let known = open.fields[field.index()];
-        let slot = &open.inverted[field.index()];
+        let reader = self.inverted_in(open, known, &open.inverted[field.index()])?;
+        Ok((known, reader))
+    }
+
+    /// The reader of whole terms, if there are any.
+    fn inverted_whole(
+        &self,
+    ) -> Result<Option<(TantivyField, Arc<InvertedIndexReader>)>, SegmentError> {
+        let generation = self.file.current();
+        let open = self.opened(&generation)?;
+        let Some((known, slot)) = &open.whole else {
+            return Ok(None);
+        };
+        Ok(Some((*known, self.inverted_in(open, *known, slot)?)))
+    }
+
+    fn inverted_in(
+        &self,
+        open: &OpenLexical,
+        field: TantivyField,
+        slot: &OnceLock<Arc<InvertedIndexReader>>,
+    ) -> Result<Arc<InvertedIndexReader>, SegmentError> {
         if let Some(reader) = slot.get() {
-            return Ok((known, Arc::clone(reader)));
+            return Ok(Arc::clone(reader));
         }
-        let reader = guarded(&self.object, || open.reader.inverted_index(known))?;
-        Ok((known, Arc::clone(slot.get_or_init(|| reader))))
+        let reader = guarded(&self.object, || open.reader.inverted_index(field))?;
+        Ok(Arc::clone(slot.get_or_init(|| reader)))
     }
 
     /// Calls `visit` with each term of a field, and for each block that has it how often, as
@@ -255,6 +305,22 @@ impl LexicalReader {
         visit: &mut dyn FnMut(&str, u32, u32),
     ) -> Result<(), SegmentError> {
         let (_, inverted) = self.inverted(field)?;
+        self.all_of(&inverted, visit)
+    }
+
+    /// As [`all_postings`](Self::all_postings), of whole terms, which a block has or has not.
+    pub(crate) fn all_whole(&self, visit: &mut dyn FnMut(&str, u32)) -> Result<(), SegmentError> {
+        match self.inverted_whole()? {
+            Some((_, inverted)) => self.all_of(&inverted, &mut |term, block, _| visit(term, block)),
+            None => Ok(()),
+        }
+    }
+
+    fn all_of(
+        &self,
+        inverted: &InvertedIndexReader,
+        visit: &mut dyn FnMut(&str, u32, u32),
+    ) -> Result<(), SegmentError> {
         guarded(&self.object, || {
             let wrong = |what: &str| tantivy::TantivyError::InternalError(what.to_owned());
             let mut terms = inverted.terms().stream()?;
@@ -277,6 +343,24 @@ impl LexicalReader {
         })
     }
 
+    /// Calls `visit` with each term of a field that is near a word, in order.
+    pub(crate) fn near(
+        &self,
+        field: Field,
+        near: &Near,
+        visit: &mut dyn FnMut(&str),
+    ) -> Result<(), SegmentError> {
+        let (_, inverted) = self.inverted(field)?;
+        guarded(&self.object, || {
+            let mut terms = inverted.terms().search(near).into_stream()?;
+            while terms.advance() {
+                // It has small letters only.
+                visit(&String::from_utf8_lossy(terms.key()));
+            }
+            Ok(())
+        })
+    }
+
     /// Calls `visit` with runs of blocks that have the term, and how often each has it; in block order.
     pub(crate) fn postings(
         &self,
@@ -285,12 +369,37 @@ impl LexicalReader {
         visit: &mut dyn FnMut(&[u32], &[u32]),
     ) -> Result<(), SegmentError> {
         let (known, inverted) = self.inverted(field)?;
-        let term = Term::from_field_text(known, term);
+        self.walk(&inverted, &Term::from_field_text(known, term), visit)
+    }
+
+    /// Calls `visit` with runs of blocks that have each of some whole terms, and the term's place
+    /// among them.
+    pub(crate) fn whole(
+        &self,
+        terms: &[String],
+        visit: &mut dyn FnMut(usize, &[u32]),
+    ) -> Result<(), SegmentError> {
+        let Some((known, inverted)) = self.inverted_whole()? else {
+            return Ok(());
+        };
+        for (at, term) in terms.iter().enumerate() {
+            let term = Term::from_field_text(known, term);
+            self.walk(&inverted, &term, &mut |blocks, _| visit(at, blocks))?;
+        }
+        Ok(())
+    }
+
+    fn walk(
+        &self,
+        inverted: &InvertedIndexReader,
+        term: &Term,
+        visit: &mut dyn FnMut(&[u32], &[u32]),
+    ) -> Result<(), SegmentError> {
         clear_last_error();
         let mut visiting = false;
         let mut wrong = None;
         let walk = catch_unwind(AssertUnwindSafe(|| -> std::io::Result<()> {
-            let found = inverted.read_block_postings(&term, IndexRecordOption::WithFreqs)?;
+            let found = inverted.read_block_postings(term, IndexRecordOption::WithFreqs)?;
             let Some(mut postings) = found else {
                 return Ok(());
             };

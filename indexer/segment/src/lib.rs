@@ -104,6 +104,7 @@ mod layout;
 mod lexical;
 mod map;
 mod narrations;
+mod near;
 mod probe;
 mod reader;
 mod remote;
@@ -119,6 +120,7 @@ mod verify;
 
 pub mod analyzer;
 pub mod diff;
+pub mod whole;
 
 pub use blocks::TextFrame;
 pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, build_segment};
@@ -141,6 +143,7 @@ pub use narrations::{
     NARRATIONS_FORMAT, NarrationRecord, Narrator, narration_context, read_narrations,
     write_narrations,
 };
+pub use near::{Near, distance};
 pub use reader::{BlockMeta, SegmentReader};
 pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
 pub use snapshot::{

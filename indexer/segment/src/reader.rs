@@ -23,6 +23,7 @@ use crate::error::SegmentError;
 use crate::layout::{self, CHUNK, Contents, Extent, section};
 use crate::lexical::LexicalReader;
 use crate::map::map;
+use crate::near::Near;
 use crate::remote::{RemoteSegment, check_footer, check_size};
 use crate::snapshot::SegmentEntry;
 use crate::table::{BlockKind, Field, Shard};
@@ -396,6 +397,11 @@ impl SegmentReader {
         self.lexical.all_postings(field, visit)
     }
 
+    /// As [`all_postings`](Self::all_postings), of [whole terms](crate::whole).
+    pub(crate) fn all_whole(&self, visit: &mut dyn FnMut(&str, u32)) -> Result<(), SegmentError> {
+        self.lexical.all_whole(visit)
+    }
+
     /// xxh3-128 of a block's text.
     ///
     /// # Errors
@@ -453,6 +459,34 @@ impl SegmentReader {
         visit: &mut dyn FnMut(&[u32], &[u32]),
     ) -> Result<(), SegmentError> {
         self.lexical.postings(field, term, visit)
+    }
+
+    /// Calls `visit` with blocks that have one of some [whole terms](crate::whole), and with the
+    /// place of the term among them: the blocks of a term in order, term by term. Segments of
+    /// format 1 have none.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::postings`].
+    pub fn whole(
+        &self,
+        terms: &[String],
+        visit: &mut dyn FnMut(usize, &[u32]),
+    ) -> Result<(), SegmentError> {
+        self.lexical.whole(terms, visit)
+    }
+
+    /// Calls `visit` with each term of a field that is [near](Near) a word, in order: of deleted
+    /// blocks, too.
+    ///
+    /// # Errors
+    /// As [`SegmentReader::postings`].
+    pub fn near(
+        &self,
+        field: Field,
+        near: &Near,
+        visit: &mut dyn FnMut(&str),
+    ) -> Result<(), SegmentError> {
+        self.lexical.near(field, near, visit)
     }
 
     /// The `n` live blocks nearest to a unit-length query: blocks and cosines, best first, ties by

@@ -168,10 +168,13 @@ pub(crate) fn with_details(name: String, column: &ColumnFacts, values: usize) ->
     }
 }
 
+/// Each name is a line, and what its abbreviations stand for comes after a tab: that is not its
+/// name. A table's begins with one, as it is no column's; the index knows it anyway.
 fn add_table(names: &mut String, name: &str, split: bool) {
-    add(names, &one_line(name));
+    names.push('\t');
+    names.push_str(&one_line(name));
     if split {
-        add(names, &expansions(&without_archive(name)));
+        add_expansions(names, &without_archive(name));
     }
 }
 
@@ -185,7 +188,15 @@ fn add_column(names: &mut String, column: &ColumnFacts, split: bool) {
     let name = clip(&column.name, 1_000);
     add(names, &one_line(&name));
     if split {
-        add(names, &expansions(&name));
+        add_expansions(names, &name);
+    }
+}
+
+fn add_expansions(names: &mut String, name: &str) {
+    let more = expansions(name);
+    if !more.is_empty() {
+        names.push('\t');
+        names.push_str(&more);
     }
 }
 

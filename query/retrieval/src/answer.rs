@@ -84,6 +84,9 @@ pub struct Answer {
     /// What models, and the servers that they run on, said where they failed. For operators: it may hold
     /// addresses, and values of rows.
     pub failures: Vec<String>,
+    /// As [`Ranking::unknown`].
+    #[serde(skip)]
+    pub unknown: Vec<String>,
 }
 
 /// One table that was found.
@@ -95,14 +98,20 @@ pub struct Hit {
     pub lake: String,
     /// The URL of its file or folder.
     pub location: String,
-    /// `α·lexical + (1−α)·semantic`.
+    /// `α·lexical + (1−α)·semantic`; 1 where the question names the table.
     pub score: f32,
+    /// As [`RankedTable::covered`].
+    #[serde(skip)]
+    pub covered: f32,
     /// The lexical score, min-max normalised over the question's candidates: 0 to 1.
     pub lexical: f32,
     /// The semantic score, likewise.
     pub semantic: f32,
     /// The judge's word; `None` where there was no judge, or it could not tell.
     pub judged: Option<bool>,
+    /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
+    /// promo_code`, `code A-17`. Tables that have a name of it come first.
+    pub exact: Vec<String>,
     /// What made the table match, best first.
     pub blocks: Vec<Evidence>,
 }
@@ -131,6 +140,8 @@ pub struct Ranking {
     pub notes: Vec<String>,
     /// As [`Answer::failures`].
     pub failures: Vec<String>,
+    /// The question's words that occur nowhere and are not searched as others, as written.
+    pub unknown: Vec<String>,
 }
 
 /// One table of a [`Ranking`].
@@ -140,6 +151,9 @@ pub struct RankedTable {
     pub key: TableKey,
     /// As [`Hit::score`].
     pub score: f32,
+    /// The share of the question's words that it has, by their inverse document frequencies: 0 to
+    /// 1. Unknown words count as much as a word can. 0 in plain mode.
+    pub covered: f32,
     /// As [`Hit::lexical`].
     pub lexical: f32,
     /// As [`Hit::semantic`].

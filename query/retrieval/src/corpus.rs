@@ -299,6 +299,11 @@ impl Corpus {
         self.is_warm.store(true, Ordering::Relaxed);
     }
 
+    /// Whether texts made of values take part.
+    pub(crate) fn values(&self) -> Values {
+        self.values
+    }
+
     /// What it takes beside what open segments hold.
     pub(crate) fn own_bytes(&self) -> usize {
         let of_a_table = size_of::<Table>() + FIELDS * size_of::<f32>();

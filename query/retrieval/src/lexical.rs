@@ -5,6 +5,7 @@
 //! walking, over live tables (or blocks) only, filters left aside: a filter changes who is ranked,
 //! never what a word is worth.
 
+use limn_models::Embedder;
 use limn_segment::Field;
 use tracing::info_span;
 
@@ -12,8 +13,15 @@ use crate::TRACE;
 use crate::corpus::{Corpus, DEAD};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
-use crate::question::Question;
+use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
+use crate::spelling::{Meant, meant};
+use crate::wholes::{HeldValue, Wholes};
+
+/// What a word counts that is searched as another, of what it counts where it is written so.
+const MISSPELT: f32 = 0.5;
+/// A part of a code of at most so many characters is short.
+const SHORT_PART: usize = 2;
 
 /// Sparse sums over a dense array that is kept between questions.
 #[derive(Default)]
@@ -60,57 +68,193 @@ impl Sums {
 pub(crate) struct Scratch {
     term: Sums,
     pub(crate) scores: Sums,
+    /// What the question's words that it has are worth, by table.
+    covered: Vec<f32>,
 }
 
-/// Terms of a question that occur in the index, with their inverse document frequencies.
+/// Terms of a question that occur in the index, with what each is worth: its inverse document
+/// frequency, of which the parts of a code share one.
 pub(crate) type KnownTerms = Vec<(String, f32)>;
+
+/// What of a question the index has.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) known: KnownTerms,
+    pub(crate) wholes: Wholes,
+    /// Words that are searched as others.
+    pub(crate) meant: Vec<Meant>,
+    /// Words that occur nowhere, as written.
+    pub(crate) unknown: Vec<String>,
+    /// What the known words of the question are worth, and unknown ones as much as a word can be.
+    worth: f32,
+}
+
+impl Found {
+    /// Whether a word is in a value that a table has as a whole.
+    pub(crate) fn holds(&self, word: &Word) -> bool {
+        let mut values = self.wholes.values.iter();
+        values.any(|value| value.words.contains(&word.at))
+    }
+
+    /// Whether the question is nothing but values that tables have: one as a whole, or codes and
+    /// numbers.
+    pub(crate) fn is_all_values(&self, question: &Question) -> bool {
+        let is_whole = |value: &HeldValue| value.words == (0..question.asked.words);
+        let is_known = |word: &Word| {
+            let mut known = self.known.iter();
+            self.holds(word) || known.any(|(term, _)| word.terms.contains(term))
+        };
+        self.wholes.values.iter().any(is_whole)
+            || (question.words.iter().all(Word::is_exact) && question.words.iter().any(is_known))
+    }
+
+    /// The share of the question's words, by what they are worth, that a table has: 0 to 1.
+    pub(crate) fn covered(&self, scratch: &Scratch, table: u32) -> f32 {
+        let covered = scratch.covered.get(table as usize).copied();
+        if self.worth > 0.0 {
+            covered.unwrap_or_default() / self.worth
+        } else {
+            0.0
+        }
+    }
+}
 
 /// Leaves every live table's BM25F score in `scratch.scores`, by table number.
 pub(crate) fn score_tables(
     corpus: &Corpus,
     question: &Question,
+    embedder: &dyn Embedder,
     deadline: Deadline,
     scratch: &mut Scratch,
-) -> Result<KnownTerms, RetrievalError> {
+) -> Result<Found, RetrievalError> {
     let _span = info_span!(target: TRACE, "lexical").entered();
     let formula = &Formula::LIMN;
     let tables = corpus.tables.len();
+    for table in scratch.scores.touched() {
+        if let Some(covered) = scratch.covered.get_mut(*table as usize) {
+            *covered = 0.0;
+        }
+    }
+    if scratch.covered.len() < tables {
+        scratch.covered.resize(tables, 0.0);
+    }
     scratch.scores.reset(tables);
     scratch.term.reset(tables);
-    let mut known = KnownTerms::new();
-    for term in &question.wanted {
-        for segment in &corpus.segments {
-            deadline.check()?;
-            for field in Field::ALL {
-                let at = field.index();
-                if formula.weights[at] <= 0.0 {
-                    continue;
-                }
-                let (sums, norms) = (&mut scratch.term, &corpus.norms[at]);
-                segment
-                    .reader
-                    .posting_runs(field, term, &mut |blocks, frequencies| {
-                        for (block, frequency) in blocks.iter().zip(frequencies) {
-                            let table = segment.table_of[*block as usize];
-                            if table != DEAD {
-                                sums.add(table, *frequency as f32 * norms[table as usize]);
-                            }
-                        }
-                    })?;
-            }
+    let mut found = Found {
+        wholes: Wholes::find(corpus, &question.asked, deadline)?,
+        ..Found::default()
+    };
+    for value in &found.wholes.values {
+        let worth = value.idf * formula.saturate(formula.whole);
+        for table in &value.tables {
+            scratch.scores.add(*table, worth);
         }
-        finish_term(scratch, term, tables as u64, formula, &mut known);
     }
-    Ok(known)
+    for (term, share) in wanted(question, &found) {
+        score_term(corpus, (term, share), deadline, scratch, &mut found)?;
+    }
+    let is_known = |term: &str| found.known.iter().any(|(known, _)| known == term);
+    let unknown = question.unknown_words(is_known, |word| found.holds(word));
+    let unknown: Vec<Word> = unknown.into_iter().cloned().collect();
+    for word in unknown {
+        let Some(meant) = meant(corpus, &word, embedder, deadline)? else {
+            found.unknown.push(word.written);
+            found.worth += idf(tables as u64, 0);
+            continue;
+        };
+        if !found.known.iter().any(|(term, _)| *term == meant.term) {
+            score_term(
+                corpus,
+                (&meant.term, MISSPELT),
+                deadline,
+                scratch,
+                &mut found,
+            )?;
+        }
+        found.meant.push(meant);
+    }
+    Ok(found)
+}
+
+/// Adds a term, of which `share` counts, to the tables' scores.
+fn score_term(
+    corpus: &Corpus,
+    (term, share): (&str, f32),
+    deadline: Deadline,
+    scratch: &mut Scratch,
+    found: &mut Found,
+) -> Result<(), RetrievalError> {
+    let formula = &Formula::LIMN;
+    for segment in &corpus.segments {
+        deadline.check()?;
+        for field in Field::ALL {
+            let at = field.index();
+            if formula.weights[at] <= 0.0 {
+                continue;
+            }
+            let (sums, norms) = (&mut scratch.term, &corpus.norms[at]);
+            segment
+                .reader
+                .posting_runs(field, term, &mut |blocks, frequencies| {
+                    for (block, frequency) in blocks.iter().zip(frequencies) {
+                        let table = segment.table_of[*block as usize];
+                        if table != DEAD {
+                            sums.add(table, *frequency as f32 * norms[table as usize]);
+                        }
+                    }
+                })?;
+        }
+    }
+    let documents = corpus.tables.len() as u64;
+    if !scratch.term.touched.is_empty() {
+        let worth = share * idf(documents, scratch.term.touched.len() as u64);
+        for table in &scratch.term.touched {
+            scratch.covered[*table as usize] += worth;
+        }
+        found.worth += worth;
+    }
+    finish_term(scratch, (term, share), documents, formula, &mut found.known);
+    Ok(())
+}
+
+/// The terms that are looked up, in order, with what share of a word each is: the parts of a code
+/// that tables have as a whole are one word together, of another one two at most. Of a code in
+/// three parts or more that no table has as a whole, parts of one or two characters are left out,
+/// where it has others: they are everywhere.
+fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
+    let share = |term: &String| {
+        let words = question
+            .words
+            .iter()
+            .filter(|word| word.terms.contains(term));
+        let shares = words.map(|word| {
+            let parts = word.terms.len();
+            let is_long = |part: &String| part.chars().nth(SHORT_PART).is_some();
+            if !word.is_code {
+                1.0
+            } else if found.holds(word) {
+                1.0 / parts as f32
+            } else if parts > 2 && !is_long(term) && word.terms.iter().any(is_long) {
+                0.0
+            } else {
+                (2.0 / parts as f32).min(1.0)
+            }
+        });
+        shares.reduce(f32::max).unwrap_or(1.0)
+    };
+    let terms = question.wanted.iter();
+    let terms = terms.map(|term| (term.as_str(), share(term)));
+    terms.filter(|(_, share)| *share > 0.0).collect()
 }
 
 /// Leaves every live block's BM25 score in `scratch.scores`, by block number: plain mode.
 pub(crate) fn score_blocks(
     corpus: &Corpus,
     question: &Question,
+    _: &dyn Embedder,
     deadline: Deadline,
     scratch: &mut Scratch,
-) -> Result<KnownTerms, RetrievalError> {
+) -> Result<Found, RetrievalError> {
     let _span = info_span!(target: TRACE, "lexical").entered();
     let formula = &Formula::PLAIN;
     let plain = corpus.plain();
@@ -136,15 +280,21 @@ pub(crate) fn score_blocks(
                     })?;
             }
         }
-        finish_term(scratch, term, plain.blocks, formula, &mut known);
+        finish_term(scratch, (term, 1.0), plain.blocks, formula, &mut known);
     }
-    Ok(known)
+    let is_known = |term: &str| known.iter().any(|(known, _)| known == term);
+    let unknown = question.unknown_words(is_known, |_| false);
+    Ok(Found {
+        unknown: unknown.iter().map(|word| word.written.clone()).collect(),
+        known,
+        ..Found::default()
+    })
 }
 
 /// Moves a term's sums into the scores.
 fn finish_term(
     scratch: &mut Scratch,
-    term: &str,
+    (term, share): (&str, f32),
     documents: u64,
     formula: &Formula,
     known: &mut KnownTerms,
@@ -153,7 +303,7 @@ fn finish_term(
     if containing == 0 {
         return;
     }
-    let weight = idf(documents, containing);
+    let weight = share * idf(documents, containing);
     for id in scratch.term.touched.drain(..) {
         let frequency = std::mem::take(&mut scratch.term.values[id as usize]);
         scratch.scores.add(id, weight * formula.saturate(frequency));

@@ -41,6 +41,7 @@
 //! [`RetrievalError::is_retryable`] tells whether asking again can help.
 
 mod answer;
+mod asked;
 mod bringing;
 mod corpus;
 mod deadline;
@@ -49,6 +50,7 @@ pub mod eval;
 mod evidence;
 pub mod judge;
 mod lexical;
+mod notes;
 mod opening;
 mod question;
 mod ranking;
@@ -58,7 +60,9 @@ mod selection;
 mod semantic;
 mod similar;
 mod sought;
+mod spelling;
 mod texts;
+mod wholes;
 mod words;
 
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};

@@ -4,6 +4,9 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::LazyLock;
 
 use limn_segment::analyzer::analyze;
+use limn_segment::whole::is_code;
+
+use crate::asked::{Asked, quoted};
 
 const LIST: &str = include_str!("stopwords.txt");
 
@@ -15,6 +18,12 @@ static STOP_WORDS: LazyLock<HashSet<String>> = LazyLock::new(|| {
         .collect()
 });
 
+/// Whether any stop word, as people write it, is one that fits.
+pub(crate) fn is_stop_word(fits: impl Fn(&str) -> bool) -> bool {
+    let lines = LIST.lines().filter(|line| !line.starts_with('#'));
+    lines.flat_map(str::split_whitespace).any(fits)
+}
+
 /// The terms of a question that are looked up: what is worth marking in an answer.
 pub fn content_terms(question: &str) -> Vec<String> {
     Question::new(question, false).wanted
@@ -25,8 +34,31 @@ pub fn content_terms(question: &str) -> Vec<String> {
 pub(crate) struct Question {
     /// The distinct terms that are looked up, sorted: sums over them have one order.
     pub(crate) wanted: Vec<String>,
-    /// The words of the question as written, each with its terms, stop words left out.
-    pub(crate) words: Vec<(String, Vec<String>)>,
+    /// The words of the question, stop words left out.
+    pub(crate) words: Vec<Word>,
+    /// What it may ask for as a whole.
+    pub(crate) asked: Asked,
+}
+
+/// A word of a question.
+#[derive(Debug, Clone)]
+pub(crate) struct Word {
+    /// As written.
+    pub(crate) written: String,
+    pub(crate) terms: Vec<String>,
+    /// Its place in the question, from 0: stop words count.
+    pub(crate) at: usize,
+    /// Whether it is a code that the analyzer takes apart: `A-17`, `3f2b`.
+    pub(crate) is_code: bool,
+    /// Whether it stands in quotation marks.
+    pub(crate) is_quoted: bool,
+}
+
+impl Word {
+    /// Whether it is a code or a number.
+    pub(crate) fn is_exact(&self) -> bool {
+        self.written.bytes().any(|byte| byte.is_ascii_digit())
+    }
 }
 
 impl Question {
@@ -39,28 +71,57 @@ impl Question {
         if only_stop_words {
             wanted = terms.iter().cloned().collect();
         }
+        let quoted: Vec<&str> = quoted(text)
+            .into_iter()
+            .flat_map(str::split_whitespace)
+            .collect();
         let words = text
             .split_whitespace()
-            .map(|word| {
+            .enumerate()
+            .map(|(at, word)| {
                 let word = word.trim_matches(|c: char| !c.is_alphanumeric());
                 let mut terms = analyze(word);
+                let is_code = terms.len() > 1 && is_code(word);
                 terms.retain(|term| only_stop_words || !STOP_WORDS.contains(term));
-                (word.to_owned(), terms)
+                Word {
+                    is_code,
+                    is_quoted: quoted.iter().any(|quoted| quoted.contains(word)),
+                    written: word.to_owned(),
+                    terms,
+                    at,
+                }
             })
-            .filter(|(_, terms)| !terms.is_empty())
+            .filter(|word| !word.terms.is_empty())
             .collect();
         Question {
             wanted: wanted.into_iter().collect(),
             words,
+            // Plain mode knows words only.
+            asked: if keep_all {
+                Asked::default()
+            } else {
+                Asked::of(text)
+            },
         }
     }
 
-    /// The words none of whose terms is `known`, as written, in order, each once.
-    pub(crate) fn unknown_words(&self, known: impl Fn(&str) -> bool) -> Vec<String> {
-        let mut unknown: Vec<String> = Vec::new();
-        for (word, terms) in &self.words {
-            if !terms.iter().any(|term| known(term)) && !unknown.contains(word) {
-                unknown.push(word.clone());
+    /// The words none of whose terms is `known`, in order, each once; a code is unknown unless
+    /// tables have it as a whole (`held`), or it has two parts and both are known.
+    pub(crate) fn unknown_words(
+        &self,
+        known: impl Fn(&str) -> bool,
+        held: impl Fn(&Word) -> bool,
+    ) -> Vec<&Word> {
+        let mut unknown: Vec<&Word> = Vec::new();
+        for word in &self.words {
+            let is_known = match word.is_code {
+                true => {
+                    held(word) || (word.terms.len() <= 2 && word.terms.iter().all(|it| known(it)))
+                }
+                false => word.terms.iter().any(|term| known(term)),
+            };
+            if !is_known && !unknown.iter().any(|told| told.written == word.written) {
+                unknown.push(word);
             }
         }
         unknown
@@ -88,6 +149,13 @@ mod tests {
     fn unknown_words_are_told_as_written() {
         let question = Question::new("Which flurbs have a Zyx-score, and flurbs?", false);
         let known = |term: &str| term == "score";
-        assert_eq!(question.unknown_words(known), ["flurbs"]);
+        let told = |question: &Question, held: bool| -> Vec<String> {
+            let unknown = question.unknown_words(known, |_| held);
+            unknown.iter().map(|word| word.written.clone()).collect()
+        };
+        assert_eq!(told(&question, false), ["flurbs"]);
+        let codes = Question::new("score of A-17, 3f2b and score-score", false);
+        assert_eq!(told(&codes, false), ["A-17", "3f2b"]);
+        assert!(told(&codes, true).is_empty());
     }
 }

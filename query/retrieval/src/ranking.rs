@@ -3,7 +3,7 @@
 //! Every cut is by a total order, score first, then the table's number, then the block, so a ranking
 //! is one whatever the shards.
 
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, HashSet};
 
 use limn_segment::SegmentError;
@@ -17,6 +17,7 @@ use crate::lexical::Scratch;
 use crate::scoring::{Formula, fuse, min_max};
 use crate::selection::Filter;
 use crate::semantic::{NearBlock, nearest, table_score};
+use crate::wholes::Fit;
 
 /// A table in rank order.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,12 +39,28 @@ pub(crate) struct Request<'a> {
     /// Candidates a side per table wanted, where the question says.
     pub(crate) candidates: Option<usize>,
     pub(crate) alpha: f32,
+    /// Tables that the question names, with how well they fit.
+    pub(crate) named: Vec<(u32, Fit)>,
     pub(crate) deadline: Deadline,
 }
 
 impl Request<'_> {
     fn allows(&self, table: u32) -> bool {
         self.filter.is_none_or(|filter| filter.allows(table))
+    }
+
+    /// Of the tables that the question names, and that may be found, those that fit it best, at
+    /// most `size`: by the scores of their words where they fit equally well.
+    fn named(&self, size: usize, scratch: &Scratch) -> BTreeMap<u32, Fit> {
+        let named = self.named.iter().filter(|(table, _)| self.allows(*table));
+        let mut named: Vec<(u32, Fit)> = named.copied().collect();
+        named.sort_unstable_by(|a, b| {
+            let score = |table| scratch.scores.get(table);
+            let by_words = score(b.0).total_cmp(&score(a.0));
+            b.1.cmp(&a.1).then(by_words).then(a.0.cmp(&b.0))
+        });
+        named.truncate(size);
+        named.into_iter().collect()
     }
 
     /// The nearest blocks that a ranking by this formula looks at first.
@@ -107,6 +124,8 @@ pub(crate) fn rank_tables(
         let mut union: Vec<u32> = close.iter().map(|&(table, _)| table).collect();
         let (matching, match_count) = top(matches(), size);
         union.extend(matching.iter().map(|&(table, _)| table));
+        let named = request.named(size, scratch);
+        union.extend(named.keys());
         union.sort_unstable();
         union.dedup();
 
@@ -122,6 +141,7 @@ pub(crate) fn rank_tables(
             sides.push((table, scratch.scores.get(table), cosine));
         }
         let mut ranked = combine(request.alpha, &sides);
+        put_first(&mut ranked, &named);
         ranked.truncate(request.keep);
         return Ok(Outcome {
             ranked,
@@ -218,6 +238,21 @@ fn combine(alpha: f32, sides: &[(u32, f32, Option<f32>)]) -> Vec<Ranked> {
         .collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.table.cmp(&b.table)));
     ranked
+}
+
+/// Puts tables that the question names before the others, those that fit best first.
+fn put_first(ranked: &mut [Ranked], named: &BTreeMap<u32, Fit>) {
+    if named.is_empty() {
+        return;
+    }
+    for table in ranked.iter_mut() {
+        if named.contains_key(&table.table) {
+            table.score = 1.0;
+        }
+    }
+    let fit = |ranked: &Ranked| named.get(&ranked.table).copied().unwrap_or_default();
+    // Stable: where they fit equally well, the order is that of their scores.
+    ranked.sort_by_key(|ranked| Reverse(fit(ranked)));
 }
 
 /// A block among plain mode's candidates.

@@ -7,11 +7,20 @@
 //! names. A field's average length is over the tables that have the field, so that a lake with few
 //! contexts does not make them all look long.
 //!
+//! **Wholes.** A value of the question that a table has as a whole (`wholes.rs`) is a term with a
+//! frequency of [`Formula::whole`] there. The parts of a code count as one word together, each one
+//! of n by 1/n; where no table has the code as a whole, as two at most.
+//!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's is
 //! its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds counts.
 //!
 //! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides, `s = α·lexical +
-//! (1−α)·semantic`; where max = min, 1.
+//! (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers, and little of
+//! names: where the whole question is codes and numbers, or a value that a table has, 1−α is a
+//! fifth of what it is elsewhere.
+//!
+//! **Names.** Tables that the question names (`wholes.rs`) come first and have the score 1,
+//! whatever the formula says of them; it decides their order where they fit the names equally well.
 //!
 //! **Plain** ([`Formula::PLAIN`]) is PNEUMA's hybrid as published, for comparison: BM25 over blocks as
 //! one field, no cells, no stop words taken out.
@@ -33,6 +42,8 @@ pub(crate) struct Formula {
     pub(crate) weights: [f32; FIELDS],
     /// How much each field's length normalises its frequencies, 0 to 1.
     pub(crate) b: [f32; FIELDS],
+    /// The frequency of a value that a table has as a whole.
+    pub(crate) whole: f32,
     /// Weight of the second best kind's cosine.
     pub(crate) second_kind: f32,
     /// Candidates of each side per table wanted, where the question does not say.
@@ -51,6 +62,7 @@ impl Formula {
         k1: 1.0,
         weights: per_field(3.0, 1.0, 3.0, 1.0),
         b: per_field(0.3, 0.75, 0.75, 0.75),
+        whole: 2.0,
         second_kind: 0.3,
         candidates: 5,
         floor: 50,
@@ -62,6 +74,7 @@ impl Formula {
         k1: 1.2,
         weights: per_field(1.0, 1.0, 1.0, 0.0),
         b: per_field(0.75, 0.75, 0.75, 0.75),
+        whole: 0.0,
         second_kind: 0.0,
         candidates: 5,
         floor: 0,
@@ -114,6 +127,19 @@ const fn per_field(names: f32, rows: f32, contexts: f32, cells: f32) -> [f32; FI
 pub(crate) fn idf(documents: u64, containing: u64) -> f32 {
     let (n, df) = (documents as f64, containing as f64);
     (1.0 + (n - df + 0.5).max(0.0) / (df + 0.5)).ln() as f32
+}
+
+/// The share of meaning, of what it is elsewhere, where the question is a value.
+const MEANING_OF_VALUES: f32 = 0.2;
+
+/// α where the question is a value.
+pub(crate) fn alpha_of_values(alpha: f32) -> f32 {
+    // Who asks for meaning alone gets it.
+    if alpha > 0.0 {
+        1.0 - (1.0 - alpha) * MEANING_OF_VALUES
+    } else {
+        alpha
+    }
 }
 
 /// A table's semantic score from its kinds' best cosines (any order).

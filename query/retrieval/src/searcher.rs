@@ -14,10 +14,11 @@ use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::evidence::evidence;
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
-use crate::lexical::{KnownTerms, Scratch, score_blocks, score_tables};
+use crate::lexical::{Found, Scratch, score_blocks, score_tables};
+use crate::notes::of_words;
 use crate::question::Question;
 use crate::ranking::{Outcome, Ranked, Request, rank_plain, rank_tables};
-use crate::scoring::Formula;
+use crate::scoring::{Formula, alpha_of_values};
 use crate::selection::{Filter, Selection};
 use crate::texts::Texts;
 
@@ -31,7 +32,8 @@ const NEAR: f32 = 0.28;
 const NEAR_DEVIATIONS: f32 = 4.0;
 
 /// How the words of a question are scored.
-type Score = fn(&Corpus, &Question, Deadline, &mut Scratch) -> Result<KnownTerms, RetrievalError>;
+type Score =
+    fn(&Corpus, &Question, &dyn Embedder, Deadline, &mut Scratch) -> Result<Found, RetrievalError>;
 
 /// What an answer is worth.
 enum Relevance {
@@ -256,7 +258,7 @@ impl Searcher {
         query: &Query,
         verdicts: &mut Verdicts,
     ) -> Result<Answer, RetrievalError> {
-        let (ranking, vector, known) = self.rank_with(query, verdicts)?;
+        let (ranking, vector, found) = self.rank_with(query, verdicts)?;
         let mut results = Vec::with_capacity(ranking.tables.len());
         let _span = info_span!(target: TRACE, "evidence").entered();
         for ranked in ranking.tables {
@@ -266,15 +268,17 @@ impl Searcher {
                 lake: ranked.key.lake,
                 location: self.corpus.location(table).to_owned(),
                 score: ranked.score,
+                covered: ranked.covered,
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
                 judged: ranked.judged,
+                exact: found.wholes.of_table(ranked.table),
                 blocks: evidence(
                     &self.corpus,
                     &self.texts,
                     table,
                     &vector,
-                    &known,
+                    &found.known,
                     query.evidence,
                 )?,
             });
@@ -285,6 +289,7 @@ impl Searcher {
             results,
             notes: ranking.notes,
             failures: ranking.failures,
+            unknown: ranking.unknown,
         })
     }
 
@@ -312,10 +317,10 @@ impl Searcher {
         query: &Query,
         depth: usize,
     ) -> Result<Vec<(String, TableText)>, RetrievalError> {
-        let (candidates, vector, known) = self.candidates(query, depth)?;
+        let (candidates, vector, found) = self.candidates(query, depth)?;
         let texts = candidates.tables.into_iter().map(|ranked| {
             let table = &self.corpus.tables[ranked.table as usize];
-            let text = table_text(&self.corpus, &self.texts, table, &vector, &known)?;
+            let text = table_text(&self.corpus, &self.texts, table, &vector, &found.known)?;
             Ok((ranked.key.name, text))
         });
         texts.collect()
@@ -325,9 +330,9 @@ impl Searcher {
         &self,
         query: &Query,
         verdicts: &mut Verdicts,
-    ) -> Result<(Ranking, Vec<f32>, KnownTerms), RetrievalError> {
+    ) -> Result<(Ranking, Vec<f32>, Found), RetrievalError> {
         let depth = query.judge.as_ref().map_or(0, |judge| judge.depth(query.k));
-        let (mut ranking, vector, known) = self.candidates(query, depth)?;
+        let (mut ranking, vector, found) = self.candidates(query, depth)?;
         if let Some(judge) = &query.judge {
             let _span = info_span!(target: TRACE, "judge").entered();
             let text = |table: u32| {
@@ -338,7 +343,7 @@ impl Searcher {
                     &self.texts,
                     table,
                     &vector,
-                    &known,
+                    &found.known,
                 )?)
             };
             let judged = ranking.tables.len().min(depth);
@@ -349,7 +354,7 @@ impl Searcher {
             ranking.failures.extend(walked.failure);
         }
         ranking.tables.truncate(query.k);
-        Ok((ranking, vector, known))
+        Ok((ranking, vector, found))
     }
 
     /// The ranking before a judge: `k` tables, or `depth` where that is more.
@@ -357,7 +362,7 @@ impl Searcher {
         &self,
         query: &Query,
         depth: usize,
-    ) -> Result<(Ranking, Vec<f32>, KnownTerms), RetrievalError> {
+    ) -> Result<(Ranking, Vec<f32>, Found), RetrievalError> {
         let vector = self.checked(query)?;
         let question = Question::new(&query.text, query.mode == Mode::Plain);
         let selection = query.selection.as_deref();
@@ -367,10 +372,11 @@ impl Searcher {
                 tables: Vec::new(),
                 notes: vec![note],
                 failures: Vec::new(),
+                unknown: Vec::new(),
             };
-            return Ok((ranking, vector, KnownTerms::new()));
+            return Ok((ranking, vector, Found::default()));
         }
-        let request = Request {
+        let mut request = Request {
             corpus: &self.corpus,
             vector: &vector,
             filter: filter.as_ref(),
@@ -378,6 +384,7 @@ impl Searcher {
             keep: query.k.max(depth),
             candidates: query.candidates,
             alpha: query.alpha,
+            named: Vec::new(),
             deadline: Deadline(query.until),
         };
         let mut scratch = self.take_scratch();
@@ -385,40 +392,44 @@ impl Searcher {
             Mode::Plain => (&Formula::PLAIN, score_blocks),
             Mode::Limn => (&Formula::LIMN, score_tables),
         };
-        let (known, near) = self.corpus.both(
-            || score(&self.corpus, &question, request.deadline, &mut scratch),
+        let (found, near) = self.corpus.both(
+            || {
+                let embedder = self.embedder.as_ref();
+                score(
+                    &self.corpus,
+                    &question,
+                    embedder,
+                    request.deadline,
+                    &mut scratch,
+                )
+            },
             || request.first_nearest(formula),
         );
-        let (known, near) = (known?, near?);
+        let (found, near) = (found?, near?);
+        request.named = found.wholes.named();
+        if found.is_all_values(&question) {
+            request.alpha = alpha_of_values(request.alpha);
+        }
         let outcome = match query.mode {
             Mode::Plain => rank_plain(&request, &scratch, near)?,
             Mode::Limn => rank_tables(&request, &scratch, near)?,
         };
+        let covered = outcome.ranked.iter();
+        let covered: Vec<f32> = covered
+            .map(|ranked| found.covered(&scratch, ranked.table))
+            .collect();
         self.give_back(scratch);
 
-        let mut notes = Vec::new();
-        let is_known = |term: &str| known.iter().any(|(known, _)| known == term);
-        let unknown = question.unknown_words(is_known);
-        if !unknown.is_empty() {
-            let (what, verb) = if unknown.len() == 1 {
-                ("this word", "occurs")
-            } else {
-                ("these words", "occur")
-            };
-            notes.push(format!(
-                "{what} {verb} nowhere in the index: {}",
-                unknown.join(", ")
-            ));
-        }
+        let mut notes = of_words(&found, self.corpus.values());
         let place = || filter.as_ref().map(Filter::place).unwrap_or_default();
-        let tables = match self.relevance(&outcome, !known.is_empty()) {
-            Relevance::Found => self.named(outcome.ranked),
+        let tables = match self.relevance(&outcome, !found.known.is_empty()) {
+            Relevance::Found => self.named(outcome.ranked, covered),
             Relevance::Nearest => {
                 notes.push(format!(
                     "no table{} has a word of the question, and no text is close to it in meaning: these are the nearest",
                     place()
                 ));
-                self.named(outcome.ranked)
+                self.named(outcome.ranked, covered)
             }
             Relevance::Nothing => {
                 notes.push(format!(
@@ -432,8 +443,9 @@ impl Searcher {
             tables,
             notes,
             failures: Vec::new(),
+            unknown: found.unknown.clone(),
         };
-        Ok((ranking, vector, known))
+        Ok((ranking, vector, found))
     }
 
     /// The question's vector, once everything about the query has been found to make sense.
@@ -496,10 +508,13 @@ impl Searcher {
         }
     }
 
-    fn named(&self, ranked: Vec<Ranked>) -> Vec<RankedTable> {
+    /// `covered`: of each table the share of the question's words that it has.
+    fn named(&self, ranked: Vec<Ranked>, covered: Vec<f32>) -> Vec<RankedTable> {
         ranked
             .into_iter()
-            .map(|ranked| RankedTable {
+            .zip(covered)
+            .map(|(ranked, covered)| RankedTable {
+                covered,
                 key: self
                     .corpus
                     .key(&self.corpus.tables[ranked.table as usize])

@@ -118,6 +118,7 @@ struct Open {
 /// The terms of each live block of a segment, by field.
 struct TermsByBlock {
     fields: [FieldTerms; 4],
+    whole: FieldTerms,
 }
 
 #[derive(Default)]
@@ -127,25 +128,48 @@ struct FieldTerms {
     postings: Vec<(u32, u32, u32)>,
 }
 
+impl FieldTerms {
+    /// Adds the next block of a term; terms come one after the other.
+    fn push(&mut self, term: &str, block: u32, times: u32) {
+        if self.terms.last().is_none_or(|last| **last != *term) {
+            self.terms.push(term.into());
+        }
+        self.postings
+            .push((block, self.terms.len() as u32 - 1, times));
+    }
+
+    /// The postings of a block, once they are sorted.
+    fn of_block(&self, block: u32) -> impl Iterator<Item = &(u32, u32, u32)> + Clone {
+        let start = self.postings.partition_point(|(at, ..)| *at < block);
+        self.postings[start..]
+            .iter()
+            .take_while(move |(at, ..)| *at == block)
+    }
+}
+
 impl TermsByBlock {
     fn of(source: &Source) -> Result<TermsByBlock, SegmentError> {
         let mut fields: [FieldTerms; 4] = Default::default();
         for field in Field::ALL {
-            let FieldTerms { terms, postings } = &mut fields[field.index()];
             source
                 .reader
                 .all_postings(field, &mut |term, block, times| {
                     if source.deletes.contains(block) {
                         return;
                     }
-                    if terms.last().is_none_or(|last| **last != *term) {
-                        terms.push(term.into());
-                    }
-                    postings.push((block, terms.len() as u32 - 1, times));
+                    fields[field.index()].push(term, block, times);
                 })?;
-            postings.sort_by_key(|(block, ..)| *block);
         }
-        Ok(TermsByBlock { fields })
+        let mut whole = FieldTerms::default();
+        source.reader.all_whole(&mut |term, block| {
+            if !source.deletes.contains(block) {
+                whole.push(term, block, 1);
+            }
+        })?;
+        for terms in fields.iter_mut().chain([&mut whole]) {
+            terms.postings.sort_by_key(|(block, ..)| *block);
+        }
+        Ok(TermsByBlock { fields, whole })
     }
 
     /// The terms of a block, as many as the segment counts.
@@ -154,10 +178,7 @@ impl TermsByBlock {
         let mut terms = BlockTerms::default();
         for field in Field::ALL {
             let of = &self.fields[field.index()];
-            let start = of.postings.partition_point(|(at, ..)| *at < block);
-            let here = of.postings[start..]
-                .iter()
-                .take_while(|(at, ..)| *at == block);
+            let here = of.of_block(block);
             // Counted first: what they say may be a lot.
             let count: u64 = here.clone().map(|(.., times)| u64::from(*times)).sum();
             if count != u64::from(lengths[field.index()]) {
@@ -167,6 +188,9 @@ impl TermsByBlock {
             for (_, term, times) in here {
                 terms.push(field, &of.terms[*term as usize], *times);
             }
+        }
+        for (_, term, _) in self.whole.of_block(block) {
+            terms.push_whole(&self.whole.terms[*term as usize]);
         }
         Ok(terms)
     }

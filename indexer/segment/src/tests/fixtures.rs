@@ -1,6 +1,6 @@
 //! Indexes written by earlier versions stay readable: one folder a format version.
 //!
-//! Version 1 was written by `write_the_fixture` below. When a format changes, raise its version, add
+//! Both were written by `write_the_fixture` below. When a format changes, raise its version, add
 //! a folder, and keep these tests as they are.
 
 use limn_store::Store;
@@ -29,8 +29,17 @@ fn songs() -> TableKey {
 
 #[test]
 fn version_1_is_readable() {
+    is_readable(1);
+}
+
+#[test]
+fn version_2_is_readable() {
+    is_readable(2);
+}
+
+fn is_readable(version: u32) {
     runtime().block_on(async {
-        let index = IndexStore::open(&folder(1)).unwrap();
+        let index = IndexStore::open(&folder(version)).unwrap();
         let snapshot = index.require_newest().await.unwrap();
         assert_eq!((snapshot.number, snapshot.shards), (2, 1));
         assert_eq!(snapshot.embedder, "made-up");
@@ -54,6 +63,25 @@ fn version_1_is_readable() {
                 .postings(Field::Names, "song", &mut |b, n| found.push((b, n)))
                 .unwrap();
             assert!(found.contains(&(first, 2)), "{found:?}");
+            let mut whole = Vec::new();
+            let asked = [
+                "t:musicsongs",
+                "t:songs",
+                "f:songscsv",
+                "c:songname",
+                "v:imagine",
+            ]
+            .map(str::to_owned);
+            reader
+                .whole(&asked, &mut |at, blocks| {
+                    whole.push((at, blocks.contains(&first)))
+                })
+                .unwrap();
+            let expected: &[(usize, bool)] = match version {
+                1 => &[],
+                _ => &[(0, true), (1, true), (2, true)],
+            };
+            assert_eq!(whole, expected);
             let mut query = vec![0.0; DIMENSIONS];
             query[1] = 1.0;
             let nearest = reader.nearest(&query, 1, &deletes).unwrap();

@@ -67,6 +67,9 @@ fn print(answer: &Answer) -> io::Result<()> {
             )),
         )?;
         writeln!(out, "    {}", style.dim(&one_line(&hit.location)))?;
+        if !hit.exact.is_empty() {
+            writeln!(out, "    {}", one_line(&hit.exact.join(", ")))?;
+        }
         for block in hit.blocks.iter().take(EVIDENCE_BLOCKS) {
             let text = shorten(&block.text, &words, EVIDENCE_CHARS);
             writeln!(

@@ -139,7 +139,7 @@ pub struct SearchResult {
     pub line: TableLine,
     /// Its first columns.
     pub columns: Vec<ColumnLine>,
-    /// `α·lexical + (1−α)·semantic`.
+    /// `α·lexical + (1−α)·semantic`; 1 where the question names the table.
     pub score: f32,
     /// The words' side: 0 to 1 among this question's candidates.
     pub lexical: f32,
@@ -147,6 +147,9 @@ pub struct SearchResult {
     pub semantic: f32,
     /// The judge's word; null where there was none.
     pub judged: Option<bool>,
+    /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
+    /// promo_code`, `code A-17`. Tables that have a name of it come first.
+    pub exact: Vec<String>,
     /// The texts that made it match, best first.
     pub blocks: Vec<Block>,
     /// Columns and rows that match, where rows were asked for.
@@ -315,6 +318,7 @@ fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
         lexical: hit.lexical,
         semantic: hit.semantic,
         judged: hit.judged,
+        exact: hit.exact,
         blocks: blocks.map(Block::of).collect(),
         preview: None,
         family: sight.view.shelf.family(&key).map(|id| id.to_string()),

@@ -131,7 +131,13 @@ fn speed_of_a_question() {
                 let [words, meaning, whole, prefix, every] = &mut times;
                 let question = Question::new(&query.text, false);
                 milliseconds(words, || {
-                    score_tables(corpus, &question, Deadline(None), &mut scratch)
+                    score_tables(
+                        corpus,
+                        &question,
+                        &HashedWords,
+                        Deadline(None),
+                        &mut scratch,
+                    )
                 })
                 .unwrap();
                 let vector = query.vector.as_deref().unwrap();

@@ -53,6 +53,9 @@ async fn contents(index: &IndexStore, snapshot: &Snapshot) -> BTreeMap<TableKey,
                 })
                 .unwrap();
         }
+        reader
+            .all_whole(&mut |term, block| terms.entry(block).or_default().push(term.to_owned()))
+            .unwrap();
         for table in reader.tables().iter() {
             if deletes.contains(table.first_block) {
                 continue;

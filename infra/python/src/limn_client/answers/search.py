@@ -74,6 +74,9 @@ class Hit(TableLine):
     semantic: float
     #: The judge's word; ``None`` where there was none.
     judged: Optional[bool]
+    #: What the table has of the question as a whole: ``table orders``, ``file orders.csv``, ``column promo_code``,
+    #: ``code A-17``. Tables that have a name of it come first.
+    exact: Tuple[str, ...]
     #: The texts that made it match, best first.
     blocks: Tuple[Block, ...]
     #: Columns and rows that match, where ``preview_rows`` were asked for.

@@ -1,0 +1,323 @@
+//! What a question asks for by its whole name or value.
+//!
+//! **Names.** A question that is a name (`promo_code`, `column promo_code`), and what it quotes or
+//! writes as an identifier (`customers."promo code"`, `sales/orders`, `CustomerID`), may be the
+//! name of a table, a file or a column. Plain words in a longer question are none: "which customers
+//! used a promo code" asks for no column.
+//!
+//! **Values.** Two to four words in a row, what is quoted, a code or another word that the analyzer
+//! takes apart, and the whole question may be a value.
+
+use std::ops::Range;
+
+use limn_segment::whole::{Whole, codes, is_code, key};
+
+/// Words of a question that are looked at for names and values.
+const WORDS: usize = 48;
+/// Words of a value in a longer question.
+const IN_A_ROW: usize = 4;
+
+const TABLE: &[Whole] = &[Whole::Table, Whole::File];
+const COLUMN: &[Whole] = &[Whole::Column];
+const FILE: &[Whole] = &[Whole::File];
+const ANY: &[Whole] = &[Whole::Table, Whole::File, Whole::Column];
+
+/// What may be a name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AskedName {
+    /// As the question has it.
+    pub(crate) written: String,
+    pub(crate) key: String,
+    /// What it may be the name of.
+    pub(crate) of: &'static [Whole],
+    /// Whether it is a part of another (`orders.customer_id`): a name where there is no other.
+    pub(crate) is_part: bool,
+}
+
+/// What may be a value.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct AskedValue {
+    /// As the question has it.
+    pub(crate) written: String,
+    pub(crate) key: String,
+    /// Whether it is a code, and so may be a column's name, too (`Q1`).
+    pub(crate) is_code: bool,
+    /// Which of the question's words, from 0: what stands between white space.
+    pub(crate) words: Range<usize>,
+}
+
+/// What a question may ask for as a whole.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Asked {
+    /// Each once.
+    pub(crate) names: Vec<AskedName>,
+    /// Longest first.
+    pub(crate) values: Vec<AskedValue>,
+    /// How many words the question has.
+    pub(crate) words: usize,
+}
+
+impl Asked {
+    pub(crate) fn of(question: &str) -> Asked {
+        let mut asked = Asked::default();
+        asked.add_names(question);
+        asked.add_values(question);
+        asked
+    }
+
+    fn add_names(&mut self, question: &str) {
+        self.add_name(question, ANY, false);
+        let (rest, of) = without_kind(question);
+        self.add_name(rest, of, false);
+        for quoted in quoted(question) {
+            self.add_name(quoted, ANY, false);
+        }
+        for word in question.split_whitespace().take(WORDS) {
+            let word = trimmed(word);
+            if !is_identifier(word) {
+                continue;
+            }
+            self.add_name(word, ANY, false);
+            // `orders.customer_id`
+            let parts = word.split('.').filter(|part| part.len() < word.len());
+            if parts.clone().any(is_identifier) {
+                parts.for_each(|part| self.add_name(part, ANY, true));
+            }
+        }
+    }
+
+    fn add_name(&mut self, written: &str, of: &'static [Whole], is_part: bool) {
+        let Some(key) = key(written) else {
+            return;
+        };
+        if let Some(known) = self.names.iter_mut().find(|name| name.key == key) {
+            known.is_part &= is_part;
+            return;
+        }
+        self.names.push(AskedName {
+            written: trimmed(written).to_owned(),
+            key,
+            of,
+            is_part,
+        });
+    }
+
+    fn add_values(&mut self, question: &str) {
+        let words: Vec<&str> = question.split_whitespace().collect();
+        self.words = words.len();
+        self.add_value(question, 0..words.len());
+        for quoted in quoted(question) {
+            // The mark before it is at the beginning of its first word.
+            let at = quoted.as_ptr() as usize - question.as_ptr() as usize;
+            let first = question[..at].split_whitespace().count().saturating_sub(1);
+            self.add_value(quoted, first..first + quoted.split_whitespace().count());
+        }
+        let looked_at = words.len().min(WORDS);
+        for count in (2..=IN_A_ROW).rev() {
+            for first in 0..(looked_at + 1).saturating_sub(count) {
+                let range = first..first + count;
+                self.add_value(&words[range.clone()].join(" "), range);
+            }
+        }
+        for (at, word) in words.into_iter().take(WORDS).enumerate() {
+            self.add_value(word, at..at + 1);
+            codes(word, &mut |code| self.add_value(code, at..at + 1));
+        }
+    }
+
+    fn add_value(&mut self, written: &str, words: Range<usize>) {
+        let written = trimmed(written);
+        let Some(key) = key(written) else {
+            return;
+        };
+        // A plain word is a term.
+        let is_whole = words.len() > 1 || is_compound(written);
+        if is_whole && !self.values.iter().any(|value| value.key == key) {
+            self.values.push(AskedValue {
+                written: written.to_owned(),
+                key,
+                is_code: words.len() == 1 && is_code(written),
+                words,
+            });
+        }
+    }
+}
+
+/// Without "the table", "column" and the like at either end, which say what it is the name of.
+fn without_kind(question: &str) -> (&str, &'static [Whole]) {
+    let mut rest = question.trim();
+    let mut of = ANY;
+    let mut is_kind = |word: &str| {
+        match trimmed(word).to_lowercase().as_str() {
+            "table" | "tables" | "dataset" => of = TABLE,
+            "column" | "columns" | "field" => of = COLUMN,
+            "file" | "files" => of = FILE,
+            "the" | "a" | "named" | "called" => {}
+            _ => return false,
+        }
+        true
+    };
+    while let Some((first, others)) = rest.split_once(char::is_whitespace)
+        && is_kind(first)
+    {
+        rest = others.trim_start();
+    }
+    while let Some((others, last)) = rest.rsplit_once(char::is_whitespace)
+        && is_kind(last)
+    {
+        rest = others.trim_end();
+    }
+    (rest, of)
+}
+
+/// What stands between quotation marks.
+pub(crate) fn quoted(question: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = question;
+    let mut before = ' ';
+    while let Some(c) = rest.chars().next() {
+        let after = &rest[c.len_utf8()..];
+        let closing = match c {
+            '"' => Some('"'),
+            '`' => Some('`'),
+            '\u{201c}' | '\u{201e}' => Some('\u{201d}'),
+            '\u{ab}' => Some('\u{bb}'),
+            // Not an apostrophe.
+            '\'' if !before.is_alphanumeric() => Some('\''),
+            _ => None,
+        };
+        let end = closing.and_then(|closing| {
+            after.match_indices(closing).map(|(at, _)| at).find(|end| {
+                let next = after[end + closing.len_utf8()..].chars().next();
+                closing != '\'' || !next.is_some_and(char::is_alphanumeric)
+            })
+        });
+        match end {
+            Some(end) if end > 0 => {
+                found.push(&after[..end]);
+                rest = &after[end..];
+                // The closing mark opens nothing.
+                rest = rest.chars().next().map_or("", |c| &rest[c.len_utf8()..]);
+                before = ' ';
+            }
+            _ => {
+                rest = after;
+                before = c;
+            }
+        }
+    }
+    found
+}
+
+/// Without what stands around it.
+fn trimmed(text: &str) -> &str {
+    text.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// Whether the analyzer may take a word apart: a code, an e-mail address, `McDonald`.
+fn is_compound(word: &str) -> bool {
+    is_code(word) || has_hump(word) || word.chars().any(|c| !c.is_alphanumeric())
+}
+
+/// Whether a capital comes after a small letter.
+fn has_hump(word: &str) -> bool {
+    let mut before = ' ';
+    word.chars().any(|c| {
+        let is_hump = before.is_lowercase() && c.is_uppercase();
+        before = c;
+        is_hump
+    })
+}
+
+/// Whether a word is written as programs write names: with an underscore, a slash or a point
+/// between parts of two characters and more, or a capital after a small letter.
+fn is_identifier(word: &str) -> bool {
+    let is_joined = |by: char| {
+        let mut parts = word.split(by);
+        word.contains(by) && parts.all(|part| trimmed(part).chars().nth(1).is_some())
+    };
+    let has_letter = word.chars().any(char::is_alphabetic);
+    has_letter && (has_hump(word) || word.contains('_') || is_joined('/') || is_joined('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(question: &str) -> Vec<(String, usize)> {
+        let names = Asked::of(question).names;
+        names
+            .into_iter()
+            .map(|name| (name.key, name.of.len()))
+            .collect()
+    }
+
+    #[test]
+    fn a_question_that_is_a_name_may_say_of_what() {
+        assert_eq!(names("promo_code"), [("promocode".to_owned(), 3)]);
+        assert_eq!(names("Promo Code?"), [("promocode".to_owned(), 3)]);
+        let found = names("the column promo_code");
+        assert!(found.contains(&("promocode".to_owned(), 1)), "{found:?}");
+        let found = names("orders table");
+        assert_eq!(
+            found,
+            [("orderstable".to_owned(), 3), ("orders".to_owned(), 2)]
+        );
+    }
+
+    #[test]
+    fn quotes_and_identifiers_are_names_in_a_longer_question_and_words_are_not() {
+        let found: Vec<String> = names(
+            "who used \"Promo Code\" or 'client id' in sales/orders.csv, customers.zipCode and CustomerID of O'Brien's?",
+        )
+        .into_iter()
+        .skip(1)
+        .map(|(key, _)| key)
+        .collect();
+        assert_eq!(
+            found,
+            [
+                "promocode",
+                "clientid",
+                "salesorderscsv",
+                "salesorders",
+                "csv",
+                "customerszipcode",
+                "customers",
+                "zipcode",
+                "customerid"
+            ]
+        );
+        let plain =
+            "Did the U.S. sell well-known cars and/or e.g. 12.5 % of A/B in 3.5 days to others?";
+        assert!(names(plain).len() <= 2, "{:?}", names(plain));
+    }
+
+    #[test]
+    fn values_are_words_in_a_row_and_codes() {
+        let asked = Asked::of("orders of Anna Kessler, A-17");
+        let values: Vec<(&str, Range<usize>)> = asked
+            .values
+            .iter()
+            .map(|value| (value.written.as_str(), value.words.clone()))
+            .collect();
+        assert_eq!(
+            values,
+            [
+                ("orders of Anna Kessler, A-17", 0..5),
+                ("orders of Anna Kessler", 0..4),
+                ("of Anna Kessler, A-17", 1..5),
+                ("orders of Anna", 0..3),
+                ("of Anna Kessler", 1..4),
+                ("Anna Kessler, A-17", 2..5),
+                ("orders of", 0..2),
+                ("of Anna", 1..3),
+                ("Anna Kessler", 2..4),
+                ("Kessler, A-17", 3..5),
+                ("A-17", 4..5),
+            ]
+        );
+        assert!(Asked::of("Leipzig").values.is_empty());
+        assert_eq!(Asked::of("\"red wine\"").values.len(), 1);
+    }
+}

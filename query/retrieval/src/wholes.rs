@@ -1,0 +1,210 @@
+//! Which tables have what a question asks for as a whole: names ([`Named`]) and values
+//! ([`HeldValue`]).
+//!
+//! Only live tables are looked at: a name or value that hidden tables alone have is none.
+
+use std::ops::Range;
+
+use limn_segment::SegmentError;
+use limn_segment::whole::Whole;
+
+use crate::asked::{Asked, AskedName};
+use crate::corpus::{Corpus, DEAD};
+use crate::deadline::Deadline;
+use crate::error::RetrievalError;
+use crate::scoring::idf;
+
+/// A name that the question has as a whole, and the tables that have it.
+#[derive(Debug)]
+pub(crate) struct Named {
+    pub(crate) kind: Whole,
+    /// As the question has it.
+    pub(crate) written: String,
+    /// Their numbers, sorted.
+    pub(crate) tables: Vec<u32>,
+}
+
+/// A value, likewise.
+#[derive(Debug)]
+pub(crate) struct HeldValue {
+    /// As the question has it.
+    pub(crate) written: String,
+    /// Whether it is a code, which may be in a column's name, too.
+    pub(crate) is_code: bool,
+    /// Which of the question's words, from 0.
+    pub(crate) words: Range<usize>,
+    /// Their numbers, sorted.
+    pub(crate) tables: Vec<u32>,
+    pub(crate) idf: f32,
+}
+
+/// What of a question tables have as a whole.
+#[derive(Debug, Default)]
+pub(crate) struct Wholes {
+    pub(crate) names: Vec<Named>,
+    /// None is a part of another.
+    pub(crate) values: Vec<HeldValue>,
+}
+
+/// How well a table fits the names that a question has: one that has a table's or file's name comes
+/// before one that has a column's, more columns before fewer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Fit {
+    tables: u32,
+    columns: u32,
+}
+
+impl Wholes {
+    pub(crate) fn find(
+        corpus: &Corpus,
+        asked: &Asked,
+        deadline: Deadline,
+    ) -> Result<Wholes, RetrievalError> {
+        let names = asked.names.iter();
+        let names: Vec<(Whole, &AskedName)> = names
+            .flat_map(|name| name.of.iter().map(move |kind| (*kind, name)))
+            .collect();
+        let terms = asked.names.iter();
+        let mut terms: Vec<String> = terms
+            .flat_map(|name| name.of.iter().map(|kind| kind.term(&name.key)))
+            .collect();
+        let values = asked.values.iter();
+        terms.extend(values.map(|value| Whole::Value.term(&value.key)));
+        let codes = asked.values.iter().filter(|value| value.is_code);
+        terms.extend(codes.map(|code| Whole::Column.term(&code.key)));
+        let mut tables = tables_with(corpus, &terms, deadline)?;
+        let columns = tables.split_off(names.len() + asked.values.len());
+        let (mut tables, mut columns) = (tables.into_iter(), columns.into_iter());
+
+        let mut wholes = Wholes::default();
+        let mut parts = Vec::new();
+        for ((kind, name), tables) in names.into_iter().zip(&mut tables) {
+            let written = name.written.clone();
+            let names = match name.is_part {
+                true => &mut parts,
+                false => &mut wholes.names,
+            };
+            // A file that is called as its table says nothing more.
+            let is_told = |told: &Named| {
+                kind == Whole::File && told.written == written && told.tables == tables
+            };
+            if !tables.is_empty() && !names.iter().any(is_told) {
+                names.push(Named {
+                    kind,
+                    written,
+                    tables,
+                });
+            }
+        }
+        if wholes.names.is_empty() {
+            wholes.names = parts;
+        }
+        for (value, mut tables) in asked.values.iter().zip(tables) {
+            if value.is_code {
+                tables.extend(columns.next().unwrap_or_default());
+                tables.sort_unstable();
+                tables.dedup();
+            }
+            let is_part = |of: &HeldValue| {
+                of.words.start <= value.words.start && value.words.end <= of.words.end
+            };
+            if tables.is_empty() || wholes.values.iter().any(is_part) {
+                continue;
+            }
+            wholes.values.push(HeldValue {
+                written: value.written.clone(),
+                is_code: value.is_code,
+                words: value.words.clone(),
+                idf: idf(corpus.tables.len() as u64, tables.len() as u64),
+                tables,
+            });
+        }
+        Ok(wholes)
+    }
+
+    /// The tables that have a name of the question, with how well each fits; in no particular
+    /// order.
+    pub(crate) fn named(&self) -> Vec<(u32, Fit)> {
+        let mut named: Vec<(u32, Fit)> = Vec::new();
+        for name in &self.names {
+            let is_table = u32::from(name.kind != Whole::Column);
+            let fit = Fit {
+                tables: is_table,
+                columns: 1 - is_table,
+            };
+            named.extend(name.tables.iter().map(|table| (*table, fit)));
+        }
+        named.sort_unstable();
+        named.dedup_by(|more, kept| {
+            let is_same = more.0 == kept.0;
+            if is_same {
+                kept.1.tables = kept.1.tables.max(more.1.tables);
+                kept.1.columns += more.1.columns;
+            }
+            is_same
+        });
+        named
+    }
+
+    /// What a table has of the question as a whole, as people say it: `column promo_code`.
+    pub(crate) fn of_table(&self, table: u32) -> Vec<String> {
+        let has = |tables: &Vec<u32>| tables.binary_search(&table).is_ok();
+        let names = self.names.iter().filter(|name| has(&name.tables));
+        let names = names.map(|name| format!("{} {}", name.kind.name(), name.written));
+        let values = self.values.iter().filter(|value| has(&value.tables));
+        let values = values.map(|value| {
+            let kind = if value.is_code { "code" } else { "value" };
+            format!("{kind} {}", value.written)
+        });
+        names.chain(values).collect()
+    }
+}
+
+/// The numbers of the live tables that have each of some whole terms, sorted.
+fn tables_with(
+    corpus: &Corpus,
+    terms: &[String],
+    deadline: Deadline,
+) -> Result<Vec<Vec<u32>>, RetrievalError> {
+    let mut found: Vec<Vec<u32>> = vec![Vec::new(); terms.len()];
+    for segment in &corpus.segments {
+        deadline.check()?;
+        let walked: Result<(), SegmentError> = segment.reader.whole(terms, &mut |at, blocks| {
+            let tables = blocks.iter().map(|block| segment.table_of[*block as usize]);
+            found[at].extend(tables.filter(|table| *table != DEAD));
+        });
+        walked?;
+    }
+    for tables in &mut found {
+        tables.sort_unstable();
+        tables.dedup();
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tables_name_comes_before_columns_and_more_columns_before_fewer() {
+        let named = |kind, tables: &[u32]| Named {
+            kind,
+            written: "x".into(),
+            tables: tables.to_vec(),
+        };
+        let wholes = Wholes {
+            names: vec![
+                named(Whole::Column, &[1, 2, 3]),
+                named(Whole::Column, &[2]),
+                named(Whole::Table, &[5]),
+                named(Whole::File, &[3, 5]),
+            ],
+            values: Vec::new(),
+        };
+        let mut named = wholes.named();
+        named.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
+        let order: Vec<u32> = named.into_iter().map(|(table, _)| table).collect();
+        assert_eq!(order, [3, 5, 2, 1]);
+    }
+}
