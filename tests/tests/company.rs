@@ -1,6 +1,5 @@
 //! The made-up company's lake of `tests/bench/company.py`: large and messy enough, the same each time, and its questions name
 //! tables that it has. How well limn finds them is measured by the script itself.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
 use std::fs;

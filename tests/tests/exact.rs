@@ -2,7 +2,6 @@
 //!
 //! Over any index, with its own embedder:
 //! `LIMN_EXACT_INDEX=INDEX cargo test --release --workspace --test exact -- --ignored --nocapture`
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;

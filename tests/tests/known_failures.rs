@@ -1,6 +1,4 @@
 //! One bad file costs a nightly job one alarm: what failed before in the same way is counted, and what fails anew is told.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::path::PathBuf;

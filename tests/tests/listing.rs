@@ -1,7 +1,5 @@
 //! What the page is made of: lists that are filtered, sorted, folded and counted; previews of what matches; questions to begin
 //! with; and descriptions that people write through a node.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::PathBuf;
 

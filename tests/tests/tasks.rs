@@ -1,7 +1,5 @@
 //! The task pages: their commands are run as they stand, over a real S3 server, a real queue and a real server of language
 //! models; the messages that they explain are limn's own; their links lead somewhere.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::net::TcpListener;

@@ -1,12 +1,11 @@
 //! Memory follows what is held, not how many bytes files have: tables of very many columns, and very many tables.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{Cursor, Write as _};
 use std::path::Path;
 
-use limn_tests::{children_memory, index_hashed};
+use limn_tests::{Run, index_hashed_command, measured};
 use tempfile::TempDir;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -44,10 +43,12 @@ fn zip(path: &Path, members: usize, text: impl Fn(usize) -> (String, String)) {
     fs::write(path, writer.finish().unwrap().into_inner()).unwrap();
 }
 
-fn is_within_memory(what: &str) {
-    let most = children_memory();
+/// A run that must stay within memory.
+fn indexed(what: &str, lake: &Path, index: &Path, more: &[&str]) -> Run {
+    let (run, most) = measured(&index_hashed_command(lake, index, more));
     println!("{what}: {} MiB", most >> 20);
     assert!(most < MOST_MEMORY, "{what}: {} MiB", most >> 20);
+    run
 }
 
 #[test]
@@ -60,8 +61,7 @@ fn a_small_archive_of_very_wide_tables_ends_no_run() {
     zip(&lake.join("bomb.zip"), 300, |i| {
         (format!("m{i:03}.csv"), text.clone())
     });
-    let run = index_hashed(&lake, &index, &[]);
-    is_within_memory("300 like members of a zip");
+    let run = indexed("300 like members of a zip", &lake, &index, &[]);
     run.code_is(1);
     let report = run.json();
     assert_eq!(report["tables"]["added"], 2, "{report}");
@@ -78,8 +78,7 @@ fn a_small_archive_of_very_wide_tables_ends_no_run() {
         "{notes}"
     );
     // The next night.
-    index_hashed(&lake, &index, &[]).code_is(0);
-    is_within_memory("the same again");
+    indexed("the same again", &lake, &index, &[]).code_is(0);
 }
 
 #[test]
@@ -91,12 +90,10 @@ fn very_wide_files_of_other_columns_are_tables_in_little_memory() {
         let text = wide(&format!("f{file}c"), WIDEST);
         fs::write(lake.join(format!("t{file}x.csv")), text).unwrap();
     }
-    let run = index_hashed(&lake, &index, &[]);
-    is_within_memory("60 wide files");
+    let run = indexed("60 wide files", &lake, &index, &[]);
     let report = run.ok();
     assert_eq!(report["tables"]["added"], 60, "{report}");
-    let again = index_hashed(&lake, &index, &[]).ok();
-    is_within_memory("the same again");
+    let again = indexed("the same again", &lake, &index, &[]).ok();
     assert_eq!(again["tables"]["unchanged"], 60, "{again}");
 }
 
@@ -110,8 +107,13 @@ fn many_tables_of_some_hundred_columns_are_one_epoch_in_little_memory() {
         let columns = 100 + table % 200;
         fs::write(folder.join("t.csv"), wide(&format!("n{table}x"), columns)).unwrap();
     }
-    let report = index_hashed(&lake, &index, &["--no-compact"]).ok();
-    is_within_memory("3,000 tables of 200 columns");
+    let report = indexed(
+        "3,000 tables of 200 columns",
+        &lake,
+        &index,
+        &["--no-compact"],
+    )
+    .ok();
     assert_eq!(report["tables"]["added"], 3000, "{report}");
     assert_eq!(report["snapshot"], 1, "{report}");
 }

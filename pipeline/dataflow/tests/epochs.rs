@@ -1,7 +1,6 @@
 //! Epochs are cut by what differs, and an epoch of much is written in parts: it is published once all the same.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use common::Lab;
 use common::narrated::{everything, records};

@@ -1,7 +1,6 @@
 //! Settings that do not reach what a run holds back: what they withhold leaves the index all the same.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod common;
+use crate::common;
 
 use common::Lab;
 use common::narrated::{everything, records};
