@@ -39,6 +39,8 @@ use futures::FutureExt;
 use limn_store::{Store, StoreError, one_line};
 
 pub use self::containers::open_container;
+pub use self::containers::sqlite::view::{VIEW_ARGUMENT, answer_view};
+use crate::confined::Confined;
 use crate::error::{FileError, FileErrorKind};
 use crate::layout::DataFile;
 use crate::member;
@@ -59,6 +61,8 @@ pub struct ReadOptions {
     pub scan_budget: u64,
     /// What rows and ranges are drawn with. Default 0.
     pub seed: u64,
+    /// Reads views of databases; without one they are refused. Default none.
+    pub confined: Option<Confined>,
 }
 
 impl Default for ReadOptions {
@@ -67,6 +71,7 @@ impl Default for ReadOptions {
             sample_rows: 5,
             scan_budget: 16 << 20,
             seed: 0,
+            confined: None,
         }
     }
 }
@@ -229,7 +234,7 @@ impl From<StoreError> for Failure {
 }
 
 /// `count` things in words: "1 row", "3 rows".
-fn counted(count: u64, what: &str) -> String {
+pub(crate) fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }

@@ -321,6 +321,7 @@ impl Typed {
             notes,
             description: self.documented.table,
             keys: DeclaredKeys::default(),
+            presumed_names: false,
         }
     }
 }
