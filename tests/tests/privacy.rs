@@ -276,3 +276,119 @@ fn values_of_a_table_that_is_held_back_are_gone_as_well() {
     let contact = column(&tables, "customers", "contact");
     assert!(contact.withheld && contact.distinct == 2);
 }
+
+/// Texts without a header, JSON whose keys are addresses, numbers that are secrets, and an address among other values.
+fn lake_of_people(lake: &Path) {
+    write(
+        lake,
+        "members.csv",
+        "ada.lovelace@example.org,Lovelace\ngrace.hopper@example.org,Hopper\nemmy@example.org,Noether\n",
+    );
+    write(
+        lake,
+        "seats.jsonl",
+        "{\"grace.hopper@example.org\": {\"row\": 3}, \"row\": 1}\n{\"ada.lovelace@example.org\": {\"row\": 4}, \"row\": 2}\n",
+    );
+    write(
+        lake,
+        "devices.csv",
+        "id,password,api_key,pin,has_pin\n1,4111,901820,4111,1\n2,90182055,41112,9018,0\n",
+    );
+    let desks: String = (10..40).map(|at| format!("desk {at},{at}\n")).collect();
+    write(
+        lake,
+        "contacts/a.csv",
+        "contact,n\nada.lovelace@example.org,1\ngrace.hopper@example.org,2\n",
+    );
+    write(
+        lake,
+        "contacts/b.csv",
+        &format!("contact,n\n{desks}ada.lovelace@example.org,1\n"),
+    );
+    write(
+        lake,
+        "surnames.csv",
+        "Katherine,Johnson\nDorothy,Vaughan\nMary,Jackson\n",
+    );
+}
+
+#[test]
+fn values_in_the_place_of_names_and_bounds_are_nowhere() {
+    let folder = TempDir::new().unwrap();
+    let (lake_path, index) = (folder.path().join("lake"), folder.path().join("index"));
+    lake_of_people(&lake_path);
+    index_hashed(&lake_path, &index, &["--redact", "marked"]).code_is(0);
+    // Names of persons have no form: `marked` does not look for them.
+    assert_eq!(found(&index), ["katherine"]);
+    let (tables, all) = everything(&index);
+    for name in ["password", "api_key", "pin"] {
+        let column = column(&tables, "devices", name);
+        let told = (column.sensitive.as_deref(), column.withheld);
+        assert_eq!(told, (Some("secret"), true), "{name}");
+    }
+    assert!(!column(&tables, "devices", "has_pin").withheld);
+    assert!(column(&tables, "members", "column_1").withheld);
+    assert_eq!(
+        tables.iter().find(|it| it.name == "members").unwrap().rows,
+        Some(3)
+    );
+    assert!(column(&tables, "contacts", "contact").withheld);
+    for kept in ["noether", "desk 17"] {
+        assert!(all.contains(kept), "{kept}");
+    }
+
+    index_hashed(&lake_path, &index, &["--redact", "all-values"]).code_is(0);
+    assert_eq!(found(&index), [""; 0]);
+    let (tables, all) = everything(&index);
+    for name in ["johnson", "noether", "desk 17"] {
+        assert!(!all.contains(name), "{name}");
+    }
+    // What is surely a name, and what tells of nobody, stays.
+    for (table, name) in [
+        ("devices", "api_key"),
+        ("contacts", "contact"),
+        ("surnames", "column_2"),
+    ] {
+        assert!(column(&tables, table, name).withheld, "{table}.{name}");
+    }
+}
+
+#[test]
+fn a_setting_that_is_not_known_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let (lake_path, index) = (folder.path().join("lake"), folder.path().join("index"));
+    lake(&lake_path);
+    index_hashed(&lake_path, &index, &["--redact", "marked"]).code_is(0);
+    let publish = |name: &str, value: &str| {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        runtime.block_on(async {
+            let index = IndexStore::open(text(&index)).unwrap();
+            let mut next = index.require_newest().await.unwrap().next();
+            let lakes = next.settings["lakes"].as_object_mut().unwrap();
+            lakes.values_mut().next().unwrap()[name] = value.into();
+            index.publish(&next).await.unwrap();
+        });
+    };
+    for (name, value) in [("redact", "strict"), ("keep_out", "birthdays")] {
+        publish(name, value);
+        for told in [&[][..], &["--redact", "off"]] {
+            let run = index_hashed(&lake_path, &index, told);
+            run.code_is(2);
+            let expected = if name == "redact" { value } else { name };
+            assert!(
+                run.stderr.contains(expected) && run.stderr.contains("does not understand"),
+                "{run:?}"
+            );
+        }
+        assert_eq!(found(&index), [""; 0]);
+        // Questions are answered as before.
+        let answer = limn(&[
+            "search",
+            "customers in Bern",
+            "--index",
+            text(&index),
+            "--json",
+        ]);
+        assert!(answer.ok().to_string().contains("customers"));
+    }
+}

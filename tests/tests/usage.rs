@@ -1,5 +1,7 @@
 //! The command's help and usage errors: what a newcomer sees first.
 
+use std::collections::BTreeSet;
+
 use limn_tests::{Run, repository, text};
 
 fn limn(arguments: &[&str]) -> (i32, String, String) {
@@ -67,4 +69,45 @@ fn a_model_that_is_not_there_is_refused_with_a_remedy() {
     let (code, _, error) = limn(&[&arguments[..], &["--model=no-such-model"]].concat());
     assert_eq!((code, error.lines().count()), (2, 1), "{error}");
     assert!(error.contains("--narrate names"), "{error}");
+}
+
+/// The options that a text names.
+fn options(text: &str) -> BTreeSet<&str> {
+    let is_letter = |it: char| it.is_ascii_lowercase() || it == '-';
+    let named = text.match_indices("--").filter_map(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let is_begun = before.is_some_and(|it| it == '-' || it.is_alphanumeric());
+        let rest = &text[at..];
+        let end = rest.find(|it| !is_letter(it)).unwrap_or(rest.len());
+        let name = rest[..end].trim_end_matches('-');
+        (!is_begun && name.len() > 3 && !name[2..].starts_with('-')).then_some(name)
+    });
+    named.collect()
+}
+
+#[test]
+fn the_reference_names_every_option_and_no_other() {
+    let reference = std::fs::read_to_string(repository().join("docs/cli.md")).unwrap();
+    let told = options(&reference);
+    let commands = "index|update|watch|context add|context remove|context list|search|eval|tables|show|\
+        snapshots|diff|verify|compact|gc|serve|mcp|keys add|keys list|keys remove|models list|models pull|\
+        models check|models bench";
+    let mut all = BTreeSet::new();
+    for command in commands.split('|') {
+        let mut arguments: Vec<&str> = command.split(' ').collect();
+        arguments.push("--help");
+        let (code, help, _) = limn(&arguments);
+        assert_eq!(code, 0, "{command}");
+        let name = command.split(' ').next().unwrap();
+        assert!(reference.contains(&format!("limn {name}")), "{command}");
+        for option in options(&help) {
+            assert!(
+                told.contains(option),
+                "{command} {option} is not in docs/cli.md"
+            );
+            all.insert(option.to_owned());
+        }
+    }
+    let unknown: Vec<&&str> = told.iter().filter(|it| !all.contains(**it)).collect();
+    assert!(unknown.is_empty(), "docs/cli.md names {unknown:?}");
 }

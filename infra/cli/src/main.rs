@@ -38,9 +38,11 @@ enum Outcome {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    if let Command::PdfText = args.command {
+    match args.command {
         // In a process as small as can be, which then limits itself.
-        return commands::pdf_text::run();
+        Command::PdfText => return commands::pdf_text::run(),
+        Command::ReadView => return commands::read_view::run(),
+        _ => {}
     }
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if let Command::Serve(_) | Command::Mcp(_) = &args.command {
@@ -108,7 +110,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Verify(args) => commands::verify::run(args).await,
         Command::Models(args) => commands::models::run(args).await,
         // Has ended before a runtime was made.
-        Command::PdfText => Ok(Outcome::Done),
+        Command::PdfText | Command::ReadView => Ok(Outcome::Done),
     }
 }
 

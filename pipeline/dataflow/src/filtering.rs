@@ -17,10 +17,9 @@ use limn_store::{Store, StoreError, StoreErrorKind};
 
 use crate::error::PipelineError;
 use crate::listing::Listing;
+use crate::options::{self, FILTERS};
 use crate::report::Failure;
 
-/// Where a snapshot names the filters of lakes.
-const FILTERS: &str = "filters";
 /// `.limnignore` files that are read at once.
 const READ_AT_ONCE: usize = 16;
 
@@ -29,8 +28,8 @@ const READ_AT_ONCE: usize = 16;
 /// # Errors
 /// They are of a later limn: to go on without them would index what somebody left out.
 pub fn remembered(snapshot: Option<&Snapshot>, lake: &str) -> Result<Filters, PipelineError> {
-    let kept = snapshot.and_then(|snapshot| snapshot.settings.get(FILTERS)?.get(lake));
-    let Some(kept) = kept else {
+    let kept = snapshot.map(|snapshot| options::remembered(snapshot, FILTERS, lake));
+    let Some(kept) = kept.transpose()?.flatten() else {
         return Ok(Filters::default());
     };
     serde_json::from_value(kept.clone()).map_err(|error| {

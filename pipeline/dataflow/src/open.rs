@@ -6,8 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use limn_lake::contexts::PdfReader;
-use limn_lake::{ReadOptions, Room};
+use limn_lake::{Confined, ReadOptions, Room};
 use limn_models::{Embedder, LanguageModel};
 use limn_segment::{IndexStore, Narrator, Snapshot, nonce};
 use limn_store::{RequestCounts, Store, StoreErrorKind};
@@ -168,9 +167,9 @@ impl Opening {
             // Another index is where that one was: what was said is not in it.
             *self.known.narrations.lock().await = None;
         }
-        let is_uniform = snapshot.as_ref().is_some_and(|snapshot| {
-            IndexSettings::of_lake(snapshot, lake.url()).as_ref() == Some(&settings)
-        });
+        let before = snapshot.as_ref();
+        let before = before.map(|snapshot| IndexSettings::of_lake(snapshot, lake.url()));
+        let is_uniform = before.transpose()?.flatten().as_ref() == Some(&settings);
         vectors.advance(snapshot.clone()).await;
         let advanced = published.advance(index, snapshot, lake.url(), &settings, terms.narrates);
         advanced.await?;
@@ -200,8 +199,8 @@ impl Opening {
                 scan_budget: options.scan_budget,
                 seed: options.seed,
                 room: room.clone(),
+                confined: options.confined_program.clone().map(Confined::new),
             },
-            options.pdf_program.clone().map(PdfReader::new),
             options.read_memory,
             Arc::clone(progress),
         ));
@@ -260,7 +259,7 @@ impl Opening {
                 terms.shards,
                 published,
                 narrations.clone(),
-            ),
+            )?,
             narrations,
             asking,
         });

@@ -28,6 +28,8 @@ pub const DOCUMENTS_VERSION: u32 = 7;
 const LAKES: &str = "lakes";
 /// Where it names the settings that a lake's tables are on the way to.
 const CHANGING: &str = "changing";
+/// Where it names the filters of lakes ([`crate::filtering`]).
+pub(crate) const FILTERS: &str = "filters";
 
 /// Shards of a new index unless told otherwise.
 pub const DEFAULT_SHARDS: u32 = 2;
@@ -71,8 +73,8 @@ pub struct RunOptions {
     /// Cancelled, the run stops: epochs under way are published, what models have said is kept, and
     /// nothing else is begun.
     pub stop: CancellationToken,
-    /// The program that takes the text out of PDFs about tables ([`limn_lake::contexts::PdfReader`]); without one they are told of.
-    pub pdf_program: Option<PathBuf>,
+    /// The program that reads PDFs about tables and views of databases ([`limn_lake::Confined`]); without one they are refused.
+    pub confined_program: Option<PathBuf>,
     /// Shards of the index; `None` keeps the index's own, or the default for a new one.
     pub shards: Option<u32>,
     /// How columns are put into words.
@@ -113,7 +115,7 @@ impl Default for RunOptions {
             allow_empty: false,
             compact: true,
             stop: CancellationToken::new(),
-            pdf_program: None,
+            confined_program: None,
             shards: None,
             narrate: Narrate::Auto,
             narrator: None,
@@ -223,8 +225,10 @@ pub enum Words {
     Off,
 }
 
-/// What a lake's tables in an index were made with. Any difference describes them all anew.
+/// What a lake's tables in an index were made with. Any difference describes them all anew. A setting that this limn does not
+/// know is an error: it may say what has to be kept out of the index.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct IndexSettings {
     /// The embedder's identity.
     pub embedder: String,
@@ -302,19 +306,33 @@ impl IndexSettings {
     }
 
     /// The settings that all of a lake's tables in `snapshot` were made with.
-    pub fn of_lake(snapshot: &Snapshot, lake_url: &str) -> Option<Self> {
+    ///
+    /// # Errors
+    /// This limn does not understand them.
+    pub fn of_lake(snapshot: &Snapshot, lake_url: &str) -> Result<Option<Self>, PipelineError> {
         Self::of(snapshot, LAKES, lake_url)
     }
 
     /// The settings that a lake's tables in `snapshot` were made with or, where a run that changes
     /// them did not end, are to be made with.
-    pub fn intended(snapshot: &Snapshot, lake_url: &str) -> Option<Self> {
-        Self::of_lake(snapshot, lake_url).or_else(|| Self::of(snapshot, CHANGING, lake_url))
+    ///
+    /// # Errors
+    /// This limn does not understand them.
+    pub fn intended(snapshot: &Snapshot, lake_url: &str) -> Result<Option<Self>, PipelineError> {
+        match Self::of_lake(snapshot, lake_url)? {
+            Some(settings) => Ok(Some(settings)),
+            None => Self::of(snapshot, CHANGING, lake_url),
+        }
     }
 
-    fn of(snapshot: &Snapshot, list: &str, lake_url: &str) -> Option<Self> {
-        let settings = snapshot.settings.get(list)?.get(lake_url)?;
-        serde_json::from_value(settings.clone()).ok()
+    fn of(snapshot: &Snapshot, list: &str, lake_url: &str) -> Result<Option<Self>, PipelineError> {
+        let Some(settings) = remembered(snapshot, list, lake_url)? else {
+            return Ok(None);
+        };
+        let settings = serde_json::from_value(settings.clone());
+        settings
+            .map(Some)
+            .map_err(|error| not_understood(lake_url, &error))
     }
 
     /// Writes these settings into a snapshot's settings for one lake: as those of all its tables, or
@@ -378,6 +396,40 @@ impl IndexSettings {
     }
 }
 
+/// What a snapshot remembers of a lake under one of the names above, as it is written there.
+///
+/// # Errors
+/// There is more than this limn knows of: to go on without it might index what somebody kept out.
+pub(crate) fn remembered<'a>(
+    snapshot: &'a Snapshot,
+    list: &str,
+    lake_url: &str,
+) -> Result<Option<&'a serde_json::Value>, PipelineError> {
+    if snapshot.settings.is_null() {
+        return Ok(None);
+    }
+    let no_object = |what: &str| not_understood(lake_url, &format!("{what} is no object"));
+    let all = snapshot.settings.as_object();
+    let all = all.ok_or_else(|| no_object("`settings`"))?;
+    let is_known = |name: &&String| [LAKES, CHANGING, FILTERS].contains(&name.as_str());
+    if let Some(unknown) = all.keys().find(|name| !is_known(name)) {
+        let unknown = limn_store::one_line(unknown);
+        let what = format!("unknown setting `{unknown}`");
+        return Err(not_understood(lake_url, &what));
+    }
+    match all.get(list) {
+        None | Some(serde_json::Value::Null) => Ok(None),
+        Some(serde_json::Value::Object(lakes)) => Ok(lakes.get(lake_url)),
+        Some(_) => Err(no_object(&format!("`{list}`"))),
+    }
+}
+
+fn not_understood(lake_url: &str, why: &dyn fmt::Display) -> PipelineError {
+    PipelineError::Settings(format!(
+        "the index remembers settings for {lake_url} that this limn does not understand ({why}): use the limn that wrote them, or index into another place"
+    ))
+}
+
 /// The number of shards to use: the index's own, which an explicit request must match.
 pub fn shards(options: &RunOptions, snapshot: Option<&Snapshot>) -> Result<u32, PipelineError> {
     match (options.shards, snapshot) {
@@ -403,6 +455,45 @@ mod tests {
     /// Settings as an index made before summaries had a version names them.
     const OLD: &str = r#"{"embedder":"e","dimensions":2,"narrate":"names","sample_rows":5,"scan_budget":16777216,
         "seed":0,"documents":2,"analyzer":1}"#;
+
+    #[test]
+    fn what_is_not_understood_of_remembered_settings_is_refused() {
+        let lake = "s3://lake";
+        let known: IndexSettings = serde_json::from_str(OLD).unwrap();
+        let mut good = Snapshot::first("e", 2, 1);
+        assert_eq!(IndexSettings::intended(&good, lake).unwrap(), None);
+        known.put_into(&mut good.settings, lake, true);
+        assert_eq!(
+            IndexSettings::of_lake(&good, lake).unwrap(),
+            Some(known.clone())
+        );
+        assert_eq!(IndexSettings::intended(&good, "s3://other").unwrap(), None);
+        let refused = |change: &dyn Fn(&mut serde_json::Value), named: &str| {
+            for all in [true, false] {
+                let mut settings = serde_json::Value::Null;
+                known.put_into(&mut settings, lake, all);
+                change(&mut settings);
+                let snapshot = Snapshot {
+                    settings,
+                    ..good.clone()
+                };
+                let error = IndexSettings::intended(&snapshot, lake).unwrap_err();
+                assert!(error.to_string().contains(named), "{error}");
+            }
+        };
+        let of_lake = |settings: &mut serde_json::Value, name: &str| {
+            for list in [LAKES, CHANGING] {
+                if let Some(of_lake) = settings.get_mut(list).and_then(|it| it.get_mut(lake)) {
+                    of_lake[name] = "strict".into();
+                }
+            }
+        };
+        refused(&|settings| of_lake(settings, "redact"), "strict");
+        refused(&|settings| of_lake(settings, "moon"), "moon");
+        refused(&|settings| settings["moon"] = "full".into(), "moon");
+        refused(&|settings| settings[LAKES] = "all".into(), "lakes");
+        refused(&|settings| *settings = "none".into(), "settings");
+    }
 
     #[test]
     fn files_are_read_again_where_summaries_would_differ_and_only_there() {

@@ -129,6 +129,9 @@ struct Additions {
 
 impl Committer {
     /// A committer that goes on from what is published.
+    ///
+    /// # Errors
+    /// The settings of what is published are not understood.
     pub fn new(
         index: IndexStore,
         lake: String,
@@ -137,17 +140,18 @@ impl Committer {
         shards: u32,
         published: &Published,
         narrations: Option<Arc<NarrationStore>>,
-    ) -> Arc<Self> {
+    ) -> Result<Arc<Self>, PipelineError> {
         let snapshot = published.snapshot();
         let before = snapshot
             .as_ref()
-            .and_then(|snapshot| IndexSettings::of_lake(snapshot, &lake));
+            .map(|snapshot| IndexSettings::of_lake(snapshot, &lake));
+        let before = before.transpose()?.flatten();
         let uniform = published.is_empty() || before.as_ref() == Some(&settings);
         let state = Mutex::new(CommitState {
             snapshot,
             ..CommitState::default()
         });
-        Arc::new(Self {
+        Ok(Arc::new(Self {
             index,
             lake,
             settings,
@@ -157,7 +161,7 @@ impl Committer {
             narrations,
             last: std::sync::Mutex::default(),
             state,
-        })
+        }))
     }
 
     /// The number of the newest snapshot, 0 before the first.
@@ -306,7 +310,8 @@ impl Committer {
         let settings = state
             .snapshot
             .as_ref()
-            .and_then(|snapshot| IndexSettings::of_lake(snapshot, &self.lake));
+            .map(|snapshot| IndexSettings::of_lake(snapshot, &self.lake));
+        let settings = settings.transpose()?.flatten();
         // Those that cannot be understood are replaced.
         let filters = remembered(state.snapshot.as_ref(), &self.lake).ok();
         let is_told = filters.as_ref() == Some(&self.filters);

@@ -144,7 +144,7 @@ impl Published {
             return Ok(());
         };
         settings.check_against(&snapshot)?;
-        state.reuse = IndexSettings::of_lake(&snapshot, lake_url)
+        state.reuse = IndexSettings::of_lake(&snapshot, lake_url)?
             .filter(|old| old.summaries_match(settings))
             .map(|old| old.fingerprint());
         state.narrates = narrates;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use limn_lake::contexts::{PdfReader, SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
+use limn_lake::contexts::{SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
 use limn_lake::member::refusal;
 use limn_lake::{
     DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, ObjectRecord, ReadOptions,
@@ -151,7 +151,6 @@ pub struct Reader {
     store: Store,
     published: Arc<Published>,
     options: ReadOptions,
-    pdf: Option<PdfReader>,
     progress: Arc<Progress>,
     memory: Arc<Semaphore>,
     permits: u32,
@@ -164,12 +163,11 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader that holds at most about `memory` bytes of lake data at once, and reads PDFs by another program, if there is one.
+    /// A reader that holds at most about `memory` bytes of lake data at once.
     pub fn new(
         store: Store,
         published: Arc<Published>,
         options: ReadOptions,
-        pdf: Option<PdfReader>,
         memory: u64,
         progress: Arc<Progress>,
     ) -> Self {
@@ -178,7 +176,6 @@ impl Reader {
             store,
             published,
             options,
-            pdf,
             progress,
             memory: Arc::new(Semaphore::new(permits as usize)),
             permits,
@@ -237,7 +234,7 @@ impl Reader {
                     Some(known) => Ok(ReadResult::Text(known)),
                     None => {
                         let _permits = self.reserve_text(object).await?;
-                        read_sidecar(&self.store, object, self.pdf.as_ref())
+                        read_sidecar(&self.store, object, self.options.confined.as_ref())
                             .await
                             .map(ReadResult::Text)
                             .map_err(|error| Unread::from(&error))
@@ -322,7 +319,8 @@ impl Reader {
             None => {
                 let _permits = self.reserve_text(object).await?;
                 let read = cell.get_or_try_init(|| async {
-                    match read_shared(&self.store, object, kind, self.pdf.as_ref()).await {
+                    let confined = self.options.confined.as_ref();
+                    match read_shared(&self.store, object, kind, confined).await {
                         Err(error) if error.is_retryable() => Err(error),
                         settled => Ok(settled),
                     }

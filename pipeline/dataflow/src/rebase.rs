@@ -117,8 +117,13 @@ pub fn refusal(
     if theirs.as_ref() != Some(filters) && theirs != before {
         return Some("another run indexed the lake with other filters meanwhile".into());
     }
-    let theirs = IndexSettings::intended(newest, lake);
-    let before = base.and_then(|base| IndexSettings::intended(base, lake));
+    let before = base.map(|base| IndexSettings::intended(base, lake));
+    let (Ok(theirs), Ok(before)) = (IndexSettings::intended(newest, lake), before.transpose())
+    else {
+        let reason = "another run gave the lake settings that this limn does not understand";
+        return Some(reason.into());
+    };
+    let before = before.flatten();
     let is_other = theirs.as_ref().is_some_and(|theirs| theirs != settings);
     (is_other && theirs != before)
         .then(|| "another run indexed the lake with other settings meanwhile".into())

@@ -94,7 +94,8 @@ impl Round {
         let (heir, mut notes) = heir.await.ok_or(PipelineError::Stopped)??;
         let before = snapshot
             .as_ref()
-            .and_then(|snapshot| IndexSettings::intended(snapshot, &lake));
+            .map(|snapshot| IndexSettings::intended(snapshot, &lake));
+        let before = before.transpose()?.flatten();
         let settings = IndexSettings::of_run(options, opening.embedder.as_ref(), before.as_ref());
         if options.narrate == Narrate::Llm && options.narrator.is_none() {
             return Err(PipelineError::Settings(

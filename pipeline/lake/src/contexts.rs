@@ -16,13 +16,14 @@ use std::io::{BufRead, BufReader};
 use limn_store::Store;
 use serde::Deserialize;
 
+use crate::confined::Confined;
 use crate::error::{FileError, FileErrorKind, LakeError};
 use crate::layout::may_describe;
 use crate::object::{ObjectRecord, TableName};
 
 pub use descriptions::{DESCRIPTION_CHARS, column_descriptions};
 pub(crate) use json::{Holds, holds};
-pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfReader, PdfRefusal, is_pdf};
+pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfRefusal, is_pdf};
 pub use shared::{SharedKind, SharedText, read_shared};
 
 /// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
@@ -106,7 +107,7 @@ fn describe(error: &serde_json::Error) -> String {
 }
 
 /// Reads a sidecar's text: at most [`SIDECAR_BYTES`], cut at a character; bytes that are no UTF-8
-/// become U+FFFD. Of HTML and, with a reader, of PDF it is what a reader of the page would see. Of JSON it is nothing where it holds rows, or is none: it is a data
+/// become U+FFFD. Of HTML and, with a program that reads them, of PDF it is what a reader of the page would see. Of JSON it is nothing where it holds rows, or is none: it is a data
 /// file as well, and what is wrong with it is told of that one.
 ///
 /// # Errors
@@ -114,15 +115,15 @@ fn describe(error: &serde_json::Error) -> String {
 pub async fn read_sidecar(
     store: &Store,
     object: &ObjectRecord,
-    pdf: Option<&PdfReader>,
+    confined: Option<&Confined>,
 ) -> Result<String, FileError> {
     if !may_describe(&object.path) {
-        return read_text(store, object, pdf).await;
+        return read_text(store, object, confined).await;
     }
     if object.size > SIDECAR_BYTES {
         return Ok(String::new());
     }
-    match read_text(store, object, pdf).await {
+    match read_text(store, object, confined).await {
         Ok(text) if holds(text.as_bytes()) == Holds::One => Ok(text),
         Err(error) if error.kind != FileErrorKind::NotItsFormat => Err(error),
         Ok(_) | Err(_) => Ok(String::new()),
@@ -132,13 +133,13 @@ pub async fn read_sidecar(
 async fn read_text(
     store: &Store,
     object: &ObjectRecord,
-    pdf: Option<&PdfReader>,
+    confined: Option<&Confined>,
 ) -> Result<String, FileError> {
     if object.size == 0 {
         return Ok(String::new());
     }
     if is_pdf(&object.path) {
-        return pdf::read(store, object, pdf).await;
+        return pdf::read(store, object, confined).await;
     }
     let end = object.size.min(SIDECAR_BYTES);
     let bytes = store.get_range(&object.path, 0..end).await;

@@ -51,6 +51,7 @@
 
 pub mod assemble;
 mod compression;
+mod confined;
 pub mod contexts;
 mod data_type;
 mod error;
@@ -73,6 +74,7 @@ mod summary;
 pub mod value_set;
 mod values;
 
+pub use confined::{Confined, NO_LIMITS};
 pub use contexts::Contexts;
 pub use data_type::DataType;
 pub use error::{FileError, FileErrorKind, LakeError};

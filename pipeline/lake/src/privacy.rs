@@ -8,7 +8,8 @@
 //!
 //! [`FileSummary::redact`] takes the values out of a summary before anything is made of it: least, greatest and frequent
 //! values, the sketch of which ones there are, and the cells of sampled rows. What stays of the column is its name,
-//! type, nulls and how many distinct values there are. Nothing downstream can tell what it never had
+//! type, nulls and how many distinct values there are. Of columns that are not sensitive the single values go that have such a
+//! form, and names of columns go that are values themselves (`names.rs`). Nothing downstream can tell what it never had
 //! ([decision 24](../../../docs/decisions/024-privacy.md)).
 
 use std::fmt;
@@ -21,6 +22,8 @@ use crate::patterns::detect;
 use crate::profile::{Frequent, VALUE_CHARS};
 use crate::sample::{RowSample, truncate};
 use crate::summary::{ColumnSummary, FileSummary, TableSummary};
+
+mod names;
 
 /// The least share of a column's distinct values whose form makes it sensitive: one in this many.
 const ONE_IN: usize = 10;
@@ -112,6 +115,10 @@ const NAMES: &[(Sensitive, &[&str])] = &[
             "auth token",
             "refresh token",
             "private key",
+            "pin",
+            "pin number",
+            "cvv",
+            "cvc",
         ],
     ),
     (
@@ -127,8 +134,6 @@ const NAMES: &[(Sensitive, &[&str])] = &[
             "cc number",
             "cc num",
             "pan number",
-            "cvv",
-            "cvc",
         ],
     ),
     (
@@ -278,7 +283,7 @@ impl ColumnSummary {
     /// Whether the values may be what the name says: whether somebody has a telephone is not its number.
     fn may_hold(&self, kind: Sensitive) -> bool {
         match kind {
-            Sensitive::EMail | Sensitive::Secret => !matches!(
+            Sensitive::EMail => !matches!(
                 self.data_type,
                 DataType::Unknown
                     | DataType::Boolean
@@ -287,6 +292,17 @@ impl ColumnSummary {
                     | DataType::Date
                     | DataType::Timestamp
             ),
+            // Any number may be one, but for those that say "yes" and "no".
+            Sensitive::Secret => {
+                let mut values = self.profile.frequent.sample();
+                match self.data_type {
+                    DataType::Unknown | DataType::Boolean => false,
+                    DataType::Integer | DataType::Float => {
+                        values.len() == 0 || values.any(|(it, _)| !matches!(it, "0" | "1"))
+                    }
+                    _ => true,
+                }
+            }
             _ => {
                 let has_digits = |value: &str| {
                     let digits = value.bytes().filter(u8::is_ascii_digit);
@@ -313,9 +329,16 @@ impl ColumnSummary {
         if redacts {
             self.marked = sensitive;
             self.profile = self.profile.withheld();
+        } else if redact == Redact::Marked {
+            self.profile.drop_values(|value| kind_of(value).is_some());
         }
         redacts
     }
+}
+
+/// Whether a text is of a form that people are known by, as a whole.
+pub(crate) fn is_personal(text: &str) -> bool {
+    detect(text).is_some_and(|detector| of_form(detector.name).is_some())
 }
 
 /// What a value is, or holds.
@@ -353,14 +376,15 @@ fn known_by(values: &Frequent) -> Option<Sensitive> {
 }
 
 impl FileSummary {
-    /// Takes out the values that are not to be kept, and what notes quote of the file, behind a colon. Doing so twice changes
-    /// nothing.
+    /// Takes out the values that are not to be kept, names of columns that are such, and what notes quote of the file, behind a
+    /// colon. Doing so twice changes nothing.
     pub fn redact(&mut self, redact: Redact) {
         if redact != Redact::Off {
             for note in &mut self.notes {
                 note.truncate(note.find(": ").unwrap_or(note.len()));
             }
         }
+        self.redact_names(redact);
         redact_all(&mut self.columns, &mut self.sample, redact);
     }
 }
@@ -378,13 +402,14 @@ fn redact_all(columns: &mut [ColumnSummary], sample: &mut RowSample, redact: Red
         let cells = sample.rows.iter_mut().flat_map(|row| &mut row.values);
         cells.flatten().for_each(|cell| truncate(cell, VALUE_CHARS));
     }
+    let is_value = |cell: &String| redact == Redact::Marked && kind_of(cell).is_some();
     for (at, column) in columns.iter_mut().enumerate() {
-        if column.redact(redact) {
-            let cells = sample
-                .rows
-                .iter_mut()
-                .filter_map(|row| row.values.get_mut(at));
-            cells.for_each(|cell| *cell = None);
+        let is_withheld = column.redact(redact);
+        for row in &mut sample.rows {
+            let cell = row.values.get_mut(at);
+            if let Some(cell) = cell.filter(|it| is_withheld || it.as_ref().is_some_and(is_value)) {
+                *cell = None;
+            }
         }
     }
 }

@@ -109,6 +109,24 @@ impl ColumnProfile {
         }
     }
 
+    /// Takes out the values that a test finds, as if they had not been looked at.
+    pub(crate) fn drop_values(&mut self, is_dropped: impl Fn(&str) -> bool) {
+        let bounds = [&self.min, &self.max];
+        if bounds.into_iter().flatten().any(|bound| is_dropped(bound)) {
+            self.min = None;
+            self.max = None;
+        }
+        let dropped = self.frequent.drop_values(is_dropped);
+        if dropped == 0 {
+            return;
+        }
+        self.exact = false;
+        match self.elements {
+            0 => self.uncounted = self.uncounted.saturating_add(dropped).min(self.values),
+            _ => self.elements = self.elements.saturating_sub(dropped).max(1),
+        }
+    }
+
     /// The same profile, if it is of a part of `rows` rows with its counts scaled to all of them.
     pub fn scaled_to(&self, rows: u64) -> Cow<'_, ColumnProfile> {
         let seen = self.values + self.nulls;

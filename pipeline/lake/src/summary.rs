@@ -21,7 +21,7 @@ use crate::sample::RowSample;
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 10;
+pub const SUMMARY_VERSION: u32 = 11;
 
 /// What a packed summary begins with; no JSON does.
 const PACKED: &str = "zstd:";
@@ -135,6 +135,9 @@ pub struct FileSummary {
     /// The keys that the file declares.
     #[serde(rename = "k", default, skip_serializing_if = "DeclaredKeys::is_empty")]
     pub keys: DeclaredKeys,
+    /// Whether the columns are named by a first row that may as well be one of values: nothing says that it is no header.
+    #[serde(rename = "h", default, skip_serializing_if = "is_false")]
+    pub presumed_names: bool,
 }
 
 fn is_false(b: &bool) -> bool {

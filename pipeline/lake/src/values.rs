@@ -154,6 +154,24 @@ impl Frequent {
         }
     }
 
+    /// Takes out the values that a test finds, and tells how often they were counted. What is left is of the other values.
+    pub(crate) fn drop_values(&mut self, is_dropped: impl Fn(&str) -> bool) -> u64 {
+        let is_complete = self.is_complete();
+        let mut dropped = 0u64;
+        for values in [&mut self.lowest, &mut self.beyond] {
+            values.retain(|c| {
+                let is_kept = !is_dropped(&c.value);
+                dropped = dropped.saturating_add(if is_kept { 0 } else { c.count });
+                is_kept
+            });
+        }
+        if dropped > 0 && !is_complete {
+            // Still a sample: the lowest of those that are left.
+            self.limit = self.lowest.len() as u16;
+        }
+        dropped
+    }
+
     /// Whether the values are withheld ([`crate::privacy`]).
     pub fn is_withheld(&self) -> bool {
         self.withheld.is_some()

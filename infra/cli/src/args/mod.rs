@@ -186,6 +186,9 @@ is listed; the exit code is then 1. Safe while others read and write.")]
     /// Take the text out of a PDF on standard input: for limn itself, which does so in a process apart.
     #[command(hide = true)]
     PdfText,
+    /// Read a view of a database on standard input: for limn itself, which does so in a process apart.
+    #[command(hide = true)]
+    ReadView,
 }
 
 #[derive(Debug, clap::Args)]

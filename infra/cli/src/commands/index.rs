@@ -216,7 +216,7 @@ fn options(args: &RunArgs, defaults: RunOptions) -> anyhow::Result<RunOptions> {
         },
         resample_threshold: args.resample_threshold,
         redact: args.redact.map(Into::into),
-        pdf_program: std::env::current_exe().ok(),
+        confined_program: std::env::current_exe().ok(),
         sample_rows: args.sample_rows,
         scan_budget: args.scan_budget,
         epoch_objects: usize::try_from(args.epoch_objects).unwrap_or(usize::MAX),

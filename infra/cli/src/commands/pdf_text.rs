@@ -1,8 +1,6 @@
-//! `limn pdf-text`: the text of a PDF on standard input, for the process that started it ([`limn_lake::contexts::PdfReader`]).
+//! `limn pdf-text`: the text of a PDF on standard input, for the process that started it ([`limn_lake::Confined`]).
 //!
-//! Before it looks at the first byte the process limits its own memory and processor time, and gives up opening files: the
-//! library that reads PDFs does what the PDF says, and may do so for ever. What goes wrong, however it does, ends this process
-//! and nothing else. Limits hold on Linux; where they cannot be set nothing is read.
+//! The library that reads PDFs does what the PDF says, and may do so for ever; so the process limits itself first ([`limits`]).
 //!
 //! The text has a line for each line of the page. Where a line leaves a gap, as between the columns of a table, it has a tab: so
 //! descriptions of columns are found in it ([`limn_lake::contexts::column_descriptions`]).
@@ -13,10 +11,9 @@ use std::process::ExitCode;
 
 use limn_lake::contexts::{MOST_PDF, MOST_PDF_TEXT, PdfRefusal};
 use pdf_extract::{Document, Error, MediaBox, OutputDev, OutputError, Transform, output_doc_page};
-use rlimit::{Resource, getrlimit, setrlimit};
 
-/// Memory that reading may take, in bytes.
-const MEMORY: u64 = 1 << 30;
+use super::limits;
+
 /// Processor time that it may take, in seconds.
 const SECONDS: u64 = 20;
 /// Pages that are looked at. What is told depends on the document alone, and on no clock.
@@ -32,6 +29,9 @@ const PARAGRAPH: f64 = 2.0;
 
 /// Reads a PDF and tells its text, or by the exit code why not.
 pub fn run() -> ExitCode {
+    if let Err(unlimited) = limits::limit(SECONDS) {
+        return unlimited;
+    }
     match text() {
         Ok(text) => match std::io::stdout().write_all(text.as_bytes()) {
             Ok(()) => ExitCode::SUCCESS,
@@ -42,22 +42,6 @@ pub fn run() -> ExitCode {
 }
 
 fn text() -> Result<String, PdfRefusal> {
-    for (resource, most) in [
-        (Resource::AS, MEMORY),
-        (Resource::CPU, SECONDS),
-        (Resource::CORE, 0),
-        (Resource::NOFILE, 3),
-    ] {
-        // A lower limit that holds already stays.
-        let (_, hard) = getrlimit(resource).map_err(|_| PdfRefusal::NoLimits)?;
-        let most = most.min(hard);
-        // Beyond the first limit of its time the process ends by a signal that says so, beyond the second by any.
-        let second = match resource {
-            Resource::CPU => most.saturating_add(SECONDS).min(hard),
-            _ => most,
-        };
-        setrlimit(resource, most, second).map_err(|_| PdfRefusal::NoLimits)?;
-    }
     // Pages that the library gives up are left out: nobody reads what it says to that.
     std::panic::set_hook(Box::new(|_| {}));
     let mut pdf = Vec::new();

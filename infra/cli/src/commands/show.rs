@@ -68,7 +68,7 @@ fn nearest<'a>(wanted: &str, tables: &'a [TableRecord]) -> Vec<&'a str> {
 /// The language model whose words all of a lake's tables are told in: while they are being changed to
 /// another's, nobody knows which.
 fn narrator(snapshot: &Snapshot, lake: &str) -> Option<String> {
-    let settings = IndexSettings::of_lake(snapshot, lake)?;
+    let settings = IndexSettings::of_lake(snapshot, lake).ok()??;
     Some(settings.narrator?.model)
 }
 

@@ -33,6 +33,7 @@ fn summary() -> FileSummary {
         notes: Vec::new(),
         description: None,
         keys: Default::default(),
+        presumed_names: false,
     }
 }
 

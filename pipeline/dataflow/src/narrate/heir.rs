@@ -22,7 +22,7 @@ pub async fn try_out_heir(
     let (Some(with), Some(snapshot)) = (&options.narrator, snapshot) else {
         return Ok((None, Vec::new()));
     };
-    let Some(before) = IndexSettings::intended(snapshot, lake) else {
+    let Some(before) = IndexSettings::intended(snapshot, lake)? else {
         return Ok((None, Vec::new()));
     };
     let takes_over = match (&before.narrator, options.narrate) {
@@ -34,7 +34,7 @@ pub async fn try_out_heir(
     };
     // A change to other words that did not end may have left some of the old ones.
     let is_changing = before.narrator == Some(with.narrator())
-        && IndexSettings::of_lake(snapshot, lake).is_none();
+        && IndexSettings::of_lake(snapshot, lake)?.is_none();
     if !takes_over && !is_changing {
         return Ok((None, Vec::new()));
     }

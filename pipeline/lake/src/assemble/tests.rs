@@ -45,6 +45,7 @@ fn summary(sample_path: &str, header: &[&str], rows: &[Vec<String>]) -> FileSumm
         notes: Vec::new(),
         description: None,
         keys: DeclaredKeys::default(),
+        presumed_names: false,
     }
 }
 

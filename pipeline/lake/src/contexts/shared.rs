@@ -14,7 +14,8 @@ use std::sync::Arc;
 use limn_store::Store;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::{PdfReader, read_text};
+use super::read_text;
+use crate::confined::Confined;
 use crate::error::{FileError, FileErrorKind};
 use crate::object::{Format, ObjectRecord};
 use crate::place::{split_path, without_extension};
@@ -264,7 +265,7 @@ pub async fn read_shared(
     store: &Store,
     object: &ObjectRecord,
     kind: SharedKind,
-    pdf: Option<&PdfReader>,
+    confined: Option<&Confined>,
 ) -> Result<SharedText, FileError> {
     if object.size > super::SIDECAR_BYTES && kind.reaches_below() {
         let cause = format!(
@@ -274,7 +275,7 @@ pub async fn read_shared(
         let error = FileError::new(&object.path, FileErrorKind::Unsupported, cause);
         return Err(error.with_remedy("describe the tables in several smaller ones"));
     }
-    let text = read_text(store, object, pdf).await?;
+    let text = read_text(store, object, confined).await?;
     SharedText::of(&object.path, kind, text)
 }
 

@@ -76,6 +76,8 @@ pub(crate) struct Plan {
     pub(crate) columns: Vec<String>,
     /// The header's cells as they are written; none if it may be a row of data.
     pub(crate) header: Vec<String>,
+    /// Whether the names are those of a row that may as well be one of data.
+    pub(crate) is_presumed: bool,
     /// What a reader of the catalog should know about how the file was understood.
     pub(crate) notes: Vec<String>,
 }
@@ -164,6 +166,7 @@ pub(crate) fn plan(
         skip: header.skip,
         columns: header.columns,
         header: header.cells,
+        is_presumed: header.is_presumed,
         notes: header.notes,
     })
 }

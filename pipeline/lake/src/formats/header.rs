@@ -1,13 +1,16 @@
 //! Which of a delimited file's first rows is the header, and what the columns are called.
 //!
 //! Files are taken to begin with a header unless the evidence says otherwise: in a file without one
-//! the first row is like the rest (numbers over numbers), and numbers seldom name a column.
+//! the first row is like the rest (numbers over numbers, e-mail addresses over e-mail addresses), and numbers seldom name a
+//! column.
 
 use super::dialect::usual;
 use super::infer::{classify, is_null, number};
 use super::names;
 use crate::data_type::DataType;
 use crate::notation::Evidence;
+use crate::patterns::detect;
+use crate::privacy;
 
 use self::below::Second;
 
@@ -27,6 +30,8 @@ pub(crate) struct Header {
     pub(crate) columns: Vec<String>,
     /// The header's cells as they are written; none if it may be a row of data.
     pub(crate) cells: Vec<String>,
+    /// Whether the names are those of a row that may as well be one of data.
+    pub(crate) is_presumed: bool,
     /// What a reader of the catalog should know.
     pub(crate) notes: Vec<String>,
 }
@@ -121,6 +126,11 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
         is_header(&rows[at..])
     };
     let has_header = verdict != Verdict::No;
+    // Of row names only the shape of the rows tells, but for types below the names.
+    let is_presumed = match row_names {
+        true => is_header(&below_no_name(rows)) != Verdict::Surely,
+        false => verdict == Verdict::Presumably,
+    };
     let mut raw: Vec<String> = Vec::new();
     if row_names {
         raw.push(String::new());
@@ -170,8 +180,18 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
         } else {
             Vec::new()
         },
+        is_presumed,
         notes,
     }
+}
+
+/// The rows, of which the first has no name for the first column.
+fn below_no_name(rows: &[Vec<String>]) -> Vec<Vec<String>> {
+    let mut rows = rows.to_vec();
+    if let Some(first) = rows.first_mut() {
+        first.insert(0, String::new());
+    }
+    rows
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,6 +207,9 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
         return Verdict::No;
     };
     if rest.is_empty() {
+        if first.iter().any(|cell| privacy::is_personal(cell)) {
+            return Verdict::No;
+        }
         let mut named = first.iter().filter(|cell| !cell.is_empty()).peekable();
         let only_values = named.peek().is_some() && named.all(|cell| is_value(cell));
         return if only_values {
@@ -213,13 +236,20 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
             .filter_map(|row| row.get(i).map(String::as_str))
             .filter(|value| !is_null(value))
             .collect();
-        if name.is_empty() || values.is_empty() {
+        if name.is_empty() {
+            continue;
+        }
+        let class = classify(name);
+        // One such cell tells of the row.
+        if class == DataType::Text && is_one_of(name, &values) {
+            return Verdict::No;
+        }
+        if values.is_empty() {
             continue;
         }
         let share = |test: &dyn Fn(&str) -> bool| {
             values.iter().filter(|value| test(value)).count() as f64 / values.len() as f64
         };
-        let class = classify(name);
         votes += if class == DataType::Text {
             if is_written(name) && share(&|value| is_written_alike(name, value)) >= 0.8 {
                 -1
@@ -244,6 +274,20 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
         0 => Verdict::Presumably,
         _ => Verdict::No,
     }
+}
+
+/// Whether a text has a form that no name has, as an e-mail address does, and the values below have it, too. What people are
+/// known by is a value above all but numbers: over those it may name columns.
+fn is_one_of(name: &str, values: &[&str]) -> bool {
+    let Some(form) = detect(name) else {
+        return false;
+    };
+    let most = |test: &dyn Fn(&str) -> bool| {
+        values.iter().filter(|value| test(value)).count() * 5 >= values.len() * 4
+    };
+    let is_alike = |value: &str| detect(value).is_some_and(|it| it.name == form.name);
+    !values.is_empty() && most(&is_alike)
+        || privacy::is_personal(name) && (values.is_empty() || !most(&is_value))
 }
 
 /// Whether a name is one of the column's usual values. The next two rows do not count: they may be more
@@ -332,6 +376,12 @@ mod tests {
             1,
             &["city", "country"],
         );
+        // A matrix of persons.
+        is(
+            "item,ada@example.org,bob@example.org\na,1,2\nb,3,4",
+            1,
+            &["item", "ada@example.org", "bob@example.org"],
+        );
         is("id,name", 1, &["id", "name"]);
         is(
             "Country,2010,2011\nFrance,1,2\nItaly,3,4",
@@ -366,6 +416,16 @@ mod tests {
             &["column_1", "column_2", "column_3"],
         );
         is("1,2,4", 0, &["column_1", "column_2", "column_3"]);
+        for people in [
+            "ada@example.org,Lovelace\nbob@example.org,Babbage\neve@example.org,Moore",
+            "Lovelace,ada@example.org\nBabbage,\nMoore,none",
+            "Lovelace,ada@example.org",
+            "Lovelace,+49 30 901820\nBabbage,+49 30 901821",
+            "Lovelace,078-05-1120\nBabbage,123-45-6789",
+            "home,https://example.org/a\nhelp,https://example.org/b",
+        ] {
+            is(people, 0, &["column_1", "column_2"]);
+        }
         is("a,x\nb,x\nc,x\na,x\nb,x\nc,x", 0, &["column_1", "column_2"]);
     }
 
@@ -400,6 +460,20 @@ mod tests {
             1,
             &["a", "b", "column_3", "column_4"],
         );
+    }
+
+    #[test]
+    fn a_header_that_may_be_a_row_of_values_says_so() {
+        for (text, is_presumed) in [
+            ("Lovelace,Ada\nHopper,Grace", true),
+            ("city,country\nRome,Italy", true),
+            ("id,name\n1,a\n2,b", false),
+            ("1,a\n2,b", false),
+            ("Lovelace,Ada\nHopper,Grace,Ms\nNoether,Emmy,Ms", true),
+            ("mpg,cyl\nMazda,21,6\nDatsun,22,4", false),
+        ] {
+            assert_eq!(understand_text(text).is_presumed, is_presumed, "{text}");
+        }
     }
 
     /// Rows of an integer, a text and a float.

@@ -349,6 +349,7 @@ impl Scan {
             notes,
             description: None,
             keys: DeclaredKeys::default(),
+            presumed_names: false,
         })
     }
 }

@@ -39,6 +39,8 @@ use futures::FutureExt;
 use limn_store::{Store, StoreError, one_line};
 
 pub use self::containers::open_container;
+pub use self::containers::sqlite::view::{VIEW_ARGUMENT, answer_view};
+use crate::confined::Confined;
 use crate::error::{FileError, FileErrorKind};
 use crate::layout::DataFile;
 use crate::member;
@@ -62,6 +64,8 @@ pub struct ReadOptions {
     pub seed: u64,
     /// Room for what is read, shared by all who read at once. Default: any.
     pub room: Room,
+    /// Reads views of databases; without one they are refused. Default none.
+    pub confined: Option<Confined>,
 }
 
 impl Default for ReadOptions {
@@ -71,6 +75,7 @@ impl Default for ReadOptions {
             scan_budget: 16 << 20,
             seed: 0,
             room: Room::default(),
+            confined: None,
         }
     }
 }
@@ -233,7 +238,7 @@ impl From<StoreError> for Failure {
 }
 
 /// `count` things in words: "1 row", "3 rows".
-fn counted(count: u64, what: &str) -> String {
+pub(crate) fn counted(count: u64, what: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {what}{plural}")
 }

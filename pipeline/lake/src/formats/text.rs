@@ -523,6 +523,7 @@ impl Scan {
             notes: self.notes,
             description: None,
             keys: DeclaredKeys::default(),
+            presumed_names: self.plan.is_presumed,
         })
     }
 }

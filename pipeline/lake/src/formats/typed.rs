@@ -325,6 +325,7 @@ impl Typed {
             notes,
             description: self.documented.table,
             keys: DeclaredKeys::default(),
+            presumed_names: false,
         }
     }
 }

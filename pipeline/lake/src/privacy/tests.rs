@@ -45,6 +45,7 @@ fn file(columns: &[(&str, &[&str])]) -> FileSummary {
         notes: Vec::new(),
         description: None,
         keys: crate::summary::DeclaredKeys::default(),
+        presumed_names: false,
     }
 }
 
@@ -70,6 +71,9 @@ fn names_mark_a_column_where_its_values_may_be_what_they_say() {
         ("passport_no", "national id"),
         ("PasswordHash", "secret"),
         ("api-key", "secret"),
+        ("pin", "secret"),
+        ("card_pin", "secret"),
+        ("CVV2", "secret"),
     ] {
         assert_eq!(
             named(name).map(|it| it.to_string()).as_deref(),
@@ -85,6 +89,8 @@ fn names_mark_a_column_where_its_values_may_be_what_they_say() {
         "card_type",
         "emails_sent",
         "secretary",
+        "spin",
+        "pin_colour",
         "fail",
         "",
         "ß",
@@ -203,7 +209,106 @@ fn remarks_with_addresses_are_withheld_and_look_like_none() {
             (told, file.columns[0].is_withheld()),
             (is_marked, is_marked)
         );
-        assert_eq!(file.to_json().unwrap().contains("hidden"), !is_marked);
+        // One address is not shown among many other values either.
+        let text = file.to_json().unwrap();
+        assert!(!text.contains("hidden") && text.contains("door") == (one_in == 11));
+    }
+}
+
+#[test]
+fn numbers_that_are_secrets_are_withheld_and_flags_are_none() {
+    let all = file(&[
+        ("password", &["1234", "98765", "1234"]),
+        ("api_key", &["400100200300", "400100200301"]),
+        ("pin", &["0000", "1234"]),
+        ("cvv", &["123", "456"]),
+        ("secret", &["2.5", "7.25"]),
+        ("reset_password", &["1", "0", "1"]),
+    ]);
+    let secret = Some("secret".to_owned());
+    let mut expected = vec![secret; 5];
+    expected.push(None);
+    assert_eq!(told(&all), expected);
+    let mut marked = all;
+    marked.redact(Redact::Marked);
+    let text = marked.to_json().unwrap();
+    for value in ["1234", "98765", "400100200300", "0000", "456", "7.25"] {
+        assert!(!text.contains(value), "{value}: {text}");
+    }
+}
+
+#[test]
+fn an_address_among_other_values_is_kept_by_no_file() {
+    // In one file addresses are many, in the other one is the least of the values and one the greatest.
+    let people: Vec<String> = (10..40).map(|at| format!("desk {at}")).collect();
+    let mut rest: Vec<&str> = people.iter().map(String::as_str).collect();
+    rest.extend(["aaa@example.org", "zzz@example.org"]);
+    let many: Vec<String> = (0..300).map(|at| format!("place {at:03}")).collect();
+    let mut more: Vec<&str> = many.iter().map(String::as_str).collect();
+    more.extend(["aaa@example.org", "aaa@example.org", "zzz@example.org"]);
+    for values in [&rest, &more] {
+        let mut marked = file(&[("contact", values)]);
+        marked.redact(Redact::Marked);
+        let column = &marked.columns[0];
+        assert!(!column.is_withheld());
+        let text = marked.to_json().unwrap();
+        assert!(!text.contains("example"), "{text}");
+        assert!(text.contains(values[7]) && column.profile.min.is_none());
+        assert!(!column.profile.distinct_exact());
+        assert_eq!(FileSummary::from_json(&text).unwrap(), marked);
+        let mut twice = marked.clone();
+        twice.redact(Redact::Marked);
+        assert_eq!(twice, marked);
+        // It merges with others as any other column does.
+        let part = FilePart {
+            path: "a",
+            summary: &marked,
+            partition: &[],
+        };
+        let table = TableSummary::merge(&[part, FilePart { path: "b", ..part }]);
+        let profile = &table.columns[0].profile;
+        let distinct = values.len() as u64 - 2;
+        assert!(profile.distinct().abs_diff(distinct) * 10 <= distinct);
+        assert_eq!(profile.values, values.len() as u64 * 2);
+    }
+}
+
+#[test]
+fn names_that_may_be_values_are_not_kept() {
+    let whole = file(&[
+        ("ada@example.org", &["30", "31"]),
+        ("users.bob@example.org.age", &["45", "46"]),
+        ("Lovelace", &["Hopper", "Noether"]),
+        ("first_name", &["Grace", "Emmy"]),
+    ]);
+    let names = |file: &FileSummary| -> Vec<String> {
+        let names = file.columns.iter().map(|it| it.name.clone());
+        names.collect()
+    };
+    for presumed_names in [false, true] {
+        let mut file = FileSummary {
+            presumed_names,
+            ..whole.clone()
+        };
+        file.keys.primary = vec!["ada@example.org".to_owned()];
+        file.redact(Redact::Off);
+        assert_eq!(names(&file), names(&whole));
+        file.redact(Redact::Marked);
+        let marked = ["column_1", "column_2", "Lovelace", "first_name"];
+        assert_eq!(names(&file), marked);
+        assert_eq!(file.keys.primary, ["column_1"]);
+        let note = "names withheld of 2 columns, which may be values";
+        assert_eq!(file.notes, [note]);
+        file.redact(Redact::AllValues);
+        let lovelace = if presumed_names {
+            "column_3"
+        } else {
+            "Lovelace"
+        };
+        assert_eq!(names(&file)[2..], [lovelace, "first_name"]);
+        let mut twice = file.clone();
+        twice.redact(Redact::AllValues);
+        assert_eq!(twice, file);
     }
 }
 

@@ -3,20 +3,23 @@
 //! A database's schema is a program that its writer chose, so it is run in a cage: the file is read into memory
 //! and opened read-only, nothing but reads of its own tables and harmless functions are allowed, and each
 //! reading has a number of steps, a time and a limit of memory. One database is read at a time in a process,
-//! because SQLite's limit of memory is the process's: so none can use up another's.
+//! because SQLite's limit of memory is the process's: so none can use up another's. Views are read by a process of their own
+//! ([`view`]), as no number of steps limits what preparing them takes.
 //!
 //! Comments in their definitions describe tables, views and columns (`ddl`). Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
 //! them, and SQLite's own, are no members.
 
+mod cage;
 mod keys;
+pub mod view;
 
 use std::collections::HashSet;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use limn_store::Store;
 use rusqlite::config::DbConfig;
-use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode};
@@ -41,82 +44,14 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 const MOST_BYTES: u64 = 256 << 20;
 /// What SQLite may take of memory, the database and all else.
 const HEAP: u64 = 512 << 20;
-/// The longest value that a view may make.
-const LONGEST_OF_VIEW: i32 = 64 << 10;
-/// Steps between looks at how many there were.
-const STRIDE: i32 = 100;
-/// Steps that any reading may take; and more, for each byte of the database.
-const STEPS: u64 = 16 << 20;
-const STEPS_A_BYTE: u64 = 16;
-/// A reading that takes longer is broken off: steps may be long.
-const LONGEST: Duration = Duration::from_secs(20);
 /// Characters of a definition in which comments are looked for.
 const LONGEST_DEFINITION: u32 = 256 << 10;
 /// Budgets of text that a profile takes.
 const TEXT_BUDGETS: u64 = 16;
+const REMEDY: &str = "lay its rows there as a file";
 
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Functions whose results depend on their arguments only, and that make no long values of short ones.
-const FUNCTIONS: &[&str] = &[
-    "abs",
-    "avg",
-    "char",
-    "coalesce",
-    "count",
-    "date",
-    "datetime",
-    "dense_rank",
-    "first_value",
-    "floor",
-    "ceil",
-    "ceiling",
-    "hex",
-    "ifnull",
-    "if",
-    "iif",
-    "instr",
-    "julianday",
-    "lag",
-    "last_value",
-    "lead",
-    "length",
-    "like",
-    "glob",
-    "lower",
-    "ltrim",
-    "max",
-    "min",
-    "nth_value",
-    "ntile",
-    "nullif",
-    "octet_length",
-    "percent_rank",
-    "cume_dist",
-    "rank",
-    "round",
-    "row_number",
-    "rtrim",
-    "sign",
-    "strftime",
-    "substr",
-    "substring",
-    "sum",
-    "time",
-    "total",
-    "trim",
-    "trunc",
-    "typeof",
-    "unicode",
-    "unixepoch",
-    "upper",
-    "quote",
-    "cast",
-    "mod",
-    "sqrt",
-    "power",
-    "pow",
-];
 /// Tables that serve virtual ones are called `<table>_<one of these>`.
 const SHADOWS: &[&str] = &[
     "content", "segments", "segdir", "docsize", "stat", "data", "idx", "config", "node", "parent",
@@ -138,7 +73,7 @@ pub(super) fn list(
         // Many programs have files of their own called `.db`.
         return if is_sure { Err(no_database()) } else { Ok(()) };
     }
-    let base = Base::open(ranged, options)?;
+    let base = Base::of(database(ranged, options)?.to_vec())?;
     let mut listed = 0;
     for entry in &base.entries {
         if !entry.is_member {
@@ -175,7 +110,32 @@ pub(in crate::formats) async fn summarise(
     let MemberPlace::Table(id) = place else {
         return Err(super::not_there());
     };
-    parse(move || Base::open(&ranged, &options)?.read(id, &sample_path, &options)).await
+    let (path, own) = (sample_path.clone(), options.clone());
+    let read = parse(move || {
+        let bytes = database(&ranged, &own)?;
+        let base = Base::of(bytes.to_vec())?;
+        let is_view = base.entries.iter().any(|it| it.id == id && it.is_view);
+        match is_view {
+            true => Ok(Err(bytes)),
+            false => base.read(id, &path, &own).map(Ok),
+        }
+    });
+    match read.await? {
+        Ok(table) => Ok(table),
+        Err(bytes) => view::read(bytes, id, &sample_path, &options).await,
+    }
+}
+
+/// A database's bytes.
+fn database(ranged: &Ranged, options: &ReadOptions) -> Result<Bytes, Failure> {
+    let size = ranged.size();
+    let most = most_unpacked(options).min(MOST_BYTES);
+    if size > most {
+        let cause = format!("it is a database of {size} bytes, more than {most}");
+        let remedy = "lay its tables there as files, or raise the scan budget (up to 64 MiB)";
+        return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy));
+    }
+    Ok(ranged.get(0..size)?)
 }
 
 struct Entry {
@@ -194,15 +154,8 @@ struct Base {
 }
 
 impl Base {
-    fn open(ranged: &Ranged, options: &ReadOptions) -> Result<Base, Failure> {
-        let size = ranged.size();
-        let most = most_unpacked(options).min(MOST_BYTES);
-        if size > most {
-            let cause = format!("it is a database of {size} bytes, more than {most}");
-            let remedy = "lay its tables there as files, or raise the scan budget (up to 64 MiB)";
-            return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy));
-        }
-        let mut bytes = ranged.get(0..size)?.to_vec();
+    fn of(mut bytes: Vec<u8>) -> Result<Base, Failure> {
+        let size = bytes.len() as u64;
         if !bytes.starts_with(MAGIC) || bytes.len() < 100 {
             return Err(no_database());
         }
@@ -281,9 +234,11 @@ impl Base {
         };
         let commented = self.commented(id).map_err(|error| failure(&error))?;
         let (connection, size) = (&mut self.connection, self.size);
-        cage(connection, size, &self.entries, entry).map_err(|error| failure(&error))?;
+        let asks_too_much = cage::close(connection, size, &self.entries, entry);
+        let asks_too_much = asks_too_much.map_err(|error| failure(&error))?;
         let sql = format!("SELECT * FROM main.{}", quoted(&entry.name));
         let failed = |error: &Error| match entry.is_view {
+            true if asks_too_much.load(Ordering::Relaxed) => too_complex(),
             true => of_view(error),
             false => failure(error),
         };
@@ -329,50 +284,6 @@ impl Base {
     }
 }
 
-/// From here on nothing is allowed but to read the database's own tables.
-fn cage(
-    connection: &mut Connection,
-    size: u64,
-    entries: &[Entry],
-    entry: &Entry,
-) -> Result<(), Error> {
-    if entry.is_view {
-        connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_OF_VIEW)?;
-    }
-    set_steps(connection, size)?;
-    let known = entries.iter().filter(|entry| entry.is_member);
-    let known: HashSet<String> = known.map(|it| it.name.to_ascii_lowercase()).collect();
-    let others = entries.iter().filter(|entry| !entry.is_member);
-    let others: HashSet<String> = others.map(|it| it.name.to_ascii_lowercase()).collect();
-    let authorizer = move |context: AuthContext<'_>| {
-        let is_fine = match context.action {
-            AuthAction::Select | AuthAction::Recursive => true,
-            AuthAction::Read {
-                table_name,
-                column_name,
-            } => {
-                let table = table_name.to_ascii_lowercase();
-                // Without a column also what a view itself defines is asked for.
-                let is_own = column_name.is_empty()
-                    && !others.contains(&table)
-                    && !["pragma_", "sqlite_", "dbstat", "json_", "bytecode", "fts"]
-                        .iter()
-                        .any(|prefix| table.starts_with(prefix));
-                known.contains(&table) || is_own
-            }
-            AuthAction::Function { function_name } => {
-                FUNCTIONS.contains(&function_name.to_ascii_lowercase().as_str())
-            }
-            _ => false,
-        };
-        match is_fine {
-            true => Authorization::Allow,
-            false => Authorization::Deny,
-        }
-    };
-    connection.authorizer(Some(authorizer))
-}
-
 fn open(bytes: &[u8], size: u64) -> Result<Connection, Error> {
     let mut connection = Connection::open_in_memory()?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
@@ -393,20 +304,8 @@ fn open(bytes: &[u8], size: u64) -> Result<Connection, Error> {
         "PRAGMA hard_heap_limit={HEAP}; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON;"
     ))?;
     connection.deserialize_read_exact("main", bytes, bytes.len(), true)?;
-    set_steps(&mut connection, size)?;
+    cage::set_steps(&mut connection, size, cage::LONGEST)?;
     Ok(connection)
-}
-
-/// Gives what is run from now on a number of steps, and a time.
-fn set_steps(connection: &mut Connection, size: u64) -> Result<(), Error> {
-    let steps = STEPS.saturating_add(size.saturating_mul(STEPS_A_BYTE));
-    let mut left = steps / STRIDE.unsigned_abs() as u64;
-    let end = Instant::now() + LONGEST;
-    let is_over = move || {
-        left = left.saturating_sub(1);
-        left == 0 || Instant::now() > end
-    };
-    connection.progress_handler(STRIDE, Some(is_over))
 }
 
 fn quoted(name: &str) -> String {
@@ -437,13 +336,20 @@ fn failure(error: &Error) -> Failure {
             FileErrorKind::Unsupported,
             "reading it takes more steps or memory than a table may",
         )
-        .with_remedy("lay its rows there as a file"),
+        .with_remedy(REMEDY),
         _ => Failure::new(
             FileErrorKind::Unsupported,
             format!("SQLite cannot read it: {}", line(&error.to_string())),
         )
-        .with_remedy("lay its rows there as a file"),
+        .with_remedy(REMEDY),
     }
+}
+
+fn too_complex() -> Failure {
+    let most = cage::MOST_QUERIES;
+    let cause =
+        format!("it is a view that comes to more than {most} queries, or reads too many columns");
+    Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY)
 }
 
 fn of_view(error: &Error) -> Failure {
@@ -458,7 +364,7 @@ fn of_view(error: &Error) -> Failure {
         return failure(error);
     }
     let cause = "it is a view that calls what is not run here";
-    Failure::new(FileErrorKind::Unsupported, cause).with_remedy("lay its rows there as a file")
+    Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY)
 }
 
 /// A table's columns while it is read.
@@ -585,6 +491,7 @@ impl Reading {
         FileSummary {
             description: said.table,
             keys,
+            presumed_names: false,
             columns: columns
                 .map(|(column, description)| ColumnSummary {
                     description,
