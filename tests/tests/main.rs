@@ -48,5 +48,6 @@ mod traces;
 mod triggers;
 mod usage;
 mod verify;
+mod views;
 mod watch;
 mod wide;

@@ -1,6 +1,5 @@
 //! Views of databases, read by the real binary in a process apart: whatever a view is like, it costs itself, a while, and memory
 //! within bounds.
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::fs;
 use std::time::{Duration, Instant};

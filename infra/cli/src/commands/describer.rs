@@ -39,7 +39,7 @@ impl Describer for ContextProcess {
             let _turn = turn.lock().await;
             write(&index, &change).await
         });
-        Box::pin(async {
+        Box::pin(async move {
             run.await
                 .map_err(|error| DescribeError::Failed(error.to_string()))?
         })
