@@ -27,7 +27,7 @@ async fn has(lab: &Lab, word: &str) -> bool {
 async fn says(lab: &Lab) -> Redact {
     let snapshot = lab.index.require_newest().await.unwrap();
     let settings = IndexSettings::of_lake(&snapshot, lab.lake.url());
-    settings.unwrap().redact
+    settings.unwrap().unwrap().redact
 }
 
 fn notes(report: &Report, part: &str) -> usize {

@@ -131,6 +131,7 @@ pub fn answer_view(mut input: impl BufRead) -> Option<Vec<u8>> {
         scan_budget: request.scan_budget,
         seed: request.seed,
         confined: None,
+        ..ReadOptions::default()
     };
     let read =
         Base::of(database).and_then(|base| base.read(request.id, &request.sample_path, &options));
