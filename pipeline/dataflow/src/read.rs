@@ -6,16 +6,18 @@
 //! has a thread and a socket or an open file. An unreadable file is a value here, not an error: it
 //! costs only itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use limn_lake::contexts::{PdfReader, SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
-use limn_lake::member::refusal;
+use limn_lake::contexts::{
+    PdfReader, SharedKind, SharedText, Told, is_pdf, read_shared, read_sidecar,
+};
+use limn_lake::member::{SEPARATOR, refusal};
 use limn_lake::{
-    DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, ObjectRecord, ReadOptions,
-    TableName, summarise_file,
+    DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, Format, ObjectRecord,
+    ReadOptions, TableName, summarise_file,
 };
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -129,7 +131,7 @@ pub enum ReadResult {
     /// A data file holds no table, and promised none: it takes no part.
     NoTable,
     /// The text of a sidecar, or a table's part of a text about several.
-    Text(String),
+    Text(Told),
     /// A text about several tables.
     Shared(SharedText),
 }
@@ -158,6 +160,8 @@ pub struct Reader {
     probed: Mutex<HashMap<Fingerprint, Result<FileSummary, FileError>>>,
     shared: Mutex<HashMap<Fingerprint, SharedCell>>,
     files_read: AtomicU64,
+    /// Spreadsheets and databases of which a part was read.
+    holders_read: Mutex<HashSet<String>>,
 }
 
 impl Reader {
@@ -183,6 +187,7 @@ impl Reader {
             probed: Mutex::default(),
             shared: Mutex::default(),
             files_read: AtomicU64::new(0),
+            holders_read: Mutex::default(),
         }
     }
 
@@ -191,7 +196,7 @@ impl Reader {
         &self.options
     }
 
-    /// Data files read from the lake so far.
+    /// Data files read from the lake so far; of a spreadsheet or a database one, whatever was read of it.
     pub fn files_read(&self) -> u64 {
         self.files_read.load(Ordering::Relaxed)
     }
@@ -211,12 +216,12 @@ impl Reader {
             ReadSource::Data(file) => self.file(file).await?,
             ReadSource::Sidecar(object, version) => {
                 match self.published.context(&object.path, *version) {
-                    Some(known) => Ok(ReadResult::Text(known)),
+                    Some(known) => Ok(ReadResult::Text(Told::of_table(known))),
                     None => {
                         let _permits = self.reserve_text(object).await?;
                         read_sidecar(&self.store, object, self.pdf.as_ref())
                             .await
-                            .map(ReadResult::Text)
+                            .map(|text| ReadResult::Text(Told::of_table(text)))
                             .map_err(|error| Unread::from(&error))
                     }
                 }
@@ -336,9 +341,24 @@ impl Reader {
         let _permits = self.reserve(file.held(self.options.scan_budget)).await?;
         let start = Instant::now();
         let summary = summarise_file(&self.store, file, &self.options).await;
-        self.files_read.fetch_add(1, Ordering::Relaxed);
+        self.count(file);
         self.progress.add_read_time(start.elapsed());
         Ok(summary)
+    }
+
+    fn count(&self, file: &DataFile) {
+        let holder = match file.format {
+            Format::Sheet | Format::Sqlite => file.object.path.rsplit_once(SEPARATOR),
+            _ => None,
+        };
+        let holders = || {
+            self.holders_read
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if holder.is_none_or(|(holder, _)| holders().insert(holder.to_owned())) {
+            self.files_read.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Waits until a text may be read. PDFs, of which one is read at a time, keep nothing else from its turn meanwhile.

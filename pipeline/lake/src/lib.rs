@@ -51,6 +51,7 @@
 
 pub mod assemble;
 mod compression;
+mod content;
 pub mod contexts;
 mod data_type;
 mod error;
@@ -68,10 +69,12 @@ pub mod privacy;
 pub mod profile;
 pub mod reach;
 pub mod sample;
+mod sheets;
 mod summary;
 pub mod value_set;
 mod values;
 
+pub use content::content;
 pub use contexts::Contexts;
 pub use data_type::DataType;
 pub use error::{FileError, FileErrorKind, LakeError};

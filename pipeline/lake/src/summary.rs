@@ -16,7 +16,7 @@ use crate::sample::RowSample;
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 10;
+pub const SUMMARY_VERSION: u32 = 11;
 
 /// One column: its name, type and profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,10 @@ pub struct ColumnSummary {
     /// What the values look like.
     #[serde(rename = "p")]
     pub profile: ColumnProfile,
+    /// A hash of the values that were looked at, in their order; 0 where there is none, where they are withheld, and in a
+    /// table's.
+    #[serde(rename = "h", default, skip_serializing_if = "is_zero")]
+    pub digest: u64,
     /// What it holds, where its values are withheld for that: it could not be told any more. Others are asked by
     /// [`ColumnSummary::sensitive`].
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
@@ -123,6 +127,10 @@ pub struct FileSummary {
     /// The keys that the file declares.
     #[serde(rename = "k", default, skip_serializing_if = "DeclaredKeys::is_empty")]
     pub keys: DeclaredKeys,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 fn is_false(b: &bool) -> bool {

@@ -95,7 +95,7 @@ pub struct Hit {
     pub lake: String,
     /// The URL of its file or folder.
     pub location: String,
-    /// `α·lexical + (1−α)·semantic`.
+    /// `α·lexical + (1−α)·semantic`; of a table with copies that of the one that fits best.
     pub score: f32,
     /// The lexical score, min-max normalised over the question's candidates: 0 to 1.
     pub lexical: f32,
@@ -103,6 +103,8 @@ pub struct Hit {
     pub semantic: f32,
     /// The judge's word; `None` where there was no judge, or it could not tell.
     pub judged: Option<bool>,
+    /// The names of its copies in its lake: tables of equal content, which it stands for.
+    pub copies: Vec<String>,
     /// What made the table match, best first.
     pub blocks: Vec<Evidence>,
 }
@@ -146,6 +148,8 @@ pub struct RankedTable {
     pub semantic: f32,
     /// As [`Hit::judged`].
     pub judged: Option<bool>,
+    /// As [`Hit::copies`].
+    pub copies: Vec<String>,
     /// The table's number in the searcher.
     pub(crate) table: u32,
 }

@@ -42,6 +42,7 @@
 
 mod answer;
 mod bringing;
+mod copies;
 mod corpus;
 mod deadline;
 mod error;

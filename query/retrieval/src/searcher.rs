@@ -269,6 +269,7 @@ impl Searcher {
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
                 judged: ranked.judged,
+                copies: ranked.copies,
                 blocks: evidence(
                     &self.corpus,
                     &self.texts,
@@ -306,17 +307,20 @@ impl Searcher {
         self.rank_with(query, verdicts).map(|(ranking, ..)| ranking)
     }
 
-    /// What a judge reads of the first candidates, in the order of the ranking without a judge.
+    /// What a judge reads of the first candidates, in the order of the ranking without a judge; with the names of each and its
+    /// copies.
     pub(crate) fn candidate_texts(
         &self,
         query: &Query,
         depth: usize,
-    ) -> Result<Vec<(String, TableText)>, RetrievalError> {
+    ) -> Result<Vec<(Vec<String>, TableText)>, RetrievalError> {
         let (candidates, vector, known) = self.candidates(query, depth)?;
         let texts = candidates.tables.into_iter().map(|ranked| {
             let table = &self.corpus.tables[ranked.table as usize];
             let text = table_text(&self.corpus, &self.texts, table, &vector, &known)?;
-            Ok((ranked.key.name, text))
+            let mut names = ranked.copies;
+            names.push(ranked.key.name);
+            Ok((names, text))
         });
         texts.collect()
     }
@@ -412,13 +416,13 @@ impl Searcher {
         }
         let place = || filter.as_ref().map(Filter::place).unwrap_or_default();
         let tables = match self.relevance(&outcome, !known.is_empty()) {
-            Relevance::Found => self.named(outcome.ranked),
+            Relevance::Found => self.named(outcome.ranked, filter.as_ref()),
             Relevance::Nearest => {
                 notes.push(format!(
                     "no table{} has a word of the question, and no text is close to it in meaning: these are the nearest",
                     place()
                 ));
-                self.named(outcome.ranked)
+                self.named(outcome.ranked, filter.as_ref())
             }
             Relevance::Nothing => {
                 notes.push(format!(
@@ -496,7 +500,19 @@ impl Searcher {
         }
     }
 
-    fn named(&self, ranked: Vec<Ranked>) -> Vec<RankedTable> {
+    /// The names of a table's copies, of those that may be found.
+    pub(crate) fn copies(&self, table: u32, allows: impl Fn(u32) -> bool) -> Vec<String> {
+        let is_other = |copy: &u32| *copy != table && allows(*copy);
+        let copies = self.corpus.copies.of_table(table).iter().copied();
+        let name = |copy: u32| self.corpus.key(&self.corpus.tables[copy as usize]).name;
+        copies
+            .filter(is_other)
+            .map(|copy| name(copy).to_owned())
+            .collect()
+    }
+
+    fn named(&self, ranked: Vec<Ranked>, filter: Option<&Filter>) -> Vec<RankedTable> {
+        let allows = |table| filter.is_none_or(|filter| filter.allows(table));
         ranked
             .into_iter()
             .map(|ranked| RankedTable {
@@ -508,6 +524,7 @@ impl Searcher {
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
                 judged: None,
+                copies: self.copies(ranked.table, allows),
                 table: ranked.table,
             })
             .collect()

@@ -136,6 +136,8 @@ pub struct SearchResult {
     pub semantic: f32,
     /// The judge's word; null where there was none.
     pub judged: Option<bool>,
+    /// The names of its copies in its lake: tables of equal content, which it stands for.
+    pub copies: Vec<String>,
     /// The texts that made it match, best first.
     pub blocks: Vec<Block>,
 }
@@ -295,6 +297,7 @@ fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
         lexical: hit.lexical,
         semantic: hit.semantic,
         judged: hit.judged,
+        copies: hit.copies,
         blocks: blocks.map(Block::of).collect(),
     })
 }
