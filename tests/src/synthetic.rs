@@ -305,6 +305,7 @@ impl Base {
             ..TableRecord::default()
         };
         let blocks = TableBlocks {
+            content: None,
             table,
             location,
             blocks: vec![schema, rows],

@@ -175,6 +175,7 @@ fn table(name: &str, csv: &str, context: Option<String>) -> TableBlocks {
     let cells: Vec<&str> = cells.into_iter().take(500).collect();
     blocks.push(block(BlockKind::Cells, Field::Cells, cells.join(" | ")));
     TableBlocks {
+        content: None,
         table: TableKey {
             lake: "file:///corpora".into(),
             name: name.into(),

@@ -12,7 +12,7 @@ use crate::error::SegmentError;
 use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
 use crate::lexical::{BlockTerms, LexicalWriter};
 use crate::snapshot::SegmentEntry;
-use crate::table::{BlockKind, Shard, TableBlocks, TableKey};
+use crate::table::{BlockKind, Shard, TableBlocks, TableContent, TableKey};
 use crate::tables::TableWriter;
 use crate::vectors::VectorWriter;
 use crate::whole;
@@ -122,7 +122,7 @@ pub fn build_segment(
                 vector: block.vector.as_deref(),
             })?;
         }
-        writer.end_table(&table.location)?;
+        writer.end_table(&table.location, table.content)?;
     }
     writer.finish()
 }
@@ -194,14 +194,18 @@ impl SegmentWriter {
     }
 
     /// Ends the table; without blocks it is left out.
-    pub(crate) fn end_table(&mut self, location: &str) -> Result<(), SegmentError> {
+    pub(crate) fn end_table(
+        &mut self,
+        location: &str,
+        content: Option<TableContent>,
+    ) -> Result<(), SegmentError> {
         let end = self.blocks.count() as u32;
         let Some((table, first, count)) = self.placed.last_mut() else {
             return Ok(());
         };
         *count = end - *first;
         if *count > 0 {
-            self.directory.add(table, location, *count)?;
+            self.directory.add(table, location, *count, content)?;
         }
         Ok(())
     }
@@ -263,6 +267,9 @@ impl SegmentWriter {
             out.add(&format!("{}{name}", section::TANTIVY), &bytes[body..]);
         }
         out.add(section::BLOCKS, &meta);
+        if let Some(known) = directory.contents() {
+            out.add(section::TABLE_CONTENTS, known);
+        }
         out.add(section::TABLES, &directory.finish()?);
 
         let contents = Contents {

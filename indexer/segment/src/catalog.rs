@@ -4,6 +4,7 @@
 //! table the later file's holds. Any Parquet tool reads it; limn ignores columns that it does not
 //! know, so newer writers may add some.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Schema};
@@ -67,6 +68,9 @@ pub struct TableRecord {
     pub blocks: u32,
     /// Group of files that it was detected in, opaque here.
     pub group: String,
+    /// A hash of what it holds, 32 hexadecimal digits: tables of equal content have the same one. None where that is not
+    /// known.
+    pub content: Option<String>,
     /// Why its newest version could not be read, if so: then the rest is its last good version.
     pub error: Option<String>,
     /// A column's narration is still wanted: until then the column is told by its name.
@@ -80,6 +84,20 @@ impl TableRecord {
     pub fn files_now(&self) -> impl Iterator<Item = &FileRecord> {
         let files = self.files.iter();
         files.filter(|file| file.since_sample != Some(SinceSample::Went) && !file.no_table)
+    }
+
+    /// The files that a person would count, by path, each with an entry of it: the sheets of a spreadsheet, and the tables
+    /// of a database, lie in one.
+    #[must_use]
+    pub fn whole_files(&self) -> BTreeMap<&str, &FileRecord> {
+        let is_part = ["sheet", "sqlite"].contains(&self.format.as_str());
+        let files = self
+            .files_now()
+            .map(|file| match file.path.rsplit_once("//") {
+                Some((holder, _)) if is_part => (holder, file),
+                _ => (file.path.as_str(), file),
+            });
+        files.collect()
     }
 
     /// Whether the row is of no table, and remembers files that were looked at, so that they are not read again.
@@ -303,6 +321,8 @@ pub struct ContextRecord {
     pub registered_for: Option<String>,
     /// The text.
     pub text: String,
+    /// Whether it is about a folder of tables, and names none of them.
+    pub of_folder: bool,
     /// What stands for it in change detection, opaque here.
     pub fingerprint: String,
     /// Why its newest version could not be read, if so: then the text is its last one, if any.
@@ -416,6 +436,7 @@ fn schema() -> Schema {
             text("source"),
             maybe("registered_for"),
             text("text"),
+            of("of_folder", DataType::Boolean),
             text("fingerprint"),
             maybe("error"),
         ]
@@ -440,6 +461,7 @@ fn schema() -> Schema {
         of("first_block", DataType::UInt32),
         of("blocks", DataType::UInt32),
         text("group"),
+        maybe("content"),
         maybe("error"),
         of("awaits_narration", DataType::Boolean),
         of("indexed_ms", DataType::Int64),

@@ -45,8 +45,9 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
         of.numbers::<UInt32Type>("first_block")?,
         of.numbers::<UInt32Type>("blocks")?,
     );
-    let (groups, errors, awaiting, indexed) = (
+    let (groups, contents, errors, awaiting, indexed) = (
         of.texts("group")?,
+        of.texts("content")?,
         of.texts("error")?,
         of.flags("awaits_narration")?,
         of.numbers::<Int64Type>("indexed_ms")?,
@@ -78,6 +79,7 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
             first_block: first_blocks.get(row).unwrap_or_default(),
             blocks: blocks.get(row).unwrap_or_default(),
             group: groups.text(row),
+            content: contents.get(row),
             error: errors.get(row),
             awaits_narration: awaiting.get(row),
             indexed_ms: indexed.get(row).unwrap_or_default(),
@@ -436,6 +438,7 @@ struct Contexts<'a> {
     sources: Texts<'a>,
     registered_for: Texts<'a>,
     texts: Texts<'a>,
+    of_folder: Flags<'a>,
     fingerprints: Texts<'a>,
     errors: Texts<'a>,
 }
@@ -446,6 +449,7 @@ impl<'a> Contexts<'a> {
             sources: of.texts("source")?,
             registered_for: of.texts("registered_for")?,
             texts: of.texts("text")?,
+            of_folder: of.flags("of_folder")?,
             fingerprints: of.texts("fingerprint")?,
             errors: of.texts("error")?,
         })
@@ -456,6 +460,7 @@ impl<'a> Contexts<'a> {
             source: self.sources.text(at),
             registered_for: self.registered_for.get(at),
             text: self.texts.text(at),
+            of_folder: self.of_folder.get(at),
             fingerprint: self.fingerprints.text(at),
             error: self.errors.get(at),
         })

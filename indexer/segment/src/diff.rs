@@ -333,13 +333,10 @@ fn has_values_of(before: &ColumnRecord, after: &ColumnRecord) -> bool {
 }
 
 fn rows_change(before: &TableRecord, after: &TableRecord) -> Option<RowsChange> {
-    let mut known: HashMap<&str, &FileRecord> = HashMap::new();
-    for file in before.files_now() {
-        known.insert(&file.path, file);
-    }
+    let mut known = before.whole_files();
     let (mut files_added, mut files_changed) = (0, 0);
-    for file in after.files_now() {
-        match known.remove(file.path.as_str()) {
+    for (path, file) in after.whole_files() {
+        match known.remove(path) {
             None => files_added += 1,
             Some(before) if is_same_version(before, file) => {}
             Some(_) => files_changed += 1,

@@ -34,6 +34,7 @@ pub(crate) mod section {
     pub(crate) const VECTORS: &str = "vectors";
     pub(crate) const BLOCKS: &str = "blocks";
     pub(crate) const TABLES: &str = "tables";
+    pub(crate) const TABLE_CONTENTS: &str = "table-contents";
     pub(crate) const TANTIVY: &str = "tantivy/";
 }
 

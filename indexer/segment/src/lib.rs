@@ -33,6 +33,7 @@
 //!             fields: vec![(Field::Names, "songs song_name".into())],
 //!             vector: Some(vec![half::f16::ONE, half::f16::ZERO]),
 //!         }],
+//!         content: None,
 //!     }],
 //!     &SegmentSettings::new(2, table.shard(1)),
 //! )?;
@@ -151,7 +152,8 @@ pub use snapshot::{
 };
 pub use spill::{Numbers, Spilled, spilled};
 pub use table::{
-    Block, BlockKind, Field, KeyRef, Shard, TableBlocks, TableKey, is_under, text_hash,
+    Block, BlockKind, Field, KeyRef, Shard, TableBlocks, TableContent, TableKey, is_under,
+    text_hash,
 };
 pub use tables::{SegmentTable, SegmentTables};
 pub use verify::{Problem, Verified};

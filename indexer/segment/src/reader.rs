@@ -188,7 +188,12 @@ impl SegmentReader {
             ));
         }
         let tables = section(section::TABLES)?.read_all()?;
-        let tables = SegmentTables::decode(&tables, &contents).map_err(damaged)?;
+        // Segments of older versions have none.
+        let known = match contents.section(section::TABLE_CONTENTS) {
+            Some(known) => SectionFile::new(file, &known.extents).read_all()?,
+            None => OwnedBytes::empty(),
+        };
+        let tables = SegmentTables::decode(&tables, &known, &contents).map_err(damaged)?;
         let lexical = LexicalReader::open(
             file,
             SectionDirectory::new(file, &contents),

@@ -234,6 +234,17 @@ pub struct TableBlocks {
     pub location: String,
     /// In the order in which they are numbered.
     pub blocks: Vec<Block>,
+    /// What its copies have in common with it, where that is known.
+    pub content: Option<TableContent>,
+}
+
+/// What a table holds, as far as it takes to find its copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TableContent {
+    /// A hash: tables of equal content have the same one. Never 0.
+    pub hash: u128,
+    /// When its newest file was written, in milliseconds since 1970.
+    pub modified_ms: i64,
 }
 
 /// Serde of `Option<Vec<f16>>` as bit patterns, so that blocks travel between workers.

@@ -9,13 +9,15 @@ use crate::codec::{Cursor, compress, decompress, put_number, put_text};
 use crate::error::SegmentError;
 use crate::layout::Contents;
 use crate::spill::spilled;
-use crate::table::{KeyRef, TableKey};
+use crate::table::{KeyRef, TableContent, TableKey};
 
 /// Lake, name and location of one table may not be longer together; bounds decompression.
 const MAX_NAMES: usize = 16 << 10;
 /// Numbers of one table take no more.
 const MAX_NUMBERS: usize = 40;
 const LEVEL: i32 = 19;
+/// Bytes that tell a table's content: a hash and a time.
+const CONTENT: usize = 24;
 
 /// A table in a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,8 @@ pub struct SegmentTable<'a> {
     pub first_block: u32,
     /// Number of its blocks.
     pub blocks: u32,
+    /// What its copies have in common with it, where that is known.
+    pub content: Option<TableContent>,
 }
 
 /// The tables of a segment, in the order of their keys and of their blocks.
@@ -42,6 +46,8 @@ pub struct SegmentTables {
     rows: Vec<u64>,
     /// Each table's first block, and at the end the number of blocks.
     first_blocks: Vec<u32>,
+    /// [`CONTENT`] bytes a table; none in segments that tell of none.
+    contents: OwnedBytes,
 }
 
 /// A table as the section has it, but for its first block.
@@ -71,7 +77,14 @@ impl fmt::Debug for SegmentTables {
 
 impl SegmentTables {
     /// Decodes the section; the footer's counts are bounded by the file's length.
-    pub(crate) fn decode(bytes: &[u8], contents: &Contents) -> Result<SegmentTables, String> {
+    pub(crate) fn decode(
+        bytes: &[u8],
+        known: &[u8],
+        contents: &Contents,
+    ) -> Result<SegmentTables, String> {
+        if !known.is_empty() && known.len() != (contents.tables as usize).saturating_mul(CONTENT) {
+            return Err("it does not tell what each of its tables holds".to_owned());
+        }
         let limit = (contents.tables as usize).saturating_mul(MAX_NAMES + MAX_NUMBERS);
         let bytes = spilled(decompress(bytes, limit)?);
         let mut cursor = Cursor::new(&bytes);
@@ -115,7 +128,22 @@ impl SegmentTables {
             bytes,
             rows,
             first_blocks,
+            contents: spilled(known.to_vec()),
         })
+    }
+
+    /// What the copies of the table of this number have in common with it, where that is known.
+    #[must_use]
+    pub fn content(&self, number: usize) -> Option<TableContent> {
+        let bytes = self
+            .contents
+            .get(number * CONTENT..(number + 1) * CONTENT)?;
+        let (hash, modified) = bytes.split_first_chunk()?;
+        let content = TableContent {
+            hash: u128::from_le_bytes(*hash),
+            modified_ms: i64::from_le_bytes(modified.try_into().ok()?),
+        };
+        (content.hash != 0).then_some(content)
     }
 
     /// The number of tables.
@@ -144,6 +172,7 @@ impl SegmentTables {
             location: row.location,
             first_block: self.first_blocks[number],
             blocks: row.blocks,
+            content: self.content(number),
         })
     }
 
@@ -160,6 +189,7 @@ impl SegmentTables {
             location: "",
             first_block: 0,
             blocks: 0,
+            content: None,
         })
     }
 
@@ -191,6 +221,7 @@ impl SegmentTables {
 pub(crate) struct TableWriter {
     lakes: Vec<String>,
     rows: Vec<u8>,
+    contents: Vec<u8>,
     /// Number of tables so far.
     pub(crate) count: u32,
 }
@@ -202,6 +233,7 @@ impl TableWriter {
         table: &TableKey,
         location: &str,
         blocks: u32,
+        content: Option<TableContent>,
     ) -> Result<(), SegmentError> {
         let TableKey { lake, name } = table;
         if lake.len() + name.len() + location.len() > MAX_NAMES {
@@ -216,8 +248,17 @@ impl TableWriter {
         put_text(&mut self.rows, name);
         put_text(&mut self.rows, location);
         put_number(&mut self.rows, u64::from(blocks));
+        let (hash, modified_ms) = content.map_or((0, 0), |it| (it.hash, it.modified_ms));
+        self.contents.extend_from_slice(&hash.to_le_bytes());
+        self.contents.extend_from_slice(&modified_ms.to_le_bytes());
         self.count += 1;
         Ok(())
+    }
+
+    /// The `table-contents` section: a hash and a time each table, 0 where nothing is known; none where it is of no table.
+    pub(crate) fn contents(&self) -> Option<&[u8]> {
+        let is_known = self.contents.iter().any(|byte| *byte != 0);
+        is_known.then_some(&self.contents[..])
     }
 
     pub(crate) fn finish(self) -> Result<Vec<u8>, SegmentError> {

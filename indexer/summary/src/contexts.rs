@@ -11,9 +11,26 @@ const BYTES_PER_TOKEN: usize = 12;
 /// white space is one word of any length.
 const BYTES_PER_WORD: usize = 64;
 
-/// A table's context blocks, and one searched by words only for what they have no room for.
+/// A table's context blocks, and one searched by words only for what they have no room for; then those of its folder, whose words
+/// count as little as those of a row.
 pub(crate) fn context_blocks(
     facts: &TableFacts,
+    counter: &dyn TokenCounter,
+    options: &DocumentOptions,
+) -> Vec<TextBlock> {
+    let mut blocks = blocks_of(&facts.contexts, Field::Contexts, counter, options);
+    blocks.extend(blocks_of(
+        &facts.folder_contexts,
+        Field::Rows,
+        counter,
+        options,
+    ));
+    blocks
+}
+
+fn blocks_of(
+    contexts: &[String],
+    field: Field,
     counter: &dyn TokenCounter,
     options: &DocumentOptions,
 ) -> Vec<TextBlock> {
@@ -25,7 +42,7 @@ pub(crate) fn context_blocks(
     let mut parts: Vec<String> = Vec::new();
     let mut beyond: Vec<String> = Vec::new();
     let mut read = 0usize;
-    for context in &facts.contexts {
+    for context in contexts {
         let text = tidy(context);
         let (near, far) = split_at_or_before(&text, measured.saturating_sub(read));
         read += near.len();
@@ -44,7 +61,7 @@ pub(crate) fn context_blocks(
         .into_iter()
         .map(|(text, _)| TextBlock {
             kind: BlockKind::Context,
-            fields: vec![(Field::Contexts, text.clone())],
+            fields: vec![(field, text.clone())],
             text,
         })
         .collect();
@@ -56,7 +73,7 @@ pub(crate) fn context_blocks(
             blocks.push(TextBlock {
                 kind: BlockKind::Cells,
                 text: rest.clone(),
-                fields: vec![(Field::Contexts, rest)],
+                fields: vec![(field, rest)],
             });
         }
     }

@@ -13,6 +13,8 @@ pub struct TableFacts {
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about the table that its rows do not hold.
     pub contexts: Vec<String>,
+    /// Texts about the folder that the table lies in, which name no table: they are as much about its neighbours.
+    pub folder_contexts: Vec<String>,
 }
 
 /// What is known of one column.
@@ -54,7 +56,7 @@ pub enum BlockKind {
 pub enum Field {
     /// Names of the table and its columns, and their expansions.
     Names,
-    /// Sampled rows, and narrations, which count as much.
+    /// Sampled rows; narrations and texts about folders, which count as much.
     Rows,
     /// Texts about the table.
     Contexts,

@@ -54,6 +54,7 @@ fn table() -> impl Strategy<Value = TableFacts> {
             name,
             columns,
             sample,
+            folder_contexts: contexts.iter().skip(1).cloned().collect(),
             contexts,
         })
 }

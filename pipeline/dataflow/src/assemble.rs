@@ -9,7 +9,9 @@ use std::sync::Arc;
 
 use limn_lake::assemble::{are_one_table, merge_files};
 use limn_lake::member::shown;
-use limn_lake::{ContextText, Contexts, FileSummary, Group, Held, Redact, Room, TableSummary};
+use limn_lake::{
+    ContextText, Contexts, FileSummary, Group, Held, Redact, Room, TableSummary, content,
+};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -355,7 +357,12 @@ impl Assembler {
         let mut files = read.file_records(group, &ids);
         let contexts = read.context_records(group, &ids, &self.published);
         let failures = read.failures(group);
-        let mut summary = merge_files(&read.summaries(group));
+        let paths: Vec<&str> = group
+            .files
+            .iter()
+            .map(|it| it.object.path.as_str())
+            .collect();
+        let mut summary = merge_files(&read.summaries(group), &paths);
         let is_passed_over = read.is_passed_over(group);
         if summary.is_none() && !is_passed_over {
             // The files have other names than those that could be read last.
@@ -367,7 +374,7 @@ impl Assembler {
                 .iter()
                 .map(|(record, summary)| (record.path.as_str(), summary))
                 .collect();
-            summary = merge_files(&parts);
+            summary = merge_files(&parts, &paths);
             files.extend(last.iter().map(|(record, summary)| FileRecord {
                 path: record.path.clone(),
                 rows: record.rows,
@@ -401,6 +408,9 @@ impl Assembler {
             row.notes.insert(0, note);
         }
         row.removed = is_passed_over;
+        if read.missing(group).is_none() {
+            row.content = content(group, &read.summaries(group)).map(|hash| hash.to_string());
+        }
         if !is_passed_over && !read.is_current(group) {
             row.error = failures.first().map(|failure| failure.error.clone());
         }
@@ -462,7 +472,8 @@ fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft>
         .iter()
         .map(|(path, summary)| (*path, summary))
         .collect();
-    let mut summary = merge_files(&parts)?;
+    let paths: Vec<&str> = row.files_now().map(|file| file.path.as_str()).collect();
+    let mut summary = merge_files(&parts, &paths)?;
     summary.redact(redact);
     Some(TableDraft {
         group,

@@ -40,17 +40,22 @@ pub fn describe(
             .map(|(column, said)| column_facts(column, said, words))
             .collect(),
         sample: summary.sample_rows().map(<[_]>::to_vec).collect(),
-        contexts: contexts
-            .iter()
-            .map(|context| context.text.clone())
-            .filter(|text| !text.is_empty())
-            .collect(),
+        contexts: texts(contexts, false),
+        folder_contexts: texts(contexts, true),
     };
     let options = DocumentOptions {
         split_identifiers: words == Words::Names,
         ..DocumentOptions::default()
     };
     documents(&facts, counter, &options)
+}
+
+/// The texts of contexts that say anything: those about a folder of tables, or those about the table.
+fn texts(contexts: &[ContextRecord], of_folder: bool) -> Vec<String> {
+    let wanted = contexts
+        .iter()
+        .filter(|it| it.of_folder == of_folder && !it.text.is_empty());
+    wanted.map(|context| context.text.clone()).collect()
 }
 
 fn column_facts(

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use limn_lake::contexts::SharedText;
+use limn_lake::contexts::{About, SharedText, Told};
 use limn_lake::member::{is_remark, shown};
 use limn_lake::{
     ContextSource, ContextText, DataFile, FileSummary, Fingerprint, Group, Redact, TableName,
@@ -29,7 +29,7 @@ pub struct GroupRead {
 /// What was read of a context.
 enum ContextRead {
     /// What it says of its table.
-    Text(String),
+    Text(Told),
     /// What it says of several tables.
     Shared(SharedText),
 }
@@ -61,7 +61,9 @@ impl GroupRead {
         let mut contexts = HashMap::new();
         for (index, context) in group.contexts.iter().enumerate() {
             let read = match &context.source {
-                ContextText::Registered { text, .. } => Ok(ContextRead::Text(text.clone())),
+                ContextText::Registered { text, .. } => {
+                    Ok(ContextRead::Text(Told::of_table(text.clone())))
+                }
                 ContextText::Sidecar { .. } | ContextText::Shared { .. } => {
                     match parts.remove(&Part::Context(index as u32)) {
                         Some(Ok(ReadResult::Text(text))) => Ok(ContextRead::Text(text)),
@@ -231,10 +233,8 @@ fn context_record(
     published: &Published,
 ) -> ContextRecord {
     let text = read.as_ref().ok().map(|read| match (read, source) {
-        (ContextRead::Shared(text), ContextText::Shared { whole, about, .. }) => {
-            text.part(about, *whole)
-        }
-        (ContextRead::Shared(text), _) => text.part(&[], false),
+        (ContextRead::Shared(text), ContextText::Shared { about, .. }) => text.part(about),
+        (ContextRead::Shared(text), _) => text.part(&About::default()),
         (ContextRead::Text(text), _) => text.clone(),
     });
     let is_shared = matches!(source, ContextText::Shared { .. });
@@ -250,13 +250,15 @@ fn context_record(
     let last = || {
         let last = match is_shared {
             true => published.last_part(table.as_str(), &source),
-            false => published.last_text(&source),
+            false => published.last_text(&source).map(Told::of_table),
         };
         last.unwrap_or_default()
     };
     let settled = read.as_ref().err().is_none_or(|unread| unread.settled);
+    let told = text.unwrap_or_else(last);
     ContextRecord {
-        text: text.unwrap_or_else(last),
+        text: told.text,
+        of_folder: told.of_folder,
         fingerprint: if settled {
             Fingerprint(id).to_string()
         } else {

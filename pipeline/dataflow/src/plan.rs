@@ -382,7 +382,6 @@ impl Planner {
             let ContextText::Shared {
                 object,
                 kind,
-                whole,
                 about,
                 known,
             } = &mut context.source
@@ -391,12 +390,12 @@ impl Planner {
             };
             let table = context.table.as_str();
             let told = self.published.told_by_another(table, &object.path, member);
-            let Some((version, text)) = told else {
+            let Some((version, told)) = told else {
                 continue;
             };
             // One that cannot be read is told of by the dataflow.
             if let Some(shared) = self.reader.look_at(object, *kind).await
-                && shared.part(about, *whole) == text
+                && shared.part(about) == told
             {
                 *known = Some(version);
             }

@@ -8,6 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use limn_lake::contexts::Told;
 use limn_lake::layout::content_fingerprint;
 use limn_lake::member::{is_left_out, shown};
 use limn_lake::{Contexts, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName};
@@ -308,7 +309,7 @@ impl Published {
     }
 
     /// A table's part of a text about several tables, that was read in this very version before.
-    pub fn part(&self, table: &str, path: &str, version: Fingerprint) -> Option<String> {
+    pub fn part(&self, table: &str, path: &str, version: Fingerprint) -> Option<Told> {
         let member = {
             let state = self.state();
             Fingerprint(with_settings(version, state.reuse?)).to_string()
@@ -316,7 +317,7 @@ impl Published {
         let row = self.table(table)?;
         let mut contexts = row.contexts.iter();
         let known = contexts.find(|it| it.source == path && it.fingerprint == member)?;
-        known.error.is_none().then(|| known.text.clone())
+        known.error.is_none().then(|| told(known))
     }
 
     /// The version of a text about several tables that a published table has its part of, and the part, if that is another
@@ -326,19 +327,19 @@ impl Published {
         table: &str,
         path: &str,
         current: MemberId,
-    ) -> Option<(Fingerprint, String)> {
+    ) -> Option<(Fingerprint, Told)> {
         let row = self.table(table)?;
         let mut contexts = row.contexts.iter();
         let known = contexts.find(|it| it.source == path && it.error.is_none())?;
         let version: Fingerprint = known.fingerprint.parse().ok()?;
-        (version.0 != current).then(|| (version, known.text.clone()))
+        (version.0 != current).then(|| (version, told(known)))
     }
 
     /// A table's part of a text about several tables, as it was last.
-    pub fn last_part(&self, table: &str, path: &str) -> Option<String> {
+    pub fn last_part(&self, table: &str, path: &str) -> Option<Told> {
         let row = self.table(table)?;
         let mut contexts = row.contexts.iter();
-        Some(contexts.find(|it| it.source == path)?.text.clone())
+        contexts.find(|it| it.source == path).map(told)
     }
 
     /// The last text that a context beside the data had when it could be read, whatever table it was of.
@@ -353,6 +354,13 @@ impl Published {
         let (table, file) = self.state().by_path.get(&hash_of(path))?.clone();
         let known = table.files.get(file as usize)?;
         FileSummary::from_json(known.summary.as_deref()?).ok()
+    }
+}
+
+fn told(context: &ContextRecord) -> Told {
+    Told {
+        text: context.text.clone(),
+        of_folder: context.of_folder,
     }
 }
 

@@ -6,16 +6,16 @@
 //! has a thread and a socket or an open file. An unreadable file is a value here, not an error: it
 //! costs only itself.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use limn_lake::contexts::{SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
-use limn_lake::member::refusal;
+use limn_lake::contexts::{SharedKind, SharedText, Told, is_pdf, read_shared, read_sidecar};
+use limn_lake::member::{SEPARATOR, refusal};
 use limn_lake::{
-    DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, ObjectRecord, ReadOptions,
-    TableName, summarise_file,
+    DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, Format, ObjectRecord,
+    ReadOptions, TableName, summarise_file,
 };
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
@@ -130,7 +130,7 @@ pub enum ReadResult {
     /// A data file holds no table, and promised none: it takes no part.
     NoTable,
     /// The text of a sidecar, or a table's part of a text about several.
-    Text(String),
+    Text(Told),
     /// A text about several tables.
     Shared(SharedText),
 }
@@ -160,6 +160,8 @@ pub struct Reader {
     files_read: AtomicU64,
     /// The widest file read from the lake so far.
     widest: Mutex<Option<(usize, String)>>,
+    /// Spreadsheets and databases of which a part was read.
+    holders_read: Mutex<HashSet<String>>,
 }
 
 impl Reader {
@@ -184,6 +186,7 @@ impl Reader {
             shared: Mutex::default(),
             files_read: AtomicU64::new(0),
             widest: Mutex::default(),
+            holders_read: Mutex::default(),
         }
     }
 
@@ -192,7 +195,7 @@ impl Reader {
         &self.options
     }
 
-    /// Data files read from the lake so far.
+    /// Data files read from the lake so far; of a spreadsheet or a database one, whatever was read of it.
     pub fn files_read(&self) -> u64 {
         self.files_read.load(Ordering::Relaxed)
     }
@@ -231,12 +234,12 @@ impl Reader {
             ReadSource::Data(file) => self.file(file).await?,
             ReadSource::Sidecar(object, version) => {
                 match self.published.context(&object.path, *version) {
-                    Some(known) => Ok(ReadResult::Text(known)),
+                    Some(known) => Ok(ReadResult::Text(Told::of_table(known))),
                     None => {
                         let _permits = self.reserve_text(object).await?;
                         read_sidecar(&self.store, object, self.options.confined.as_ref())
                             .await
-                            .map(ReadResult::Text)
+                            .map(|text| ReadResult::Text(Told::of_table(text)))
                             .map_err(|error| Unread::from(&error))
                     }
                 }
@@ -358,12 +361,27 @@ impl Reader {
         let _permits = self.reserve(file.held(self.options.scan_budget)).await?;
         let start = Instant::now();
         let summary = summarise_file(&self.store, file, &self.options).await;
-        self.files_read.fetch_add(1, Ordering::Relaxed);
+        self.count(file);
         if let Ok(summary) = &summary {
             self.note_width(&file.object.path, summary.columns.len());
         }
         self.progress.add_read_time(start.elapsed());
         Ok(summary)
+    }
+
+    fn count(&self, file: &DataFile) {
+        let holder = match file.format {
+            Format::Sheet | Format::Sqlite => file.object.path.rsplit_once(SEPARATOR),
+            _ => None,
+        };
+        let holders = || {
+            self.holders_read
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+        };
+        if holder.is_none_or(|(holder, _)| holders().insert(holder.to_owned())) {
+            self.files_read.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Waits until a text may be read. PDFs, of which one is read at a time, keep nothing else from its turn meanwhile.

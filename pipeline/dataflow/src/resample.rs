@@ -87,7 +87,8 @@ pub fn kept_sample(
         .iter()
         .map(|(path, summary)| (*path, summary))
         .collect();
-    let kept = merge_files(&parts)?;
+    let paths: Vec<&str> = parts.iter().map(|(path, _)| *path).collect();
+    let kept = merge_files(&parts, &paths)?;
     let columns = |table: &TableSummary| {
         let columns = table.columns.iter();
         let columns = columns.map(|column| (column.name.clone(), column.data_type.clone()));

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use limn_lake::{Held, Ignored, Room};
 use limn_segment::{
-    Block, CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks, TableKey,
-    TableRecord, build_segment,
+    Block, CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks,
+    TableContent, TableKey, TableRecord, build_segment,
 };
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;
@@ -278,6 +278,7 @@ impl SegmentWriter {
                         },
                         location: row.location.clone(),
                         blocks: table.blocks.0,
+                        content: table_content(&row),
                     });
                 }
                 result.exposed.extend(exposed(&row));
@@ -334,6 +335,16 @@ impl SegmentWriter {
         self.progress.add_write_time(start.elapsed());
         Ok(vec![result])
     }
+}
+
+/// What a table's copies have in common with it.
+fn table_content(row: &TableRecord) -> Option<TableContent> {
+    let hash = u128::from_str_radix(row.content.as_deref()?, 16).ok()?;
+    let newest = row.files_now().map(|file| file.modified_ms).max();
+    Some(TableContent {
+        hash,
+        modified_ms: newest.unwrap_or_default(),
+    })
 }
 
 /// What the sensitive columns of a described table hold, where their values are in the index.

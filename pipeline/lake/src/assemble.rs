@@ -7,6 +7,7 @@ use crate::layout::{Group, GroupKind};
 use crate::merge::FilePart;
 use crate::object::Format;
 use crate::place;
+use crate::sheets::SheetColumn;
 use crate::summary::{FileSummary, TableSummary};
 
 /// Whether two files of a family can not be parts of one table: their lists of column names differ; of JSON, those of
@@ -41,16 +42,13 @@ pub fn are_one_table<'a>(
             .is_none_or(|first| summaries.all(|other| !are_unlike(group, first, other)))
 }
 
-/// The summary of the table that these files (path, summary) make; `None` without files. Partition
-/// keys in the paths are columns.
-pub fn merge_files(files: &[(&str, &FileSummary)]) -> Option<TableSummary> {
+/// The summary of the table that these files (path, summary) make, as far as those at `paths` could be read; `None`
+/// without files. Partition keys in the paths are columns, and what tells the sheets of one table apart.
+pub fn merge_files(files: &[(&str, &FileSummary)], paths: &[&str]) -> Option<TableSummary> {
     let mut files = files.to_vec();
     // Path order, whatever order the files are listed in.
     files.sort_by_key(|(path, _)| *path);
-    let partitions: Vec<_> = files
-        .iter()
-        .map(|(path, _)| place::partition(path))
-        .collect();
+    let partitions = partitions(files.iter().map(|(path, _)| *path), paths);
     let parts: Vec<FilePart<'_>> = files
         .iter()
         .zip(&partitions)
@@ -61,6 +59,22 @@ pub fn merge_files(files: &[(&str, &FileSummary)]) -> Option<TableSummary> {
         })
         .collect();
     (!parts.is_empty()).then(|| TableSummary::merge(&parts))
+}
+
+/// What the places of files in a table of those at `paths` say of their rows: columns and values.
+fn partitions<'a>(
+    files: impl Iterator<Item = &'a str>,
+    paths: &[&str],
+) -> Vec<Vec<(String, Option<String>)>> {
+    let sheets = SheetColumn::of(paths);
+    let of_file = |path| {
+        let mut keys = place::partition(path);
+        if let Some(column) = &sheets {
+            keys.push((column.name.to_owned(), Some(column.value(path))));
+        }
+        keys
+    };
+    files.map(of_file).collect()
 }
 
 #[cfg(test)]

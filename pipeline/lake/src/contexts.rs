@@ -24,7 +24,7 @@ use crate::object::{ObjectRecord, TableName};
 pub use descriptions::{DESCRIPTION_CHARS, column_descriptions};
 pub(crate) use json::{Holds, holds};
 pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfRefusal, is_pdf};
-pub use shared::{SharedKind, SharedText, read_shared};
+pub use shared::{About, SharedKind, SharedText, Told, read_shared};
 
 /// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
 pub const SIDECAR_BYTES: u64 = 1 << 20;

@@ -12,11 +12,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use serde::{Deserialize, Serialize};
 
 use crate::compression::Compression;
-use crate::contexts::{Contexts, SharedKind};
+use crate::contexts::{About, Contexts, SharedKind};
 use crate::error::{FileError, FileErrorKind};
 use crate::member::{self, MemberPlace};
 use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
 use crate::place;
+use crate::sheets;
 
 mod beside;
 mod describing;
@@ -55,7 +56,8 @@ pub enum GroupKind {
     File,
     /// All data files of one directory, at least two, of one format and named alike but for
     /// numbers, dates and ids: one table if all have the same columns, else a table each. Plain texts, which may be no
-    /// data at all, do not count beside others.
+    /// data at all, do not count beside others. Of a spreadsheet file those sheets that are named alike but for
+    /// years, months, regions and numbers.
     Family,
     /// One table whatever the schemas (their union): Hive partitions or a distributed write's parts.
     Directory,
@@ -183,10 +185,8 @@ pub enum ContextText {
         object: ObjectRecord,
         /// What it is.
         kind: SharedKind,
-        /// Whether the table is told all of it, named or not.
-        whole: bool,
-        /// The paths by which it may name the table.
-        about: Vec<String>,
+        /// By what it may speak of the table.
+        about: About,
         /// What a reader of an index knows it by there, if another version said the same of the table. Not part of its identity.
         known: Option<Fingerprint>,
     },
@@ -222,14 +222,16 @@ impl ContextSource {
             ContextText::Shared {
                 object,
                 kind,
-                whole,
                 about,
                 known: _,
             } => {
                 hasher.optional(None);
-                hasher.bytes(&[*kind as u8, u8::from(*whole)]);
+                hasher.bytes(&[*kind as u8, u8::from(about.whole)]);
                 object.feed(&mut hasher);
-                about.iter().for_each(|path| hasher.text(path));
+                for paths in [&about.paths, &about.folders, &about.others] {
+                    hasher.bytes(&(paths.len() as u64).to_le_bytes());
+                    paths.iter().for_each(|path| hasher.text(path));
+                }
             }
         }
         hasher.finish()
@@ -291,6 +293,7 @@ impl Group {
         }
         let mut contexts: HashMap<TableName, Vec<ContextSource>> = HashMap::new();
         let is_small = self.files.len() <= shared::MOST_TABLES;
+        let paths: Vec<String> = self.files.iter().map(|it| it.object.path.clone()).collect();
         let (common, own): (Vec<_>, Vec<_>) = self
             .contexts
             .into_iter()
@@ -306,7 +309,7 @@ impl Group {
             let mut group = Group::of_file(file);
             let common = common
                 .iter()
-                .map(|it| shared::handed_on(it, &group, is_small));
+                .map(|it| shared::handed_on(it, &group, &paths, is_small));
             contexts.extend(common);
             group.contexts = contexts;
             group
@@ -378,8 +381,14 @@ pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str
         });
         if sorted.families.contains(&directory) {
             let name = names.directory(&directory);
+            let files: Vec<DataFile> = files.collect();
+            let paths = files.iter().map(|file| file.object.path.as_str());
+            let sheets = sheets::common_form(paths);
             let (mut family, mut others): (Vec<_>, Vec<_>) =
-                files.partition(|file| !is_uncertain(file.format));
+                files.into_iter().partition(|file| match &sheets {
+                    Some(common) => sheets::form(&file.object.path).as_ref() == Some(common),
+                    None => !is_uncertain(file.format),
+                });
             if family.is_empty() {
                 std::mem::swap(&mut family, &mut others);
             }
@@ -530,6 +539,10 @@ impl Sorted {
 }
 
 fn are_alike(files: &[(ObjectRecord, Format)]) -> bool {
+    if files.iter().any(|(_, format)| *format == Format::Sheet) {
+        let paths = files.iter().map(|(object, _)| object.path.as_str());
+        return sheets::common_form(paths).is_some();
+    }
     let are_uncertain = files.iter().all(|(_, format)| is_uncertain(*format));
     let mut counting = files
         .iter()

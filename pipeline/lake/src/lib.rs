@@ -52,6 +52,7 @@
 pub mod assemble;
 mod compression;
 mod confined;
+mod content;
 pub mod contexts;
 mod data_type;
 mod error;
@@ -70,11 +71,13 @@ pub mod profile;
 pub mod reach;
 pub mod room;
 pub mod sample;
+mod sheets;
 mod summary;
 pub mod value_set;
 mod values;
 
 pub use confined::{Confined, NO_LIMITS};
+pub use content::content;
 pub use contexts::Contexts;
 pub use data_type::DataType;
 pub use error::{FileError, FileErrorKind, LakeError};

@@ -196,6 +196,7 @@ fn merge_column(
         name: column.name.to_owned(),
         data_type,
         profile,
+        digest: 0,
         marked,
         notation: notation(column, files),
         description: described,

@@ -8,6 +8,7 @@ use crate::contexts::SharedKind;
 use crate::formats::names;
 use crate::member;
 use crate::object::Format;
+use crate::sheets;
 
 /// Hive's name for a partition whose key is null.
 const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -167,6 +168,7 @@ fn percent_decoded(text: &str) -> String {
 /// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too, or
 /// within an archive.
 pub(crate) fn sample_path(path: &str) -> &str {
+    let whole = path;
     let path = without_compression(path);
     let path = match member::split(path) {
         Some((container, name)) if table_directory(container).is_none() => name,
@@ -176,7 +178,9 @@ pub(crate) fn sample_path(path: &str) -> &str {
     match table_directory(path) {
         Some("") => path,
         Some(directory) => &path[directory.len() + 1..],
-        None if mask(without_extension(name)).contains(MASK) => name,
+        None if mask(without_extension(name)).contains(MASK) || sheets::form(whole).is_some() => {
+            name
+        }
         None => "",
     }
 }

@@ -329,6 +329,8 @@ impl ColumnSummary {
         if redacts {
             self.marked = sensitive;
             self.profile = self.profile.withheld();
+            // Who guesses the values could find that they are these.
+            self.digest = 0;
         } else if redact == Redact::Marked {
             self.profile.drop_values(|value| kind_of(value).is_some());
         }

@@ -456,6 +456,7 @@ impl ColumnBuilder {
         };
         let (min, max) = counted.unzip();
         let values = self.footer.values.unwrap_or(self.values);
+        let digest = self.counter.digest();
         let profile = ColumnProfile {
             values,
             nulls: self.footer.nulls.unwrap_or(self.nulls),
@@ -470,6 +471,7 @@ impl ColumnBuilder {
             name: self.name,
             data_type: self.data_type,
             profile,
+            digest,
             marked: None,
             notation: None,
             description: None,

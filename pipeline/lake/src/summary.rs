@@ -42,6 +42,10 @@ pub struct ColumnSummary {
     /// What the values look like.
     #[serde(rename = "p")]
     pub profile: ColumnProfile,
+    /// A hash of the values that were looked at, in their order; 0 where there is none, where they are withheld, and in a
+    /// table's.
+    #[serde(rename = "h", default, skip_serializing_if = "is_zero")]
+    pub digest: u64,
     /// What it holds, where its values are withheld for that: it could not be told any more. Others are asked by
     /// [`ColumnSummary::sensitive`].
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
@@ -138,6 +142,10 @@ pub struct FileSummary {
     /// Whether the columns are named by a first row that may as well be one of values: nothing says that it is no header.
     #[serde(rename = "h", default, skip_serializing_if = "is_false")]
     pub presumed_names: bool,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 fn is_false(b: &bool) -> bool {

@@ -98,7 +98,8 @@ pub struct Hit {
     pub lake: String,
     /// The URL of its file or folder.
     pub location: String,
-    /// `α·lexical + (1−α)·semantic`; 1 where the question names the table.
+    /// `α·lexical + (1−α)·semantic`; 1 where the question names the table; of a table with copies
+    /// that of the one that fits best.
     pub score: f32,
     /// As [`RankedTable::covered`].
     #[serde(skip)]
@@ -112,6 +113,8 @@ pub struct Hit {
     /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
     /// promo_code`, `code A-17`. Tables that have a name of it come first.
     pub exact: Vec<String>,
+    /// The names of its copies in its lake: tables of equal content, which it stands for.
+    pub copies: Vec<String>,
     /// What made the table match, best first.
     pub blocks: Vec<Evidence>,
 }
@@ -160,6 +163,8 @@ pub struct RankedTable {
     pub semantic: f32,
     /// As [`Hit::judged`].
     pub judged: Option<bool>,
+    /// As [`Hit::copies`].
+    pub copies: Vec<String>,
     /// The table's number in the searcher.
     pub(crate) table: u32,
 }

@@ -16,6 +16,7 @@ use std::sync::{Arc, OnceLock};
 
 use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey};
 
+use crate::copies::Copies;
 use crate::scoring::{FIELDS, Formula};
 
 /// Whether the texts that are made of rows' values take part: the blocks of kind
@@ -124,6 +125,8 @@ pub(crate) struct Corpus {
     /// No other corpus of this process has it.
     pub(crate) id: u64,
     pub(crate) tables: Vec<Table>,
+    /// Tables of equal content.
+    pub(crate) copies: Copies,
     /// What one occurrence of a term counts, by field and table.
     pub(crate) norms: [Vec<f32>; FIELDS],
     pub(crate) segments: Vec<Segment>,
@@ -150,9 +153,10 @@ impl Corpus {
     /// The corpus of all live tables.
     pub(crate) fn new(opened: Vec<Opened>) -> Corpus {
         let tables = live_tables(&opened);
+        let copies = copies(&opened, &tables);
         let is_here = opened.iter().all(|it| it.reader.remote_bytes() == 0);
         let (is_here, is_warm) = (AtomicBool::new(is_here).into(), Arc::default());
-        Self::of(opened, tables, Values::Searched, is_here, is_warm)
+        Self::of(opened, tables, copies, Values::Searched, is_here, is_warm)
     }
 
     /// The corpus of an index that holds only the tables that are kept, perhaps without values.
@@ -161,11 +165,15 @@ impl Corpus {
             lake: String::new(),
             name: String::new(),
         };
-        let mut kept = |table: &&Table| {
+        let is_kept = |(_, table): &(u32, &Table)| {
             self.key(table).write_to(&mut key);
             keep(&key)
         };
-        let mut tables: Vec<Table> = self.tables.iter().filter(&mut kept).copied().collect();
+        let (kept, mut tables): (Vec<u32>, Vec<Table>) = (0..)
+            .zip(&self.tables)
+            .filter(is_kept)
+            .map(|(number, table)| (number, *table))
+            .unzip();
         let mut opened = Vec::new();
         let mut number = vec![None; self.segments.len()];
         for table in &mut tables {
@@ -180,13 +188,15 @@ impl Corpus {
             Values::Searched => values,
         };
         let (is_here, is_warm) = (Arc::clone(&self.is_here), Arc::clone(&self.is_warm));
-        Self::of(opened, tables, values, is_here, is_warm)
+        let copies = self.copies.restricted(&kept);
+        Self::of(opened, tables, copies, values, is_here, is_warm)
     }
 
     /// The corpus of these tables, sorted by key, each once; others of the segments are hidden.
     fn of(
         opened: Vec<Opened>,
         tables: Vec<Table>,
+        copies: Copies,
         values: Values,
         is_here: Arc<AtomicBool>,
         is_warm: Arc<AtomicBool>,
@@ -229,6 +239,7 @@ impl Corpus {
         Corpus {
             id: MADE.fetch_add(1, Ordering::Relaxed),
             tables,
+            copies,
             norms,
             segments,
             is_here,
@@ -307,7 +318,7 @@ impl Corpus {
     /// What it takes beside what open segments hold.
     pub(crate) fn own_bytes(&self) -> usize {
         let of_a_table = size_of::<Table>() + FIELDS * size_of::<f32>();
-        self.tables.len() * of_a_table + self.blocks * size_of::<u32>()
+        self.tables.len() * of_a_table + self.blocks * size_of::<u32>() + self.copies.bytes()
     }
 
     /// Does two things: at the same time where the corpus is so large that it is worth another thread's while.
@@ -367,6 +378,19 @@ fn live_tables(opened: &[Opened]) -> Vec<Table> {
         is_same
     });
     tables
+}
+
+/// Which of these tables are copies.
+fn copies(opened: &[Opened], tables: &[Table]) -> Copies {
+    let of = |table: &Table| opened[table.segment as usize].reader.tables();
+    let contents = tables
+        .iter()
+        .map(|table| of(table).content(table.at as usize));
+    let key = |number: u32| {
+        let table = &tables[number as usize];
+        of(table).at(table.at as usize).key
+    };
+    Copies::of((0..).zip(contents), key)
 }
 
 fn plain(segments: &[Segment]) -> Plain {

@@ -43,6 +43,7 @@
 mod answer;
 mod asked;
 mod bringing;
+mod copies;
 mod corpus;
 mod deadline;
 mod error;

@@ -63,6 +63,12 @@ impl Request<'_> {
         named.into_iter().collect()
     }
 
+    /// The table that stands in the answer for this one.
+    fn first_of(&self, table: u32) -> u32 {
+        let copies = &self.corpus.copies;
+        copies.first_of(table, |copy| self.allows(copy))
+    }
+
     /// The nearest blocks that a ranking by this formula looks at first.
     pub(crate) fn first_nearest(
         &self,
@@ -131,7 +137,7 @@ pub(crate) fn rank_tables(
 
         let exhausted =
             near.len() < size.saturating_mul(formula.blocks_per_table) && match_count <= size;
-        if union.len() < request.k && !exhausted {
+        if !exhausted && request.corpus.copies.count(union.iter().copied()) < request.k {
             size = size.saturating_mul(4);
             continue;
         }
@@ -142,6 +148,7 @@ pub(crate) fn rank_tables(
         }
         let mut ranked = combine(request.alpha, &sides);
         put_first(&mut ranked, &named);
+        fold(request, &mut ranked);
         ranked.truncate(request.keep);
         return Ok(Outcome {
             ranked,
@@ -149,6 +156,15 @@ pub(crate) fn rank_tables(
             any_word: match_count > 0,
         });
     }
+}
+
+/// Leaves of each table and its copies the first one's place, for the one that stands for them.
+fn fold(request: &Request, ranked: &mut Vec<Ranked>) {
+    let mut seen = HashSet::new();
+    ranked.retain_mut(|one| {
+        one.table = request.first_of(one.table);
+        seen.insert(one.table)
+    });
 }
 
 /// A table's semantic score, computed once a question.
@@ -311,7 +327,7 @@ pub(crate) fn rank_plain(
         let mut ranked: Vec<Ranked> = combine(request.alpha, &sides)
             .into_iter()
             .filter_map(|block| {
-                let table = union[block.table as usize].table;
+                let table = request.first_of(union[block.table as usize].table);
                 seen.insert(table).then_some(Ranked { table, ..block })
             })
             .collect();

@@ -273,6 +273,7 @@ impl Searcher {
                 semantic: ranked.semantic,
                 judged: ranked.judged,
                 exact: found.wholes.of_table(ranked.table),
+                copies: ranked.copies,
                 blocks: evidence(
                     &self.corpus,
                     &self.texts,
@@ -311,17 +312,20 @@ impl Searcher {
         self.rank_with(query, verdicts).map(|(ranking, ..)| ranking)
     }
 
-    /// What a judge reads of the first candidates, in the order of the ranking without a judge.
+    /// What a judge reads of the first candidates, in the order of the ranking without a judge; with the names of each and its
+    /// copies.
     pub(crate) fn candidate_texts(
         &self,
         query: &Query,
         depth: usize,
-    ) -> Result<Vec<(String, TableText)>, RetrievalError> {
+    ) -> Result<Vec<(Vec<String>, TableText)>, RetrievalError> {
         let (candidates, vector, found) = self.candidates(query, depth)?;
         let texts = candidates.tables.into_iter().map(|ranked| {
             let table = &self.corpus.tables[ranked.table as usize];
             let text = table_text(&self.corpus, &self.texts, table, &vector, &found.known)?;
-            Ok((ranked.key.name, text))
+            let mut names = ranked.copies;
+            names.push(ranked.key.name);
+            Ok((names, text))
         });
         texts.collect()
     }
@@ -423,13 +427,13 @@ impl Searcher {
         let mut notes = of_words(&found, self.corpus.values());
         let place = || filter.as_ref().map(Filter::place).unwrap_or_default();
         let tables = match self.relevance(&outcome, !found.known.is_empty()) {
-            Relevance::Found => self.named(outcome.ranked, covered),
+            Relevance::Found => self.named(outcome.ranked, covered, filter.as_ref()),
             Relevance::Nearest => {
                 notes.push(format!(
                     "no table{} has a word of the question, and no text is close to it in meaning: these are the nearest",
                     place()
                 ));
-                self.named(outcome.ranked, covered)
+                self.named(outcome.ranked, covered, filter.as_ref())
             }
             Relevance::Nothing => {
                 notes.push(format!(
@@ -508,8 +512,25 @@ impl Searcher {
         }
     }
 
+    /// The names of a table's copies, of those that may be found.
+    pub(crate) fn copies(&self, table: u32, allows: impl Fn(u32) -> bool) -> Vec<String> {
+        let is_other = |copy: &u32| *copy != table && allows(*copy);
+        let copies = self.corpus.copies.of_table(table).iter().copied();
+        let name = |copy: u32| self.corpus.key(&self.corpus.tables[copy as usize]).name;
+        copies
+            .filter(is_other)
+            .map(|copy| name(copy).to_owned())
+            .collect()
+    }
+
     /// `covered`: of each table the share of the question's words that it has.
-    fn named(&self, ranked: Vec<Ranked>, covered: Vec<f32>) -> Vec<RankedTable> {
+    fn named(
+        &self,
+        ranked: Vec<Ranked>,
+        covered: Vec<f32>,
+        filter: Option<&Filter>,
+    ) -> Vec<RankedTable> {
+        let allows = |table| filter.is_none_or(|filter| filter.allows(table));
         ranked
             .into_iter()
             .zip(covered)
@@ -523,6 +544,7 @@ impl Searcher {
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
                 judged: None,
+                copies: self.copies(ranked.table, allows),
                 table: ranked.table,
             })
             .collect()

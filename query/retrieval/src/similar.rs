@@ -14,7 +14,7 @@
 //! Candidates are the tables of the blocks that are nearest to each of the sides, in all segments, as
 //! many as for a question; the formula is computed exactly for each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use limn_segment::{BlockKind, SegmentError, TableKey};
@@ -41,11 +41,15 @@ pub struct Similar {
     /// How like it is, by the formula of [`Searcher::similar`]: 1 for a copy, about 0 for a table that has
     /// nothing to do with it, never outside -1 to 1.
     pub similarity: f32,
+    /// Whether it is a copy: a table of equal content.
+    pub copy: bool,
+    /// The names of further copies in its lake, which it stands for.
+    pub copies: Vec<String>,
 }
 
 impl Searcher {
-    /// The `k` tables most similar to a table, best first, ties in the order of keys; never the table
-    /// itself. Fewer where there are no more with vectors of a common kind. A selection restricts the
+    /// The `k` tables most similar to a table, its copies first, then best first, ties in the order of keys; never the table
+    /// itself. Tables of equal content are one. Fewer where there are no more with vectors of a common kind. A selection restricts the
     /// candidates as it does for questions, and need not hold the table.
     ///
     /// `similarity = (schema + 0.3·max(rows, context)) / 1.3`, each the best cosine of the other table's
@@ -74,13 +78,21 @@ impl Searcher {
         };
         let filter = Filter::new(corpus, selection, None)?;
         let sides = sides(corpus, &corpus.tables[own as usize])?;
-        let mut scored = Vec::new();
+        let allows = |table| table != own && filter.as_ref().is_none_or(|it| it.allows(table));
+        let copy = corpus.copies.first_of(own, allows);
+        let mut scored: BTreeMap<u32, f32> = BTreeMap::new();
         for candidate in candidates(corpus, own, &sides, k, filter.as_ref(), Deadline(until))? {
             if let Some(similarity) = similarity(corpus, &sides, candidate)? {
-                scored.push((candidate, similarity));
+                let first = corpus.copies.first_of(candidate, allows);
+                let best = scored.entry(first).or_insert(similarity);
+                *best = best.max(similarity);
             }
         }
-        scored.sort_unstable_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+        let mut scored: Vec<(u32, f32)> = scored.into_iter().collect();
+        scored.sort_unstable_by(|a, b| {
+            let later = (a.0 != copy).cmp(&(b.0 != copy));
+            later.then(b.1.total_cmp(&a.1)).then(a.0.cmp(&b.0))
+        });
         let best = scored.into_iter().take(k).map(|(number, similarity)| {
             let table = &corpus.tables[number as usize];
             Similar {
@@ -88,6 +100,8 @@ impl Searcher {
                 location: corpus.location(table).to_owned(),
                 // Stored vectors have unit length up to the rounding of their 16 bits.
                 similarity: similarity.clamp(-1.0, 1.0),
+                copy: number == copy,
+                copies: self.copies(number, allows),
             }
         });
         Ok(best.collect())
@@ -144,7 +158,7 @@ fn candidates(
             found.extend(near.iter().map(|block| block.table));
         }
         found.remove(&own);
-        if found.len() >= k || exhausted {
+        if exhausted || corpus.copies.count(found.iter().copied()) >= k {
             return Ok(found);
         }
         size = size.saturating_mul(4);

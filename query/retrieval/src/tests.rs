@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod bringing;
+mod copies;
 mod following;
 mod judge;
 mod properties;
@@ -64,6 +65,7 @@ fn table(name: &str, schema: &str, rows: &[&str], contexts: &[&str], cells: &str
         blocks.push(block(BlockKind::Cells, Field::Cells, cells));
     }
     TableBlocks {
+        content: None,
         table: key(name),
         location: format!("lake/{name}.csv"),
         blocks,

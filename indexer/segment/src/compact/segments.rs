@@ -73,7 +73,8 @@ pub(crate) fn merge_segments(
             })?;
         }
         let at = reader.table_of(table.first_block) as usize;
-        writer.end_table(reader.tables().at(at).location)?;
+        let there = reader.tables().at(at);
+        writer.end_table(there.location, there.content)?;
     }
     writer.finish().map(Some)
 }

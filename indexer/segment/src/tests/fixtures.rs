@@ -104,6 +104,7 @@ fn write_the_fixture() {
     let mut vector = vec![f16::ZERO; DIMENSIONS];
     vector[1] = f16::ONE;
     tables.push(TableBlocks {
+        content: None,
         table: songs(),
         location: "s3://lake/music/songs.csv".into(),
         blocks: vec![Block {
@@ -149,6 +150,7 @@ fn write_the_fixture() {
                 source: "registered".into(),
                 registered_for: None,
                 text: "Songs of the seventies".into(),
+                of_folder: false,
                 fingerprint: "0".into(),
             }],
             ..TableRecord::default()

@@ -122,6 +122,7 @@ pub(crate) fn sample_tables(n: u64) -> Vec<TableBlocks> {
                 blocks.push(block(BlockKind::Cells, 9, Field::Cells, 300));
             }
             TableBlocks {
+                content: None,
                 table: TableKey {
                     lake: format!("s3://lake-{}", t % 2),
                     name: format!("folder/table{t}"),

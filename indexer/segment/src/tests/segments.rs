@@ -442,6 +442,7 @@ proptest::proptest! {
             }])
             .collect();
         let tables = vec![TableBlocks {
+            content: None,
             table: TableKey { lake: "l".into(), name: "n".into() },
             location: String::new(),
             blocks: blocks.clone(),

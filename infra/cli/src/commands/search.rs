@@ -14,6 +14,8 @@ use crate::text::{Style, mark, one_line, shorten};
 /// Evidence blocks shown per table, and characters of each.
 const EVIDENCE_BLOCKS: usize = 2;
 const EVIDENCE_CHARS: usize = 240;
+/// Copies named per table.
+const COPIES: usize = 3;
 
 pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     let mut query = query(&args.question, args.k, &args.options);
@@ -44,6 +46,20 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
+/// The line that tells a table's copies, if it has any.
+fn copies(names: &[String]) -> Option<String> {
+    let shown: Vec<String> = names
+        .iter()
+        .take(COPIES)
+        .map(|name| one_line(name))
+        .collect();
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty()).then(|| format!("copies: {}{more}", shown.join(", ")))
+}
+
 fn print(answer: &Answer) -> io::Result<()> {
     let style = Style::of_stdout();
     let words: HashSet<String> = content_terms(&answer.question).into_iter().collect();
@@ -70,6 +86,9 @@ fn print(answer: &Answer) -> io::Result<()> {
         if !hit.exact.is_empty() {
             writeln!(out, "    {}", one_line(&hit.exact.join(", ")))?;
         }
+        if let Some(copies) = copies(&hit.copies) {
+            writeln!(out, "    {}", style.dim(&copies))?;
+        }
         for block in hit.blocks.iter().take(EVIDENCE_BLOCKS) {
             let text = shorten(&block.text, &words, EVIDENCE_CHARS);
             writeln!(
@@ -87,4 +106,22 @@ fn print(answer: &Answer) -> io::Result<()> {
         writeln!(out, "nothing relevant was found")?;
     }
     out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_few_copies_are_named_and_the_others_counted() {
+        let names =
+            |count: usize| -> Vec<String> { (0..count).map(|n| format!("tmp/{n}")).collect() };
+        assert_eq!(copies(&names(0)), None);
+        assert_eq!(copies(&names(2)).as_deref(), Some("copies: tmp/0, tmp/1"));
+        let told = copies(&names(5));
+        assert_eq!(
+            told.as_deref(),
+            Some("copies: tmp/0, tmp/1, tmp/2 and 2 more")
+        );
+    }
 }

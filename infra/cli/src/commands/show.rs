@@ -94,7 +94,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
         "{}, {about}{rows}, {}, {}",
         one_line(&table.format),
         plural(table.columns.len() as u64, "column"),
-        plural(table.files_now().count() as u64, "file")
+        plural(table.whole_files().len() as u64, "file")
     )?;
     if let Some(error) = &table.error {
         writeln!(

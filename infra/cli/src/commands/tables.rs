@@ -35,7 +35,7 @@ fn summary(table: &TableRecord) -> serde_json::Value {
         "rows": table.rows,
         "rows_exact": table.rows_exact,
         "columns": table.columns.len(),
-        "files": table.files_now().count(),
+        "files": table.whole_files().len(),
         "contexts": contexts(table),
         "narrated_columns": narrated(table),
         "awaits_narration": table.awaits_narration,
@@ -89,7 +89,7 @@ fn print(tables: &[TableRecord]) -> io::Result<()> {
             },
             rows,
             table.columns.len().to_string(),
-            table.files_now().count().to_string(),
+            table.whole_files().len().to_string(),
             contexts(table).to_string(),
         ];
         if is_narrated {

@@ -93,7 +93,12 @@ fn tables(group: &Group, read: &[Option<FileSummary>]) -> Vec<(TableName, Option
             .filter(|(path, _)| group.files.iter().any(|file| file.object.path == *path))
             .filter_map(|(path, summary)| Some((*path, (*summary)?)))
             .collect();
-        (group.name, merge_files(&files))
+        let paths: Vec<&str> = group
+            .files
+            .iter()
+            .map(|file| file.object.path.as_str())
+            .collect();
+        (group.name, merge_files(&files, &paths))
     };
     groups.into_iter().map(table).collect()
 }
@@ -447,4 +452,47 @@ fn files_of_json_are_alike_by_the_keys_of_their_rows() {
         assert_eq!(!are_unlike(&json, &lists, &other), alike, "{header:?}");
         assert!(are_unlike(&csv, &lists, &other), "{header:?}");
     }
+}
+
+#[test]
+fn sheets_of_years_are_one_table_that_has_the_year() {
+    let group = group(&["b.xlsx//Sales 2023", "b.xlsx//Sales 2024"]);
+    assert_eq!(
+        (group.kind, group.name.as_str()),
+        (GroupKind::Family, "b.xlsx")
+    );
+    let header: &[&str] = &["region", "amount"];
+    let mut read = summaries(
+        &group,
+        &[
+            (header, &[&["north", "1"], &["south", "2"]]),
+            (header, &[&["north", "3"]]),
+        ],
+    );
+    let (_, table) = only(tables(&group, &read));
+    assert_eq!(
+        described(&table),
+        ["region text 3+0", "amount integer 3+0", "year integer 3+0"]
+    );
+    let last = |row: &[Option<String>]| row.last().cloned().flatten();
+    let mut years: Vec<_> = table.sample_rows().map(last).collect();
+    years.sort();
+    assert_eq!(
+        years,
+        [Some("2023"), Some("2023"), Some("2024")].map(|it| it.map(str::to_owned))
+    );
+    // A sheet that cannot be read takes nobody's year away.
+    read[1] = None;
+    let (_, table) = only(tables(&group, &read));
+    assert_eq!(described(&table).last().unwrap(), "year integer 2+0");
+}
+
+#[test]
+fn sheets_of_regions_with_other_columns_stay_tables() {
+    let group = group(&["b.xlsx//EMEA", "b.xlsx//North America"]);
+    let read = summaries(&group, &[(&["a"], &[&["1"]]), (&["b"], &[&["2"]])]);
+    let found = tables(&group, &read);
+    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["b.xlsx//EMEA", "b.xlsx//North America"]);
+    assert_eq!(described(found[0].1.as_ref().unwrap()), ["a integer 1+0"]);
 }

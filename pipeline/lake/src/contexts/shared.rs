@@ -17,6 +17,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::read_text;
 use crate::confined::Confined;
 use crate::error::{FileError, FileErrorKind};
+use crate::member::Container;
 use crate::object::{Format, ObjectRecord};
 use crate::place::{split_path, without_extension};
 use crate::sample::prefix;
@@ -84,9 +85,47 @@ impl SharedKind {
         }
     }
 
-    /// Whether it is about tables below its directory, too.
+    /// Whether it may be about tables below its directory, too.
     pub fn reaches_below(self) -> bool {
+        self != Self::Dictionary
+    }
+
+    /// Whether it is written for programs: then one that cannot be read is a failure of its tables.
+    fn is_manifest(self) -> bool {
         !matches!(self, Self::Dictionary | Self::Readme)
+    }
+}
+
+/// By what a text about several tables may speak of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct About {
+    /// The paths by which it may name the table.
+    pub paths: Vec<String>,
+    /// The folders that the table lies in below that of the text. What is said of them is said of the table, if nothing is said of
+    /// itself.
+    pub folders: Vec<String>,
+    /// Whether the table is told all of a text that names no other…
+    pub whole: bool,
+    /// …the other tables of its folder, by their paths.
+    pub others: Vec<String>,
+}
+
+/// What a text about several tables says of one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Told {
+    /// The text; empty if nothing.
+    pub text: String,
+    /// Whether it is about a folder of tables, and names none of them.
+    pub of_folder: bool,
+}
+
+impl Told {
+    /// What a text says that is about one table.
+    pub fn of_table(text: String) -> Told {
+        Told {
+            text,
+            of_folder: false,
+        }
     }
 }
 
@@ -229,17 +268,40 @@ impl SharedText {
         Ok(SharedText(Arc::new(parts)))
     }
 
-    /// What it says of the table at these paths (its file, or its directory and the files there); all of it if the table is
-    /// to have it `whole`. Nothing, if it does not name the table.
+    /// What it says of a table: what names it; else, of a text that names others, what is said of its folders. All of a text that
+    /// names no other table, if the table is to have it whole.
     #[must_use]
-    pub fn part(&self, about: &[String], whole: bool) -> String {
-        if whole && !self.0.whole.is_empty() {
-            return self.0.whole.clone();
+    pub fn part(&self, about: &About) -> Told {
+        let own = self.found(&about.paths);
+        // Files that are named in the folder of a table of many are its own.
+        let is_file = about.paths.first().is_some_and(|path| is_data_file(path));
+        let names_others = !self.found(&about.others).is_empty()
+            || own.is_empty() && is_file && self.0.by_name.keys().any(|name| is_data_file(name));
+        if about.whole && !self.0.whole.is_empty() && !names_others {
+            return Told {
+                text: self.0.whole.clone(),
+                of_folder: own.is_empty() && !about.others.is_empty(),
+            };
         }
+        if !own.is_empty() {
+            return Told::of_table(self.text_of(own));
+        }
+        let text = self.text_of(self.found(&about.folders));
+        Told {
+            of_folder: !text.is_empty(),
+            text,
+        }
+    }
+
+    fn found(&self, paths: &[String]) -> BTreeSet<usize> {
         let mut found = BTreeSet::new();
-        for path in about.iter().filter(|path| !path.is_empty()) {
+        for path in paths.iter().filter(|path| !path.is_empty()) {
             self.0.about(path, &mut found);
         }
+        found
+    }
+
+    fn text_of(&self, mut found: BTreeSet<usize>) -> String {
         let above: Vec<usize> = found
             .iter()
             .filter_map(|part| self.0.parts.get(*part)?.above)
@@ -257,6 +319,13 @@ impl SharedText {
     }
 }
 
+/// Whether a word of a text is the name of a file of a table, and of nothing else.
+fn is_data_file(name: &str) -> bool {
+    let format = Format::of_path(name);
+    format.is_some_and(|it| !matches!(it, Format::JsonLines | Format::Text))
+        || Container::of_path(name).is_some_and(|it| it.format_of_parts().is_some())
+}
+
 /// Reads a shared text, as [`super::read_sidecar`] does, and cuts it up.
 ///
 /// # Errors
@@ -267,7 +336,7 @@ pub async fn read_shared(
     kind: SharedKind,
     confined: Option<&Confined>,
 ) -> Result<SharedText, FileError> {
-    if object.size > super::SIDECAR_BYTES && kind.reaches_below() {
+    if object.size > super::SIDECAR_BYTES && kind.is_manifest() {
         let cause = format!(
             "it is larger than the {} bytes that are read of a manifest",
             super::SIDECAR_BYTES

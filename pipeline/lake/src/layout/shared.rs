@@ -1,14 +1,15 @@
 //! Which tables a shared text reaches.
 //!
-//! A manifest reaches the tables of its directory and of all below; a README or a dictionary those of its directory: its files, the
-//! directory as a table, and, by name only, tables that are folders there. So a part of a lake can still be laid out from
-//! its own objects, the files beside it and the manifests above it.
+//! A manifest reaches the tables of its directory and of all below; a dictionary those of its directory: its files, the
+//! directory as a table, and, by name only, tables that are folders there. A README does both: it may be told whole of the tables of
+//! its directory, and those below are told what names them or their folder. So a part of a lake can still be laid out from
+//! its own objects, the files beside it and what reaches down from above it.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{ContextSource, ContextText, Group, GroupKind, Layout};
-use crate::contexts::SharedKind;
+use crate::contexts::{About, SharedKind};
 use crate::object::ObjectRecord;
 use crate::place::split_path;
 use crate::reach::is_within;
@@ -41,6 +42,7 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
     }
     for (kind, object) in shared {
         let directory = split_path(&object.path).0;
+        let near = || near.get(directory).cloned().unwrap_or_default();
         let reached: Vec<(usize, bool)> = if kind.reaches_below() {
             let first = match directory {
                 "" => 0,
@@ -50,9 +52,18 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
             // Between a directory and what is below it come names that go on with other letters.
             let candidates = from.take_while(|(_, path)| path.starts_with(directory));
             let within = candidates.filter(|(_, path)| is_within(path, directory));
-            within.map(|(at, _)| (at, false)).collect()
+            // A manifest is whole of none.
+            let own: HashSet<usize> = match kind {
+                SharedKind::Readme => near()
+                    .into_iter()
+                    .filter(|it| it.1)
+                    .map(|it| it.0)
+                    .collect(),
+                _ => HashSet::new(),
+            };
+            within.map(|(at, _)| (at, own.contains(&at))).collect()
         } else {
-            near.get(directory).cloned().unwrap_or_default()
+            near()
         };
         if reached.is_empty() {
             layout.ignored.add_other(&object.path);
@@ -64,13 +75,27 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
             SharedKind::Dictionary => 1,
             _ => 0,
         };
+        // Of many none is told the whole.
+        let own_paths: Vec<String> = match own <= most {
+            true => {
+                let own = reached.iter().filter(|(_, is_own)| *is_own);
+                own.map(|(at, _)| paths[*at].clone()).collect()
+            }
+            false => Vec::new(),
+        };
         for (at, is_own) in reached {
             let group = &mut layout.groups[at];
+            let whole = is_own && own <= most;
+            let about = About {
+                paths: paths_of(group),
+                folders: folders_between(directory, &group.path, kind),
+                whole,
+                others: others(&own_paths, group, whole),
+            };
             let source = ContextText::Shared {
                 object: object.clone(),
                 kind,
-                whole: is_own && own <= most,
-                about: about(group),
+                about,
                 known: None,
             };
             group.contexts.push(ContextSource {
@@ -81,7 +106,7 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
     }
 }
 
-fn about(group: &Group) -> Vec<String> {
+fn paths_of(group: &Group) -> Vec<String> {
     let files = group.files.iter().map(|file| file.object.path.clone());
     match group.kind {
         GroupKind::File => files.collect(),
@@ -93,18 +118,38 @@ fn about(group: &Group) -> Vec<String> {
     }
 }
 
-/// A family's shared text as that of one of its files, which turned out a table of its own.
-pub(super) fn handed_on(context: &ContextSource, file: &Group, is_small: bool) -> ContextSource {
+/// The other tables of a directory, where one of them is told the whole of a text.
+fn others(all: &[String], group: &Group, whole: bool) -> Vec<String> {
+    let others = all.iter().filter(|path| whole && **path != group.path);
+    others.cloned().collect()
+}
+
+/// The folders below `directory` in which a table lies, whose sections of a README are about it, too.
+fn folders_between(directory: &str, path: &str, kind: SharedKind) -> Vec<String> {
+    let mut folders = Vec::new();
+    let mut folder = split_path(path).0;
+    while kind == SharedKind::Readme && folder.len() > directory.len() {
+        folders.push(folder.to_owned());
+        folder = split_path(folder).0;
+    }
+    folders
+}
+
+/// A family's shared text as that of one of its files (all at `paths`), which turned out a table of its own.
+pub(super) fn handed_on(
+    context: &ContextSource,
+    file: &Group,
+    paths: &[String],
+    is_small: bool,
+) -> ContextSource {
     let mut source = context.source.clone();
-    if let ContextText::Shared {
-        whole,
-        about: paths,
-        known,
-        ..
-    } = &mut source
-    {
-        *whole &= is_small;
-        *paths = about(file);
+    if let ContextText::Shared { about, known, .. } = &mut source {
+        about.whole &= is_small;
+        let mut all = std::mem::take(&mut about.others);
+        all.extend_from_slice(paths);
+        all.sort_unstable();
+        about.others = others(&all, file, about.whole);
+        about.paths = paths_of(file);
         *known = None;
     }
     ContextSource {

@@ -659,7 +659,9 @@ fn reaching(layout: &Layout, table: &str) -> Vec<String> {
     its.map(|context| match &context.source {
         ContextText::Registered { text, .. } => text.clone(),
         ContextText::Sidecar { object } => object.path.clone(),
-        ContextText::Shared { object, whole, .. } if *whole => format!("{} (whole)", object.path),
+        ContextText::Shared { object, about, .. } if about.whole => {
+            format!("{} (whole)", object.path)
+        }
         ContextText::Shared { object, .. } => object.path.clone(),
     })
     .collect()
@@ -694,20 +696,44 @@ fn shared_texts_reach_the_tables_of_their_directory_and_manifests_those_below() 
             "a/models.yml",
             "a/codebook.md (whole)",
             "a/README.md (whole)",
-            "datapackage.json"
+            "datapackage.json",
+            "README.md"
         ]
     );
-    assert_eq!(all("a/b/people"), ["a/models.yml", "datapackage.json"]);
+    assert_eq!(
+        all("a/b/people"),
+        [
+            "a/models.yml",
+            "a/README.md",
+            "datapackage.json",
+            "README.md"
+        ]
+    );
     assert_eq!(
         all("a/hive"),
         [
             "a/models.yml",
             "a/codebook.md",
             "a/README.md",
-            "datapackage.json"
+            "datapackage.json",
+            "README.md"
         ]
     );
-    assert_eq!(all("ab/other"), ["datapackage.json"]);
+    assert_eq!(all("ab/other"), ["datapackage.json", "README.md"]);
+    // Each knows which others of its folder the text may name, and in which folders it lies.
+    let about = |table: &str| {
+        let contexts = found.groups.iter().flat_map(|group| &group.contexts);
+        let mut about = contexts.filter_map(|context| match &context.source {
+            ContextText::Shared { object, about, .. } if object.path == "README.md" => {
+                (context.table.as_str() == table).then_some(about)
+            }
+            _ => None,
+        });
+        about.next().unwrap()
+    };
+    assert_eq!(about("top").others, ["schema.csv"]);
+    assert_eq!(about("a/b/people").folders, ["a/b", "a"]);
+    assert!(about("top").folders.is_empty() && about("a/b/people").others.is_empty());
     // Beside a table of its name it is a sidecar.
     assert_eq!(
         all("schema"),
@@ -784,5 +810,15 @@ fn a_family_hands_its_shared_texts_on() {
         ),
     );
     assert_eq!(split.len(), 2);
-    assert_eq!(split[0], alone.groups[0]);
+    let others = |group: &Group| match &group.contexts[0].source {
+        ContextText::Shared { about, .. } => about.others.clone(),
+        _ => Vec::new(),
+    };
+    assert_eq!(others(&split[0]), ["d/x2.csv"]);
+    // But for its neighbour it is told as one that is alone.
+    let mut first = split[0].clone();
+    if let ContextText::Shared { about, .. } = &mut first.contexts[0].source {
+        about.others.clear();
+    }
+    assert_eq!(first, alone.groups[0]);
 }

@@ -23,6 +23,9 @@ pub(crate) struct ValueCounter {
     // Once there are `limit` values or more.
     overflow: Option<Overflow>,
     pub(super) texts: Texts,
+    // Of all values in their order.
+    digest: u64,
+    seen: u64,
 }
 
 /// What a column of more values than can be remembered needs besides.
@@ -94,13 +97,22 @@ impl ValueCounter {
             lowest: BinaryHeap::new(),
             overflow: None,
             texts: Texts::default(),
+            digest: 0,
+            seen: 0,
         }
+    }
+
+    /// A hash of all values in their order; 0 without any.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest
     }
 
     /// Counts one occurrence. Returns whether the value is new (or was forgotten).
     #[inline]
     pub(crate) fn add(&mut self, value: &str) -> bool {
         let hash = xxh3_64(value.as_bytes());
+        self.seen += 1;
+        self.digest = self.digest.wrapping_add(placed(hash, self.seen));
         if let Some(entry) = self.entries.get_mut(&hash) {
             entry.count += 1;
             if let Some(overflow) = &mut self.overflow {
@@ -244,6 +256,15 @@ impl ValueCounter {
             withheld: None,
         }
     }
+}
+
+/// What the hash of a value adds to the digest of a column where it is the n-th value: the finaliser of splitmix64, so that
+/// other values, or the same in another order, sum to something else.
+fn placed(hash: u64, n: u64) -> u64 {
+    let x = hash ^ n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
 }
 
 #[cfg(test)]

@@ -150,6 +150,8 @@ pub struct SearchResult {
     /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
     /// promo_code`, `code A-17`. Tables that have a name of it come first.
     pub exact: Vec<String>,
+    /// The names of its copies in its lake: tables of equal content, which it stands for.
+    pub copies: Vec<String>,
     /// The texts that made it match, best first.
     pub blocks: Vec<Block>,
     /// Columns and rows that match, where rows were asked for.
@@ -319,6 +321,7 @@ fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
         semantic: hit.semantic,
         judged: hit.judged,
         exact: hit.exact,
+        copies: hit.copies,
         blocks: blocks.map(Block::of).collect(),
         preview: None,
         family: sight.view.shelf.family(&key).map(|id| id.to_string()),

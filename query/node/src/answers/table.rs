@@ -204,7 +204,7 @@ pub async fn describe(
             .take(FILES)
             .map(file)
             .collect(),
-        file_count: row.files_now().count(),
+        file_count: row.whole_files().len(),
         awaits_narration: row.awaits_narration,
         previews: shows,
     })
@@ -327,6 +327,10 @@ pub struct SimilarTable {
     pub line: TableLine,
     /// How alike they are in meaning: a cosine, at most 1.
     pub similarity: f32,
+    /// Whether it is a copy: a table of equal content.
+    pub copy: bool,
+    /// The names of further copies of it in its lake, which it stands for.
+    pub copies: Vec<String>,
 }
 
 /// Finds the tables that are like one.
@@ -361,6 +365,8 @@ pub async fn similar(
         Some(SimilarTable {
             line: sight.line(&sight.view.shelf.get(&similar.key)?),
             similarity: similar.similarity,
+            copy: similar.copy,
+            copies: similar.copies,
         })
     });
     Ok(SimilarAnswer {

@@ -119,6 +119,9 @@ pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
             if !result.exact.is_empty() {
                 line["exact"] = json!(result.exact);
             }
+            if !result.copies.is_empty() {
+                line["copies"] = json!(result.copies);
+            }
             if is_long {
                 line["format"] = result.line.format.as_str().into();
                 line["location"] = result.line.location.as_str().into();

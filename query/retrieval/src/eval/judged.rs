@@ -77,7 +77,7 @@ fn read(
     let words = judge.runtime().block_on(join_all(reading));
     let gold: HashSet<&String> = question.tables.iter().collect();
     let mut judged = Vec::with_capacity(candidates.len());
-    for ((name, _), words) in candidates.iter().zip(words) {
+    for ((names, _), words) in candidates.iter().zip(words) {
         let mut highest = f32::NEG_INFINITY;
         match words {
             Err(error) => return Ok(Err(error.to_string())),
@@ -98,7 +98,7 @@ fn read(
         } else {
             f32::MAX
         };
-        judged.push((gold.contains(name), odds));
+        judged.push((names.iter().any(|name| gold.contains(name)), odds));
     }
     Ok(Ok(Judged {
         gold: gold.len(),

@@ -73,6 +73,7 @@ fn index(tables: usize, segments: usize) -> Searcher {
     let mut spread: Vec<Vec<TableBlocks>> = vec![Vec::new(); segments];
     for at in 0..tables {
         spread[at % segments].push(TableBlocks {
+            content: None,
             table: key(&format!("f{}/t{at}", at % 100)),
             location: String::new(),
             blocks: vec![

@@ -125,6 +125,7 @@ async fn epoch(index: &IndexStore, base: &Snapshot, changes: &[Change]) -> Snaps
             .iter()
             .filter(|change| change.what == What::Describe)
             .map(|change| TableBlocks {
+                content: None,
                 table: key(change.name),
                 location: format!("s3://lake/{}.csv", change.name),
                 blocks: blocks(change.name, change.version),

@@ -77,6 +77,8 @@ class Hit(TableLine):
     #: What the table has of the question as a whole: ``table orders``, ``file orders.csv``, ``column promo_code``,
     #: ``code A-17``. Tables that have a name of it come first.
     exact: Tuple[str, ...]
+    #: The names of its copies in its lake: tables of equal content, which it stands for.
+    copies: Tuple[str, ...]
     #: The texts that made it match, best first.
     blocks: Tuple[Block, ...]
     #: Columns and rows that match, where ``preview_rows`` were asked for.
@@ -129,6 +131,7 @@ class SearchAnswer(Rows[Hit], Linked):
             Field("lexical", "number", lambda it: it.lexical),
             Field("semantic", "number", lambda it: it.semantic),
             Field("judged", "truth", lambda it: it.judged),
+            Field("copies", "texts", lambda it: list(it.copies)),
             *LINE_FIELDS[1:],
             Field("columns", "texts", lambda it: [column.name for column in it.columns]),
             Field("because", "text", lambda it: it.blocks[0].text if it.blocks else None),
@@ -201,6 +204,10 @@ class SimilarTable(TableLine):
 
     #: How alike they are in meaning: a cosine, at most 1.
     similarity: float
+    #: Whether it is a copy: a table of equal content.
+    copy: bool
+    #: The names of further copies of it in its lake, which it stands for.
+    copies: Tuple[str, ...]
 
     def _about(self) -> List[str]:
         return [f"similarity {cell(self.similarity)}", *super()._about()]
@@ -222,6 +229,8 @@ class SimilarAnswer(Rows[SimilarTable], Told):
         return (
             LINE_FIELDS[0],
             Field("similarity", "number", lambda it: it.similarity),
+            Field("copy", "truth", lambda it: it.copy),
+            Field("copies", "texts", lambda it: list(it.copies)),
             *LINE_FIELDS[1:],
         )
 

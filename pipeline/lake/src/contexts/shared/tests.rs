@@ -8,7 +8,24 @@ use super::*;
 fn part(path: &str, text: &str, table: &str) -> String {
     let kind = SharedKind::of_path(path).unwrap();
     let shared = SharedText::of(path, kind, text.to_owned()).unwrap();
-    shared.part(&[table.to_owned()], false)
+    shared.part(&of(table)).text
+}
+
+/// A table that is told what names it.
+fn of(table: &str) -> About {
+    About {
+        paths: vec![table.to_owned()],
+        ..About::default()
+    }
+}
+
+/// One that is told all, if no other is named.
+fn whole(table: &str, others: &[&str]) -> About {
+    About {
+        whole: true,
+        others: others.iter().map(|it| (*it).to_owned()).collect(),
+        ..of(table)
+    }
 }
 
 fn described(text: &str, columns: &[&str]) -> Vec<String> {
@@ -139,8 +156,62 @@ fn prose_is_told_where_it_names_the_table() {
         "| file | about |\n|---|---|\n| visits.csv | Seen |\n* visits - who came"
     );
     assert_eq!(of("shop.csv"), "");
-    let whole = SharedText::of("README.md", SharedKind::Readme, text.to_owned()).unwrap();
-    assert_eq!(whole.part(&["shop.csv".to_owned()], true), text);
+}
+
+#[test]
+fn a_readme_of_a_folder_is_not_told_of_tables_that_it_passes_over() {
+    let of_readme = |text: &str, about: &About| {
+        let readme = SharedText::of("d/README.md", SharedKind::Readme, text.to_owned()).unwrap();
+        let told = readme.part(about);
+        (told.text, told.of_folder)
+    };
+    let all = "# The shop\n\nWhat is sold.";
+    let alone = whole("d/orders.csv", &[]);
+    let neighbour = whole("d/orders.csv", &["d/people.csv"]);
+    assert_eq!(of_readme(all, &alone), (all.to_owned(), false));
+    assert_eq!(of_readme(all, &neighbour), (all.to_owned(), true));
+    let some = "# The shop\n\nWhat is sold.\n\n- `people`: who buys\n- `orders`: what";
+    assert_eq!(
+        of_readme(some, &neighbour),
+        ("- `orders`: what".to_owned(), false)
+    );
+    let third = whole("d/visits.csv", &["d/orders.csv", "d/people.csv"]);
+    assert_eq!(of_readme(some, &third), (String::new(), false));
+    // A table of another folder, by the name of its file.
+    let other = "# The shop\n\nSee people.csv.";
+    assert_eq!(of_readme(other, &alone), (String::new(), false));
+    let parts = About {
+        paths: vec!["d".to_owned()],
+        ..alone.clone()
+    };
+    assert_eq!(of_readme(other, &parts), (other.to_owned(), false));
+    // It names this one alone.
+    let own = "# The shop\n\nSee orders.csv.";
+    assert_eq!(of_readme(own, &neighbour), (own.to_owned(), false));
+}
+
+#[test]
+fn what_a_readme_says_of_a_folder_is_said_of_its_tables() {
+    let text =
+        "# Lake\n\n## eu\n\nSales of Europe.\n\n## people\n\nAll of them.\n\n- us/: sales there\n";
+    let readme = SharedText::of("README.md", SharedKind::Readme, text.to_owned()).unwrap();
+    let told = |path: &str, folders: &[&str]| {
+        let about = About {
+            folders: folders.iter().map(|it| (*it).to_owned()).collect(),
+            ..of(path)
+        };
+        let told = readme.part(&about);
+        (told.text, told.of_folder)
+    };
+    let eu = "## eu\n\nSales of Europe.".to_owned();
+    assert_eq!(told("eu/2024/orders.csv", &["eu/2024", "eu"]), (eu, true));
+    let people = "## people\n\nAll of them.\n\n- us/: sales there".to_owned();
+    assert_eq!(told("eu/people.csv", &["eu"]), (people, false));
+    assert_eq!(
+        told("us/orders.csv", &["us"]),
+        ("- us/: sales there".to_owned(), true)
+    );
+    assert_eq!(told("asia/orders.csv", &["asia"]), (String::new(), false));
 }
 
 fn some_text() -> impl Strategy<Value = String> {
@@ -176,7 +247,12 @@ proptest! {
             ("croissant.json", SharedKind::Croissant),
         ] {
             let Ok(shared) = SharedText::of(path, kind, text.clone()) else { continue };
-            let told = shared.part(&["orders.csv".to_owned(), "x_1".to_owned()], whole);
+            let about = About {
+                paths: vec!["orders.csv".to_owned(), "x_1".to_owned()],
+                whole,
+                ..About::default()
+            };
+            let told = shared.part(&about).text;
             prop_assert!(told.len() <= 4 * PART_CHARS);
             let wire = serde_json::to_vec(&shared).unwrap();
             prop_assert_eq!(&serde_json::from_slice::<SharedText>(&wire).unwrap(), &shared);
