@@ -28,6 +28,7 @@ mod listing;
 mod mcp;
 mod models;
 mod narrating;
+mod noise;
 mod odd_files;
 mod openapi;
 mod page;

@@ -1,6 +1,4 @@
 //! What would fill an answer with noise: copies, texts about folders, and sheets of years.
-#![cfg(unix)]
-#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::path::{Path, PathBuf};
 

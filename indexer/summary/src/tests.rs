@@ -118,6 +118,7 @@ fn a_very_wide_table_is_bounded() {
             .collect(),
         sample: vec![vec![Some("1.5".into()); 20_000]; 5],
         contexts: vec!["word ".repeat(300_000)],
+        folder_contexts: Vec::new(),
     };
     let options = DocumentOptions::default();
     let start = std::time::Instant::now();

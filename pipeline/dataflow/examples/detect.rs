@@ -371,7 +371,6 @@ fn plan(objects: Vec<ObjectRecord>) -> (u64, usize) {
         store,
         Arc::clone(&published),
         ReadOptions::default(),
-        None,
         1 << 28,
         Arc::new(Progress::default()),
     );

@@ -114,7 +114,8 @@ pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Opti
         .iter()
         .map(|(path, summary)| (path.as_str(), summary))
         .collect();
-    let mut summary = merge_files(&parts);
+    let paths: Vec<&str> = row.files_now().map(|file| file.path.as_str()).collect();
+    let mut summary = merge_files(&parts, &paths);
     if let Some(summary) = &mut summary {
         summary.redact(redact);
         tell(&mut row, summary);

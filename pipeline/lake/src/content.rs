@@ -113,6 +113,7 @@ mod tests {
             notes: Vec::new(),
             description: None,
             keys: Default::default(),
+            presumed_names: false,
         }
     }
 
