@@ -216,7 +216,7 @@ fn lines_tell_what_tables_and_folders_are() {
     let questions = node.get("/v1/examples").ok();
     let questions = questions["questions"].as_array().unwrap().clone();
     assert!(
-        questions.contains(&json!("orders: amount by customer")),
+        questions.contains(&json!("amount of orders by customer")),
         "{questions:?}"
     );
 }

@@ -62,7 +62,6 @@ function list(visit, searchParams, more = {}) {
   const sort = searchParams.get("sort") ?? "";
   return visit.ask("/v1/tables", {
     ...asked(searchParams),
-    column_type: null,
     q: searchParams.get("find"),
     family: searchParams.get("family"),
     sort: sort.replace(/^-/, "") || null,
@@ -106,10 +105,13 @@ function shower(visit, state, place, prefix) {
     timer = setTimeout(() => change({ find: event.target.value.trim() }), PAUSE_MS);
   };
   const view = (listing) => {
-    const visited = { pathname: "/browse", searchParams: state.searchParams };
+    // The folder is the page's own, and no filter of it.
+    const filters = new URLSearchParams(state.searchParams);
+    filters.delete("prefix");
+    const visited = { pathname: "/browse", searchParams: filters };
     return [
       filterRow(state.searchParams, listing.facets, change),
-      el("div", { class: "summary" }, el("h2", {}, counted(listing.count, "table")), chips(visited), familyChip(state.searchParams)),
+      el("div", { class: "summary" }, el("h2", {}, counted(listing.count, "table")), chips(visited, { prefix }), familyChip(state.searchParams)),
       listing.count > 0 ? tableOf(visit, state, listing, change, prefix) : emptiness("No table fits these filters."),
     ].filter(Boolean);
   };

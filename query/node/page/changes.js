@@ -77,7 +77,7 @@ function periods(searchParams) {
 function lists({ counts, appeared, renamed, changed, vanished }) {
   if (!total(counts)) return emptiness("No table came, went or changed.");
   return [
-    part("New", "appeared", counts.appeared, appeared.map((one) => item(one, rowsOf(one.rows_after)))),
+    part("New", "appeared", counts.appeared, appeared.map((one) => item(one, null, rowsOf(one.rows_after)))),
     part("Changed", "changed", counts.changed, changed.map((one) => item(one, whatChanged(one)))),
     part(
       "Renamed",
@@ -85,7 +85,7 @@ function lists({ counts, appeared, renamed, changed, vanished }) {
       counts.renamed,
       renamed.map(({ from, to, lake }) => item({ table: to, lake }, ["was ", data(from)])),
     ),
-    part("Gone", "vanished", counts.vanished, vanished.map((one) => item(one, rowsOf(one.rows_before), true))),
+    part("Gone", "vanished", counts.vanished, vanished.map((one) => item(one, null, rowsOf(one.rows_before), true))),
   ];
 }
 
@@ -100,14 +100,15 @@ function part(words, kind, count, items) {
   );
 }
 
-function item({ table, lake }, said, gone = false) {
+function item({ table, lake }, said, rows = "", gone = false) {
   const [folder, name] = split(table);
   return el(
     "li",
     {},
     gone ? data(name, { class: "strong" }) : el("a", { href: tableAddress({ table, lake }) }, data(name)),
     el("span", { class: "where" }, folderLinks(folder)),
-    el("span", { class: "what", dir: "auto" }, said),
+    el("span", { class: "when" }, rows),
+    said && el("span", { class: "what", dir: "auto" }, said),
   );
 }
 

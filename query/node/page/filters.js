@@ -27,11 +27,11 @@ const age = (days) => `changed in ${AGES[days] ?? `the last ${days} days`}`;
 /** The names of the filters. */
 export const FILTER_NAMES = Object.keys(FILTERS);
 
-/** The filters in an address: what each says, and the address without it. */
-export function filtersOf({ pathname, searchParams }) {
+/** The filters in an address: what each says, and the address without it, in which `kept` stays. */
+export function filtersOf({ pathname, searchParams }, kept = {}) {
   return FILTER_NAMES.filter((name) => searchParams.get(name)).map((name) => {
     const rest = Object.fromEntries([...searchParams].filter(([other]) => other !== name));
-    return { name, words: FILTERS[name](searchParams.get(name)), without: address(pathname, rest) };
+    return { name, words: FILTERS[name](searchParams.get(name)), without: address(pathname, { ...kept, ...rest }) };
   });
 }
 
@@ -58,8 +58,8 @@ function startOfDay(day, later) {
 }
 
 /** The filters in force, each with a way to take it away. */
-export function chips(visited) {
-  const active = filtersOf(visited);
+export function chips(visited, kept = {}) {
+  const active = filtersOf(visited, kept);
   if (!active.length) return null;
   return el(
     "ul",
@@ -73,12 +73,13 @@ export function chips(visited) {
         el("a", { href: without, "aria-label": `Without the filter: ${words}`, title: "Remove this filter" }, "×"),
       ),
     ),
-    active.length > 1 && el("li", { class: "all" }, el("a", { href: withoutFilters(visited), class: "words" }, "Clear all")),
+    active.length > 1 && el("li", { class: "all" }, el("a", { href: withoutFilters(visited, kept), class: "words" }, "Clear all")),
   );
 }
 
-function withoutFilters({ pathname, searchParams }) {
-  return address(pathname, Object.fromEntries([...searchParams].filter(([name]) => !FILTER_NAMES.includes(name))));
+function withoutFilters({ pathname, searchParams }, kept) {
+  const rest = [...searchParams].filter(([name]) => !FILTER_NAMES.includes(name));
+  return address(pathname, { ...kept, ...Object.fromEntries(rest) });
 }
 
 /** A row of choices. `change` gets what a choice sets in the address, null for what it takes away. */

@@ -6,7 +6,7 @@ import { data, el, tell, unseen } from "./dom.js";
 import { counted, number } from "./format.js";
 import { facts, folderLinks, split, tableAddress, titleOf } from "./names.js";
 import { scorePicture } from "./picture.js";
-import { excerpt, has, line, marked, plain, rowsExcerpt } from "./words.js";
+import { excerpt, glimpse, has, line, marked, plain, rowsExcerpt } from "./words.js";
 
 const KINDS = { schema: "Columns", rows: "Rows", context: "About it", cells: "Values" };
 const NARRATED_SHOWN = 6;
@@ -80,7 +80,7 @@ function miniTable({ preview, columns = [], column_count: count, table }, words)
       { class: numeric(type), title: value && value.length > 24 ? value : null },
       value === null || value === undefined || value === ""
         ? el("span", { class: "nothing-there" }, value === "" ? "empty" : "null")
-        : el("bdi", {}, marked(value, words)),
+        : el("bdi", {}, marked(glimpse(value, words), words)),
     );
   return el(
     "div",

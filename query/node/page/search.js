@@ -49,10 +49,10 @@ const tries = (questions) =>
   el(
     "nav",
     { class: "tries", "aria-label": "Questions to try" },
-    el("span", { class: "faint" }, "Try"),
     el(
       "ul",
       {},
+      el("li", { class: "faint" }, "Try"),
       questions.map((question) => el("li", {}, el("a", { href: address("/", { q: question }) }, data(question)))),
     ),
   );
@@ -118,7 +118,7 @@ async function found(visit) {
   const { searchParams } = visit.address;
   const [answer, listing] = await Promise.all([
     visit.ask("/v1/search", questionOf(searchParams)),
-    visit.ask("/v1/tables", { ...asked(searchParams), column_type: null, limit: 1, facets: true }),
+    visit.ask("/v1/tables", { ...asked(searchParams), limit: 1, facets: true }),
   ]);
   const { results, notes = [] } = answer;
   const kept = results.filter(({ judged }) => judged !== false);
@@ -137,8 +137,13 @@ async function found(visit) {
       "div",
       { class: "found" },
       filterRow(searchParams, listing.facets, change, { types: true }),
-      el("div", { class: "summary" }, el("h1", {}, summary), circumstances(answer)),
-      chips(visit.address),
+      el(
+        "div",
+        { class: "summary" },
+        el("h1", {}, summary),
+        circumstances(answer, listing.count),
+        chips(visit.address),
+      ),
       !kept.length && nothingFound(visit.address, notes, rejected.length),
       kept.length > 0 && notes.length > 0 && remark(noteList(notes)),
       kept.length > 0 && el("ol", { class: "results" }, cards(kept, context)),
@@ -157,14 +162,14 @@ function cards(results, context) {
   return [...families.values()].map(([first, ...sisters]) => el("li", {}, resultCard(first, context, sisters)));
 }
 
-// "of 27 tables · by words and meaning · in 3.2 ms"
-function circumstances({ tables, tables_searched: searched, modes = {}, took_ms: milliseconds }) {
+// "of 27 · by words and meaning · in 3.2 ms"
+function circumstances({ tables, tables_searched: searched, modes = {}, took_ms: milliseconds }, fitting) {
   const ways = [modes.lexical && "words", modes.semantic && "meaning"].filter(Boolean).join(" and ");
-  const unread = (tables ?? searched) - searched;
+  const unread = fitting === tables ? tables - searched : 0;
   return el(
     "p",
     { class: "faint" },
-    `of ${number(tables ?? searched)}`,
+    `of ${number(fitting)}`,
     unread > 0 && [" (", el("a", { href: "/status" }, `${number(unread)} could not be read`), ")"],
     ways && ` · by ${ways}`,
     modes.judge && " · judged by a model",

@@ -6,6 +6,8 @@ const SHOWN = 280;
 const BEFORE = 70;
 const LINE = 170;
 const BEFORE_IN_LINE = 45;
+const GLIMPSE = 30;
+const BEFORE_IN_GLIMPSE = 8;
 const ROWS_SHOWN = 2;
 // A line of so many characters was broken to fit a width.
 const WRAPPED = 55;
@@ -44,6 +46,9 @@ export function line(text, words) {
   const flat = text.slice(0, MOST).replace(/\s*\n\s*/g, " · ");
   return windowOf(flat, words, LINE, BEFORE_IN_LINE);
 }
+
+/** What a cell shows: the text around its first marked word. */
+export const glimpse = (text, words) => windowOf(text.slice(0, MOST), words, GLIMPSE, BEFORE_IN_GLIMPSE);
 
 /** The rows that have a marked word, or the first, of a text with a row a line. */
 export function rowsExcerpt(text, words) {

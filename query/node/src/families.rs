@@ -76,7 +76,7 @@ impl Families {
     }
 }
 
-/// What the names of a family have in common, with a star for the rest: `orders_*`.
+/// What the names of a family have in common, with a star for the rest: `orders_*`. Where that is nothing, the first two.
 pub fn common_name<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
     let lasts = || names.clone().map(crate::names::last_part);
     let Some(first) = lasts().next() else {
@@ -87,10 +87,14 @@ pub fn common_name<'a>(names: impl Iterator<Item = &'a str> + Clone) -> String {
         start = &start[..common_start(start, name)];
         end = &end[end.len() - common_end(end, name)..];
     }
-    // A number that begins or ends alike in all is cut as a whole.
+    // A number that begins or ends alike in all is cut as a whole, and so is the end of a word.
     let start = start.trim_end_matches(|sign: char| sign.is_ascii_digit());
-    let end = end.trim_start_matches(|sign: char| sign.is_ascii_digit());
+    let end = end.trim_start_matches(char::is_alphanumeric);
     let shortest = lasts().map(str::len).min().unwrap_or(0);
+    if start.is_empty() && end.is_empty() {
+        let two: Vec<&str> = lasts().take(2).collect();
+        return format!("{}, …", two.join(", "));
+    }
     match start.len() + end.len() > shortest {
         true => format!("{start}*"),
         false => format!("{start}*{end}"),
@@ -128,9 +132,9 @@ mod tests {
             (vec!["a/orders_2023", "a/orders_2024"], "orders_*"),
             (vec!["a/2023_orders", "a/2024_orders"], "*_orders"),
             (vec!["run-01.csv", "run-02.csv", "run-11.csv"], "run-*.csv"),
-            (vec!["north", "south"], "*th"),
+            (vec!["north", "south", "west"], "north, south, …"),
             (vec!["aaa", "aa"], "aa*"),
-            (vec!["é", "è"], "*"),
+            (vec!["é", "è"], "é, è, …"),
         ] {
             assert_eq!(common_name(names.iter().copied()), told);
         }

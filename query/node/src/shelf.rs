@@ -89,15 +89,13 @@ fn is_called_readme(file: &str) -> bool {
         && !file.contains('/')
 }
 
-/// What a table is, in a line: what people registered for it comes first, then texts that lie beside it; what a README says is
-/// about its folder, and stands where nothing else is said.
+/// What a table is, in a line: what people registered for it comes first, then texts that lie beside it. What a README says is about
+/// its folder, and of a table only where the folder is the table.
 pub fn description<'a>(table: &Facts<'a>) -> Option<&'a str> {
-    let rank = |source: &str| match source {
-        limn_segment::REGISTERED => 0,
-        source if is_called_readme(last_part(source)) => 2,
-        _ => 1,
-    };
-    let best = table.texts().min_by_key(|text| rank(text.source));
+    let is_of_folder =
+        |source: &str| is_called_readme(last_part(source)) && !is_readme(source, table.key.name);
+    let own = table.texts().filter(|text| !is_of_folder(text.source));
+    let best = own.min_by_key(|text| text.source != limn_segment::REGISTERED);
     best.map(|text| text.brief)
 }
 

@@ -17,8 +17,13 @@ const QUESTIONS: usize = 6;
 const TABLES: usize = 20_000;
 /// Columns of a table that are looked at.
 const COLUMNS: usize = 40;
-/// Letters of a word that says something.
-const WORD: usize = 3;
+/// Letters from which on a word is no abbreviation.
+const WORD: usize = 4;
+/// Shorter ones that say something.
+const SHORT: &[&str] = &[
+    "age", "at", "bus", "by", "car", "day", "fee", "id", "in", "job", "of", "on", "pay", "sex",
+    "tax", "to", "use",
+];
 /// Words of a question.
 const LONGEST: usize = 9;
 
@@ -104,7 +109,7 @@ pub fn examples(sight: &Sight) -> Result<Examples, Problem> {
     })
 }
 
-/// `measure by group, subject`, and how good it is: at least 1.
+/// `measure of subject by group`, and how good it is: at least 1.
 fn question(table: &Facts<'_>) -> Option<(usize, String)> {
     let columns: Vec<(String, &str)> = table
         .columns()
@@ -119,24 +124,25 @@ fn question(table: &Facts<'_>) -> Option<(usize, String)> {
         .iter()
         .find(|(words, data_type)| *data_type == "text" && has_none(words, NO_GROUPS));
     let subject = spoken(stem(last_part(table.key.name)));
-    let asked = match (measure, group) {
-        (Some((measure, _)), Some((group, _))) if measure != group => {
-            format!("{measure} by {group}")
-        }
-        (Some((measure, _)), _) => measure.clone(),
-        (None, Some((group, _))) => group.clone(),
-        (None, None) => return None,
+    let measure = measure.map(|(words, _)| words);
+    let group = group.map(|(words, _)| words);
+    let subject = subject.filter(|subject| {
+        let says_it =
+            |words: Option<&String>| words.is_some_and(|it| it.contains(subject.as_str()));
+        !says_it(measure) && !says_it(group)
+    });
+    let question = match (measure, &subject, group) {
+        (Some(measure), Some(subject), Some(group)) => format!("{measure} of {subject} by {group}"),
+        (Some(measure), None, Some(group)) => format!("{measure} by {group}"),
+        (Some(measure), Some(subject), None) => format!("{measure} of {subject}"),
+        (None, Some(subject), Some(group)) => format!("{subject} by {group}"),
+        _ => return None,
     };
-    let subject = subject.filter(|subject| !asked.contains(subject.as_str()));
     let worth = 1
         + 4 * usize::from(subject.is_some())
         + 2 * usize::from(measure.is_some())
         + 2 * usize::from(group.is_some())
         + usize::from(table.texts().next().is_some());
-    let question = match subject {
-        Some(subject) => format!("{subject}: {asked}"),
-        None => asked,
-    };
     (question.split(' ').count() <= LONGEST).then_some((worth, question))
 }
 
@@ -167,7 +173,7 @@ fn spoken(name: &str) -> Option<String> {
     let is_word = |word: &String| {
         word.chars().count() >= WORD
             && (!word.is_ascii() || word.contains(['a', 'e', 'i', 'o', 'u', 'y']))
-            || ["by", "of", "in", "on", "at", "to", "id"].contains(&word.as_str())
+            || SHORT.contains(&word.as_str())
     };
     (!words.is_empty() && words.iter().all(is_word)).then(|| words.join(" "))
 }

@@ -35,6 +35,9 @@ pub struct ListRequest {
     /// Only tables of this format: `arrow`, `avro`, `csv`, `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
     #[serde(default)]
     pub format: Option<String>,
+    /// Only tables with a column of this type: `binary`, `boolean`, `date`, `float`, `integer`, `text`, `timestamp`, `unknown`, or another that the lake has, such as `list`.
+    #[serde(default)]
+    pub column_type: Option<String>,
     /// Only tables with at least so many rows.
     #[serde(default)]
     pub min_rows: Option<u64>,
@@ -237,7 +240,7 @@ fn filter(request: &ListRequest) -> Result<Filter, Problem> {
     Ok(Filter {
         prefix: short_enough("prefix", prefix, PATH)?.to_owned(),
         format: request.format.clone(),
-        column_type: None,
+        column_type: request.column_type.clone(),
         rows: (request.min_rows, request.max_rows),
         modified_ms: (ms(request.modified_after), ms(request.modified_before)),
         words: Filter::words(request.q.as_deref())?,
