@@ -84,6 +84,7 @@ mod cache_folder;
 mod catalog;
 mod catalog_read;
 mod catalog_rows;
+mod changes;
 mod chunks;
 mod coarse;
 mod codec;
@@ -92,6 +93,7 @@ mod deletes;
 mod directory;
 mod error;
 mod fetch;
+mod file_keys;
 mod garbage;
 mod graph;
 mod held;
@@ -127,6 +129,7 @@ pub use catalog::{
     ReferenceRecord, SinceSample, TableRecord, ValueCount, write_catalog,
 };
 pub use catalog_read::read_catalog;
+pub use changes::{ChangeReader, Within};
 pub use compact::{CompactStep, Compacted, IndexSize, Merge, Policy, plan};
 pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};

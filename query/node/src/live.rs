@@ -14,7 +14,8 @@ use std::time::Duration;
 use limn_models::Embedder;
 use limn_retrieval::{RetrievalError, Searcher, Values};
 use limn_segment::{
-    IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot, TableKey, TableRecord,
+    ChangeReader, IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot, TableKey,
+    TableRecord,
 };
 use moka::future::Cache;
 use tokio::sync::Mutex;
@@ -110,6 +111,7 @@ struct Served {
 /// An index that is followed.
 pub struct Live {
     index: IndexStore,
+    changes: ChangeReader,
     served: RwLock<Arc<Served>>,
     rows: Mutex<ShelfRows>,
     /// When the index was last seen, in milliseconds since 1970.
@@ -138,6 +140,7 @@ impl Live {
         let whole = view(&index, snapshot, searcher, &mut rows).await?;
         prepare(&whole);
         Ok(Live {
+            changes: ChangeReader::new(index.clone()),
             index,
             served: RwLock::new(Arc::new(served(whole))),
             rows: Mutex::new(rows),
@@ -148,6 +151,11 @@ impl Live {
     /// The index.
     pub fn index(&self) -> &IndexStore {
         &self.index
+    }
+
+    /// Compares its snapshots.
+    pub fn changes(&self) -> &ChangeReader {
+        &self.changes
     }
 
     /// How long ago the index was last seen.
