@@ -79,6 +79,9 @@ pub(crate) fn score_tables(
     scratch.term.reset(tables);
     let mut known = KnownTerms::new();
     for term in &question.wanted {
+        if corpus.is_absent(term, false) {
+            continue;
+        }
         for segment in &corpus.segments {
             deadline.check()?;
             for field in Field::ALL {
@@ -99,6 +102,9 @@ pub(crate) fn score_tables(
                     })?;
             }
         }
+        if scratch.term.touched.is_empty() {
+            corpus.found_absent(term, false);
+        }
         finish_term(scratch, term, tables as u64, formula, &mut known);
     }
     Ok(known)
@@ -118,6 +124,9 @@ pub(crate) fn score_blocks(
     scratch.term.reset(corpus.blocks);
     let mut known = KnownTerms::new();
     for term in &question.wanted {
+        if corpus.is_absent(term, true) {
+            continue;
+        }
         for (segment, norms) in corpus.segments.iter().zip(&plain.norms) {
             deadline.check()?;
             for field in Field::ALL {
@@ -135,6 +144,9 @@ pub(crate) fn score_blocks(
                         );
                     })?;
             }
+        }
+        if scratch.term.touched.is_empty() {
+            corpus.found_absent(term, true);
         }
         finish_term(scratch, term, plain.blocks, formula, &mut known);
     }
