@@ -11,6 +11,7 @@ pub mod gc;
 pub mod index;
 pub mod judge;
 pub mod keys;
+pub mod known;
 pub mod language_model;
 pub mod mcp;
 pub mod models;
