@@ -16,6 +16,9 @@ fn what_changed_in_the_lake_is_told() {
     write("hr/rooms.csv", "room,floor\nA,1\nB,2\n");
     assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
     let diff = |more: &[&str]| limn(&[&["diff", "--index", text(&index)], more].concat());
+    let young = diff(&[]);
+    let compared = "an empty index, before the first snapshot, to snapshot 1 (";
+    assert!(young.stdout.starts_with(compared), "{young:?}");
     for before_the_first in [&["--json"][..], &["--json", "--since", "1d"]] {
         let first = diff(before_the_first).ok();
         assert_eq!(first["from"]["snapshot"], 0);

@@ -58,8 +58,24 @@ pub(crate) fn visit_catalog(
 ) -> Result<(), SegmentError> {
     let what = Wanted {
         columns,
-        selection: None,
+        selected: None,
         rows,
+    };
+    visit_guarded(object, bytes, what, visit)
+}
+
+/// As [`visit_catalog`], of the rows of these numbers, which ascend: row groups without one are not unpacked.
+pub(crate) fn visit_rows(
+    object: &str,
+    bytes: Bytes,
+    selected: &[u64],
+    columns: Option<&[&str]>,
+    visit: &mut dyn FnMut(TableRecord),
+) -> Result<(), SegmentError> {
+    let what = Wanted {
+        columns,
+        selected: Some(selected),
+        rows: selected.len() as u64,
     };
     visit_guarded(object, bytes, what, visit)
 }
@@ -73,24 +89,18 @@ pub(crate) fn read_rows_of(
     rows: u64,
     tables: &HashSet<TableKey>,
 ) -> Result<Vec<TableRecord>, SegmentError> {
-    let (mut selectors, mut found, mut from, mut at) = (Vec::new(), 0, 0, 0);
+    let (mut selected, mut at) = (Vec::new(), 0);
     let keys = Some(["lake", "name"].as_slice());
     visit_catalog(object, bytes.clone(), rows, keys, &mut |row| {
         if tables.contains(&row.key()) {
-            selectors.extend([RowSelector::skip(at - from), RowSelector::select(1)]);
-            from = at + 1;
-            found += 1;
+            selected.push(at);
         }
         at += 1;
     })?;
     let mut records = Vec::new();
-    if found > 0 {
-        let what = Wanted {
-            columns: None,
-            selection: Some(RowSelection::from(selectors)),
-            rows: found,
-        };
-        visit_guarded(object, bytes, what, &mut |row| records.push(row))?;
+    if !selected.is_empty() {
+        let keep = &mut |row| records.push(row);
+        visit_rows(object, bytes, &selected, None, keep)?;
     }
     Ok(records)
 }
@@ -98,7 +108,8 @@ pub(crate) fn read_rows_of(
 /// What is read of a file.
 struct Wanted<'a> {
     columns: Option<&'a [&'a str]>,
-    selection: Option<RowSelection>,
+    /// The numbers of the rows, ascending; `None` for all.
+    selected: Option<&'a [u64]>,
     /// As many rows have to come.
     rows: u64,
 }
@@ -148,8 +159,15 @@ fn visit_unguarded(
         let mask = ProjectionMask::columns(schema, columns.iter().copied());
         builder = builder.with_projection(mask);
     }
-    if let Some(selection) = what.selection {
-        builder = builder.with_row_selection(selection);
+    if let Some(selected) = what.selected {
+        let lengths = builder.metadata().row_groups().iter();
+        let lengths: Vec<u64> = lengths
+            .map(|group| group.num_rows().max(0) as u64)
+            .collect();
+        let (groups, selection) = within_groups(&lengths, selected);
+        builder = builder
+            .with_row_groups(groups)
+            .with_row_selection(selection);
     }
     let reader = builder
         .with_batch_size(BATCH_ROWS)
@@ -174,4 +192,41 @@ fn visit_unguarded(
         return Err(wrong());
     }
     Ok(())
+}
+
+/// The row groups that hold selected rows, and where the rows are in these alone.
+fn within_groups(lengths: &[u64], selected: &[u64]) -> (Vec<usize>, RowSelection) {
+    let (mut groups, mut selectors) = (Vec::new(), Vec::new());
+    let (mut first, mut left) = (0_u64, selected);
+    for (number, length) in lengths.iter().enumerate() {
+        let end = first.saturating_add(*length);
+        let (here, later) = left.split_at(left.partition_point(|row| *row < end));
+        if !here.is_empty() {
+            groups.push(number);
+            let mut from = first;
+            for row in here {
+                selectors.push(RowSelector::skip((row - from) as usize));
+                selectors.push(RowSelector::select(1));
+                from = row + 1;
+            }
+            selectors.push(RowSelector::skip((end - from) as usize));
+        }
+        (first, left) = (end, later);
+    }
+    (groups, RowSelection::from(selectors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_row_groups_with_selected_rows_are_read() {
+        let (groups, selection) = within_groups(&[10, 10, 10], &[3, 4, 29]);
+        assert_eq!(groups, [0, 2]);
+        let ends = [(true, 3), (false, 2), (true, 14), (false, 1)];
+        let selectors = selection.iter().map(|it| (it.skip, it.row_count));
+        assert_eq!(selectors.collect::<Vec<_>>(), ends);
+        assert!(within_groups(&[10], &[]).0.is_empty());
+    }
 }

@@ -497,6 +497,16 @@ impl IndexStore {
         decode: impl FnOnce(&str, Bytes) -> Result<T, SegmentError> + Send + 'static,
     ) -> Result<T, SegmentError> {
         let bytes = self.get_by_hash(&entry.path).await?;
+        self.decode(entry, bytes, decode).await
+    }
+
+    /// As [`IndexStore::decoded`], of bytes that were read before.
+    pub(crate) async fn decode<T: Send + 'static>(
+        &self,
+        entry: &CatalogEntry,
+        bytes: Bytes,
+        decode: impl FnOnce(&str, Bytes) -> Result<T, SegmentError> + Send + 'static,
+    ) -> Result<T, SegmentError> {
         let object = self.store.object_url(&entry.path);
         let at = object.clone();
         let decoded = tokio::task::spawn_blocking(move || decode(&at, bytes)).await;
@@ -584,7 +594,7 @@ impl IndexStore {
     }
 
     /// Reads an object that is named by the xxh3-128 of its content, and checks it.
-    async fn get_by_hash(&self, path: &str) -> Result<Bytes, SegmentError> {
+    pub(crate) async fn get_by_hash(&self, path: &str) -> Result<Bytes, SegmentError> {
         let bytes = self.store.get(path).await?;
         let hash = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(bytes.as_ref()));
         let name = path.rsplit('/').next().unwrap_or(path);

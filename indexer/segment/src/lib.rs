@@ -86,6 +86,7 @@ mod cache_folder;
 mod catalog;
 mod catalog_read;
 mod catalog_rows;
+mod changes;
 mod chunks;
 mod coarse;
 mod codec;
@@ -94,6 +95,7 @@ mod deletes;
 mod directory;
 mod error;
 mod fetch;
+mod file_keys;
 mod garbage;
 mod graph;
 mod held;
@@ -131,6 +133,7 @@ pub use catalog::{
     ReferenceRecord, SinceSample, TableRecord, ValueCount, write_catalog,
 };
 pub use catalog_read::read_catalog;
+pub use changes::{ChangeReader, Within};
 pub use compact::{CompactStep, Compacted, IndexSize, Merge, Policy, plan};
 pub use deletes::Deletes;
 pub use error::{PublishError, SegmentError};

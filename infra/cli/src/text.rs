@@ -57,6 +57,14 @@ pub fn cut(text: &str, width: usize) -> String {
     short
 }
 
+/// As [`cut`], where standard output is a terminal; what reads a pipe gets all of it.
+pub fn fit(text: &str, width: usize) -> String {
+    if std::io::stdout().is_terminal() {
+        return cut(text, width);
+    }
+    text.to_owned()
+}
+
 fn wanted_in(word: &str, wanted: &HashSet<String>) -> Vec<String> {
     let mut terms = analyze(word);
     terms.retain(|term| wanted.contains(term));

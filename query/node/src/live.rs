@@ -15,7 +15,8 @@ use std::time::Duration;
 use limn_models::Embedder;
 use limn_retrieval::{RetrievalError, Searcher, Values};
 use limn_segment::{
-    CatalogEntry, IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot, TableKey,
+    CatalogEntry, ChangeReader, IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot,
+    TableKey,
     TableRecord,
 };
 use moka::future::Cache;
@@ -112,6 +113,7 @@ struct Served {
 /// An index that is followed.
 pub struct Live {
     index: IndexStore,
+    changes: ChangeReader,
     served: RwLock<Arc<Served>>,
     rows: Mutex<ShelfRows>,
     /// When the index was last seen, in milliseconds since 1970.
@@ -140,6 +142,7 @@ impl Live {
         let whole = view(&index, snapshot, searcher, &mut rows).await?;
         prepare(&whole);
         Ok(Live {
+            changes: ChangeReader::new(index.clone()),
             index,
             served: RwLock::new(Arc::new(served(whole))),
             rows: Mutex::new(rows),
@@ -150,6 +153,11 @@ impl Live {
     /// The index.
     pub fn index(&self) -> &IndexStore {
         &self.index
+    }
+
+    /// Compares its snapshots.
+    pub fn changes(&self) -> &ChangeReader {
+        &self.changes
     }
 
     /// How long ago the index was last seen.

@@ -14,7 +14,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, info_span};
 
-use crate::access::{Access, Caller, Rates, Right, Shares};
+use crate::access::{Access, Caller, Rates, Right, Shares, Turn, Turns};
 use crate::answers::{Describer, FeedbackFile, Sight};
 use crate::events::EventsTo;
 use crate::live::{Live, Scope, View};
@@ -22,7 +22,7 @@ use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::questions::Questions;
 
-/// Comparisons of whole catalogs at a time.
+/// Comparisons of snapshots at a time; one of several callers has one of them.
 const HEAVY: usize = 2;
 /// Rows read from the catalog at a time: each reads the whole file that holds it.
 const ROWS: usize = 4;
@@ -58,6 +58,8 @@ pub struct NodeOptions {
     pub threads: usize,
     /// Whether vectors of questions are remembered.
     pub remembers: bool,
+    /// Sites, besides its own, whose pages may ask as agents: `https://agents.example`.
+    pub origins: Vec<String>,
 }
 
 impl NodeOptions {
@@ -77,6 +79,7 @@ impl NodeOptions {
             concurrency: 256,
             threads: std::thread::available_parallelism().map_or(2, Into::into),
             remembers: true,
+            origins: Vec::new(),
         }
     }
 }
@@ -97,11 +100,12 @@ pub struct Node {
     pub(crate) started: Instant,
     pub(crate) patience: Duration,
     pub(crate) concurrency: Arc<Semaphore>,
+    pub(crate) origins: Vec<String>,
     previews: bool,
     follow: Duration,
     processors: Arc<Semaphore>,
     judged: Arc<Semaphore>,
-    heavy: Arc<Semaphore>,
+    heavy: Turns,
     rows: Arc<Semaphore>,
 }
 
@@ -119,9 +123,9 @@ impl Node {
         let live = Live::open(index, snapshot, Arc::clone(&embedder), options.cache).await?;
         let threads = options.threads.max(1);
         let concurrency = options.concurrency.max(1);
-        let share = match options.access.is_open() {
-            true => concurrency,
-            false => concurrency.div_ceil(2),
+        let (share, heavy_share) = match options.access.is_open() {
+            true => (concurrency, HEAVY),
+            false => (concurrency.div_ceil(2), HEAVY.div_ceil(2)),
         };
         Ok(Node {
             live,
@@ -137,11 +141,12 @@ impl Node {
             started: Instant::now(),
             patience: options.patience,
             concurrency: Arc::new(Semaphore::new(concurrency)),
+            origins: options.origins,
             previews: options.previews,
             follow: options.follow,
             processors: Arc::new(Semaphore::new(threads)),
             judged: Arc::new(Semaphore::new(JUDGED)),
-            heavy: Arc::new(Semaphore::new(HEAVY)),
+            heavy: Turns::new(HEAVY, heavy_share),
             rows: Arc::new(Semaphore::new(ROWS)),
         })
     }
@@ -271,16 +276,22 @@ impl Node {
         turn(&self.rows).await
     }
 
-    /// A turn at work that holds whole catalogs in memory.
-    pub(crate) async fn heavy_turn(&self) -> Result<OwnedSemaphorePermit, Problem> {
-        turn(&self.heavy).await
+    /// A caller's turn at comparing snapshots.
+    pub(crate) async fn heavy_turn(&self, caller: &Caller) -> Result<Turn, Problem> {
+        let waiting = info_span!(target: TRACE, "wait for a turn");
+        let turn = self.heavy.take(caller).instrument(waiting).await;
+        turn.map_err(|_| ending())
     }
 }
 
 async fn turn(turns: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, Problem> {
     let waiting = info_span!(target: TRACE, "wait for a turn");
     let turn = Arc::clone(turns).acquire_owned().instrument(waiting).await;
-    turn.map_err(|_| Problem::new(Code::Unavailable, "the node is ending", "ask another one"))
+    turn.map_err(|_| ending())
+}
+
+fn ending() -> Problem {
+    Problem::new(Code::Unavailable, "the node is ending", "ask another one")
 }
 
 /// The turn lasts as long as the work, also when nobody waits for it any more.

@@ -10,11 +10,12 @@
 //! nothing else is not part of the corpus. So what is true of a corpus in general is true of a restricted
 //! one: it is that of an index of the kept tables. What open segments hold is shared, not copied.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey};
+use limn_segment::{BlockKind, Deletes, Field, KeyRef, SegmentReader, TableKey, text_hash};
 
 use crate::copies::Copies;
 use crate::scoring::{FIELDS, Formula};
@@ -139,6 +140,22 @@ pub(crate) struct Corpus {
     values: Values,
     /// Made at the first question of plain mode.
     plain: OnceLock<Plain>,
+    /// Of a corpus that leaves something out.
+    absent: Option<Absent>,
+}
+
+/// Words that were looked for and that no kept table has. The next question with one does not look for it again, so that the time
+/// that it takes does not tell, however often it is measured, whether another table has the word.
+#[derive(Default)]
+pub(crate) struct Absent(Mutex<HashSet<(bool, u128)>>);
+
+/// Words that are remembered; then all are forgotten.
+const ABSENT: usize = 1 << 16;
+
+impl Absent {
+    fn words(&self) -> MutexGuard<'_, HashSet<(bool, u128)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 /// What plain mode needs: every live block with a word outside the cells is a document of one field.
@@ -189,7 +206,10 @@ impl Corpus {
         };
         let (is_here, is_warm) = (Arc::clone(&self.is_here), Arc::clone(&self.is_warm));
         let copies = self.copies.restricted(&kept);
-        Self::of(opened, tables, copies, values, is_here, is_warm)
+        Corpus {
+            absent: Some(Absent::default()),
+            ..Self::of(opened, tables, copies, values, is_here, is_warm)
+        }
     }
 
     /// The corpus of these tables, sorted by key, each once; others of the segments are hidden.
@@ -247,6 +267,23 @@ impl Corpus {
             blocks: base,
             values,
             plain: OnceLock::new(),
+            absent: None,
+        }
+    }
+
+    /// Whether a word is known to be in no table, and is not looked for; in plain mode, which leaves cells aside, or not.
+    pub(crate) fn is_absent(&self, term: &str, is_plain: bool) -> bool {
+        let absent = self.absent.as_ref();
+        absent.is_some_and(|it| it.words().contains(&(is_plain, text_hash(term))))
+    }
+
+    /// A word was looked for, and is in no table.
+    pub(crate) fn found_absent(&self, term: &str, is_plain: bool) {
+        if let Some(mut words) = self.absent.as_ref().map(Absent::words) {
+            if words.len() >= ABSENT {
+                words.clear();
+            }
+            words.insert((is_plain, text_hash(term)));
         }
     }
 

@@ -184,6 +184,9 @@ fn score_term(
     scratch: &mut Scratch,
     found: &mut Found,
 ) -> Result<(), RetrievalError> {
+    if corpus.is_absent(term, false) {
+        return Ok(());
+    }
     let formula = &Formula::LIMN;
     for segment in &corpus.segments {
         deadline.check()?;
@@ -206,7 +209,9 @@ fn score_term(
         }
     }
     let documents = corpus.tables.len() as u64;
-    if !scratch.term.touched.is_empty() {
+    if scratch.term.touched.is_empty() {
+        corpus.found_absent(term, false);
+    } else {
         let worth = share * idf(documents, scratch.term.touched.len() as u64);
         for table in &scratch.term.touched {
             scratch.covered[*table as usize] += worth;
@@ -262,6 +267,9 @@ pub(crate) fn score_blocks(
     scratch.term.reset(corpus.blocks);
     let mut known = KnownTerms::new();
     for term in &question.wanted {
+        if corpus.is_absent(term, true) {
+            continue;
+        }
         for (segment, norms) in corpus.segments.iter().zip(&plain.norms) {
             deadline.check()?;
             for field in Field::ALL {
@@ -279,6 +287,9 @@ pub(crate) fn score_blocks(
                         );
                     })?;
             }
+        }
+        if scratch.term.touched.is_empty() {
+            corpus.found_absent(term, true);
         }
         finish_term(scratch, (term, 1.0), plain.blocks, formula, &mut known);
     }

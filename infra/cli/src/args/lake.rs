@@ -46,11 +46,11 @@ impl AccessArgs {
 pub struct FilterArgs {
     /// Only data files that match: '*.parquet' (a name, anywhere), 'sales/2024' (a path from the root, with all
     /// below it), 'sales/**/*.csv'. May be given again.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(help_heading = None, long, value_name = "GLOB")]
     pub include: Vec<String>,
     /// Nothing that matches. May be given again. A .limnignore file in a folder of the lake says the same for all who
     /// index it, as .gitignore does.
-    #[arg(long, value_name = "GLOB")]
+    #[arg(help_heading = None, long, value_name = "GLOB")]
     pub exclude: Vec<String>,
     /// Only data files of this size at least: 1KiB.
     #[arg(long, value_name = "SIZE", value_parser = size)]

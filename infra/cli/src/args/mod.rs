@@ -23,6 +23,9 @@ pub use serve::{
     AddKeyArgs, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs, RemoveKeyArgs, ServeArgs,
 };
 
+/// The heading of what few people need: above it are the options that most begin with.
+const MORE: &str = "More options";
+
 /// Find the right table in a data lake by asking in plain words.
 #[derive(Debug, Parser)]
 #[command(
@@ -86,7 +89,7 @@ folders of these tables are listed. Tables that are new are added, those that ar
 lake must have been indexed, with the same settings, by limn index.
 
 Example:
-  limn update sales/2024/orders sales/customers --lake s3://bucket/lake --index s3://bucket/index")]
+  limn update sales/2024/orders sales/customers --index s3://bucket/index")]
     Update(UpdateArgs),
     /// Tell an index what people know of its tables, see what it was told, take it back.
     Context(Box<ContextArgs>),
@@ -244,9 +247,9 @@ pub struct UpdateArgs {
     /// The tables, by the names that limn tables lists or will list.
     #[arg(value_name = "TABLE", required = true)]
     pub tables: Vec<String>,
-    /// The lake: a path or URL.
+    /// The lake [default: as the index knows it].
     #[arg(long, value_name = "LAKE", env = "LIMN_LAKE")]
-    pub lake: String,
+    pub lake: Option<String>,
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -260,23 +263,23 @@ pub struct WatchArgs {
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
     pub every: Duration,
     /// Changes are gathered until none came for so long.
-    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
+    #[arg(help_heading = MORE, long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
     pub quiet: Duration,
     /// URL of an SQS queue with the lake's S3 event notifications.
     #[arg(long, value_name = "URL", env = "LIMN_QUEUE")]
     pub queue: Option<String>,
     /// URL of an SQS queue for messages that cannot be understood.
-    #[arg(long, value_name = "URL", requires = "queue")]
+    #[arg(help_heading = MORE, long, value_name = "URL", requires = "queue")]
     pub set_aside: Option<String>,
     /// How often a message that cannot be understood is looked at.
-    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub tries: u32,
     /// Take events at POST /v1/events of this address. Other than loopback, LIMN_EVENTS_TOKEN is needed:
     /// senders give it as bearer token.
     #[arg(long, value_name = "ADDRESS", env = "LIMN_EVENTS_LISTEN")]
     pub listen: Option<SocketAddr>,
     /// Do not ask the file system for changes of a local lake.
-    #[arg(long)]
+    #[arg(help_heading = MORE, long)]
     pub no_file_events: bool,
     #[command(flatten)]
     pub run: RunArgs,
@@ -292,47 +295,47 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE.jsonl")]
     pub contexts: Vec<String>,
     /// Shards of a new index [default: 2].
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = MORE, long, value_name = "N")]
     pub shards: Option<u32>,
     /// Dataflow workers [default: the cores, at most 4].
-    #[arg(long, value_name = "N", env = "LIMN_WORKERS", value_parser = positive)]
+    #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_WORKERS", value_parser = positive)]
     pub workers: Option<usize>,
     /// Threads that embed [default: the cores].
-    #[arg(long, value_name = "N", env = "LIMN_EMBED_THREADS", value_parser = positive)]
+    #[arg(help_heading = MORE, long, value_name = "N", env = "LIMN_EMBED_THREADS", value_parser = positive)]
     pub embed_threads: Option<usize>,
     /// Take a lake that lists nothing as it is, and remove its tables from the index.
-    #[arg(long)]
+    #[arg(help_heading = MORE, long)]
     pub allow_empty: bool,
     /// Leave small segments as they are; limn compact merges them.
-    #[arg(long)]
+    #[arg(help_heading = MORE, long)]
     pub no_compact: bool,
     /// How columns are put into words.
     #[arg(long, value_enum, default_value_t = NarrateArg::Auto, env = "LIMN_NARRATE")]
     pub narrate: NarrateArg,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
     /// Which embedder makes the vectors: a name of `limn models list`, or `endpoint` (docs/endpoint.md).
-    #[arg(long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
+    #[arg(help_heading = MORE, long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
     /// Draw a table's rows anew, and describe it anew, only when more than this share of its rows came
     /// or went since; 0 does so at every change. New columns are told at once either way.
-    #[arg(long, value_name = "0..1", default_value_t = 0.2, value_parser = share::<f64>, env = "LIMN_RESAMPLE_THRESHOLD")]
+    #[arg(help_heading = MORE, long, value_name = "0..1", default_value_t = 0.2, value_parser = share::<f64>, env = "LIMN_RESAMPLE_THRESHOLD")]
     pub resample_threshold: f64,
     /// Whose values are kept out of the index: of samples, profiles, texts, vectors and prompts [default: as the index
     /// remembers, at first nobody's].
     #[arg(long, value_enum, env = "LIMN_REDACT")]
     pub redact: Option<RedactArg>,
     /// Rows drawn from each table.
-    #[arg(long, value_name = "N", default_value_t = 5)]
+    #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 5)]
     pub sample_rows: usize,
     /// Bytes read of one file for its column profiles; larger files are sampled.
-    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
+    #[arg(help_heading = MORE, long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub scan_budget: u64,
     /// Publish after this many files of tables that differ, so that tables become searchable while a large run goes on.
-    #[arg(long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
     pub epoch_objects: u64,
     /// Tell every failure, and exit with 1, also where an earlier run has told the same ones.
-    #[arg(long)]
+    #[arg(help_heading = MORE, long)]
     pub strict: bool,
     #[command(flatten)]
     pub output: JsonOutput,
@@ -504,17 +507,17 @@ pub struct Under {
 #[derive(Debug, clap::Args)]
 pub struct SearchOptions {
     /// Weight of words against meaning: 1 is words only, 0 meaning only.
-    #[arg(long, default_value_t = 0.5, value_name = "0..1", value_parser = share::<f32>)]
+    #[arg(help_heading = MORE, long, default_value_t = 0.5, value_name = "0..1", value_parser = share::<f32>)]
     pub alpha: f32,
     /// Candidates per wanted result from each retriever [default: 5, and 50 tables in all at least]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(help_heading = MORE, long, value_name = "N", value_parser = positive)]
     pub candidates: Option<usize>,
     #[command(flatten)]
     pub under: Under,
     #[command(flatten)]
     pub judging: JudgeOptions,
     /// Retrieve as PNEUMA's plain hybrid does: blocks only, no cells, one field. For comparison.
-    #[arg(long)]
+    #[arg(help_heading = MORE, long)]
     pub plain: bool,
 }
 
@@ -524,7 +527,7 @@ pub struct JudgeOptions {
     #[arg(long, value_enum, default_value_t = JudgeArg::Auto, env = "LIMN_JUDGE")]
     pub judge: JudgeArg,
     /// Candidates judged at most [default: 2 for each table wanted, and at least 10]
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(help_heading = MORE, long, value_name = "N", value_parser = positive)]
     pub judge_depth: Option<usize>,
 }
 
@@ -608,7 +611,7 @@ pub struct SearchArgs {
     pub k: usize,
     #[command(flatten)]
     pub options: SearchOptions,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
     #[command(flatten)]
     pub output: JsonOutput,
@@ -626,13 +629,13 @@ pub struct EvalArgs {
     pub k: Vec<usize>,
     #[command(flatten)]
     pub options: SearchOptions,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
     /// Fit the threshold at which --model judges on these questions, and keep it with what it is worth.
     #[arg(long, conflicts_with_all = ["save", "against"])]
     pub calibrate: bool,
     /// With --calibrate: replace a record that was made on more questions.
-    #[arg(long, requires = "calibrate")]
+    #[arg(help_heading = MORE, long, requires = "calibrate")]
     pub replace: bool,
     /// Keep what each question found, one JSON object a line.
     #[arg(long, value_name = "FILE.jsonl")]
@@ -641,13 +644,13 @@ pub struct EvalArgs {
     #[arg(long, value_name = "FILE.jsonl")]
     pub against: Option<PathBuf>,
     /// Questions answered at once [default: the cores; with a judge, as many as keep it busy].
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = MORE, long, value_name = "N")]
     pub threads: Option<usize>,
     /// Compute the question vectors before the clock starts: measures retrieval alone.
-    #[arg(long)]
+    #[arg(help_heading = MORE, long)]
     pub vectors_given: bool,
     /// Use only the first N questions.
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = MORE, long, value_name = "N")]
     pub limit: Option<usize>,
     #[command(flatten)]
     pub output: JsonOutput,
@@ -792,4 +795,31 @@ Examples:
         #[command(flatten)]
         output: JsonOutput,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// Counts the options that stand first in the help of a command and of those below it.
+    fn check(command: &clap::Command, path: &str) {
+        let path = format!("{path} {}", command.get_name());
+        let first = command.get_arguments().filter(|option| {
+            !option.is_positional() && !option.is_hide_set() && option.get_help_heading().is_none()
+        });
+        let first: Vec<&str> = first.map(|option| option.get_id().as_str()).collect();
+        assert!(first.len() <= 10, "{path}: {first:?}");
+        for below in command.get_subcommands() {
+            check(below, &path);
+        }
+    }
+
+    #[test]
+    fn help_begins_with_ten_options_at_most() {
+        let mut command = Args::command();
+        command.build();
+        check(&command, "");
+    }
 }

@@ -10,7 +10,7 @@ use clap::Subcommand;
 use limn_node::access::Right;
 
 use super::oidc::OidcArgs;
-use super::{IndexPlace, JsonOutput, JudgeOptions, ModelOptions, positive};
+use super::{IndexPlace, JsonOutput, JudgeOptions, MORE, ModelOptions, positive};
 
 #[derive(Debug, clap::Args)]
 pub struct ServeArgs {
@@ -32,9 +32,12 @@ pub struct ServeArgs {
     #[arg(long, conflicts_with_all = ["keys", "oidc_issuer"])]
     pub open_to_all: bool,
     /// Without keys: answer requests that name this host, besides localhost.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["keys", "oidc_issuer"])]
+    #[arg(help_heading = MORE, long, value_name = "NAME", conflicts_with_all = ["keys", "oidc_issuer"])]
     pub allow_host: Vec<String>,
-    #[command(flatten)]
+    /// Answer agents in pages of this site at /mcp, too: https://agents.example. May be given again.
+    #[arg(help_heading = MORE, long, value_name = "ORIGIN")]
+    pub allow_origin: Vec<String>,
+    #[command(flatten, next_help_heading = "Tokens")]
     pub oidc: OidcArgs,
     /// The certificate chain of TLS, in PEM; read again when it changes.
     #[arg(long, value_name = "FILE.pem", requires = "tls_key")]
@@ -50,38 +53,38 @@ pub struct ServeArgs {
     #[arg(long)]
     pub no_previews: bool,
     /// Look for a newer snapshot so often.
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = interval)]
+    #[arg(help_heading = MORE, long, value_name = "TIME", default_value = "10s", value_parser = interval)]
     pub follow: Duration,
     #[command(flatten)]
     pub cache: CacheArgs,
     /// Requests a minute that each key may send, at most [default: no bound].
-    #[arg(long, value_name = "N", value_parser = rate)]
+    #[arg(help_heading = MORE, long, value_name = "N", value_parser = rate)]
     pub per_minute: Option<NonZeroU32>,
     /// How long an answer may take.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = patience)]
+    #[arg(help_heading = MORE, long, value_name = "TIME", default_value = "60s", value_parser = patience)]
     pub patience: Duration,
     /// Requests that are answered at a time; more wait for a moment and are then refused.
-    #[arg(long, value_name = "N", default_value = "256", value_parser = positive)]
+    #[arg(help_heading = MORE, long, value_name = "N", default_value = "256", value_parser = positive)]
     pub concurrency: usize,
     /// Threads that embed and search [default: the cores].
-    #[arg(long, value_name = "N", value_parser = positive)]
+    #[arg(help_heading = MORE, long, value_name = "N", value_parser = positive)]
     pub threads: Option<usize>,
     /// Embed every question anew: for measuring.
-    #[arg(long)]
+    #[arg(help_heading = MORE, long)]
     pub no_question_cache: bool,
     /// Add what people say of results to this file; limn eval reads it as questions.
-    #[arg(long, value_name = "FILE.jsonl")]
+    #[arg(help_heading = MORE, long, value_name = "FILE.jsonl")]
     pub feedback: Option<PathBuf>,
     /// How large that file may get; beyond it feedback is refused until the file is moved away.
-    #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes)]
+    #[arg(help_heading = MORE, long, value_name = "SIZE", default_value = "1GiB", value_parser = bytes)]
     pub feedback_size: u64,
     /// Hand events of POST /v1/events to the limn watch --listen at this address; its token, of 16 characters
     /// or more, is read from LIMN_EVENTS_TOKEN.
-    #[arg(long, value_name = "URL")]
+    #[arg(help_heading = MORE, long, value_name = "URL")]
     pub events_to: Option<String>,
     #[command(flatten)]
     pub judge: JudgeOptions,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
 }
 
@@ -99,7 +102,7 @@ pub struct McpArgs {
     pub cache: CacheArgs,
     #[command(flatten)]
     pub judge: JudgeOptions,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
 }
 
@@ -110,7 +113,7 @@ pub struct CacheArgs {
     #[arg(long, value_name = "FOLDER", env = "LIMN_SEGMENT_CACHE")]
     pub cache: Option<PathBuf>,
     /// How many of them are kept: 500MiB, 20GiB.
-    #[arg(long, value_name = "SIZE", default_value = "10GiB", value_parser = bytes)]
+    #[arg(help_heading = MORE, long, value_name = "SIZE", default_value = "10GiB", value_parser = bytes)]
     pub cache_size: u64,
 }
 

@@ -5,16 +5,16 @@ use std::io::{self, Write};
 use anyhow::bail;
 use chrono::Utc;
 use limn_segment::diff::{ContextChange, RowsChange, SchemaChange, TableChange, TableChanges};
-use limn_segment::{IndexStore, Snapshot, TableRecord, is_under};
+use limn_segment::{ChangeReader, IndexStore, Snapshot, Within};
 use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::DiffArgs;
-use crate::commands::print_json;
+use crate::commands::{known, print_json};
 use crate::progress::say;
-use crate::text::{Style, count, cut, one_line, plural, utc};
+use crate::text::{Style, count, fit, one_line, plural, utc};
 
-/// Characters of a context's text that are shown.
+/// Characters of a context's text that a terminal is shown.
 const CONTEXT_CHARS: usize = 120;
 
 pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
@@ -23,36 +23,22 @@ pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
         Some(number) => index.snapshot(number).await?,
         None => index.require_newest().await?,
     };
-    let tables = async |snapshot: &Snapshot| -> anyhow::Result<Vec<TableRecord>> {
-        let mut tables = index.tables(snapshot, None).await?;
-        if let Some(prefix) = &args.under.prefix {
-            tables.retain(|table| is_under(&table.name, prefix));
-        }
-        Ok(tables)
+    let prefix = args.under.prefix.as_deref().unwrap_or_default();
+    let within = Within {
+        paths: &|_| vec![prefix.to_owned()],
+        allows: &|_| true,
     };
-    let now = tables(&to).await?;
-    let changes_since = async |from: &Snapshot| -> anyhow::Result<TableChanges> {
-        Ok(TableChanges::between(tables(from).await?, now.clone()))
-    };
-    let mut older = older(&index, &args, &to).await?.into_iter();
-    let Some(first) = older.next() else {
+    let older = older(&index, &args, &to).await?;
+    let reader = ChangeReader::new(index.clone());
+    let Some((from, changes)) = reader.since_last(&older, &to, &within).await? else {
         bail!(
             "the index has no snapshot before {}: limn snapshots lists what there is",
             to.number
         )
     };
-    let mut from = index.snapshot_or_nothing(first).await?;
-    let mut changes = changes_since(&from).await?;
-    // A compaction, or words that came later, are no news.
-    for number in older {
-        if !changes.is_empty() {
-            break;
-        }
-        let earlier = index.snapshot(number).await?;
-        changes = changes_since(&earlier).await?;
-        if !changes.is_empty() {
-            from = earlier;
-        }
+    if changes.is_empty() && !prefix.is_empty() {
+        let nothing = known::nothing_under(&index, &to, prefix).await?;
+        nothing.iter().for_each(|it| say(it));
     }
     if args.output.json {
         print_json(&Report {
@@ -137,14 +123,20 @@ fn print(from: &Snapshot, to: &Snapshot, changes: &TableChanges) -> io::Result<(
     } else {
         parts.join(", ")
     };
-    writeln!(
-        out,
-        "snapshot {} ({}) to {} ({}): {what}",
-        from.number,
-        utc(from.created_ms),
-        to.number,
-        utc(to.created_ms),
-    )?;
+    let published = utc(to.created_ms);
+    match from.number {
+        0 => writeln!(
+            out,
+            "an empty index, before the first snapshot, to snapshot {} ({published}): {what}",
+            to.number,
+        )?,
+        number => writeln!(
+            out,
+            "snapshot {number} ({}) to {} ({published}): {what}",
+            utc(from.created_ms),
+            to.number,
+        )?,
+    }
     for table in &changes.appeared {
         let rows = table.rows.map(|rows| plural(rows, "row"));
         writeln!(
@@ -236,7 +228,7 @@ fn context_line(change: &ContextChange) -> String {
     let texts = |sign: char, texts: &[String]| -> Vec<String> {
         let texts = texts.iter();
         texts
-            .map(|text| format!("{sign}\"{}\"", cut(&one_line(text), CONTEXT_CHARS)))
+            .map(|text| format!("{sign}\"{}\"", fit(&one_line(text), CONTEXT_CHARS)))
             .collect()
     };
     let both = [texts('+', &change.added), texts('-', &change.removed)].concat();

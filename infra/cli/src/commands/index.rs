@@ -19,7 +19,7 @@ use crate::Outcome;
 use crate::args::{IndexArgs, ModelOptions, NarrateArg, RunArgs, UpdateArgs};
 use crate::commands::cluster::Part;
 use crate::commands::processes::{self, stop_when_unwatched};
-use crate::commands::{embedder, language_model, print_json};
+use crate::commands::{embedder, known, language_model, print_json};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::{IndexBars, say};
 use crate::skipped;
@@ -85,7 +85,9 @@ pub async fn update(args: UpdateArgs) -> anyhow::Result<Outcome> {
         scope,
         ..RunOptions::default()
     };
-    run_over(&args.lake, &args.run, defaults).await
+    let store = Store::open_as(&args.run.index.index, &args.run.access.to_index())?;
+    let lake = known::lake(&IndexStore::new(store), args.lake).await?;
+    run_over(&lake, &args.run, defaults).await
 }
 
 /// What a run needs, opened.

@@ -12,6 +12,7 @@ pub mod gc;
 pub mod index;
 pub mod judge;
 pub mod keys;
+pub mod known;
 pub mod language_model;
 mod limits;
 pub mod mcp;

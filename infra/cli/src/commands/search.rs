@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::io::{self, Write};
 
 use limn_retrieval::{Answer, content_terms};
+use limn_segment::IndexStore;
 
 use crate::Outcome;
 use crate::args::SearchArgs;
-use crate::commands::{judge, open_searcher, print_json, query};
-use crate::progress::Waiting;
+use crate::commands::{judge, known, open_searcher, print_json, query};
+use crate::progress::{Waiting, say};
 use crate::text::{Style, mark, one_line, shorten};
 
 /// Evidence blocks shown per table, and characters of each.
@@ -37,6 +38,12 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     let is_unjudged = answer.results.iter().all(|hit| nothing(hit.judged));
     if !(is_judged && is_unjudged) {
         answer.notes.extend(judging.notes);
+    }
+    if let (Some(prefix), true) = (&args.options.under.prefix, answer.results.is_empty()) {
+        let index = IndexStore::open(&args.index.index)?;
+        let snapshot = index.require_newest().await?;
+        let nothing = known::nothing_under(&index, &snapshot, prefix).await?;
+        nothing.iter().for_each(|it| say(it));
     }
     if args.output.json {
         print_json(&answer)?;

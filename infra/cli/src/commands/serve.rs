@@ -175,6 +175,7 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
         concurrency: args.concurrency,
         threads: args.threads.unwrap_or(defaults.threads),
         remembers: !args.no_question_cache,
+        origins: args.allow_origin.clone(),
         ..defaults
     })
 }

@@ -8,9 +8,9 @@ use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord};
 
 use crate::Outcome;
 use crate::args::ShowArgs;
-use crate::commands::print_json;
+use crate::commands::{known, print_json};
 use crate::table::Table;
-use crate::text::{Style, count, cut, one_line, plural};
+use crate::text::{Style, count, fit, one_line, plural};
 
 pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
@@ -21,7 +21,8 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
         .filter(|table| table.name == args.table)
         .collect();
     if found.is_empty() {
-        let near: Vec<&str> = nearest(&args.table, &tables);
+        let names = tables.iter().map(|table| table.name.as_str());
+        let near = known::like(&args.table, names);
         let hint = if near.is_empty() {
             "`limn tables` lists what there is".to_owned()
         } else {
@@ -48,21 +49,6 @@ fn without_summaries(table: &TableRecord) -> TableRecord {
         file.summary = None;
     }
     table
-}
-
-/// Tables whose name contains the wanted one, or the other way round.
-fn nearest<'a>(wanted: &str, tables: &'a [TableRecord]) -> Vec<&'a str> {
-    let wanted = wanted.to_lowercase();
-    tables
-        .iter()
-        .map(|table| table.name.as_str())
-        .filter(|name| {
-            let name = name.to_lowercase();
-            let last = name.rsplit('/').next().unwrap_or_default().to_owned();
-            name.contains(&wanted) || wanted.contains(&last)
-        })
-        .take(3)
-        .collect()
 }
 
 /// The language model whose words all of a lake's tables are told in: while they are being changed to
@@ -108,7 +94,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
             out,
             "\n{} {}",
             style.dim(&format!("context ({}):", one_line(&context.source))),
-            cut(&one_line(&context.text), 400)
+            fit(&one_line(&context.text), 400)
         )?;
     }
     writeln!(out)?;
@@ -144,7 +130,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
                 .frequent
                 .iter()
                 .take(4)
-                .map(|value| cut(&one_line(&value.value), 24))
+                .map(|value| fit(&one_line(&value.value), 24))
                 .collect::<Vec<_>>()
                 .join(", "),
             looks_like(column),
@@ -154,7 +140,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
     let keys = table.likely_keys();
     if !keys.is_empty() {
         let names: Vec<String> = keys.iter().map(|key| one_line(&key.name)).collect();
-        let names = cut(&names.join(", "), 200);
+        let names = fit(&names.join(", "), 200);
         let told = if keys.iter().all(|key| key.profile_exact) {
             "likely keys, the likeliest first:"
         } else {
@@ -164,7 +150,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
     }
     print_keys(&mut out, &style, &table.keys)?;
     for note in &table.notes {
-        writeln!(out, "{} {}", style.dim("note:"), cut(&one_line(note), 200))?;
+        writeln!(out, "{} {}", style.dim("note:"), fit(&one_line(note), 200))?;
     }
     print_descriptions(&mut out, &style, table)?;
     print_narration(&mut out, &style, table, narrator)?;
@@ -182,7 +168,7 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
                     .map(|value| {
                         value
                             .as_deref()
-                            .map_or("–".to_owned(), |value| cut(&one_line(value), 24))
+                            .map_or("–".to_owned(), |value| fit(&one_line(value), 24))
                     })
                     .collect(),
             );
@@ -197,7 +183,7 @@ fn print_keys(out: &mut impl Write, style: &Style, keys: &KeyRecords) -> io::Res
     let names = |columns: &[String]| one_line(&columns.join(", "));
     let mut line = |told: &str, what: String| {
         let told = style.dim(told);
-        writeln!(out, "{told} {}", cut(&what, 200))
+        writeln!(out, "{told} {}", fit(&what, 200))
     };
     if !keys.primary.is_empty() {
         line("primary key:", names(&keys.primary))?;
@@ -222,7 +208,7 @@ fn print_descriptions(out: &mut impl Write, style: &Style, table: &TableRecord) 
         let description = column.description.as_deref()?;
         Some(format!(
             "{}: {}",
-            cut(&one_line(&column.name), 60),
+            fit(&one_line(&column.name), 60),
             one_line(description)
         ))
     });
@@ -247,7 +233,7 @@ fn print_narration(
     if narrator.is_none() && !table.columns.iter().any(|column| is_narrated(&column)) {
         return Ok(());
     }
-    let name = |column: &ColumnRecord| cut(&one_line(&column.name), 60);
+    let name = |column: &ColumnRecord| fit(&one_line(&column.name), 60);
     let title = format!(
         "in the words of {}",
         narrator.map_or("a model".into(), one_line)
@@ -311,7 +297,7 @@ fn looks_like(column: &ColumnRecord) -> String {
 fn range(column: &ColumnRecord) -> String {
     match (&column.min, &column.max) {
         (Some(min), Some(max)) => {
-            format!("{} … {}", cut(&one_line(min), 20), cut(&one_line(max), 20))
+            format!("{} … {}", fit(&one_line(min), 20), fit(&one_line(max), 20))
         }
         _ => String::new(),
     }

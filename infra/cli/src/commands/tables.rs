@@ -6,7 +6,8 @@ use limn_segment::{IndexStore, TableRecord, is_under};
 
 use crate::Outcome;
 use crate::args::TablesArgs;
-use crate::commands::print_json;
+use crate::commands::{known, print_json};
+use crate::progress::say;
 use crate::table::Table;
 use crate::text::{count, plural};
 
@@ -16,6 +17,10 @@ pub async fn run(args: TablesArgs) -> anyhow::Result<Outcome> {
     let mut tables = index.tables(&snapshot, None).await?;
     if let Some(prefix) = &args.under.prefix {
         tables.retain(|table| is_under(&table.name, prefix));
+        if tables.is_empty() {
+            let nothing = known::nothing_under(&index, &snapshot, prefix).await?;
+            nothing.iter().for_each(|it| say(it));
+        }
     }
     if args.output.json {
         let rows: Vec<serde_json::Value> = tables.iter().map(summary).collect();

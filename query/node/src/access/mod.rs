@@ -9,6 +9,7 @@ mod keys;
 mod oidc;
 mod rate;
 mod share;
+mod turns;
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,6 +25,7 @@ pub use keys::{KeyError, KeyFile, KeyRecord, NewKey, read_records};
 pub use oidc::{Issuer, IssuerError, IssuerOptions};
 pub use rate::Rates;
 pub use share::{Share, Shares};
+pub use turns::{Turn, Turns};
 
 /// What a caller may do.
 #[derive(
@@ -110,6 +112,32 @@ impl Reach {
                 is_under(&table.name, path)
             }
         })
+    }
+
+    /// The paths in a lake, of this URL, at or below which lie all tables of it that are among them; an empty one is the whole
+    /// lake.
+    pub fn paths_in(&self, lake: &str) -> Vec<String> {
+        let Reach::Under(paths) = self else {
+            return vec![String::new()];
+        };
+        let within = |path: &String| {
+            let named = path.trim_matches('/');
+            let lake = match (path.contains("://"), path.starts_with('/')) {
+                (false, false) => return Some(named.to_owned()),
+                (true, _) => lake.trim_end_matches('/'),
+                (false, true) => lake.trim_matches('/'),
+            };
+            match named.strip_prefix(lake) {
+                _ if is_under(lake, named) => Some(String::new()),
+                Some(rest) if lake.is_empty() => Some(rest.to_owned()),
+                Some(rest) => rest.strip_prefix('/').map(str::to_owned),
+                None => None,
+            }
+        };
+        let paths = paths
+            .iter()
+            .filter(|path| !path.trim_matches('/').is_empty());
+        paths.filter_map(within).collect()
     }
 
     /// The paths, if it is not everything.
@@ -236,5 +264,32 @@ mod tests {
         let local = Reach::under(["/srv/lake/hr".to_owned()]);
         assert!(local.allows(&key("/srv/lake", "hr/staff")));
         assert!(!local.allows(&key("/srv/lake2", "hr/staff")));
+    }
+
+    #[test]
+    fn every_allowed_table_lies_at_a_path_of_its_lake() {
+        let lakes = ["s3://lake", "s3://lake/data/", "/srv/lake", "/"];
+        let names = ["hr", "hr/staff", "data/hr/staff", "srv/lake/hr", "hrx"];
+        for path in [
+            "hr",
+            "/hr/",
+            "data",
+            "s3://lake",
+            "s3://lake/data",
+            "s3://lake/data/hr",
+            "/srv/lake/hr",
+            "/srv",
+            "/",
+            "",
+        ] {
+            let reach = Reach::under([path.to_owned()]);
+            for (lake, name) in lakes.iter().flat_map(|lake| names.map(|name| (lake, name))) {
+                let paths = reach.paths_in(lake);
+                let lies = paths.iter().any(|path| is_under(name, path));
+                assert_eq!(reach.allows(&key(lake, name)), lies, "{path} {lake} {name}");
+            }
+        }
+        assert_eq!(Reach::Everything.paths_in("s3://lake"), [""]);
+        assert!(Reach::under([]).paths_in("s3://lake").is_empty());
     }
 }

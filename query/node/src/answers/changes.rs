@@ -1,11 +1,9 @@
 //! What changed: between two snapshots, and in the life of one table.
 
-use std::sync::Arc;
-
 use futures::{StreamExt, stream};
 use limn_segment::diff::TableChanges;
 use limn_segment::{
-    HistoryEnd, SegmentError, Snapshot, TableEvent, TableHistory, TableKey, TableRecord, is_under,
+    HistoryEnd, SegmentError, Snapshot, TableEvent, TableHistory, TableKey, Within, is_under,
 };
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
@@ -139,37 +137,17 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
         _ => Snapshot::clone(&sight.view.snapshot),
     };
     let older = older(node, request, &to).await?;
-    let turn = Arc::new(node.heavy_turn().await?);
+    let _turn = node.heavy_turn(&sight.caller).await?;
     let prefix = request.prefix.as_deref().unwrap_or_default();
-    let tables = async |snapshot: &Snapshot| -> Result<Vec<TableRecord>, Problem> {
-        let mut tables = index.tables(snapshot, None).await?;
-        tables
-            .retain(|table| sight.view.reach.allows(&table.key()) && is_under(&table.name, prefix));
-        Ok(tables)
+    let reach = &sight.view.reach;
+    let within = Within {
+        paths: &|lake| reach.paths_in(lake),
+        allows: &|key| reach.allows(key) && is_under(&key.name, prefix),
     };
-    let after = tables(&to).await?;
-    let mut found: Option<(u64, TableChanges)> = None;
-    // Of several, the last that differs: a compaction, or words that came later, are no news.
-    for number in older {
-        let from = index.snapshot_or_nothing(number).await?;
-        let (before, after) = (tables(&from).await?, after.clone());
-        // The turn lasts as long as the catalogs are in memory.
-        let turn = Arc::clone(&turn);
-        let compare = move || {
-            let _turn = turn;
-            TableChanges::between(before, after)
-        };
-        let changes = node.compute(compare).await?;
-        let differs = !changes.is_empty();
-        if found.is_none() || differs {
-            found = Some((number, changes));
-        }
-        if differs {
-            break;
-        }
-    }
+    let changes = node.live.changes();
+    let found = changes.since_last(&older, &to, &within).await?;
     let (from, changes) = found.ok_or_else(Problem::internal)?;
-    let mut diff = told(from, to.number, changes, limit);
+    let mut diff = told(from.number, to.number, changes, limit);
     for table in &mut diff.changed {
         hide_failure(sight, table);
     }
@@ -412,7 +390,7 @@ pub async fn history(
 ) -> Result<History, Problem> {
     sight.require(Right::Search)?;
     let limit = bounded("limit", request.limit, 20, 200)?;
-    let _turn = node.heavy_turn().await?;
+    let _turn = node.heavy_turn(&sight.caller).await?;
     let index = node.live.index();
     let from = (sight.view.snapshot.number + 1).saturating_sub(limit as u64);
     // What changed in a snapshot is told from the one before it.

@@ -1,4 +1,4 @@
-//! What surrounds every request, in this order: its id, the host that it names, the caller, the caller's
+//! What surrounds every request, in this order: its id, the host that it names, an agent's site, the caller, the caller's
 //! rate and share, a place among those being answered, and the time that an answer may take. And after it: problems
 //! are written, headers set, the request counted and logged.
 
@@ -142,6 +142,14 @@ async fn admitted(
     if is_public(route) {
         return Ok(None);
     }
+    let origin = request.headers().get(header::ORIGIN);
+    if route == "/mcp" && origin.is_some_and(|it| !is_own_site(it, host, &guard.node.origins)) {
+        return Err(Problem::new(
+            Code::Forbidden,
+            "a page of another site asks, and this node answers agents and its own page alone",
+            "ask without a browser, or start the node with --allow-origin and the site's scheme, host and port",
+        ));
+    }
     let shown = shown(request.headers());
     let caller = guard.node.access.caller(shown).await?;
     guard.node.rates.take(&caller).map_err(|wait| {
@@ -164,6 +172,17 @@ async fn admitted(
     let id = Arc::clone(&caller.id);
     request.extensions_mut().insert::<Caller>(caller);
     Ok(Some((id, share)))
+}
+
+/// Whether a page asks that is of the host that the request names, or of a site that is allowed.
+fn is_own_site(origin: &HeaderValue, host: Option<&str>, allowed: &[String]) -> bool {
+    let Ok(origin) = origin.to_str() else {
+        return false;
+    };
+    let own = origin.split_once("://").map(|(_, authority)| authority);
+    let is_own = own.is_some_and(|own| host.is_some_and(|host| own.eq_ignore_ascii_case(host)));
+    let mut allowed = allowed.iter();
+    is_own || allowed.any(|it| it.trim_end_matches('/').eq_ignore_ascii_case(origin))
 }
 
 /// What is told without a key: nothing that is from the lake.
@@ -269,6 +288,26 @@ mod tests {
         ] {
             assert_eq!(hosts.allows(host), allowed, "{host:?}");
             assert!(Hosts::Any.allows(host));
+        }
+    }
+
+    #[test]
+    fn agents_in_pages_of_other_sites_are_not_answered() {
+        let allowed = ["https://agents.test/".to_owned()];
+        for (origin, host, is_own) in [
+            ("http://localhost:7700", Some("localhost:7700"), true),
+            ("https://LIMN.test", Some("limn.test"), true),
+            ("https://agents.test", Some("limn.test"), true),
+            ("http://agents.test", Some("limn.test"), false),
+            ("http://localhost:3000", Some("localhost:7700"), false),
+            ("https://evil.test", Some("limn.test"), false),
+            ("https://limn.test.evil.test", Some("limn.test"), false),
+            ("null", Some("null"), false),
+            ("https://limn.test", None, false),
+        ] {
+            let origin = HeaderValue::from_static(origin);
+            let found = is_own_site(&origin, host, &allowed);
+            assert_eq!(found, is_own, "{origin:?} {host:?}");
         }
     }
 }

@@ -7,6 +7,7 @@ mod listen;
 mod messages;
 mod nearby;
 mod page;
+mod places;
 mod reply;
 mod routes;
 mod tls;

@@ -76,6 +76,19 @@ fn a_word_of_hidden_tables_only_occurs_nowhere() {
     assert_eq!(answer.unknown, ["perch"]);
     assert!(!shop.has_table("science/fish"));
     assert!(all.has_table("science/fish"));
+    // Nor is it looked for again, as a word that no table at all has is not: its time tells nothing, however often it is measured.
+    shop.search(&Query::new("flurbish")).unwrap();
+    for word in ["perch", "flurbish"] {
+        assert!(shop.corpus().is_absent(word, false), "{word}");
+    }
+    assert!(!shop.corpus().is_absent("weight", false));
+    let again = shop.search(&Query::new("weight of perch")).unwrap();
+    assert_eq!(again.notes, answer.notes);
+    all.search(&Query::new("flurbish")).unwrap();
+    assert!(
+        !all.corpus().is_absent("flurbish", false),
+        "nothing is hidden"
+    );
     let nobody = all.restricted(|_| false, Values::Searched);
     assert_eq!(
         nobody.search(&Query::new("weight")).unwrap().notes,
