@@ -33,6 +33,7 @@ mod odd_files;
 mod openapi;
 mod page;
 mod pdf;
+mod piped;
 mod privacy;
 mod python_client;
 mod racing;

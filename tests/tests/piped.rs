@@ -1,5 +1,4 @@
 //! What a script gets of `limn tables`, `show` and `diff`, and what somebody is told who was nearly right.
-#![allow(clippy::unwrap_used)]
 
 use std::fs;
 

@@ -16,8 +16,7 @@ use limn_models::Embedder;
 use limn_retrieval::{RetrievalError, Searcher, Values};
 use limn_segment::{
     CatalogEntry, ChangeReader, IndexStore, SegmentCache, SegmentError, ShelfRows, Snapshot,
-    TableKey,
-    TableRecord,
+    TableKey, TableRecord,
 };
 use moka::future::Cache;
 use tokio::sync::Mutex;

@@ -229,15 +229,19 @@ fn has_hump(word: &str) -> bool {
     })
 }
 
-/// Whether a word is written as programs write names: with an underscore, a slash or a point
-/// between parts of two characters and more, or a capital after a small letter.
+/// Whether a word is written as programs write names: with an underscore, or with a slash, a point or
+/// a capital after a small letter between parts of two characters and more.
 fn is_identifier(word: &str) -> bool {
-    let is_joined = |by: char| {
-        let mut parts = word.split(by);
-        word.contains(by) && parts.all(|part| trimmed(part).chars().nth(1).is_some())
-    };
+    let is_part = |part: &str| trimmed(part).chars().nth(1).is_some();
+    let is_joined = |by: char| word.contains(by) && word.split(by).all(is_part);
+    let mut places = word.char_indices().skip(1).map(|(at, _)| at);
+    let has_hump = places.any(|at| {
+        let (before, after) = word.split_at(at);
+        let is_hump = before.ends_with(char::is_lowercase) && after.starts_with(char::is_uppercase);
+        is_hump && is_part(before) && is_part(after)
+    });
     let has_letter = word.chars().any(char::is_alphabetic);
-    has_letter && (has_hump(word) || word.contains('_') || is_joined('/') || is_joined('.'))
+    has_letter && (has_hump || word.contains('_') || is_joined('/') || is_joined('.'))
 }
 
 #[cfg(test)]

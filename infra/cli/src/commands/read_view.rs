@@ -12,7 +12,7 @@ use limn_lake::formats::answer_view;
 use super::limits;
 
 /// Processor time that it may take, in seconds.
-const SECONDS: u64 = 10;
+const SECONDS: u64 = 5;
 
 /// Reads a request and a database, and tells what the view holds, or why it cannot be read.
 pub fn run() -> ExitCode {

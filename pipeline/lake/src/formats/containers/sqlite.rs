@@ -11,6 +11,7 @@
 
 mod cage;
 mod keys;
+mod mentions;
 pub mod view;
 
 use std::collections::HashSet;
@@ -232,6 +233,9 @@ impl Base {
                 declared.map_err(|error| failure(&error))?
             }
         };
+        if entry.is_view && self.is_too_much(&entry.name).map_err(|it| failure(&it))? {
+            return Err(too_complex());
+        }
         let commented = self.commented(id).map_err(|error| failure(&error))?;
         let (connection, size) = (&mut self.connection, self.size);
         let asks_too_much = cage::close(connection, size, &self.entries, entry);
@@ -267,6 +271,22 @@ impl Base {
             }
         }
         Ok(reading.finish(declared.keys(&columns), commented.of(&columns)))
+    }
+
+    /// Whether a view reads too many others.
+    fn is_too_much(&self, view: &str) -> Result<bool, Error> {
+        let sql = "SELECT name, substr(sql, 1, ?1) FROM sqlite_schema WHERE type = 'view'";
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query([LONGEST_DEFINITION])?;
+        let mut views = Vec::new();
+        while let Some(row) = rows.next()? {
+            let text = |at| match row.get_ref(at) {
+                Ok(ValueRef::Text(text)) => String::from_utf8_lossy(text).into_owned(),
+                _ => String::new(),
+            };
+            views.push((text(0), text(1)));
+        }
+        Ok(mentions::Views::new(&views).is_too_much(view))
     }
 
     /// What comments in a table's or view's definition say.
@@ -347,8 +367,9 @@ fn failure(error: &Error) -> Failure {
 
 fn too_complex() -> Failure {
     let most = cage::MOST_QUERIES;
-    let cause =
-        format!("it is a view that comes to more than {most} queries, or reads too many columns");
+    let cause = format!(
+        "it is a view that comes to more than {most} queries with the views it reads, or reads too many columns"
+    );
     Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY)
 }
 

@@ -26,7 +26,7 @@ const STEPS_A_BYTE: u64 = 16;
 /// A reading that takes longer is broken off: steps may be long.
 pub(super) const LONGEST: Duration = Duration::from_secs(20);
 /// Likewise one of a view, so that its process is not ended first.
-const LONGEST_VIEW: Duration = Duration::from_secs(8);
+const LONGEST_VIEW: Duration = Duration::from_secs(4);
 
 /// Functions whose results depend on their arguments only, and that make no long values of short ones.
 const FUNCTIONS: &[&str] = &[

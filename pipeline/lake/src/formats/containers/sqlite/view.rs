@@ -2,7 +2,7 @@
 //!
 //! SQLite counts the steps of a statement that runs, and nothing of what preparing it takes: a view of views of itself doubles
 //! with each, and finding a way through a join of sixty tables may take minutes and gigabytes. What a view may be made of is
-//! limited ([`super::cage`]), and memory and processor time are limits of the process.
+//! limited ([`super::mentions`], [`super::cage`]), and memory and processor time are limits of the process.
 
 use std::io::{BufRead, Read};
 
