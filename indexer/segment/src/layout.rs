@@ -78,7 +78,7 @@ impl Contents {
 }
 
 /// A verified footer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Footer {
     pub(crate) contents: Contents,
     pub(crate) checksums: Vec<u64>,

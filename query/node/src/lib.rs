@@ -38,6 +38,7 @@ mod problem;
 mod questions;
 mod shelf;
 pub mod traces;
+mod trouble;
 
 pub use answers::FeedbackFile;
 pub use events::EventsTo;

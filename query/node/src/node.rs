@@ -21,6 +21,7 @@ use crate::live::{Live, Scope, View};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::questions::Questions;
+use crate::trouble::Trouble;
 
 /// Comparisons of whole catalogs at a time.
 const HEAVY: usize = 2;
@@ -90,6 +91,7 @@ pub struct Node {
     pub(crate) rates: Rates,
     pub(crate) shares: Arc<Shares>,
     pub(crate) metrics: Metrics,
+    pub(crate) trouble: Arc<Trouble>,
     pub(crate) started: Instant,
     pub(crate) patience: Duration,
     pub(crate) concurrency: Arc<Semaphore>,
@@ -129,6 +131,7 @@ impl Node {
             access: options.access,
             rates: Rates::new(options.per_minute),
             metrics: Metrics::new(),
+            trouble: Arc::default(),
             started: Instant::now(),
             patience: options.patience,
             concurrency: Arc::new(Semaphore::new(concurrency)),
