@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::DiffArgs;
-use crate::commands::print_json;
+use crate::commands::{newest, print_json};
 use crate::progress::say;
 use crate::text::{Style, count, cut, one_line, plural, utc};
 
@@ -21,7 +21,7 @@ pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     let to = match args.to {
         Some(number) => index.snapshot(number).await?,
-        None => index.require_newest().await?,
+        None => newest(&index).await?,
     };
     let tables = async |snapshot: &Snapshot| -> anyhow::Result<Vec<TableRecord>> {
         let mut tables = index.tables(snapshot, None).await?;
@@ -34,26 +34,29 @@ pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
     let changes_since = async |from: &Snapshot| -> anyhow::Result<TableChanges> {
         Ok(TableChanges::between(tables(from).await?, now.clone()))
     };
-    let mut older = older(&index, &args, &to).await?.into_iter();
-    let Some(first) = older.next() else {
+    let mut found: Option<(Snapshot, TableChanges)> = None;
+    // A compaction, or words that came later, are no news.
+    for number in older(&index, &args, &to).await? {
+        let from = match index.snapshot_or_nothing(number).await {
+            // Whoever names a damaged one is told.
+            Err(error) if error.is_damage() && args.from.is_none() => continue,
+            read => read?,
+        };
+        let changes = changes_since(&from).await?;
+        let is_news = !changes.is_empty();
+        if found.is_none() || is_news {
+            found = Some((from, changes));
+        }
+        if is_news {
+            break;
+        }
+    }
+    let Some((from, changes)) = found else {
         bail!(
             "the index has no snapshot before {}: limn snapshots lists what there is",
             to.number
         )
     };
-    let mut from = index.snapshot_or_nothing(first).await?;
-    let mut changes = changes_since(&from).await?;
-    // A compaction, or words that came later, are no news.
-    for number in older {
-        if !changes.is_empty() {
-            break;
-        }
-        let earlier = index.snapshot(number).await?;
-        changes = changes_since(&earlier).await?;
-        if !changes.is_empty() {
-            from = earlier;
-        }
-    }
     if args.output.json {
         print_json(&Report {
             from: End::of(&from),

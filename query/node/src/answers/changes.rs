@@ -151,7 +151,10 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
     let mut found: Option<(u64, TableChanges)> = None;
     // Of several, the last that differs: a compaction, or words that came later, are no news.
     for number in older {
-        let from = index.snapshot_or_nothing(number).await?;
+        let from = match index.snapshot_or_nothing(number).await {
+            Err(error) if error.is_damage() && request.from.is_none() => continue,
+            read => read?,
+        };
         let (before, after) = (tables(&from).await?, after.clone());
         // The turn lasts as long as the catalogs are in memory.
         let turn = Arc::clone(&turn);
@@ -351,6 +354,8 @@ pub async fn snapshots(node: &Node, sight: &Sight) -> Result<Snapshots, Problem>
                 published: time(snapshot.created_ms),
             }),
             Err(SegmentError::NoSuchSnapshot { .. }) => {}
+            // The node has told its operator, and serves the one before.
+            Err(error) if error.is_damage() => {}
             Err(error) => return Err(error.into()),
         }
     }
