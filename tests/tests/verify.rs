@@ -136,9 +136,9 @@ fn a_damaged_newest_snapshot_stops_nobody_and_is_set_aside() {
     let scratch = TempDir::new().unwrap();
     let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
     lake::write(&lake, "a.csv", "city,rain\nBonn,1\n");
-    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    assert_eq!(index_hashed(&lake, &index, &["--no-compact"]).code, 0);
     lake::write(&lake, "b.csv", "river,length\nRhine,1233\n");
-    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    assert_eq!(index_hashed(&lake, &index, &["--no-compact"]).code, 0);
     let newest = index.join(limn_segment::Snapshot::path(2));
     let good = fs::read(&newest).unwrap();
     let numbers = || {
@@ -183,14 +183,15 @@ fn a_damaged_newest_snapshot_stops_nobody_and_is_set_aside() {
         text(&index),
         "--json",
     ]);
-    assert_eq!(run.ok()["results"][0]["table"], "b.csv", "{run:?}");
+    assert_eq!(run.ok()["results"][0]["table"], "b", "{run:?}");
     let repaired = limn(&["verify", "--index", text(&index), "--repair", "--json"]).ok();
     assert_eq!(repaired["set_aside"], serde_json::json!([2]), "{repaired}");
     assert_eq!(repaired["problems"], serde_json::json!([]), "{repaired}");
     assert!(!newest.exists() && newest.with_extension("json.damaged").exists());
     assert_eq!(limn(&["gc", "--index", text(&index)]).code, 0);
     let whole = limn(&["verify", "--index", text(&index)]);
-    assert_eq!((whole.code, whole.stderr.as_str()), (0, ""), "{whole:?}");
+    assert_eq!(whole.code, 0, "{whole:?}");
+    assert!(!whole.stderr.contains("damaged"), "{whole:?}");
     let both = limn(&[
         "verify",
         "--index",

@@ -105,6 +105,7 @@ mod lexical;
 mod map;
 mod narrations;
 mod probe;
+mod publish;
 mod reader;
 mod remote;
 mod repair;

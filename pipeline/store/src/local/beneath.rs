@@ -31,13 +31,13 @@ pub(crate) struct Root {
     path: PathBuf,
 }
 
-/// A symbolic link leads out of the root.
+/// A path leads out of the root, by itself or by a symbolic link.
 #[derive(Debug)]
 struct Leaves;
 
 impl fmt::Display for Leaves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a symbolic link in its path leads to a place outside the folder")
+        f.write_str("its path, or a symbolic link in it, leads to a place outside the folder")
     }
 }
 
