@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use limn_tests::{Run, index_hashed, lake, limn, text};
+use limn_tests::{Run, index_hashed, lake, limn, limn_command, run, text};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -173,4 +173,36 @@ fn what_it_cannot_know_it_does_not_remove() {
     assert_eq!(limn(&["gc", "--index", text(&index)]).code, 0);
     assert_eq!(limn(&["verify", "--index", text(&index)]).code, 0);
     assert!(!older.exists());
+}
+
+/// What a killed run left and the next one writes again has another name there: garbage that was found beforehand can go at any time.
+#[test]
+fn what_is_found_to_be_garbage_is_never_wanted_again() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    lake::varied(&lake);
+    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    lake::write(&lake, "hr/employees.csv", "name,leave\nAnn,1\nBob,2\n");
+    let mut killed = limn_command(&["index", text(&lake), "--index", text(&index)]);
+    killed.args(["--embedder", "hashed-words", "--no-compact"]);
+    killed.env("LIMN_FAILPOINT", "put-if-absent snapshots/ 1 before");
+    assert_ne!(run(&mut killed).code, 0);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let store = limn_segment::IndexStore::open(text(&index)).unwrap();
+    let retention = limn_segment::Retention {
+        older_than: Duration::from_secs(3_600),
+        keep: 1,
+    };
+    let later = || chrono::Utc::now().timestamp_millis() + 7_200_000;
+    let garbage = runtime.block_on(store.garbage(retention, later())).unwrap();
+    let left = garbage.objects.iter();
+    let kinds = ["segments/", "catalog/"];
+    let is_left = |kind| left.clone().any(|it| it.path.starts_with(kind));
+    assert!(kinds.into_iter().all(is_left), "{garbage:?}");
+    // The same run again, and only then does that collection remove what it has found.
+    assert_eq!(index_hashed(&lake, &index, &["--no-compact"]).code, 0);
+    let removed = runtime.block_on(store.remove_garbage(&garbage, &|| {}));
+    removed.unwrap();
+    let whole = limn(&["verify", "--index", text(&index)]);
+    assert_eq!(whole.code, 0, "{whole:?}");
 }

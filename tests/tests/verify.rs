@@ -129,3 +129,105 @@ fn a_catalog_that_does_not_fit_its_segments_is_found() {
         );
     });
 }
+
+#[test]
+fn a_damaged_newest_snapshot_stops_nobody_and_is_set_aside() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    lake::write(&lake, "a.csv", "city,rain\nBonn,1\n");
+    assert_eq!(index_hashed(&lake, &index, &["--no-compact"]).code, 0);
+    lake::write(&lake, "b.csv", "river,length\nRhine,1233\n");
+    assert_eq!(index_hashed(&lake, &index, &["--no-compact"]).code, 0);
+    let newest = index.join(limn_segment::Snapshot::path(2));
+    let good = fs::read(&newest).unwrap();
+    let numbers = || {
+        let told = limn(&["snapshots", "--index", text(&index), "--json"]).ok();
+        let numbers = told.as_array().unwrap().iter().map(|it| &it["snapshot"]);
+        numbers.map(|it| it.as_u64().unwrap()).collect::<Vec<u64>>()
+    };
+    for bad in [&[][..], &good[..good.len() / 2]] {
+        fs::write(&newest, bad).unwrap();
+        // What there was before is answered from, and a line says so.
+        for command in [
+            vec!["search", "rain in a city", "--index", text(&index)],
+            vec!["tables", "--index", text(&index)],
+            vec!["snapshots", "--index", text(&index)],
+        ] {
+            let run = limn(&command);
+            assert_eq!(run.code, 0, "{run:?}");
+            assert!(run.stderr.contains("damaged"), "{run:?}");
+            assert!(!run.stdout.contains("river"), "{run:?}");
+        }
+        let found = verify(&index);
+        assert_eq!(found.code, 1, "{found:?}");
+        assert!(
+            found.stdout.contains("18446744073709551613.json"),
+            "{found:?}"
+        );
+        // What it names is not known, so nothing may go.
+        let refused = limn(&["gc", "--index", text(&index)]);
+        assert_eq!(refused.code, 2, "{refused:?}");
+        assert!(
+            refused.stderr.contains("limn verify --repair"),
+            "{refused:?}"
+        );
+    }
+    // The next run goes on from the first, and publishes what the second did, and its number stays taken.
+    assert_eq!(index_hashed(&lake, &index, &["--no-compact"]).code, 0);
+    assert_eq!(numbers(), [3, 1]);
+    let run = limn(&[
+        "search",
+        "length of a river",
+        "--index",
+        text(&index),
+        "--json",
+    ]);
+    assert_eq!(run.ok()["results"][0]["table"], "b", "{run:?}");
+    let repaired = limn(&["verify", "--index", text(&index), "--repair", "--json"]).ok();
+    assert_eq!(repaired["set_aside"], serde_json::json!([2]), "{repaired}");
+    assert_eq!(repaired["problems"], serde_json::json!([]), "{repaired}");
+    assert!(!newest.exists() && newest.with_extension("json.damaged").exists());
+    assert_eq!(limn(&["gc", "--index", text(&index)]).code, 0);
+    let whole = limn(&["verify", "--index", text(&index)]);
+    assert_eq!(whole.code, 0, "{whole:?}");
+    assert!(!whole.stderr.contains("damaged"), "{whole:?}");
+    let both = limn(&[
+        "verify",
+        "--index",
+        text(&index),
+        "--repair",
+        "--snapshot",
+        "1",
+    ]);
+    assert_eq!(both.code, 2, "{both:?}");
+}
+
+/// A snapshot that somebody made names a file elsewhere: it is damaged, and that file is not read.
+#[test]
+fn a_snapshot_with_a_path_out_of_the_index_is_refused() {
+    let scratch = TempDir::new().unwrap();
+    let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    lake::write(&lake, "a.csv", "city,rain\nBonn,1\n");
+    assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let store = limn_segment::IndexStore::open(text(&index)).unwrap();
+        let newest = store.require_newest().await.unwrap();
+        // The same segment, whole, but outside.
+        let outside = scratch.path().join("outside.seg");
+        fs::copy(index.join(&newest.segments[0].path), &outside).unwrap();
+        let mut entry = newest.segments[0].clone();
+        for path in [text(&outside), "segments/../../outside.seg"] {
+            entry.path = path.to_owned();
+            let opened = limn_segment::SegmentReader::open(&store.store, &entry).await;
+            let error = opened.unwrap_err().to_string();
+            assert!(error.contains("outside the folder"), "{error}");
+        }
+        let mut hostile = newest.next();
+        hostile.segments[0].path = text(&outside).to_owned();
+        store.publish(&hostile).await.unwrap();
+    });
+    let run = limn(&["search", "rain", "--index", text(&index)]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.stderr.contains("damaged"), "{run:?}");
+}

@@ -1,7 +1,8 @@
 //! Builds a segment: tables and their blocks become one immutable bundle.
 //!
 //! Tables are sorted by key and blocks numbered in that order, so the bytes are a function of the
-//! *set* of tables: any number of workers, in any order, build the same segment with the same name.
+//! *set* of tables: any number of workers, in any order, build the same segment. A salt, where there is one, gives it a name
+//! of its own.
 
 use bytes::Bytes;
 use half::f16;
@@ -11,7 +12,7 @@ use crate::blocks::{BlockSections, BlockWriter};
 use crate::error::SegmentError;
 use crate::layout::{CHUNK, Contents, Extent, Section, seal, section};
 use crate::lexical::{BlockTerms, LexicalWriter};
-use crate::snapshot::SegmentEntry;
+use crate::snapshot::{SegmentEntry, nonce};
 use crate::table::{BlockKind, Shard, TableBlocks, TableContent, TableKey};
 use crate::tables::TableWriter;
 use crate::vectors::VectorWriter;
@@ -35,6 +36,8 @@ pub struct SegmentSettings {
     pub shard: Shard,
     /// A segment with more vectors than this gets a graph; others are searched exactly.
     pub graph_above: usize,
+    /// Goes into the segment and so into its name; 0 for none.
+    pub salt: u64,
 }
 
 impl SegmentSettings {
@@ -45,6 +48,18 @@ impl SegmentSettings {
             dimensions,
             shard,
             graph_above: EXACT_LIMIT,
+            salt: 0,
+        }
+    }
+
+    /// The same for a segment whose name none had before, whatever it holds: garbage collection may be about to remove one of the
+    /// same content.
+    #[must_use]
+    pub fn unique(self) -> SegmentSettings {
+        let salt = u64::from_str_radix(&nonce()[..16], 16);
+        SegmentSettings {
+            salt: salt.unwrap_or_default(),
+            ..self
         }
     }
 }
@@ -281,6 +296,11 @@ impl SegmentWriter {
             tables: table_count,
             vectors: vector_count,
             graph,
+            salt: match settings.salt {
+                0 => String::new(),
+                // Of one length, so that segments of the same tables are of one length, too.
+                salt => format!("{salt:016x}"),
+            },
             hot: hot as u64,
             sections: out.sections,
         };

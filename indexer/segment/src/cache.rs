@@ -11,6 +11,9 @@
 //! slice of it is dropped. What a reader keeps for long (term dictionaries) belongs to the
 //! file that it was read from and goes with it, so only a question that is being answered holds an old file.
 //!
+//! Where the disk has no room, or cannot be written for another reason, segments are read past the cache: what is wanted is fetched
+//! and handed out, and not kept. After a while it is tried again.
+//!
 //! The limit bounds the files that have names. It is passed where the hot parts of the open segments
 //! alone are more, and by what one read needs at once.
 
@@ -21,10 +24,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use crate::cache_folder::{Slot, Unnamed, id_of};
 use crate::chunks::ChunkedFile;
 use crate::error::SegmentError;
+
+/// A disk that could not be written is tried again after so much time.
+const PAUSE: Duration = Duration::from_secs(10);
 
 /// A bounded cache on disk of remote segments. Cheap to clone; all clones are one cache.
 ///
@@ -42,6 +49,8 @@ struct Inner {
     clock: AtomicU64,
     generations: AtomicU64,
     state: Mutex<State>,
+    /// When the disk could not be written, if that was the last that was heard of it.
+    failed: Mutex<Option<Instant>>,
 }
 
 #[derive(Default)]
@@ -63,6 +72,7 @@ struct Kept {
 }
 
 /// What an open segment knows of its place in a cache.
+#[derive(Clone)]
 pub(crate) struct Place {
     cache: SegmentCache,
     id: u128,
@@ -122,6 +132,7 @@ impl SegmentCache {
                 clock: AtomicU64::new(found.len() as u64),
                 generations: AtomicU64::new(1),
                 state: Mutex::new(state),
+                failed: Mutex::new(None),
             }),
         };
         let evicted = cache.make_room(&mut cache.state(), 0, None);
@@ -145,6 +156,31 @@ impl SegmentCache {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.state().total
+    }
+
+    /// Whether its disk could be written when that was last tried. Where it could not, segments are read past the cache.
+    #[must_use]
+    pub fn is_written(&self) -> bool {
+        self.failed().is_none()
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<Instant>> {
+        // A poisoned lock guards a moment.
+        let failed = self.inner.failed.lock();
+        failed.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The disk plays a full one.
+    #[cfg(test)]
+    pub(crate) fn fill_the_disk(&self, is_full: bool) {
+        self.inner.slot.is_full.store(is_full, Ordering::Relaxed);
+    }
+
+    /// The next write is tried at once.
+    #[cfg(test)]
+    pub(crate) fn let_time_pass(&self) {
+        let mut failed = self.failed();
+        *failed = failed.and_then(|at| at.checked_sub(PAUSE));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -242,13 +278,45 @@ impl Place {
         }
     }
 
-    /// What is at fault where a file cannot be written.
-    pub(crate) fn told(&self, error: io::Error) -> SegmentError {
-        let at = self.cache.inner.slot.folder().display();
-        let what = format!(
-            "the cache of segments at {at} (make room on its disk, lower its limit, or choose another folder)"
-        );
-        SegmentError::io(what, error)
+    /// Whether it is no use to write now: that failed a moment ago.
+    pub(crate) fn is_paused(&self) -> bool {
+        let failed = *self.cache.failed();
+        failed.is_some_and(|at| at.elapsed() < PAUSE)
+    }
+
+    /// The disk could not be written.
+    pub(crate) fn failed(&self, error: &io::Error) {
+        let is_news = self.cache.failed().replace(Instant::now()).is_none();
+        if is_news {
+            let folder = self.cache.inner.slot.folder().display();
+            tracing::warn!(
+                %error, %folder,
+                "the segment cache cannot be written, and segments are read past it: make room on its disk, lower its limit, or choose another folder"
+            );
+        }
+    }
+
+    fn succeeded(&self) {
+        if self.cache.failed().take().is_some() {
+            let folder = self.cache.inner.slot.folder().display();
+            tracing::warn!(%folder, "the segment cache is written again");
+        }
+    }
+
+    /// Writes a part of a file of the cache. A full disk may be full of what this cache holds: all other segments give their
+    /// bytes back then, once.
+    pub(crate) fn write(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+        let write = || self.cache.inner.slot.write(file, bytes, at);
+        let mut written = write();
+        if written.is_err() && self.cache.is_written() {
+            self.free_others();
+            written = write();
+        }
+        match &written {
+            Ok(()) => self.succeeded(),
+            Err(error) => self.failed(error),
+        }
+        written
     }
 
     pub(crate) fn next_generation(&self) -> u64 {
@@ -356,8 +424,8 @@ impl Place {
         }
     }
 
-    /// Lets all other segments give their bytes back: the disk is full.
-    pub(crate) fn free_others(&self) {
+    /// Lets all other segments give their bytes back.
+    fn free_others(&self) {
         let evicted = {
             let mut state = self.cache.state();
             self.cache.make_room(&mut state, u64::MAX, Some(self.id))

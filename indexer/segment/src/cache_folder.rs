@@ -27,6 +27,9 @@ const DISK_BLOCK: u64 = 512;
 pub(crate) struct Slot {
     folder: PathBuf,
     unnamed: AtomicU64,
+    /// Whether its disk plays a full one.
+    #[cfg(test)]
+    pub(crate) is_full: std::sync::atomic::AtomicBool,
     // Unlocked when it is closed.
     _lock: File,
 }
@@ -97,6 +100,8 @@ impl Slot {
             Ok(()) => Ok(Some(Slot {
                 folder,
                 unnamed: AtomicU64::new(0),
+                #[cfg(test)]
+                is_full: false.into(),
                 _lock: lock,
             })),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -167,8 +172,17 @@ impl Slot {
             path: Some(path),
         };
         fresh.file.set_len(size)?;
-        fresh.file.write_all_at(tail, from)?;
+        self.write(&fresh.file, tail, from)?;
         Ok(fresh)
+    }
+
+    /// Writes a part of a file of this slot.
+    pub(crate) fn write(&self, file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+        #[cfg(test)]
+        if self.is_full.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        file.write_all_at(bytes, at)
     }
 
     /// Names a file; one that had the name before lives on for those who have it open.

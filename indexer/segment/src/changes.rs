@@ -101,26 +101,36 @@ impl ChangeReader {
     }
 
     /// What differs between `newer` and the first of some older snapshots, given by number, that differs from it: a compaction,
-    /// or words that came later, are no news. Where none does, the first of them. `None` if there is none at all.
+    /// or words that came later, are no news. Where none does, the first of them. Damaged ones are passed over. `None` if there is none at all.
     ///
     /// # Errors
-    /// Those of [`IndexStore::snapshot_or_nothing`] and [`IndexStore::catalog`].
+    /// Those of [`IndexStore::snapshot_or_nothing`], where all are damaged, and of [`IndexStore::catalog`].
     pub async fn since_last(
         &self,
         older: &[u64],
         newer: &Snapshot,
         within: &Within<'_>,
     ) -> Result<Option<(Snapshot, TableChanges)>, SegmentError> {
-        let mut first = None;
+        let (mut first, mut damage) = (None, None);
         for number in older {
-            let from = self.reads.index().snapshot_or_nothing(*number).await?;
+            let from = match self.reads.index().snapshot_or_nothing(*number).await {
+                Err(error) if error.is_damage() => {
+                    damage.get_or_insert(error);
+                    continue;
+                }
+                read => read?,
+            };
             let changes = self.between(&from, newer, within).await?;
             if !changes.is_empty() {
                 return Ok(Some((from, changes)));
             }
             first.get_or_insert((from, changes));
         }
-        Ok(first)
+        // Whoever names a damaged one alone is told.
+        match (first, damage) {
+            (None, Some(damage)) => Err(damage),
+            (first, _) => Ok(first),
+        }
     }
 
     /// What differs between two snapshots.

@@ -10,12 +10,14 @@
 //! cache needs its room: the file of now is a *generation*. Whoever has a slice keeps the generation that it
 //! is of.
 
+mod past;
+
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
 use limn_store::Store;
 use tantivy::directory::OwnedBytes;
@@ -34,6 +36,8 @@ use crate::map::{map, read_ahead};
 const WINDOW: usize = 16;
 /// Chunks of a local file that are read ahead where many are verified one after the other (4 MiB).
 const AHEAD: usize = 64;
+/// Bytes that are read past a file at a time, where all of it is verified.
+const PAST: usize = 8 << 20;
 /// Times that a read lets its own file give its bytes back to make room for it; after that the limit is
 /// passed.
 const EVICTIONS_OF_ITSELF: usize = 3;
@@ -46,6 +50,8 @@ pub(crate) struct ChunkedFile {
     checksums: Vec<u64>,
     remote: Option<Remote>,
     current: RwLock<Arc<Generation>>,
+    /// This file itself, as a cache enters it.
+    pub(crate) own: OnceLock<Weak<ChunkedFile>>,
 }
 
 /// Where missing chunks come from and go to.
@@ -61,9 +67,11 @@ pub(crate) struct Remote {
 /// The file of now.
 pub(crate) struct Generation {
     number: u64,
-    /// The whole file; only ready chunks may be looked at.
+    /// The file from `base` on; only ready chunks may be looked at.
     bytes: OwnedBytes,
-    /// Where chunks are written; `None` if all are there.
+    /// 0, but for a tail in memory.
+    base: usize,
+    /// Where chunks are written; `None` if all are there, or there is no room for them.
     file: Option<File>,
     /// Whether chunks may be there that an earlier process wrote.
     is_adopted: bool,
@@ -71,6 +79,17 @@ pub(crate) struct Generation {
     /// Held while fetching, so that no chunk is fetched or written twice.
     fetching: Mutex<()>,
     pub(crate) opened: Opened,
+}
+
+/// What became of chunks that were wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fetched {
+    /// They are there.
+    Ready,
+    /// The file gave its bytes back to make room: its successor has to be asked.
+    Renewed,
+    /// There is no room for them.
+    NoRoom,
 }
 
 /// What was made of a file's bytes, holds slices of it and goes with it.
@@ -91,12 +110,35 @@ impl Generation {
         Generation {
             number,
             bytes,
+            base: 0,
             file,
             is_adopted,
             ready: (0..words).map(|_| AtomicU64::new(0)).collect(),
             fetching: Mutex::new(()),
             opened: Opened::default(),
         }
+    }
+
+    /// No file at all: the tail in memory, which begins at `base`. All else is read past it.
+    pub(crate) fn in_memory(tail: &[u8], base: usize) -> Generation {
+        let size = base + tail.len();
+        let words = size.div_ceil(CHUNK).div_ceil(64);
+        Generation {
+            base,
+            ready: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            ..Generation::new(0, OwnedBytes::new(tail.to_vec()), None, false)
+        }
+    }
+
+    /// Bytes of the whole file.
+    fn size(&self) -> usize {
+        self.base + self.bytes.len()
+    }
+
+    /// A range of the file that is there.
+    fn part(&self, range: Range<usize>) -> OwnedBytes {
+        self.bytes
+            .slice(range.start - self.base..range.end - self.base)
     }
 
     fn is_ready(&self, chunk: usize) -> bool {
@@ -135,6 +177,7 @@ impl ChunkedFile {
             checksums,
             remote,
             current: RwLock::new(Arc::new(generation)),
+            own: OnceLock::new(),
         }
     }
 
@@ -168,23 +211,37 @@ impl ChunkedFile {
     /// The tail of a remote segment of `size` bytes, which is always there.
     pub(crate) fn tail(&self, size: u64) -> Option<OwnedBytes> {
         let (from, current) = (self.remote.as_ref()?.tail, self.current());
-        let length = current.bytes.len();
-        (length as u64 == size).then(|| current.bytes.slice(from..length))
+        let length = current.size();
+        (length as u64 == size).then(|| current.part(from..length))
     }
 
     /// The bytes of a range of the body, verified.
     pub(crate) fn slice(&self, range: Range<usize>) -> Result<OwnedBytes, SegmentError> {
-        let generation = self.ensure(range.clone())?;
-        Ok(generation.bytes.slice(range))
+        match self.ensure(range.clone())? {
+            _ if range.is_empty() => Ok(OwnedBytes::empty()),
+            Some(generation) => Ok(generation.part(range)),
+            None => self.read_past(range),
+        }
+    }
+
+    /// Makes a range of the body ready, where there is room for it.
+    pub(crate) fn bring(&self, range: Range<usize>) -> Result<(), SegmentError> {
+        self.ensure(range).map(drop)
     }
 
     /// Reads and verifies the whole body.
     pub(crate) fn verify(&self) -> Result<(), SegmentError> {
-        self.ensure(0..self.body).map(drop)
+        if self.ensure(0..self.body)?.is_some() {
+            return Ok(());
+        }
+        (0..self.body).step_by(PAST).try_for_each(|start| {
+            let end = self.body.min(start + PAST);
+            self.slice(start..end).map(drop)
+        })
     }
 
-    /// Makes a range of the body ready; the file in which it is.
-    fn ensure(&self, range: Range<usize>) -> Result<Arc<Generation>, SegmentError> {
+    /// Makes a range of the body ready; the file in which it is. `None` if there is no room for it: it is read past the file.
+    fn ensure(&self, range: Range<usize>) -> Result<Option<Arc<Generation>>, SegmentError> {
         if range.start > range.end || range.end > self.body {
             return Err(self.damaged("a length in it points beyond its end"));
         }
@@ -193,20 +250,23 @@ impl ChunkedFile {
         loop {
             let generation = self.current();
             if range.is_empty() || chunks.clone().all(|c| generation.is_ready(c)) {
-                return Ok(generation);
+                return Ok(Some(generation));
             }
             let may_evict_itself = evictions < EVICTIONS_OF_ITSELF;
-            match (&self.remote, &generation.file) {
-                (Some(remote), Some(file)) => {
-                    if self.fetch(remote, &generation, file, chunks.clone(), may_evict_itself)? {
-                        return Ok(generation);
-                    }
-                    evictions += 1;
+            let Some(remote) = &self.remote else {
+                self.verify_local(&generation, chunks)?;
+                return Ok(Some(generation));
+            };
+            let Some(file) = &generation.file else {
+                match self.recover(remote, &generation) {
+                    true => continue,
+                    false => return Ok(None),
                 }
-                _ => {
-                    self.verify_local(&generation, chunks)?;
-                    return Ok(generation);
-                }
+            };
+            match self.fetch(remote, &generation, file, chunks.clone(), may_evict_itself)? {
+                Fetched::Ready => return Ok(Some(generation)),
+                Fetched::Renewed => evictions += 1,
+                Fetched::NoRoom => return Ok(None),
             }
         }
     }
@@ -254,17 +314,28 @@ impl ChunkedFile {
         if current.number >= number {
             return Ok(());
         }
-        let size = current.bytes.len();
-        let tail = &current.bytes[remote.tail..];
-        let mut fresh = place.fresh(size as u64, remote.tail as u64, tail)?;
-        let file = fresh.file.try_clone()?;
-        let bytes = map(&file)?;
+        let (next, mut fresh) = self.renewed(remote, place, &current, number)?;
         place.name(&mut fresh)?;
-        let next = Generation::new(number, bytes, Some(file), false);
-        // The tail was verified when the segment was opened.
-        (remote.tail / CHUNK..self.checksums.len()).for_each(|chunk| next.set_ready(chunk));
         *current = Arc::new(next);
         Ok(())
+    }
+
+    /// A file that has the tail alone, and does not have its name yet.
+    fn renewed(
+        &self,
+        remote: &Remote,
+        place: &Place,
+        current: &Generation,
+        number: u64,
+    ) -> io::Result<(Generation, Unnamed)> {
+        let size = current.size();
+        let tail = current.part(remote.tail..size);
+        let fresh = place.fresh(size as u64, remote.tail as u64, &tail)?;
+        let file = fresh.file.try_clone()?;
+        let next = Generation::new(number, map(&file)?, Some(file), false);
+        // The tail was verified when the segment was opened.
+        (remote.tail / CHUNK..self.checksums.len()).for_each(|chunk| next.set_ready(chunk));
+        Ok((next, fresh))
     }
 
     fn chunk_range(&self, chunk: usize) -> Range<usize> {
@@ -295,9 +366,9 @@ impl ChunkedFile {
                     self.chunk_range(chunk).start,
                     self.chunk_range(ahead - 1).end,
                 );
-                read_ahead(&generation.bytes[start..end]);
+                read_ahead(&generation.part(start..end));
             }
-            self.check(chunk, &generation.bytes[self.chunk_range(chunk)])?;
+            self.check(chunk, &generation.part(self.chunk_range(chunk)))?;
             generation.set_ready(chunk);
         }
         Ok(())
@@ -307,7 +378,7 @@ impl ChunkedFile {
     fn is_adopted(&self, generation: &Generation, chunk: usize) -> bool {
         let is_there = generation.is_adopted
             && self
-                .check(chunk, &generation.bytes[self.chunk_range(chunk)])
+                .check(chunk, &generation.part(self.chunk_range(chunk)))
                 .is_ok();
         if is_there {
             generation.set_ready(chunk);
@@ -315,8 +386,7 @@ impl ChunkedFile {
         is_there
     }
 
-    /// Fetches chunks into a file; `false` if the file gave its bytes back to make room: its successor has to be
-    /// asked.
+    /// Fetches chunks into a file.
     fn fetch(
         &self,
         remote: &Remote,
@@ -324,7 +394,7 @@ impl ChunkedFile {
         file: &File,
         chunks: Range<usize>,
         may_evict_itself: bool,
-    ) -> Result<bool, SegmentError> {
+    ) -> Result<Fetched, SegmentError> {
         // A poisoned lock guards no data: the bitmap is right at every moment.
         let _guard = generation
             .fetching
@@ -338,52 +408,68 @@ impl ChunkedFile {
         let is_missing = |c: &usize| !generation.is_ready(*c) && !self.is_adopted(generation, *c);
         // What is wanted may all be there; its neighbours are no reason to ask then.
         if chunks.clone().filter(is_missing).count() == 0 {
-            return Ok(true);
+            return Ok(Fetched::Ready);
         }
-        let mut missing: Vec<Range<u64>> = Vec::new();
-        for chunk in windows.filter(is_missing) {
-            let range = self.chunk_range(chunk);
-            let (start, end) = (range.start as u64, range.end as u64);
-            match missing.last_mut() {
-                Some(last) if last.end == start => last.end = end,
-                _ => missing.push(start..end),
+        let missing = self.ranges(windows.filter(is_missing));
+        let mut unwritten: u64 = missing.iter().map(|range| range.end - range.start).sum();
+        if let Some(place) = &remote.place {
+            if place.is_paused() {
+                return Ok(Fetched::NoRoom);
+            }
+            if !place.reserve(generation.number, unwritten, may_evict_itself) {
+                return Ok(Fetched::Renewed);
             }
         }
-        let mut unwritten: u64 = missing.iter().map(|range| range.end - range.start).sum();
-        if let Some(place) = &remote.place
-            && !place.reserve(generation.number, unwritten, may_evict_itself)
-        {
-            return Ok(false);
-        }
-        let stored = fetch::start(&remote.store, &remote.path, &missing)
-            .map_err(SegmentError::from)
-            .and_then(|mut pieces| {
-                pieces.try_for_each(|piece| {
-                    let (start, bytes) = piece?;
-                    for (i, bytes) in bytes.chunks(CHUNK).enumerate() {
-                        let chunk = start as usize / CHUNK + i;
-                        unwritten -= self.store_chunk(remote, generation, file, chunk, bytes)?;
+        let mut store = || {
+            for piece in fetch::start(&remote.store, &remote.path, &missing)? {
+                let (start, bytes) = piece?;
+                for (i, bytes) in bytes.chunks(CHUNK).enumerate() {
+                    let chunk = start as usize / CHUNK + i;
+                    match self.store_chunk(remote, generation, file, chunk, bytes)? {
+                        Some(written) => unwritten -= written,
+                        None => return Ok(Fetched::NoRoom),
                     }
-                    Ok(())
-                })
-            });
+                }
+            }
+            Ok::<_, SegmentError>(Fetched::Ready)
+        };
+        let stored = store();
         if let Some(place) = &remote.place
             && unwritten > 0
         {
             place.release(generation.number, unwritten);
         }
-        stored?;
+        let stored = stored?;
         match chunks.clone().find(|c| !generation.is_ready(*c)) {
-            None => Ok(true),
-            // The store sent less than was asked for.
-            Some(chunk) => Err(self.damaged(format!(
-                "bytes {:?} could not be read: is it being replaced?",
-                self.chunk_range(chunk)
-            ))),
+            None => Ok(Fetched::Ready),
+            Some(_) if stored == Fetched::NoRoom => Ok(stored),
+            Some(chunk) => Err(self.too_short(chunk)),
         }
     }
 
-    /// Verifies a chunk, writes it to the file and marks it; the number of bytes written.
+    /// Chunks in ascending order as ranges of bytes, neighbours as one.
+    fn ranges(&self, chunks: impl Iterator<Item = usize>) -> Vec<Range<u64>> {
+        let mut ranges: Vec<Range<u64>> = Vec::new();
+        for chunk in chunks {
+            let range = self.chunk_range(chunk);
+            let (start, end) = (range.start as u64, range.end as u64);
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => ranges.push(start..end),
+            }
+        }
+        ranges
+    }
+
+    /// The store sent less than was asked for.
+    fn too_short(&self, chunk: usize) -> SegmentError {
+        self.damaged(format!(
+            "bytes {:?} could not be read: is it being replaced?",
+            self.chunk_range(chunk)
+        ))
+    }
+
+    /// Verifies a chunk, writes it to the file and marks it; the number of bytes written, `None` if there is no room for it.
     fn store_chunk(
         &self,
         remote: &Remote,
@@ -391,25 +477,23 @@ impl ChunkedFile {
         file: &File,
         chunk: usize,
         bytes: &[u8],
-    ) -> Result<u64, SegmentError> {
+    ) -> Result<Option<u64>, SegmentError> {
         let range = self.chunk_range(chunk);
         if generation.is_ready(chunk) || bytes.len() != range.len() {
-            return Ok(0);
+            return Ok(Some(0));
         }
         self.check(chunk, bytes)?;
-        let write = || file.write_all_at(bytes, range.start as u64);
+        let at = range.start as u64;
         match &remote.place {
-            Some(place) => write()
-                .or_else(|_| {
-                    // The disk is full, perhaps of what this cache holds.
-                    place.free_others();
-                    write()
-                })
-                .map_err(|e| place.told(e))?,
-            None => write().map_err(in_temporary_file)?,
+            Some(place) => {
+                if place.write(file, bytes, at).is_err() {
+                    return Ok(None);
+                }
+            }
+            None => file.write_all_at(bytes, at).map_err(in_temporary_file)?,
         }
         generation.set_ready(chunk);
-        Ok(bytes.len() as u64)
+        Ok(Some(bytes.len() as u64))
     }
 }
 

@@ -20,6 +20,16 @@ pub enum SegmentError {
         /// What does not fit.
         detail: String,
     },
+    /// A snapshot's bytes are not what was written.
+    #[error(
+        "{object} is damaged: {detail}; restore the object from a copy, or set it aside with `limn verify --repair`"
+    )]
+    DamagedSnapshot {
+        /// Which object.
+        object: String,
+        /// What does not fit.
+        detail: String,
+    },
     /// A narration file's bytes are not what was written.
     #[error("{object} is damaged: {detail}; delete it: its columns are narrated again")]
     DamagedNarrations {
@@ -76,6 +86,28 @@ pub enum SegmentError {
         /// The number asked for.
         number: u64,
     },
+    /// A writer was cut off from the store for so long that garbage collection may have taken it for dead.
+    #[error(
+        "for {minutes} minutes {location} could not be told that this run goes on (the machine slept, or the store was away), and garbage collection may have removed what it wrote: nothing is published; run again"
+    )]
+    Lapsed {
+        /// The index.
+        location: String,
+        /// How long the writer was cut off.
+        minutes: u64,
+    },
+    /// This machine's clock and the store's differ.
+    #[error(
+        "the clock of this machine is {seconds} seconds {relation} that of {location}: set it right (NTP) and run again, for age tells what is garbage"
+    )]
+    Skewed {
+        /// The index.
+        location: String,
+        /// By how much they differ.
+        seconds: u64,
+        /// `ahead of` or `behind`.
+        relation: &'static str,
+    },
     /// Input that no segment or catalog can hold, or a question of another length.
     #[error("{object} cannot be used: {detail}")]
     Invalid {
@@ -120,12 +152,21 @@ impl SegmentError {
     pub fn is_damage(&self) -> bool {
         matches!(
             self,
-            SegmentError::Damaged { .. } | SegmentError::DamagedNarrations { .. }
+            SegmentError::Damaged { .. }
+                | SegmentError::DamagedSnapshot { .. }
+                | SegmentError::DamagedNarrations { .. }
         )
     }
 
     pub(crate) fn damaged(object: impl Into<String>, detail: impl Into<String>) -> Self {
         SegmentError::Damaged {
+            object: object.into(),
+            detail: detail.into(),
+        }
+    }
+
+    pub(crate) fn damaged_snapshot(object: impl Into<String>, detail: impl Into<String>) -> Self {
+        SegmentError::DamagedSnapshot {
             object: object.into(),
             detail: detail.into(),
         }

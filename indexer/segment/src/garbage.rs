@@ -1,9 +1,12 @@
 //! Garbage collection: snapshots that nobody wants any more, and objects that no snapshot names.
 //!
 //! Nothing is removed that a retained snapshot names. What no snapshot names may still be named by the next
-//! one, of a job that is running: so only what was written long ago is removed, and every writer has to
-//! publish what it writes within that time. A job that goes on from a snapshot that is not the newest any
-//! more cannot publish, so what the next snapshot names is what the newest names, and what is young.
+//! one, of a job that is running: so only what was written long ago is removed, and a writer that takes longer says so
+//! ([`crate::lease`]). A job that goes on from a snapshot that is not the newest any
+//! more cannot publish, so what the next snapshot names is what the newest names, and what is young. What is
+//! written has a name that none had before, so what is found to be garbage stays garbage.
+//!
+//! How old something is, is told by the store's clock alone: that of the machine may be days off.
 //!
 //! Snapshots go first and their objects after them, so a reader never finds a snapshot whose objects are
 //! gone; a collection that dies in between leaves orphans to the next one. Narrations are no garbage: they
@@ -18,18 +21,21 @@ use serde::Serialize;
 
 use crate::error::SegmentError;
 use crate::index_store::{FOLDERS, IndexStore};
-use crate::snapshot::{Snapshot, SnapshotInfo};
+use crate::snapshot::{Snapshot, SnapshotInfo, nonce};
 
 /// Folders whose objects are garbage unless a snapshot names them.
-const COLLECTED: [&str; 5] = [
+const COLLECTED: [&str; 6] = [
     "segments",
     "catalog",
     "deletes",
     crate::kept_vectors::FOLDER,
     crate::probe::FOLDER,
+    crate::lease::FOLDER,
 ];
 /// Objects removed at a time.
 const REMOVALS_IN_FLIGHT: usize = 8;
+/// By how much the store's clock and this machine's may differ.
+const SKEW_MS: i64 = 60_000;
 
 /// Which snapshots are retained, and how old garbage has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +79,34 @@ impl Garbage {
 }
 
 impl IndexStore {
-    /// Finds what nobody needs at the time `now_ms` (milliseconds since 1970), and removes nothing.
+    /// What time it is to the store, in milliseconds since 1970: the date of a small object that is written and removed again.
+    /// `own` is this machine's clock.
+    ///
+    /// # Errors
+    /// [`SegmentError::Skewed`] if the two differ by more than a minute; store errors.
+    pub async fn time(&self, own: impl Fn() -> i64) -> Result<i64, SegmentError> {
+        let path = format!("{}/time-{}", crate::probe::FOLDER, nonce());
+        let before = own();
+        self.store.put(&path, Default::default()).await?;
+        let after = own();
+        let head = self.store.head(&path).await;
+        if let Err(error) = self.store.delete(&path).await {
+            tracing::warn!(%error, "a probe's object stays until limn gc");
+        }
+        let time = head?.modified_ms;
+        let (behind, ahead) = (time.saturating_sub(after), before.saturating_sub(time));
+        let skew = behind.max(ahead);
+        if skew > SKEW_MS {
+            return Err(SegmentError::Skewed {
+                location: self.store.url().to_owned(),
+                seconds: skew.unsigned_abs() / 1000,
+                relation: if ahead > behind { "ahead of" } else { "behind" },
+            });
+        }
+        Ok(time)
+    }
+
+    /// Finds what nobody needs at the time `now_ms`, which is the store's ([`IndexStore::time`]), and removes nothing.
     ///
     /// # Errors
     /// Store errors; a retained snapshot that is damaged: what it names is not known then.
@@ -83,7 +116,8 @@ impl IndexStore {
         now_ms: i64,
     ) -> Result<Garbage, SegmentError> {
         let age = i64::try_from(retention.older_than.as_millis()).unwrap_or(i64::MAX);
-        let limit = now_ms.saturating_sub(age);
+        let since = self.writing_since(now_ms).await?;
+        let limit = now_ms.saturating_sub(age).min(since.unwrap_or(i64::MAX));
         let mut garbage = Garbage::default();
         let mut named = HashSet::new();
         for (at, info) in self.snapshots().await?.into_iter().enumerate() {
@@ -136,9 +170,6 @@ impl IndexStore {
 
     /// Removes garbage. `removed` is called for each object that is gone.
     ///
-    /// An object that was written again since the garbage was found stays: a job that is running makes it
-    /// its own.
-    ///
     /// # Errors
     /// Store errors; what was removed by then is gone, and the rest is found again.
     pub async fn remove_garbage(
@@ -152,17 +183,9 @@ impl IndexStore {
         }
         stream::iter(&garbage.objects)
             .map(|object| async move {
-                if self.store.is_leftover(&object.path) {
-                    self.store.delete_leftover(&object.path).await?;
-                    removed();
-                    return Ok(());
-                }
-                match self.store.head(&object.path).await {
-                    // Some stores tell one object milliseconds in a listing, seconds by itself.
-                    Ok(now) if now.modified_ms / 1000 > object.modified_ms / 1000 => {}
-                    Ok(_) => self.remove(&object.path).await?,
-                    Err(error) if error.kind() == StoreErrorKind::NotFound => {}
-                    Err(error) => return Err(error.into()),
+                match self.store.is_leftover(&object.path) {
+                    true => self.store.delete_leftover(&object.path).await?,
+                    false => self.remove(&object.path).await?,
                 }
                 removed();
                 Ok(())

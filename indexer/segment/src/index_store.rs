@@ -5,24 +5,24 @@
 //! leaves behind is named by no snapshot and harms nobody.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures::StreamExt;
-use limn_store::{PutOutcome, Store, StoreError, StoreErrorKind};
+use limn_store::{Store, StoreError, StoreErrorKind};
 
 use crate::builder::BuiltSegment;
 use crate::catalog::{TableRecord, segment_of, write_catalog};
 use crate::catalog_read::{read_catalog, read_catalog_columns, read_rows_of};
 use crate::deletes::Deletes;
-use crate::error::{PublishError, SegmentError};
+use crate::error::SegmentError;
 use crate::held::HeldRows;
-use crate::snapshot::{CatalogEntry, DeletesEntry, SegmentEntry, Snapshot, SnapshotInfo};
+use crate::lease::Lease;
+use crate::snapshot::{CatalogEntry, DeletesEntry, SegmentEntry, Snapshot, SnapshotInfo, nonce};
 use crate::table::{Shard, TableKey};
 
 /// Catalog files read at a time.
 pub(crate) const READS_IN_FLIGHT: usize = 8;
-/// How often a snapshot's creation is asked for while the store's answers leave open what came of it.
-const PUBLISHING_ATTEMPTS: usize = 3;
 /// Snapshots that are looked through for one that differs.
 const LOOKED_BACK: usize = 32;
 /// What an index consists of; anything else under its root is someone else's.
@@ -34,6 +34,8 @@ pub const FOLDERS: [&str; 5] = ["snapshots/", "segments/", "catalog/", "deletes/
 pub struct IndexStore {
     /// The store, rooted at the index.
     pub store: Store,
+    /// The lease of the run that writes, if it has one.
+    pub(crate) lease: Option<Arc<Lease>>,
 }
 
 impl IndexStore {
@@ -49,18 +51,45 @@ impl IndexStore {
     /// An index at the root of a store.
     #[must_use]
     pub fn new(store: Store) -> IndexStore {
-        IndexStore { store }
+        IndexStore { store, lease: None }
     }
 
-    /// The newest snapshot: one list page and one get. `None` if none was ever published.
+    /// The newest snapshot: one list page and one get. `None` if none was ever published. Damaged ones are passed over with a
+    /// warning: nobody can read them, and the one before is whole.
     ///
     /// # Errors
-    /// Store errors; a damaged or newer snapshot.
+    /// Store errors; a newer format; no snapshot that is whole.
     pub async fn newest(&self) -> Result<Option<Snapshot>, SegmentError> {
-        match self.newest_number().await? {
-            Some(number) => Ok(Some(self.snapshot(number).await?)),
-            None => Ok(None),
+        let Some(number) = self.newest_number().await? else {
+            return Ok(None);
+        };
+        match self.snapshot(number).await {
+            Err(error) if error.is_damage() => self.newest_whole(error).await.map(Some),
+            read => read.map(Some),
         }
+    }
+
+    /// The newest snapshot that is not damaged; `damage` is what is wrong with the newest of all.
+    async fn newest_whole(&self, damage: SegmentError) -> Result<Snapshot, SegmentError> {
+        let listed = self.snapshots().await?;
+        let highest = listed.first().map_or(0, |it| it.number);
+        for info in listed {
+            match self.snapshot(info.number).await {
+                Ok(mut snapshot) => {
+                    snapshot.passed_over = highest - snapshot.number;
+                    if snapshot.passed_over > 0 {
+                        let from = snapshot.number;
+                        tracing::warn!("{damage}; going on from snapshot {from} before it");
+                    }
+                    return Ok(snapshot);
+                }
+                Err(error) if error.is_damage() => {}
+                // Collected meanwhile.
+                Err(SegmentError::NoSuchSnapshot { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(damage)
     }
 
     /// The newest snapshot, for readers: its absence is an error that says what to do.
@@ -106,7 +135,8 @@ impl IndexStore {
         let name = format!("probe#{now}{}", std::process::id());
         let mut probe = tempfile::Builder::new();
         probe.prefix(&name).rand_bytes(0);
-        let probed = std::fs::create_dir_all(&cache).and_then(|()| probe.tempfile_in(&cache));
+        let made = self.store.make_folder("cache");
+        let probed = made.and_then(|()| probe.tempfile_in(&cache));
         probed.map(drop).map_err(|error| {
             StoreError::new(
                 StoreErrorKind::AccessDenied,
@@ -171,7 +201,7 @@ impl IndexStore {
         let snapshot = Snapshot::from_bytes(&object, &bytes)?;
         if snapshot.number != number {
             let detail = format!("it says that it is snapshot {}", snapshot.number);
-            return Err(SegmentError::damaged(object, detail));
+            return Err(SegmentError::damaged_snapshot(object, detail));
         }
         Ok(snapshot)
     }
@@ -270,6 +300,7 @@ impl IndexStore {
                 }
                 // Collected meanwhile, and so are those before it.
                 Err(SegmentError::NoSuchSnapshot { .. }) => older.truncate(middle),
+                Err(error) if error.is_damage() => drop(older.remove(middle)),
                 Err(error) => return Err(error),
             }
         }
@@ -318,66 +349,6 @@ impl IndexStore {
         Ok(None)
     }
 
-    /// Publishes a snapshot: from then on it is the newest. Everything it names must be written.
-    ///
-    /// The creation is conditional. After an unclear answer, and after "exists" (which may be the
-    /// echo of our own first attempt), the object is read back and the writer's nonce decides.
-    /// Then a fresh listing must show the number as the highest: a low number may have been used
-    /// before and freed by garbage collection. If it is not, the next snapshot's parent tells
-    /// whether another writer has already built on this one.
-    ///
-    /// # Errors
-    /// [`PublishError::Lost`] if another writer was first: rebase on the newest and publish again.
-    pub async fn publish(&self, snapshot: &Snapshot) -> Result<(), PublishError> {
-        let path = Snapshot::path(snapshot.number);
-        let bytes = Bytes::from(snapshot.to_bytes()?);
-        let mut attempts = PUBLISHING_ATTEMPTS;
-        let ours = loop {
-            attempts -= 1;
-            match self.store.put_if_absent(&path, bytes.clone()).await {
-                Ok(PutOutcome::Created) => break true,
-                Ok(PutOutcome::Exists) => break self.is_ours_at(&path, snapshot).await?,
-                Err(put_error) => match self.is_ours_at(&path, snapshot).await {
-                    Ok(true) => break true,
-                    // It has had no effect so far; whether it will, the next one finds out.
-                    Ok(false) if put_error.is_retryable() && attempts > 0 => {}
-                    Ok(false) | Err(_) => return Err(put_error.into()),
-                },
-            }
-        };
-        let newest = self.newest_number().await?.unwrap_or(0);
-        let built_on = ours
-            && newest > snapshot.number
-            && match self.snapshot(snapshot.number + 1).await {
-                Ok(child) => child.parent.as_ref() == Some(&snapshot.writer),
-                Err(SegmentError::NoSuchSnapshot { .. }) => false,
-                Err(error) => return Err(error.into()),
-            };
-        if ours && newest == snapshot.number || built_on {
-            tracing::info!(
-                snapshot = snapshot.number,
-                index = self.store.url(),
-                "published"
-            );
-            return Ok(());
-        }
-        Err(PublishError::Lost {
-            location: self.store.url().to_owned(),
-            number: snapshot.number,
-            newest: newest.max(if ours { 0 } else { snapshot.number }),
-        })
-    }
-
-    /// Whether the object at a snapshot's path is the one that this writer made.
-    async fn is_ours_at(&self, path: &str, snapshot: &Snapshot) -> Result<bool, SegmentError> {
-        match self.store.get(path).await {
-            Ok(bytes) => Ok(Snapshot::from_bytes(path, &bytes)
-                .is_ok_and(|found| found.writer == snapshot.writer)),
-            Err(e) if is_absent(&e) => Ok(false),
-            Err(e) => Err(e.into()),
-        }
-    }
-
     /// Writes a segment; its entry belongs in the next snapshot.
     ///
     /// # Errors
@@ -389,7 +360,7 @@ impl IndexStore {
         Ok(segment.entry.clone())
     }
 
-    /// Writes a catalog file of one shard; its entry belongs last in the next snapshot's list.
+    /// Writes a catalog file of one shard, under a name that none had before; its entry belongs last in the next snapshot's list.
     ///
     /// # Errors
     /// Store errors; [`SegmentError::Invalid`] if its rows point into several segments.
@@ -408,7 +379,7 @@ impl IndexStore {
         let hash = xxhash_rust::xxh3::xxh3_128(&bytes);
         let entry = CatalogEntry {
             shard,
-            path: format!("catalog/{shard}/{hash:032x}.parquet"),
+            path: format!("catalog/{shard}/{hash:032x}.{}.parquet", nonce()),
             rows: records.len() as u64,
             bytes: bytes.len() as u64,
             segment: segment.map(str::to_owned),
@@ -417,7 +388,7 @@ impl IndexStore {
         Ok(entry)
     }
 
-    /// Writes a delete bitmap; `None` if it is empty.
+    /// Writes a delete bitmap, under a name that none had before; `None` if it is empty.
     ///
     /// # Errors
     /// Store errors.
@@ -430,7 +401,7 @@ impl IndexStore {
         }
         let bytes = deletes.to_bytes()?;
         let hash = xxhash_rust::xxh3::xxh3_128(&bytes);
-        let path = format!("deletes/{hash:032x}.roar");
+        let path = format!("deletes/{hash:032x}.{}.roar", nonce());
         self.store.put(&path, bytes).await?;
         Ok(Some(DeletesEntry {
             path,
@@ -612,6 +583,6 @@ fn is_ours(path: &str) -> bool {
     FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
 
-fn is_absent(e: &StoreError) -> bool {
+pub(crate) fn is_absent(e: &StoreError) -> bool {
     e.kind() == StoreErrorKind::NotFound
 }

@@ -68,6 +68,9 @@ pub(crate) struct Contents {
     pub(crate) vectors: u32,
     /// Whether the vectors section goes on with a graph.
     pub(crate) graph: bool,
+    /// Whatever makes this segment's name one that none had before; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) salt: String,
     /// Where the bytes begin that every opening needs.
     pub(crate) hot: u64,
     pub(crate) sections: Vec<Section>,
@@ -80,7 +83,7 @@ impl Contents {
 }
 
 /// A verified footer.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Footer {
     pub(crate) contents: Contents,
     pub(crate) checksums: Vec<u64>,
@@ -220,6 +223,7 @@ mod tests {
             tables: 1,
             vectors: 1,
             graph: false,
+            salt: String::new(),
             hot: 10,
             sections: vec![
                 Section {

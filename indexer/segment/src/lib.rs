@@ -58,7 +58,7 @@
 //! footer, on the hash in the object's name: any flipped bit that is read is an error, never a wrong
 //! answer. Other objects are checked whole. Lengths and counts in a file are checked before they
 //! are used: a hostile segment is an error, costs memory in proportion to its length, and does not
-//! panic; a catalog file has the number of rows that its snapshot says. The same tables and blocks give the same bytes, whatever order they come in. Scores do
+//! panic; a catalog file has the number of rows that its snapshot says. The same tables and blocks give the same bytes, whatever order they come in, unless a salt is asked for. Scores do
 //! not depend on the segment or the machine. Of two concurrent publishers of one number exactly one
 //! wins, where the store's conditional PUT is atomic.
 //!
@@ -104,13 +104,16 @@ mod index_store;
 mod kept_vectors;
 mod kernel;
 mod layout;
+mod lease;
 mod lexical;
 mod map;
 mod narrations;
 mod near;
 mod probe;
+mod publish;
 mod reader;
 mod remote;
+mod repair;
 mod shelf_rows;
 mod snapshot;
 mod spill;

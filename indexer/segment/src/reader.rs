@@ -4,7 +4,6 @@
 //! fills as questions touch it (`remote.rs`). Above the bytes both are the same code, so both give the same
 //! answers.
 
-use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -86,11 +85,13 @@ impl SegmentReader {
         entry: &SegmentEntry,
         cache: Option<&SegmentCache>,
     ) -> Result<Arc<Self>, SegmentError> {
-        match store.local_root() {
-            Some(root) => {
-                let path = root.join(&entry.path);
+        match store.open_file(&entry.path) {
+            Some(file) => {
                 let object = store.object_url(&entry.path);
-                let file = File::open(&path).map_err(|e| not_there(&object, e))?;
+                let file = file.map_err(|error| match error.is_not_found() {
+                    true => not_there(&object),
+                    false => error.into(),
+                })?;
                 let bytes = map(&file).map_err(|e| match e.kind() {
                     std::io::ErrorKind::UnexpectedEof => {
                         SegmentError::damaged(&object, "it is empty")
@@ -246,7 +247,7 @@ impl SegmentReader {
             extents.map(|Extent(start, length)| (*start as usize, (start + length) as usize));
         // They lie side by side.
         let range = ends.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-        range.map_or(Ok(()), |(start, end)| self.file.slice(start..end).map(drop))
+        range.map_or(Ok(()), |(start, end)| self.file.bring(start..end))
     }
 
     /// Bytes that [`SegmentReader::bring`] may take in a cache; 0 of a local segment.
@@ -562,14 +563,11 @@ impl SegmentReader {
     }
 }
 
-fn not_there(object: &str, e: std::io::Error) -> SegmentError {
-    match e.kind() {
-        std::io::ErrorKind::NotFound => SegmentError::Store(StoreError::new(
-            StoreErrorKind::NotFound,
-            object,
-            "does not exist, though the snapshot names it",
-            "open the index again (garbage collection may have run), or restore the object",
-        )),
-        _ => SegmentError::io(object, e),
-    }
+fn not_there(object: &str) -> SegmentError {
+    SegmentError::Store(StoreError::new(
+        StoreErrorKind::NotFound,
+        object,
+        "does not exist, though the snapshot names it",
+        "open the index again (garbage collection may have run), or restore the object",
+    ))
 }

@@ -46,28 +46,30 @@ impl RemoteSegment<'_> {
         self.in_cache(footer, &tail, file, None, place).ok()?.ok()
     }
 
-    /// The segment whose tail was fetched: in the cache, or in a temporary file.
+    /// The segment whose tail was fetched: in the cache, or in a temporary file. A cache that cannot be written keeps nothing.
     pub(crate) fn fetched(
         &self,
         tail: Bytes,
         place: Option<Place>,
     ) -> Result<OpenFile, SegmentError> {
         check_size(&self.object, self.start + tail.len() as u64, self.entry)?;
+        let footer = self.footer(&tail)?;
         if let Some(place) = place {
-            let footer = self.footer(&tail)?;
             let fresh = place.fresh(self.entry.bytes, self.start, &tail);
             let made = fresh.and_then(|fresh| Ok((fresh.file.try_clone()?, fresh)));
-            let opened = made
-                .and_then(|(file, fresh)| self.in_cache(footer, &tail, file, Some(fresh), place));
-            match opened {
-                Ok(opened) => return opened,
+            let opened = made.and_then(|(file, fresh)| {
+                self.in_cache(footer.clone(), &tail, file, Some(fresh), place.clone())
+            });
+            return match opened {
+                Ok(opened) => opened,
                 Err(error) => {
-                    let object = &self.object;
-                    tracing::warn!(%error, object, "the segment cache cannot be written; a temporary file is used");
+                    place.failed(&error);
+                    let generation = Generation::in_memory(&tail, self.start as usize);
+                    let (file, contents) = self.file(footer, &tail, generation, Some(place))?;
+                    Ok((owned(file), contents))
                 }
-            }
+            };
         }
-        let footer = self.footer(&tail)?;
         let file = tempfile::tempfile().map_err(in_temporary_file)?;
         file.set_len(self.entry.bytes).map_err(in_temporary_file)?;
         file.write_all_at(&tail, self.start)
@@ -95,7 +97,7 @@ impl RemoteSegment<'_> {
             Ok(opened) => opened,
             Err(error) => return Ok(Err(error)),
         };
-        let file = Arc::new(file);
+        let file = owned(file);
         let entered = file.enter(number, self.entry.hot, fresh)?;
         Ok(Ok((entered, contents)))
     }
@@ -130,6 +132,14 @@ impl RemoteSegment<'_> {
         check_footer(&self.object, &footer, self.entry)?;
         Ok(footer)
     }
+}
+
+/// A file that can enter itself in a cache.
+fn owned(file: ChunkedFile) -> Arc<ChunkedFile> {
+    let file = Arc::new(file);
+    // It is fresh, and so is its cell.
+    let _ = file.own.set(Arc::downgrade(&file));
+    file
 }
 
 /// Whether an object has the size that the snapshot gives it.

@@ -46,6 +46,10 @@ pub struct Snapshot {
     /// Counts for people: tables, blocks, bytes. Opaque here.
     #[serde(default)]
     pub statistics: serde_json::Value,
+    /// How many numbers after this one damaged snapshots have taken. Not in the file: who reads the newest whole
+    /// snapshot finds out, and the next one is numbered after them.
+    #[serde(skip)]
+    pub passed_over: u64,
 }
 
 /// A live segment.
@@ -125,6 +129,7 @@ impl Snapshot {
             segments: Vec::new(),
             catalog: Vec::new(),
             statistics: serde_json::Value::Null,
+            passed_over: 0,
         }
     }
 
@@ -139,16 +144,17 @@ impl Snapshot {
         }
     }
 
-    /// A copy to build the next snapshot from: number + 1, now, a fresh writer nonce, this one as
+    /// A copy to build the next snapshot from: the next number that is free, now, a fresh writer nonce, this one as
     /// its parent.
     #[must_use]
     pub fn next(&self) -> Snapshot {
         Snapshot {
             format: SNAPSHOT_FORMAT,
-            number: self.number.saturating_add(1),
+            number: self.number.saturating_add(1 + self.passed_over),
             created_ms: chrono::Utc::now().timestamp_millis(),
             writer: nonce(),
             parent: Some(self.writer.clone()),
+            passed_over: 0,
             ..self.clone()
         }
     }
@@ -177,6 +183,12 @@ impl Snapshot {
         format!("snapshots/{:020}.json", u64::MAX - number)
     }
 
+    /// Where what was found at the path of a damaged snapshot is kept when it is set aside.
+    #[must_use]
+    pub(crate) fn aside(path: &str) -> String {
+        format!("{path}.damaged")
+    }
+
     /// Number of the snapshot at this path; `None` if the path is no snapshot's.
     #[must_use]
     pub fn number_of(path: &str) -> Option<u64> {
@@ -185,6 +197,22 @@ impl Snapshot {
             return None;
         }
         Some(u64::MAX - digits.parse::<u64>().ok()?)
+    }
+
+    /// A path that it names and that is not where such a thing is: somebody wants another file read.
+    fn stray_path(&self) -> Option<&str> {
+        let segments = self.segments.iter().map(|it| (&it.path, "segments/"));
+        let deletes = self.segments.iter().filter_map(|it| it.deletes.as_ref());
+        let deletes = deletes.map(|it| (&it.path, "deletes/"));
+        let catalog = self.catalog.iter().map(|it| (&it.path, "catalog/"));
+        let pairs = self.catalog.iter().filter_map(|it| it.segment.as_ref());
+        let pairs = pairs.map(|path| (path, "segments/"));
+        let mut named = segments.chain(deletes).chain(catalog).chain(pairs);
+        let stray = named.find(|(path, folder)| {
+            let mut parts = path.split('/');
+            !path.starts_with(folder) || parts.any(|part| matches!(part, "" | "." | ".."))
+        });
+        stray.map(|(path, _)| path.as_str())
     }
 
     /// The file's bytes.
@@ -203,14 +231,14 @@ impl Snapshot {
     /// Reads a file's bytes; `object` names it in errors.
     ///
     /// # Errors
-    /// [`SegmentError::Damaged`] for any bytes that [`Snapshot::to_bytes`] did not write,
+    /// [`SegmentError::DamagedSnapshot`] for any bytes that [`Snapshot::to_bytes`] did not write,
     /// [`SegmentError::NewerFormat`] for a later version's.
     pub fn from_bytes(object: &str, bytes: &[u8]) -> Result<Snapshot, SegmentError> {
         #[derive(Deserialize)]
         struct Version {
             format: u32,
         }
-        let damaged = |detail: &str| SegmentError::damaged(object, detail);
+        let damaged = |detail: &str| SegmentError::damaged_snapshot(object, detail);
         let body = bytes
             .strip_suffix(b"\"\n}\n")
             .ok_or_else(|| damaged("it does not end as a snapshot does"))?;
@@ -234,6 +262,11 @@ impl Snapshot {
             .map_err(|e| damaged(&format!("it is no snapshot ({e})")))?;
         if snapshot.shards == 0 {
             return Err(damaged("it has no shards"));
+        }
+        if let Some(path) = snapshot.stray_path() {
+            return Err(damaged(&format!(
+                "it names {path:?}, which is no part of an index"
+            )));
         }
         for segment in &snapshot.segments {
             if segment
@@ -337,6 +370,40 @@ mod tests {
                 );
             }
             assert!(Snapshot::from_bytes("s", &bytes[..i]).is_err());
+        }
+    }
+
+    #[test]
+    fn paths_that_lead_out_of_the_index_are_damage() {
+        let absolute = "/etc/passwd";
+        for path in [
+            absolute,
+            "segments/../../x",
+            "segments//x",
+            "x",
+            "segments/./x",
+        ] {
+            let change: [fn(&mut Snapshot, &str); 4] = [
+                |it, path| it.segments[0].path = path.to_owned(),
+                |it, path| it.segments[0].deletes.as_mut().unwrap().path = path.to_owned(),
+                |it, path| it.catalog[0].path = path.to_owned(),
+                |it, path| it.catalog[0].segment = Some(path.to_owned()),
+            ];
+            for change in change {
+                let mut snapshot = example();
+                snapshot.catalog.push(CatalogEntry {
+                    shard: Shard(0),
+                    path: "catalog/0000/ab.parquet".into(),
+                    rows: 1,
+                    bytes: 2,
+                    segment: None,
+                });
+                let bytes = snapshot.to_bytes().unwrap();
+                assert!(Snapshot::from_bytes("s", &bytes).is_ok());
+                change(&mut snapshot, path);
+                let error = Snapshot::from_bytes("s", &snapshot.to_bytes().unwrap()).unwrap_err();
+                assert!(error.is_damage(), "{path}: {error}");
+            }
         }
     }
 

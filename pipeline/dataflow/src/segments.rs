@@ -294,7 +294,7 @@ impl SegmentWriter {
                 .iter()
                 .flat_map(|table| table.blocks.iter().map(Block::text_hash))
                 .collect();
-            let settings = SegmentSettings::new(self.dimensions, shard);
+            let settings = SegmentSettings::new(self.dimensions, shard).unique();
             let built = tokio::task::spawn_blocking(move || build_segment(tables, &settings))
                 .await
                 .map_err(|_| PipelineError::TaskDied {

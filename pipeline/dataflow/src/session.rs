@@ -118,9 +118,10 @@ impl Session {
             (None, Some(cluster)) => Arc::clone(cluster.fatal()),
             (None, None) => Arc::new(Fatal::default()),
         };
+        let index = self.index.leased();
         let opening = Opening::new(
             self.lake.clone(),
-            self.index.clone(),
+            index.clone(),
             Arc::clone(&self.embedder),
             RunOptions {
                 scope,
@@ -130,8 +131,10 @@ impl Session {
             fatal,
             self.known.clone(),
         );
-        let round = Round::open(opening).await?;
-        let report = round.carry_out(&mut dataflow).await?;
+        let round = async { Round::open(opening).await?.carry_out(&mut dataflow).await };
+        let report = round.await;
+        index.end_lease().await;
+        let report = report?;
         self.dataflow = dataflow;
         Ok(report)
     }

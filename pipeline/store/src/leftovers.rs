@@ -1,5 +1,7 @@
 //! What killed processes have left of their writes on a local disk: files that no listing shows.
 
+use std::sync::Arc;
+
 use crate::error::{StoreError, StoreErrorKind, from_io};
 use crate::walk::{Walk, is_staged};
 use crate::{ObjectInfo, Store};
@@ -12,9 +14,10 @@ impl Store {
     /// # Errors
     /// A folder cannot be read.
     pub async fn leftovers(&self, prefix: &str) -> Result<Vec<ObjectInfo>, StoreError> {
-        let Some(root) = self.local_root() else {
+        let Some(local) = &self.local else {
             return Ok(Vec::new());
         };
+        let root = Arc::clone(local.root());
         let prefix = prefix.trim_matches('/').to_owned();
         let walk = move || Walk::of_staged(root, &prefix)?.collect();
         let walked = tokio::task::spawn_blocking(walk).await;
@@ -28,7 +31,7 @@ impl Store {
     /// Whether a path can only be one of [`Store::leftovers`].
     pub fn is_leftover(&self, path: &str) -> bool {
         let name = path.rsplit('/').next().unwrap_or(path);
-        self.local_root.is_some() && is_staged(name)
+        self.local.is_some() && is_staged(name)
     }
 
     /// Deletes one of [`Store::leftovers`]; one that is not there is no error.
@@ -37,15 +40,16 @@ impl Store {
     /// Access; a path that is none.
     pub async fn delete_leftover(&self, path: &str) -> Result<(), StoreError> {
         let object = self.object_url(path);
-        let Some(root) = self.local_root().filter(|_| self.is_leftover(path)) else {
+        let Some(local) = self.local.clone().filter(|_| self.is_leftover(path)) else {
             let kind = StoreErrorKind::Configuration;
             return Err(StoreError::new(kind, object, "is no unfinished write", ""));
         };
-        match tokio::fs::remove_file(root.join(path)).await {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                Err(from_io(object, &error))
-            }
-            _ => Ok(()),
+        let path = path.to_owned();
+        let removed = tokio::task::spawn_blocking(move || local.remove(&path)).await;
+        match removed.map_err(std::io::Error::other) {
+            Ok(Err(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            Ok(Err(error)) | Err(error) => Err(from_io(object, &error)),
+            Ok(Ok(())) => Ok(()),
         }
     }
 }

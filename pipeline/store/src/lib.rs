@@ -30,8 +30,10 @@
 //! host, are followed, and depth and number are bounded. So many requests are under way at once as [`Access`] says. A dead endpoint fails within about fifteen seconds, and a request
 //! that makes no progress after about a minute, a retry included. No error or debug output holds a secret.
 //!
-//! **Non-guarantees.** Writes are not forced to disk: they survive a killed process, not a power
-//! cut. `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt
+//! On a local disk a write that has succeeded survives a power cut, and nothing outside of the root is read or written,
+//! whatever symbolic links are swapped in meanwhile.
+//!
+//! **Non-guarantees.** After a power cut what was deleted on a local disk may be there again. `put_if_absent` may report [`PutOutcome::Exists`] to a writer whose own first attempt
 //! succeeded before its connection broke; who must know reads the object back. A server that calls
 //! itself S3-compatible may let two writers win; it takes a probe to know. A web server can only be read.
 //!
@@ -45,6 +47,7 @@ mod failpoint;
 mod fan_out;
 mod leftovers;
 mod listing;
+mod local;
 mod location;
 mod requests;
 mod text;
@@ -53,6 +56,7 @@ mod walk;
 mod web;
 
 use std::fmt;
+use std::fs::File;
 use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -73,8 +77,9 @@ pub use view::Stretch;
 use access::Variables;
 use counting::{Counters, CountingStore};
 use error::place::Place;
-use error::translate;
+use error::{from_io, translate};
 use failpoint::{FailingStore, Failpoint};
+use local::LocalFolder;
 use web::Web;
 
 /// Writes above this size go in parts to remote stores.
@@ -90,7 +95,7 @@ pub struct Store {
     counters: Arc<Counters>,
     prefix: Path,
     url: Arc<str>,
-    local_root: Option<Arc<PathBuf>>,
+    local: Option<LocalFolder>,
     web: Option<Arc<Web>>,
     place: Arc<Place>,
     failpoint: Option<Arc<Failpoint>>,
@@ -174,7 +179,11 @@ impl Store {
         let Some(text) = variables.given(failpoint::VARIABLE) else {
             return Ok(Self::wrap(opened));
         };
-        let (root, folder) = (opened.prefix.clone(), opened.local_root.clone());
+        let root = opened.prefix.clone();
+        let folder = opened
+            .local
+            .as_ref()
+            .map(|local| local.root().path().to_owned());
         let point = Arc::new(Failpoint::parse(text, root, folder)?);
         let client = Arc::new(FailingStore {
             inner: opened.client,
@@ -205,7 +214,7 @@ impl Store {
             counters,
             prefix: opened.prefix,
             url: opened.url.into(),
-            local_root: opened.local_root.map(Arc::new),
+            local: opened.local,
             web: opened.web,
             place: Arc::new(opened.place),
             failpoint: None,
@@ -270,7 +279,27 @@ impl Store {
 
     /// The folder of a local store, whose files may be memory-mapped in place.
     pub fn local_root(&self) -> Option<PathBuf> {
-        self.local_root.as_ref().map(|root| root.as_ref().clone())
+        let local = self.local.as_ref();
+        local.map(|local| local.root().path().to_owned())
+    }
+
+    /// Opens an object of a local store as the file that it is; `None` where the store is not local.
+    ///
+    /// # Errors
+    /// As [`Store::get`].
+    pub fn open_file(&self, path: &str) -> Option<Result<File, StoreError>> {
+        let opened = self.local.as_ref()?.open(path);
+        Some(opened.map_err(|error| from_io(self.object_url(path), &error)))
+    }
+
+    /// Makes a folder of a local store, as the first write into it would; elsewhere there is nothing to make.
+    ///
+    /// # Errors
+    /// The system's own.
+    pub fn make_folder(&self, path: &str) -> std::io::Result<()> {
+        self.local
+            .as_ref()
+            .map_or(Ok(()), |local| local.make_folder(path))
     }
 
     /// Whether nothing can be written here, whatever rights one has: a web server.

@@ -1,6 +1,5 @@
 //! Listing a store: whole, by its folders, or one folder.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::stream::{self, BoxStream, StreamExt};
@@ -8,6 +7,7 @@ use object_store::{ObjectMeta, ObjectStore};
 
 use crate::counting::LIST_PAGE;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::local::beneath::Root;
 use crate::requests::odd_keys;
 use crate::web::listing::Wanted;
 use crate::web::{self, Web};
@@ -24,8 +24,8 @@ impl Store {
         if let Some(web) = &self.web {
             return self.list_web(web, prefix, Arc::new(|_| true));
         }
-        if let Some(root) = &self.local_root {
-            let listing = self.list_local(root.as_ref().clone(), prefix.to_owned());
+        if let Some(local) = &self.local {
+            let listing = self.list_local(Arc::clone(local.root()), prefix.to_owned());
             return match &self.failpoint {
                 None => listing,
                 Some(point) => point.listing(self.key(prefix).as_ref(), listing),
@@ -63,7 +63,7 @@ impl Store {
         if let Some(web) = &self.web {
             return self.list_web(web, prefix.trim_matches('/'), Arc::new(wanted));
         }
-        if self.local_root.is_some() {
+        if self.local.is_some() {
             return self.list(prefix);
         }
         let folder = prefix.trim_matches('/');
@@ -138,11 +138,11 @@ impl Store {
     /// The listing of a local folder, a page at a time on a blocking thread.
     fn list_local(
         &self,
-        root: PathBuf,
+        root: Arc<Root>,
         prefix: String,
     ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
         enum State {
-            Start(PathBuf, String),
+            Start(Arc<Root>, String),
             Going(std::iter::Peekable<walk::Walk>),
             Done,
         }

@@ -60,7 +60,7 @@ impl Store {
             counters,
             prefix: Path::default(),
             url: Arc::clone(&self.url),
-            local_root: None,
+            local: None,
             web: None,
             place: Arc::clone(&self.place),
             failpoint: None,

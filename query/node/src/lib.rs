@@ -39,6 +39,7 @@ mod problem;
 mod questions;
 mod shelf;
 pub mod traces;
+mod trouble;
 
 pub use answers::{Change, DescribeError, Describer, Describing, FeedbackFile};
 pub use events::EventsTo;

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::future::Future;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -117,6 +117,8 @@ pub struct Live {
     rows: Mutex<ShelfRows>,
     /// When the index was last seen, in milliseconds since 1970.
     seen_ms: AtomicI64,
+    /// The newest snapshot, where it is damaged and an older one is served; 0 if none is.
+    damaged: AtomicU64,
 }
 
 impl std::fmt::Debug for Live {
@@ -146,6 +148,7 @@ impl Live {
             served: RwLock::new(Arc::new(served(whole))),
             rows: Mutex::new(rows),
             seen_ms: AtomicI64::new(now_ms()),
+            damaged: AtomicU64::new(0),
         })
     }
 
@@ -217,16 +220,28 @@ impl Live {
         };
         self.seen_ms.store(now_ms(), Ordering::Relaxed);
         let before = self.served();
-        if newest == before.whole.snapshot.number {
+        if newest == before.whole.snapshot.number || self.is_still_damaged(newest).await {
             return Ok(false);
         }
-        let snapshot = self.index.snapshot(newest).await?;
+        let snapshot = self.index.require_newest().await?;
+        if snapshot.number < newest {
+            self.damaged.store(newest, Ordering::Relaxed);
+        }
+        if snapshot.number == before.whole.snapshot.number {
+            return Ok(false);
+        }
         let older = &before.whole.searcher;
         let searcher = older.open_after(&self.index, snapshot.clone()).await?;
         let whole = view(&self.index, snapshot, searcher, &mut rows).await?;
         prepare(&whole);
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(served(whole));
         Ok(true)
+    }
+
+    /// Whether a snapshot is the damaged one that was told of already; it may be restored.
+    async fn is_still_damaged(&self, number: u64) -> bool {
+        number == self.damaged.load(Ordering::Relaxed)
+            && matches!(self.index.snapshot(number).await, Err(error) if error.is_damage())
     }
 
     /// The whole row of a table of a view, read from the catalog.

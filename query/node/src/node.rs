@@ -21,6 +21,7 @@ use crate::live::{Live, Scope, View};
 use crate::metrics::Metrics;
 use crate::problem::{Code, Problem};
 use crate::questions::Questions;
+use crate::trouble::Trouble;
 
 /// Comparisons of snapshots at a time; one of several callers has one of them.
 const HEAVY: usize = 2;
@@ -97,6 +98,7 @@ pub struct Node {
     pub(crate) rates: Rates,
     pub(crate) shares: Arc<Shares>,
     pub(crate) metrics: Metrics,
+    pub(crate) trouble: Arc<Trouble>,
     pub(crate) started: Instant,
     pub(crate) patience: Duration,
     pub(crate) concurrency: Arc<Semaphore>,
@@ -138,6 +140,7 @@ impl Node {
             access: options.access,
             rates: Rates::new(options.per_minute),
             metrics: Metrics::new(),
+            trouble: Arc::default(),
             started: Instant::now(),
             patience: options.patience,
             concurrency: Arc::new(Semaphore::new(concurrency)),

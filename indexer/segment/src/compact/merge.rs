@@ -128,7 +128,7 @@ impl IndexStore {
                 moved: Vec::new(),
             });
         }
-        let settings = SegmentSettings::new(base.dimensions, merge.shard);
+        let settings = SegmentSettings::new(base.dimensions, merge.shard).unique();
         let built = tokio::task::spawn_blocking(move || {
             let built = merge_segments(&sources, &tables, &settings)?;
             Ok::<_, SegmentError>((built, tables))

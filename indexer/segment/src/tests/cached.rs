@@ -320,6 +320,44 @@ fn a_folder_that_cannot_be_written_is_an_error_or_does_without() {
 }
 
 #[test]
+fn a_full_disk_is_read_past_until_it_has_room() {
+    let lab = Lab::new(3, 300);
+    let cache = lab.cache(u64::MAX);
+    // The first is open and has some of its bytes, and the second is open.
+    let mut readers = lab.open(&cache)[..2].to_vec();
+    lab.compare(&readers[..1]);
+    let before = cache.bytes();
+    cache.fill_the_disk(true);
+    lab.compare(&readers);
+    assert!(!cache.is_written() && cache.bytes() <= before);
+    // The third is opened while there is no room at all.
+    let third = SegmentReader::open_with(&lab.store, &lab.entries[2], Some(&cache));
+    readers.push(run(third).unwrap());
+    lab.compare(&readers);
+    readers[2].verify_bytes().unwrap();
+    assert!(!cache.is_written());
+    // While it is known to be full nothing is evicted for it, again and again.
+    let kept = cache.bytes();
+    cache.let_time_pass();
+    lab.compare(&readers);
+    assert_eq!(cache.bytes(), kept);
+    assert!(!cache.is_written());
+
+    cache.fill_the_disk(false);
+    cache.let_time_pass();
+    lab.compare(&readers);
+    assert!(cache.is_written());
+    // All are kept again, that of the third, too.
+    let before = lab.store.counts();
+    lab.compare(&readers);
+    assert_eq!(lab.store.counts().since(&before).get, 0);
+    assert_eq!(files(&lab.slot(0)).len(), 3);
+    drop(readers);
+    lab.compare(&lab.open(&cache));
+    assert_eq!(lab.store.counts().since(&before).get, 0);
+}
+
+#[test]
 fn what_is_held_for_long_goes_with_its_file() {
     let mut lab = Lab::new(2, 400);
     // One with a graph.

@@ -182,7 +182,10 @@ Examples:
     /// Read all of an index and check that it is there and as it was written.
     #[command(after_help = "\
 Every checksum, every reference, and the counts of the catalog are checked. What is damaged or missing \
-is listed; the exit code is then 1. Safe while others read and write.")]
+is listed; the exit code is then 1. Safe while others read and write.
+
+With --repair, snapshots that nobody can read are renamed to NAME.damaged first: a power cut or a failing disk leaves \
+such. The tables stay those of the newest snapshot that is whole.")]
     Verify(VerifyArgs),
     /// List or fetch the embedded models.
     Models(ModelsArgs),
@@ -742,6 +745,9 @@ pub struct VerifyArgs {
     /// Which snapshot [default: the newest]
     #[arg(long, value_name = "N")]
     pub snapshot: Option<u64>,
+    /// Set damaged snapshots aside, so that the index goes on from the newest that is whole.
+    #[arg(long, conflicts_with = "snapshot")]
+    pub repair: bool,
     #[command(flatten)]
     pub output: JsonOutput,
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::Outcome;
 use crate::args::CompactArgs;
-use crate::commands::print_json;
+use crate::commands::{newest, print_json};
 use crate::progress::ByteBar;
 use crate::text::{bytes, count, plural};
 
@@ -25,6 +25,7 @@ pub async fn run(args: CompactArgs) -> anyhow::Result<Outcome> {
         tell(&args, snapshot.number, &merges, size, None)?;
         return Ok(Outcome::Done);
     }
+    let index = index.leased();
     let bar: Mutex<Option<ByteBar>> = Mutex::new(None);
     let result = index
         .compact(&policy, &|step| {
@@ -40,6 +41,7 @@ pub async fn run(args: CompactArgs) -> anyhow::Result<Outcome> {
     if let Some(bar) = bar.into_inner().unwrap_or_else(PoisonError::into_inner) {
         bar.finish();
     }
+    index.end_lease().await;
     match result? {
         Some(done) => tell(
             &args,
@@ -49,7 +51,7 @@ pub async fn run(args: CompactArgs) -> anyhow::Result<Outcome> {
             Some(done.after),
         )?,
         None => {
-            let snapshot = index.require_newest().await?;
+            let snapshot = newest(&index).await?;
             let size = IndexSize::of(&snapshot);
             tell(&args, snapshot.number, &[], size, Some(size))?;
         }

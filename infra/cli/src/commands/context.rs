@@ -16,7 +16,7 @@ use crate::Outcome;
 use crate::args::{
     AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs, RunArgs,
 };
-use crate::commands::{embedder_name, index, print_json};
+use crate::commands::{embedder_name, index, newest, print_json};
 use crate::table::Table;
 use crate::text::{cut, one_line, plural};
 
@@ -284,7 +284,7 @@ fn open_index(args: &RunArgs) -> anyhow::Result<IndexStore> {
 }
 
 async fn rows_of(index: &IndexStore) -> anyhow::Result<Vec<TableRecord>> {
-    let snapshot = index.require_newest().await?;
+    let snapshot = newest(index).await?;
     Ok(index.tables_with_removed(&snapshot, None).await?)
 }
 

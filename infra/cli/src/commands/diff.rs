@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::DiffArgs;
-use crate::commands::{known, print_json};
+use crate::commands::{known, newest, print_json};
 use crate::progress::say;
 use crate::text::{Style, count, fit, one_line, plural, utc};
 
@@ -21,7 +21,7 @@ pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     let to = match args.to {
         Some(number) => index.snapshot(number).await?,
-        None => index.require_newest().await?,
+        None => newest(&index).await?,
     };
     let prefix = args.under.prefix.as_deref().unwrap_or_default();
     let within = Within {

@@ -8,18 +8,18 @@ use limn_segment::{Garbage, IndexStore, Retention};
 
 use crate::Outcome;
 use crate::args::GcArgs;
-use crate::commands::print_json;
+use crate::commands::{newest, print_json};
 use crate::progress::Waiting;
 use crate::text::{bytes, plural};
 
 pub async fn run(args: GcArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
-    index.require_newest().await?;
+    newest(&index).await?;
     let retention = Retention {
         older_than: args.older_than,
         keep: args.keep,
     };
-    let now = Utc::now().timestamp_millis();
+    let now = index.time(|| Utc::now().timestamp_millis()).await?;
     let garbage = index.garbage(retention, now).await?;
     if !args.dry_run {
         let waiting = Waiting::start(format!(

@@ -19,7 +19,7 @@ use crate::Outcome;
 use crate::args::{IndexArgs, ModelOptions, NarrateArg, RunArgs, UpdateArgs};
 use crate::commands::cluster::Part;
 use crate::commands::processes::{self, stop_when_unwatched};
-use crate::commands::{embedder, known, language_model, print_json};
+use crate::commands::{embedder, known, language_model, print_json, tell_passed_over};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::{IndexBars, say};
 use crate::skipped;
@@ -105,7 +105,9 @@ pub struct Opened {
 /// Opens what a run over the lake at `location` needs. What the arguments leave open is as in `defaults`.
 pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Opened> {
     let (lake, index) = places(location, args)?;
-    index.prepare().await?;
+    if let Some(newest) = index.prepare().await? {
+        tell_passed_over(&newest, index.store.url());
+    }
     let mut options = options(args, defaults)?;
     options.narrator = narrator(args).await?;
     let devices = language_model::devices(args.model.device).await?;

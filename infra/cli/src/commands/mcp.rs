@@ -11,12 +11,12 @@ use limn_segment::IndexStore;
 use crate::Outcome;
 use crate::args::McpArgs;
 use crate::commands::serve::cache;
-use crate::commands::{embedder_of, judge};
+use crate::commands::{embedder_of, judge, newest};
 use crate::progress::say;
 
 pub async fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
-    let snapshot = index.require_newest().await?;
+    let snapshot = newest(&index).await?;
     let embedder = embedder_of(&snapshot).await?;
     let options = NodeOptions {
         previews: !args.no_previews,

@@ -38,7 +38,8 @@ use limn_retrieval::{Mode, Query, Searcher};
 use limn_segment::{IndexStore, Snapshot};
 
 use crate::args::SearchOptions;
-use crate::progress::model_progress;
+use crate::progress::{model_progress, say};
+use crate::text::plural;
 
 /// Prints one JSON value and a newline.
 pub fn print_json<T: serde::Serialize>(value: &T) -> io::Result<()> {
@@ -96,10 +97,29 @@ pub fn embedder_name(snapshot: &Snapshot) -> anyhow::Result<&'static str> {
     Ok(card.name)
 }
 
+/// The newest snapshot of an index that is whole. Newer ones that are damaged are told of.
+pub async fn newest(index: &IndexStore) -> anyhow::Result<Snapshot> {
+    let snapshot = index.require_newest().await?;
+    tell_passed_over(&snapshot, index.store.url());
+    Ok(snapshot)
+}
+
+/// Says that snapshots newer than this one are damaged, where there are any.
+pub fn tell_passed_over(snapshot: &Snapshot, location: &str) {
+    let (number, damaged) = (snapshot.number, snapshot.passed_over);
+    if damaged > 0 {
+        let what = plural(damaged, "newer snapshot");
+        let are = if damaged == 1 { "is" } else { "are" };
+        say(&format!(
+            "snapshot {number} is used: {what} {are} damaged; `limn verify --repair --index {location}` sets damaged ones aside"
+        ));
+    }
+}
+
 /// Opens the newest snapshot of an index for questions.
 pub async fn open_searcher(location: &str) -> anyhow::Result<Searcher> {
     let index = IndexStore::open(location)?;
-    let snapshot = index.require_newest().await?;
+    let snapshot = newest(&index).await?;
     let embedder = embedder_of(&snapshot).await?;
     Ok(Searcher::open(&index, snapshot, embedder).await?)
 }

@@ -14,7 +14,7 @@ use limn_triggers::Token;
 use crate::Outcome;
 use crate::args::{CacheArgs, OidcArgs, ServeArgs};
 use crate::commands::describer::ContextProcess;
-use crate::commands::{embedder_of, judge};
+use crate::commands::{embedder_of, judge, newest};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::say;
 use crate::text::{one_line, plural};
@@ -64,7 +64,7 @@ pub async fn run(args: ServeArgs) -> anyhow::Result<Outcome> {
     })
     .await?;
     let index = IndexStore::open(&args.index.index)?;
-    let snapshot = index.require_newest().await?;
+    let snapshot = newest(&index).await?;
     let embedder = embedder_of(&snapshot).await?;
     let mut options = options(&args, access).await?;
     if index.store.local_root().is_none() {

@@ -8,13 +8,13 @@ use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord};
 
 use crate::Outcome;
 use crate::args::ShowArgs;
-use crate::commands::{known, print_json};
+use crate::commands::{known, newest, print_json};
 use crate::table::Table;
 use crate::text::{Style, count, fit, one_line, plural};
 
 pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
-    let snapshot = index.require_newest().await?;
+    let snapshot = newest(&index).await?;
     let tables = index.tables(&snapshot, None).await?;
     let found: Vec<&TableRecord> = tables
         .iter()

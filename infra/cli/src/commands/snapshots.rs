@@ -2,21 +2,27 @@
 
 use std::io::{self, Write};
 
-use limn_segment::IndexStore;
+use limn_segment::{IndexStore, SegmentError};
 
 use crate::Outcome;
 use crate::args::SnapshotsArgs;
-use crate::commands::print_json;
+use crate::commands::{newest, print_json};
+use crate::progress::say;
 use crate::table::Table;
 use crate::text::{bytes, count, utc};
 
 pub async fn run(args: SnapshotsArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
-    index.require_newest().await?;
+    newest(&index).await?;
     let mut rows = Vec::new();
     for info in index.snapshots().await? {
-        let snapshot = index.snapshot(info.number).await?;
-        rows.push(snapshot);
+        match index.snapshot(info.number).await {
+            Ok(snapshot) => rows.push(snapshot),
+            Err(error) if error.is_damage() => say(&error.to_string()),
+            // Collected meanwhile.
+            Err(SegmentError::NoSuchSnapshot { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     if args.output.json {
         let rows: Vec<serde_json::Value> = rows

@@ -6,14 +6,14 @@ use limn_segment::{IndexStore, TableRecord, is_under};
 
 use crate::Outcome;
 use crate::args::TablesArgs;
-use crate::commands::{known, print_json};
+use crate::commands::{known, newest, print_json};
 use crate::progress::say;
 use crate::table::Table;
 use crate::text::{count, plural};
 
 pub async fn run(args: TablesArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
-    let snapshot = index.require_newest().await?;
+    let snapshot = newest(&index).await?;
     let mut tables = index.tables(&snapshot, None).await?;
     if let Some(prefix) = &args.under.prefix {
         tables.retain(|table| is_under(&table.name, prefix));

@@ -6,22 +6,36 @@ use limn_segment::{IndexStore, Verified};
 
 use crate::Outcome;
 use crate::args::VerifyArgs;
-use crate::commands::print_json;
-use crate::progress::ByteBar;
+use crate::commands::{newest, print_json};
+use crate::progress::{ByteBar, say};
 use crate::text::{bytes, count, one_line, plural};
 
 pub async fn run(args: VerifyArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
+    let mut set_aside = Vec::new();
+    if args.repair {
+        set_aside = index.set_damaged_aside().await?;
+        for number in &set_aside {
+            say(&format!("snapshot {number} was damaged and is set aside"));
+        }
+    }
     let snapshot = match args.snapshot {
         Some(number) => index.snapshot(number).await?,
-        None => index.require_newest().await?,
+        None => newest(&index).await?,
     };
     let bar = ByteBar::start("verified", snapshot.bytes());
     let verified = index.verify(&snapshot, &|read| bar.add(read)).await;
     bar.finish();
-    let verified = verified?;
+    let mut verified = verified?;
+    if args.snapshot.is_none() {
+        let damaged = index.damaged_snapshots().await?.into_iter();
+        let problems = damaged.map(|(_, problem)| problem);
+        verified.problems.splice(0..0, problems);
+    }
     if args.output.json {
-        print_json(&verified)?;
+        let mut told = serde_json::to_value(&verified)?;
+        told["set_aside"] = set_aside.into();
+        print_json(&told)?;
     } else {
         print(&verified)?;
     }

@@ -83,7 +83,7 @@ impl Bucket {
             client,
             prefix: self.prefix,
             url: self.url,
-            local_root: None,
+            local: None,
             web: None,
             place: Place {
                 provider,

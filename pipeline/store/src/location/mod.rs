@@ -13,13 +13,13 @@ use std::path::{Component, Path as FsPath, PathBuf};
 use std::sync::Arc;
 
 use object_store::ObjectStore;
-use object_store::local::LocalFileSystem;
 use object_store::memory::InMemory;
 use object_store::path::Path;
 
 use crate::access::{Access, Variables};
 use crate::error::place::Place;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::local::LocalFolder;
 use crate::web::{self, Web};
 
 /// A client and where its root lies in it.
@@ -27,7 +27,7 @@ pub(crate) struct Opened {
     pub(crate) client: Arc<dyn ObjectStore>,
     pub(crate) prefix: Path,
     pub(crate) url: String,
-    pub(crate) local_root: Option<PathBuf>,
+    pub(crate) local: Option<LocalFolder>,
     /// The web server, where the root is one's.
     pub(crate) web: Option<Arc<Web>>,
     pub(crate) place: Place,
@@ -97,7 +97,7 @@ pub(crate) fn memory() -> Opened {
         client: Arc::new(InMemory::new()),
         prefix: Path::default(),
         url: "memory://".to_owned(),
-        local_root: None,
+        local: None,
         web: None,
         place: Place::default(),
     }
@@ -127,11 +127,12 @@ fn local(path: &FsPath) -> Result<Opened, StoreError> {
         .ok_or_else(|| invalid("its name is not UTF-8".to_owned()))?;
     let prefix = Path::parse(text.trim_start_matches('/'))
         .map_err(|_| invalid("its name has control characters".to_owned()))?;
+    let folder = LocalFolder::new(absolute.clone(), prefix.clone());
     Ok(Opened {
-        client: Arc::new(LocalFileSystem::new()),
+        client: Arc::new(folder.clone()),
         prefix,
         url: text.to_owned(),
-        local_root: Some(absolute.clone()),
+        local: Some(folder),
         web: None,
         place: Place::default(),
     })

@@ -112,7 +112,7 @@ pub(crate) fn open(
         client: Arc::new(WebStore(Arc::clone(&web))),
         prefix: Path::default(),
         url: shown.clone(),
-        local_root: None,
+        local: None,
         web: Some(web),
         place: Place {
             provider: Provider::Web,

@@ -329,6 +329,8 @@ pub async fn snapshots(node: &Node, sight: &Sight) -> Result<Snapshots, Problem>
                 published: time(snapshot.created_ms),
             }),
             Err(SegmentError::NoSuchSnapshot { .. }) => {}
+            // The node has told its operator, and serves the one before.
+            Err(error) if error.is_damage() => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -1,6 +1,6 @@
 //! The tables that answer a question.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use limn_retrieval::{Evidence, Hit, Query};
@@ -215,6 +215,7 @@ pub async fn search(
     let is_short = few && request.candidates.is_none() && query.text.len() <= SHORT;
     let is_quick = is_short && filter.is_none() && view.searcher.is_quick();
     let verdicts = is_judged.then(|| node.questions.verdicts(&sight.caller, &query.text));
+    let trouble = Arc::clone(&node.trouble);
     let find = move || -> Result<limn_retrieval::Answer, Problem> {
         if let Some(filter) = filter {
             filter.check(&view.shelf)?;
@@ -223,11 +224,15 @@ pub async fn search(
             query.selection = Some(view.searcher.select(fits).into());
         }
         let Some(verdicts) = verdicts else {
-            return Ok(view.searcher.search(&query)?);
+            let answered = view.searcher.search(&query);
+            trouble.note(&query.text, &answered);
+            return Ok(answered?);
         };
         // One who asks the same again waits for the first and has its verdicts.
         let mut verdicts = verdicts.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(view.searcher.search_knowing(&query, &mut verdicts)?)
+        let answered = view.searcher.search_knowing(&query, &mut verdicts);
+        trouble.note(&query.text, &answered);
+        Ok(answered?)
     };
     let answer = match is_judged {
         true => node.compute_judged(find).await??,

@@ -246,10 +246,11 @@ async fn live() -> StatusCode {
     StatusCode::NO_CONTENT
 }
 
-/// Says that the node can answer: a node answers as soon as it listens, and stays with its snapshot while the index is away.
-#[utoipa::path(get, path = "/health/ready", tag = "node", security(()), responses((status = 204)))]
-async fn ready() -> StatusCode {
-    StatusCode::NO_CONTENT
+/// Says that the node can answer: a node answers as soon as it listens, and stays with its snapshot while the index is away. After a question that could not be answered, because the index could not be read, it is asked again here.
+#[utoipa::path(get, path = "/health/ready", tag = "node", security(()), responses((status = 204), (status = 503, body = ErrorAnswer)))]
+async fn ready(State(node): Shared) -> Result<StatusCode, Problem> {
+    crate::trouble::ready(&node).await?;
+    Ok(StatusCode::NO_CONTENT)
 }
 
 /// What Prometheus reads. Needs the right `admin`.
