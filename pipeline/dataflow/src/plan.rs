@@ -5,6 +5,8 @@
 //! did is found by the dataflow (`crate::changes`). The memory of a plan is its paths, which live as
 //! long as their epoch is under way.
 
+mod epochs;
+
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -18,7 +20,8 @@ use limn_lake::{
 use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 
-use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, MemberUpdate, memberless, side};
+use self::epochs::{Differ, Epochs, Sides};
+use crate::changes::{GroupId, MemberId, MemberUpdate, memberless};
 use crate::held_back::HeldBack;
 use crate::listing::Listing;
 use crate::options::RunOptions;
@@ -206,33 +209,29 @@ impl Planner {
             }
         }
 
-        let mut held = HeldBack::of(&self.published, &listing.unlisted);
-        let mut gone: HashSet<GroupId> = self.published.groups().into_iter().collect();
-        gone.retain(|group| {
-            let tables = self.published.tables(*group);
-            !held.has(*group)
-                && tables.iter().any(|table| part.has_table(&table.name))
-                && tables
-                    .iter()
-                    .flat_map(|table| &table.files)
-                    .all(|file| part.has_path(&file.path))
-        });
+        self.cut(&part, groups, &listing.unlisted, &mut plan);
+        plan
+    }
+
+    /// Cuts the groups that differ into epochs, but for those that have to do with what could not be listed.
+    fn cut(&self, part: &Part, groups: Vec<Group>, unlisted: &[String], plan: &mut Plan) {
+        let mut held = HeldBack::of(&self.published, unlisted);
         let taken_over: Vec<Vec<GroupId>> = groups.iter().map(|it| self.taken_over(it)).collect();
+        let mut gone = self.gone(part, &held);
         for (group, taken_over) in groups.iter().zip(&taken_over) {
             gone.remove(&group.key.0);
             for taken in taken_over {
                 gone.remove(taken);
             }
         }
+        let mut epochs = Epochs::new(self);
         let mut told: HashSet<GroupId> = HashSet::new();
-        let mut epochs = self.epochs();
         for (group, takes_over) in groups.into_iter().zip(taken_over) {
-            let id = group.key.0;
             if held.concerns(&group) {
-                held.keep(takes_over.into_iter().chain([id]));
+                held.keep(takes_over.into_iter().chain([group.key.0]));
                 continue;
             }
-            if !self.is_meant(&part, &group, &takes_over) {
+            if !self.is_meant(part, &group, &takes_over) {
                 continue;
             }
             if part.tables.is_some() {
@@ -241,47 +240,31 @@ impl Planner {
                 plan.tables
                     .extend(files.map(|file| file.table_name.to_string()));
             }
-            let mut group = group;
-            let mut sides = self.sides(id, &takes_over, members(&group, self.settings));
-            if matches!(sides.differ(), Differ::Members) && forget_known(&mut group) {
-                // It is described anyway, with the versions of now.
-                sides = self.sides(id, &takes_over, members(&group, self.settings));
-            }
-            let mut names_of_others = Vec::new();
-            match sides.differ() {
-                // Both sides are equal, so that nothing is to be told of them.
+            let (group, sides) = self.compared(group, &takes_over);
+            let epoch = match sides.differ() {
+                // Nothing is to be told of sides that are equal.
                 Differ::Not => continue,
                 Differ::Awaits => {
                     plan.awaiting += 1;
-                    sides.feed(epochs.room_for(0, 0), id);
+                    epochs.room_for(0, 0)
                 }
                 Differ::Members => {
                     plan.files_wanted += group.files.len();
                     let size = group.files.iter().map(|file| file.object.size).sum();
-                    let epoch = epochs.room_for(group.files.len(), size);
-                    sides.feed(epoch, id);
-                    let names = group.files.iter().map(|file| file.table_name.as_str());
-                    for name in names.chain([group.name.as_str()]) {
-                        let before = self.published.table(name).and_then(|row| group_of(&row));
-                        let Some(before) =
-                            before.filter(|it| *it != id && !takes_over.contains(it))
-                        else {
-                            continue;
-                        };
-                        // That a table is gone, and what is found now under its name, are told together.
-                        if gone.remove(&before) {
-                            self.sides(before, &[], Vec::new()).feed(epoch, before);
-                            told.insert(before);
-                        } else if !told.contains(&before) {
-                            names_of_others.push(name.to_owned());
-                        }
-                    }
+                    epochs.room_for(group.files.len(), size)
                 }
-            }
+            };
+            let is_described = matches!(sides.differ(), Differ::Members);
+            sides.feed(epoch, group.key.0);
+            let names_of_others = match is_described {
+                true => self.names_of_others(&group, &takes_over, &mut gone, &mut told, epoch),
+                // One that stays as it is takes no name.
+                false => Vec::new(),
+            };
             let files = (0u32..).zip(&group.files);
             let probed = files.filter(|(_, file)| self.reader.is_probed(file));
-            epochs.open.groups.push(GroupPlan {
-                id,
+            epoch.groups.push(GroupPlan {
+                id: group.key.0,
                 probed: probed.map(|(index, _)| index).collect(),
                 group,
                 takes_over,
@@ -304,7 +287,63 @@ impl Planner {
         if let Some(first) = plan.epochs.front_mut() {
             first.restated.clone_from(&plan.restated);
         }
-        plan
+    }
+
+    /// The published groups of a part of the lake, but for those that are held back.
+    fn gone(&self, part: &Part, held: &HeldBack) -> HashSet<GroupId> {
+        let mut gone: HashSet<GroupId> = self.published.groups().into_iter().collect();
+        gone.retain(|group| {
+            let tables = self.published.tables(*group);
+            !held.has(*group)
+                && tables.iter().any(|table| part.has_table(&table.name))
+                && tables
+                    .iter()
+                    .flat_map(|table| &table.files)
+                    .all(|file| part.has_path(&file.path))
+        });
+        gone
+    }
+
+    /// A group with its sides. One that is described anyway is so with the texts of now.
+    fn compared(&self, mut group: Group, takes_over: &[GroupId]) -> (Group, Sides) {
+        let sides = |group: &Group| {
+            let members = members(group, self.settings);
+            self.sides(group.key.0, takes_over, members)
+        };
+        let found = sides(&group);
+        if matches!(found.differ(), Differ::Members) && forget_known(&mut group) {
+            let found = sides(&group);
+            return (group, found);
+        }
+        (group, found)
+    }
+
+    /// The names of a group's tables that tables of other groups have in the index. Such a group that is gone is told of in
+    /// the same epoch: that a table is gone, and what is found now under its name, belong together.
+    fn names_of_others(
+        &self,
+        group: &Group,
+        takes_over: &[GroupId],
+        gone: &mut HashSet<GroupId>,
+        told: &mut HashSet<GroupId>,
+        epoch: &mut EpochPlan,
+    ) -> Vec<String> {
+        let mut names_of_others = Vec::new();
+        let names = group.files.iter().map(|file| file.table_name.as_str());
+        for name in names.chain([group.name.as_str()]) {
+            let before = self.published.table(name).and_then(|row| group_of(&row));
+            let is_other = |it: &GroupId| *it != group.key.0 && !takes_over.contains(it);
+            let Some(before) = before.filter(is_other) else {
+                continue;
+            };
+            if gone.remove(&before) {
+                self.sides(before, &[], Vec::new()).feed(epoch, before);
+                told.insert(before);
+            } else if !told.contains(&before) {
+                names_of_others.push(name.to_owned());
+            }
+        }
+        names_of_others
     }
 
     /// Whether a group, or what it takes over, is of the tables that a run is about.
@@ -319,17 +358,6 @@ impl Planner {
                 let tables = self.published.tables(*group);
                 tables.iter().any(|table| part.has_table(&table.name))
             })
-    }
-
-    fn epochs(&self) -> Epochs {
-        Epochs {
-            cut: VecDeque::new(),
-            open: EpochPlan::default(),
-            objects: 0,
-            bytes: 0,
-            most_objects: self.epoch_objects,
-            most_bytes: self.epoch_bytes,
-        }
     }
 
     /// A group's members and what is published of it.
@@ -462,37 +490,6 @@ impl Planner {
     }
 }
 
-/// Epochs, cut after so many objects or bytes of groups that differ: what stays as it is costs no epoch
-/// anything.
-struct Epochs {
-    cut: VecDeque<EpochPlan>,
-    open: EpochPlan,
-    objects: usize,
-    bytes: u64,
-    most_objects: usize,
-    most_bytes: u64,
-}
-
-impl Epochs {
-    /// The epoch that a group of so many objects and bytes is part of.
-    fn room_for(&mut self, objects: usize, bytes: u64) -> &mut EpochPlan {
-        let is_full = self.objects + objects > self.most_objects
-            || self.bytes.saturating_add(bytes) > self.most_bytes;
-        if self.objects > 0 && is_full {
-            self.cut.push_back(std::mem::take(&mut self.open));
-            (self.objects, self.bytes) = (0, 0);
-        }
-        self.objects += objects;
-        self.bytes = self.bytes.saturating_add(bytes);
-        &mut self.open
-    }
-
-    fn end(mut self) -> VecDeque<EpochPlan> {
-        self.cut.push_back(self.open);
-        self.cut
-    }
-}
-
 /// Makes a group's contexts those of this version alone; whether any was known by another.
 fn forget_known(group: &mut Group) -> bool {
     let known = group
@@ -503,53 +500,4 @@ fn forget_known(group: &mut Group) -> bool {
             ContextText::Registered { .. } | ContextText::Sidecar { .. } => None,
         });
     known.count() > 0
-}
-
-/// A group's members in the lake and those that are published, each sorted, once.
-struct Sides {
-    lake: Vec<MemberId>,
-    published: Vec<MemberId>,
-    /// The group has published tables, whether a member of them is known or not.
-    is_published: bool,
-    /// One of them awaits a narration that the run can give.
-    awaits: bool,
-}
-
-/// How the sides of a group differ.
-#[derive(Clone, Copy)]
-enum Differ {
-    Members,
-    Awaits,
-    Not,
-}
-
-impl Sides {
-    fn differ(&self) -> Differ {
-        let is_gone_or_new = self.is_published == self.lake.is_empty();
-        match (self.published != self.lake || is_gone_or_new, self.awaits) {
-            (true, _) => Differ::Members,
-            (false, true) => Differ::Awaits,
-            (false, false) => Differ::Not,
-        }
-    }
-
-    /// Puts them into an epoch.
-    fn feed(self, epoch: &mut EpochPlan, id: GroupId) {
-        let differ = self.differ();
-        let (from_lake, from_published) = (epoch.lake.len(), epoch.published.len());
-        if self.awaits {
-            epoch.published.push(((id, AWAITS_NARRATION), 1));
-        }
-        if self.is_published && self.published.is_empty() {
-            epoch.published.push(memberless(id));
-        }
-        epoch.published.extend(side(id, self.published, 1));
-        epoch.lake.extend(side(id, self.lake, 1));
-        if !matches!(differ, Differ::Not) {
-            epoch.differences.extend(&epoch.lake[from_lake..]);
-            let published = epoch.published[from_published..].iter();
-            let less = published.map(|(member, diff)| (*member, -diff));
-            epoch.differences.extend(less);
-        }
-    }
 }

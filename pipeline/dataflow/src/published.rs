@@ -67,18 +67,16 @@ impl HeldValue for WriterRow {
     fn of_row(mut row: TableRecord) -> Self {
         if !row.awaits_narration {
             row.sample = Vec::new();
-            let is_narrated = row.columns.iter().any(|column| column.narration.is_some());
-            row.columns = match is_narrated || row.columns.len() <= MOST_NAMES {
-                true => row.columns.into_iter().map(words_of).collect(),
-                false => Vec::new(),
-            };
+            // Columns without a narration have none to carry over into another schema.
+            if row.columns.iter().any(|column| column.narration.is_some()) {
+                row.columns = row.columns.into_iter().map(words_of).collect();
+            } else {
+                row.columns = Vec::new();
+            }
         }
         Self(Arc::new(row))
     }
 }
-
-/// Columns whose names are kept of a table without narrations, in case that it gets some.
-const MOST_NAMES: usize = 512;
 
 /// The words of a column: its name and its narration.
 fn words_of(column: ColumnRecord) -> ColumnRecord {

@@ -14,7 +14,7 @@ use std::time::Instant;
 use limn_lake::contexts::{SharedKind, SharedText, Told, is_pdf, read_shared, read_sidecar};
 use limn_lake::member::{SEPARATOR, refusal};
 use limn_lake::{
-    DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, Format, ObjectRecord,
+    DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, Format, Held, ObjectRecord,
     ReadOptions, TableName, summarise_file,
 };
 use limn_store::Store;
@@ -26,6 +26,7 @@ use crate::error::PipelineError;
 use crate::pending::WIDE;
 use crate::progress::Progress;
 use crate::published::{KnownFile, Published};
+use crate::weight;
 use crate::wire::Wire;
 
 /// Bytes per permit of the memory budget.
@@ -102,6 +103,9 @@ pub struct ReadDone {
     pub part: Part,
     /// What came of it.
     pub result: Wire<Result<ReadResult, Unread>>,
+    /// The memory that it will take as a table, until its group takes it in.
+    #[serde(skip)]
+    pub held: Held,
 }
 
 /// Why a file or sidecar could not be read.
@@ -254,10 +258,17 @@ impl Reader {
                 }
             }
         };
+        let held = match &result {
+            Ok(ReadResult::Summary(summary)) => {
+                self.options.room.hold(weight::of_table_to_be(summary))
+            }
+            _ => Held::default(),
+        };
         Ok(vec![ReadDone {
             group,
             part,
             result: Wire(result),
+            held,
         }])
     }
 

@@ -1,9 +1,11 @@
 //! Weight: about how many bytes of memory a table takes on its way from its files to its segment.
 //!
-//! An epoch may be of any number of tables; what is in memory of it is bounded all the same. Tables are counted in the reader's
-//! [`Room`](limn_lake::Room) from where they are assembled on, and no file is read while too much is counted. What waits for the end of
-//! its epoch leaves in parts, as a segment each (`crate::segments`).
+//! An epoch may be of any number of tables; what is in memory of it is bounded all the same. What comes of a read is counted in the
+//! reader's [`Room`](limn_lake::Room), and no file is read while too much is counted. Files that wait for others of their
+//! group are not: the group would wait for itself. What waits for the end of its epoch leaves in parts, as a segment
+//! each (`crate::segments`).
 
+use limn_lake::FileSummary;
 use limn_segment::{Block, ColumnRecord, TableRecord};
 
 use crate::assemble::TableDraft;
@@ -12,6 +14,11 @@ use crate::assemble::TableDraft;
 const FIXED: usize = 2 << 10;
 /// What an allocation takes besides what is in it, about.
 const WORD: usize = 16;
+
+/// What a file's summary will take as a table: a worker makes tables of all that has been read before anything else goes on.
+pub fn of_table_to_be(summary: &FileSummary) -> u64 {
+    FIXED as u64 + 4 * summary.held()
+}
 
 /// A table before it is put into words: its summary, the row that says the same, and the texts to come.
 pub fn of_draft(draft: &TableDraft) -> u64 {

@@ -131,9 +131,9 @@ impl Round {
                 "; values that --redact {redact} withholds are out of them now, names and counts stay"
             ),
         };
+        let tables = names.len();
         Some(format!(
-            "tables that this run's settings do not reach, since a part of them was not listed: {}, such as '{first}'; they follow when they are listed again{taken_out}",
-            names.len()
+            "tables whose files are held back or cannot be listed: {tables}, such as '{first}'; this run's settings do not reach them, and they stay as they were read last until they are listed again{taken_out}"
         ))
     }
 

@@ -1,0 +1,97 @@
+//! Epochs of a plan, and the two sides of a group that say whether it is part of one.
+
+use std::collections::VecDeque;
+
+use super::{EpochPlan, Planner};
+use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, memberless, side};
+
+/// Epochs, cut after so many objects or bytes of groups that differ: what stays as it is costs no epoch
+/// anything.
+pub(super) struct Epochs {
+    cut: VecDeque<EpochPlan>,
+    pub(super) open: EpochPlan,
+    objects: usize,
+    bytes: u64,
+    most_objects: usize,
+    most_bytes: u64,
+}
+
+impl Epochs {
+    pub(super) fn new(planner: &Planner) -> Self {
+        Epochs {
+            cut: VecDeque::new(),
+            open: EpochPlan::default(),
+            objects: 0,
+            bytes: 0,
+            most_objects: planner.epoch_objects,
+            most_bytes: planner.epoch_bytes,
+        }
+    }
+
+    /// The epoch that a group of so many objects and bytes is part of.
+    pub(super) fn room_for(&mut self, objects: usize, bytes: u64) -> &mut EpochPlan {
+        let is_full = self.objects + objects > self.most_objects
+            || self.bytes.saturating_add(bytes) > self.most_bytes;
+        if self.objects > 0 && is_full {
+            self.cut.push_back(std::mem::take(&mut self.open));
+            (self.objects, self.bytes) = (0, 0);
+        }
+        self.objects += objects;
+        self.bytes = self.bytes.saturating_add(bytes);
+        &mut self.open
+    }
+
+    pub(super) fn end(mut self) -> VecDeque<EpochPlan> {
+        self.cut.push_back(self.open);
+        self.cut
+    }
+}
+
+/// A group's members in the lake and those that are published, each sorted, once.
+pub(super) struct Sides {
+    pub(super) lake: Vec<MemberId>,
+    pub(super) published: Vec<MemberId>,
+    /// The group has published tables, whether a member of them is known or not.
+    pub(super) is_published: bool,
+    /// One of them awaits a narration that the run can give.
+    pub(super) awaits: bool,
+}
+
+/// How the sides of a group differ.
+#[derive(Clone, Copy)]
+pub(super) enum Differ {
+    Members,
+    Awaits,
+    Not,
+}
+
+impl Sides {
+    pub(super) fn differ(&self) -> Differ {
+        let is_gone_or_new = self.is_published == self.lake.is_empty();
+        match (self.published != self.lake || is_gone_or_new, self.awaits) {
+            (true, _) => Differ::Members,
+            (false, true) => Differ::Awaits,
+            (false, false) => Differ::Not,
+        }
+    }
+
+    /// Puts them into an epoch.
+    pub(super) fn feed(self, epoch: &mut EpochPlan, id: GroupId) {
+        let differ = self.differ();
+        let (from_lake, from_published) = (epoch.lake.len(), epoch.published.len());
+        if self.awaits {
+            epoch.published.push(((id, AWAITS_NARRATION), 1));
+        }
+        if self.is_published && self.published.is_empty() {
+            epoch.published.push(memberless(id));
+        }
+        epoch.published.extend(side(id, self.published, 1));
+        epoch.lake.extend(side(id, self.lake, 1));
+        if !matches!(differ, Differ::Not) {
+            epoch.differences.extend(&epoch.lake[from_lake..]);
+            let published = epoch.published[from_published..].iter();
+            let less = published.map(|(member, diff)| (*member, -diff));
+            epoch.differences.extend(less);
+        }
+    }
+}
