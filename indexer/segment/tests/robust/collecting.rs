@@ -102,6 +102,7 @@ fn built(tables: u32, settings: &SegmentSettings) -> BuiltSegment {
             name: format!("table{number}"),
         },
         location: format!("memory://table{number}.csv"),
+        content: None,
         blocks: vec![Block {
             kind: BlockKind::Schema,
             text: format!("table{number}: city, rain"),
