@@ -104,7 +104,7 @@ impl Default for RunOptions {
             cluster: None,
             embed_threads: cores,
             read_memory: 256 << 20,
-            held_memory: 256 << 20,
+            held_memory: 160 << 20,
             epoch_objects: 8192,
             epoch_bytes: 2 << 30,
             epochs_in_flight: 2,
