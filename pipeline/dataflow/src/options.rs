@@ -19,6 +19,7 @@ use crate::changes::MemberId;
 use crate::cluster::Cluster;
 use crate::error::PipelineError;
 use crate::scope::Scope;
+use crate::told::FAILED;
 
 /// Version of the texts that are made of a table; another version describes every table anew. How files are read has
 /// one of its own, [`SUMMARY_VERSION`].
@@ -411,7 +412,7 @@ pub(crate) fn remembered<'a>(
     let no_object = |what: &str| not_understood(lake_url, &format!("{what} is no object"));
     let all = snapshot.settings.as_object();
     let all = all.ok_or_else(|| no_object("`settings`"))?;
-    let is_known = |name: &&String| [LAKES, CHANGING, FILTERS].contains(&name.as_str());
+    let is_known = |name: &&String| [LAKES, CHANGING, FILTERS, FAILED].contains(&name.as_str());
     if let Some(unknown) = all.keys().find(|name| !is_known(name)) {
         let unknown = limn_store::one_line(unknown);
         let what = format!("unknown setting `{unknown}`");

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::Xxh3Default;
 use crate::report::Failure;
 
 /// Where a snapshot remembers the failures of lakes.
-const FAILED: &str = "failed";
+pub(crate) const FAILED: &str = "failed";
 /// Failures remembered in a snapshot.
 const MOST: usize = 1000;
 

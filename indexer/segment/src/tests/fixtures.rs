@@ -32,6 +32,11 @@ fn version_1_is_readable() {
     is_readable(1);
 }
 
+#[test]
+fn version_2_is_readable() {
+    is_readable(2);
+}
+
 fn is_readable(version: u32) {
     runtime().block_on(async {
         let index = IndexStore::open(&folder(version)).unwrap();
