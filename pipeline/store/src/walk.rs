@@ -279,7 +279,7 @@ fn has_changed(error: &io::Error) -> bool {
 
 fn identity(stat: &Stat) -> (u64, u64) {
     // The types differ from system to system; which number it is does not matter.
-    (stat.st_dev as u64, stat.st_ino as u64)
+    (stat.st_dev, stat.st_ino)
 }
 
 /// `name#123` is how the client library names a write in progress.
@@ -318,7 +318,7 @@ fn info(relative: String, stat: &Stat) -> ObjectInfo {
     let size = u64::try_from(stat.st_size).unwrap_or_default();
     ObjectInfo {
         path: relative,
-        etag: Some(etag(stat.st_ino as u64, since / 1000, size)),
+        etag: Some(etag(stat.st_ino, since / 1000, size)),
         version: None,
         size,
         modified_ms: i64::try_from(since / 1_000_000).unwrap_or(i64::MAX),

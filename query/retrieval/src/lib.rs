@@ -29,7 +29,7 @@
 //! (a prefix, a [`Selection`]) restricts candidates before ranking, so a filtered search still finds k tables where
 //! there are k; it never changes what a word is worth. A [restricted](Searcher::restricted) searcher is
 //! another thing: it answers as if the other tables did not exist. A [`judge`](judge::Judge) moves the tables it
-//! rejects behind the others and changes nothing else. [`Searcher`] may be shared by threads. Where
+//! rejects behind the others and changes nothing else. Tables of equal content are one result. [`Searcher`] may be shared by threads. Where
 //! nothing relevant is found, the answer says so instead of listing tables.
 //!
 //! **Non-guarantees.** Above a segment's exact limit vectors come from an approximate graph, whose

@@ -21,6 +21,25 @@ fn terms_of(postings: &Postings) -> Vec<(Field, String)> {
 }
 
 #[test]
+fn what_copies_have_in_common_comes_back_and_is_in_no_segment_that_knows_of_none() {
+    let mut tables = sample_tables(5);
+    let plain = build_segment(tables.clone(), &settings()).unwrap();
+    let reader = SegmentReader::from_bytes(plain.bytes, &plain.entry).unwrap();
+    assert!(reader.tables().iter().all(|table| table.content.is_none()));
+    let content = TableContent {
+        hash: u128::MAX - 7,
+        modified_ms: -1,
+    };
+    tables[2].content = Some(content);
+    let told = build_segment(tables.clone(), &settings()).unwrap();
+    let reader = SegmentReader::from_bytes(told.bytes, &told.entry).unwrap();
+    for table in reader.tables().iter() {
+        let expected = (table.key == tables[2].table.borrowed()).then_some(content);
+        assert_eq!(table.content, expected);
+    }
+}
+
+#[test]
 fn everything_comes_back() {
     let tables = sample_tables(40);
     let (blocks, postings) = expected(tables.clone());

@@ -89,7 +89,7 @@ async fn assert_as_built(index: &IndexStore, before: &Snapshot, after: &Snapshot
             .map(|row| {
                 let name: usize = row.name[1..].parse().unwrap();
                 TableBlocks {
-                    content: None,
+                    content: content(name),
                     table: row.key(),
                     location: format!("s3://lake/{name}.csv"),
                     blocks: blocks(name, row.rows.unwrap()),
