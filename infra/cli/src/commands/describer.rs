@@ -49,7 +49,6 @@ impl Describer for ContextProcess {
 async fn write(index: &str, change: &Change) -> Result<(), DescribeError> {
     let failed = |error: std::io::Error| DescribeError::Failed(error.to_string());
     let mut process = Command::new(std::env::current_exe().map_err(failed)?)
-        // What the index has of narrations stays; a description asks no language model.
         .args(["context", "apply", "--json", "--index", index])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

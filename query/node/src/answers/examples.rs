@@ -117,13 +117,17 @@ fn question(table: &Facts<'_>) -> Option<(usize, String)> {
         .filter_map(|column| Some((spoken(column.name)?, column.data_type)))
         .collect();
     let has_none = |words: &str, of: &[&str]| words.split(' ').all(|word| !of.contains(&word));
+    let subject = spoken(stem(last_part(table.key.name)));
+    let is_subject = |words: &String| {
+        let subject = subject.as_ref();
+        subject.is_some_and(|subject| subject.contains(words.as_str()))
+    };
     let measure = columns.iter().find(|(words, data_type)| {
         ["integer", "float"].contains(data_type) && has_none(words, NO_MEASURES)
     });
-    let group = columns
-        .iter()
-        .find(|(words, data_type)| *data_type == "text" && has_none(words, NO_GROUPS));
-    let subject = spoken(stem(last_part(table.key.name)));
+    let group = columns.iter().find(|(words, data_type)| {
+        *data_type == "text" && has_none(words, NO_GROUPS) && !is_subject(words)
+    });
     let measure = measure.map(|(words, _)| words);
     let group = group.map(|(words, _)| words);
     let subject = subject.filter(|subject| {
@@ -171,9 +175,12 @@ fn spoken(name: &str) -> Option<String> {
     }
     words.retain(|word| !word.is_empty());
     let is_word = |word: &String| {
-        word.chars().count() >= WORD
-            && (!word.is_ascii() || word.contains(['a', 'e', 'i', 'o', 'u', 'y']))
-            || SHORT.contains(&word.as_str())
+        let is_spoken = match word.is_ascii() {
+            true => word.len() >= WORD && word.contains(['a', 'e', 'i', 'o', 'u', 'y']),
+            // Other scripts say more with a letter.
+            false => word.chars().count() >= WORD / 2,
+        };
+        is_spoken || SHORT.contains(&word.as_str())
     };
     (!words.is_empty() && words.iter().all(is_word)).then(|| words.join(" "))
 }
