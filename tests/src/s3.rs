@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 /// Credentials that the server knows.
 pub const KEY: &str = "limn-test";
-/// Somebody who may list the bucket `lake` and read what is under `open/`.
+/// Somebody who may list the bucket `guests` and read what is under `open/`.
 pub const GUEST: &str = "limn-guest";
 /// The secret of both.
 pub const SECRET: &str = "limn-test-secret";
@@ -61,10 +61,10 @@ impl S3Server {
         Self::of_bucket(format!("lake-{}", BUCKETS.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// The one bucket, empty, of which [`GUEST`] may read a part: `lake`. One test of a process can
-    /// have it.
-    pub fn start_with_guest() -> Self {
-        Self::of_bucket("lake".to_owned())
+    /// An empty bucket of this name. One test of a process can have it; of `guests`, [`GUEST`] may
+    /// read a part.
+    pub fn start_named(bucket: &str) -> Self {
+        Self::of_bucket(bucket.to_owned())
     }
 
     fn of_bucket(bucket: String) -> Self {
@@ -129,7 +129,7 @@ impl Running {
             {
                 "name": "guest",
                 "credentials": [{"accessKey": GUEST, "secretKey": SECRET}],
-                "actions": ["List:lake", "Read:lake/open/*"],
+                "actions": ["List:guests", "Read:guests/open/*"],
             },
         ]});
         let config = data.join("s3.json");

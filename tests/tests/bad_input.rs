@@ -385,7 +385,7 @@ fn objects_that_a_store_denies_cost_only_themselves() {
     lake::varied(&lake.join("open"));
     lake::write(&lake, "closed/orders.csv", "id,item\n1,pen\n2,ink\n");
     lake::write_parquet(&lake, "closed/levels.parquet", 20);
-    let server = S3Server::start_with_guest();
+    let server = S3Server::start_named("guests");
     for folder in ["open", "closed"] {
         server.copy_in(&lake.join(folder), "");
     }
@@ -406,7 +406,7 @@ fn objects_that_a_store_denies_cost_only_themselves() {
             .env("AWS_ACCESS_KEY_ID", GUEST);
         run(&mut command)
     };
-    let denied = as_guest("s3://lake");
+    let denied = as_guest("s3://guests");
     denied.code_is(1);
     let report = denied.json();
     assert_eq!(report["tables"]["added"], 7, "{report}");

@@ -265,6 +265,6 @@ fn what_is_skipped_is_told() {
     let (lake, index) = (ground.lake(), ground.index());
     let arguments = ["index", text(&lake), "--index", text(&index)];
     let shown = limn(&[&arguments[..], &["--embedder", "hashed-words"]].concat());
-    let line = "skipped: 2 .pdf, 1 without an extension, 1 .docx (not read); 3 hidden or temporary; 1 by filters";
+    let line = "skipped: 3 documents (.pdf, .docx), 1 without an extension (not read); 3 hidden or temporary; 1 by filters";
     assert!(shown.stdout.contains(line), "{shown:?}");
 }

@@ -40,8 +40,8 @@ fn free_port() -> String {
 
 #[test]
 fn the_pages_about_a_bucket_do_what_they_say() {
-    let server = S3Server::start();
-    server.copy_in(&repository().join("examples/lake"), "/buckets/lake");
+    let server = S3Server::start_named("lake");
+    server.copy_in(&repository().join("examples/lake"), "");
     thread::scope(|scope| {
         let server = &server;
         for page in [nightly, changes, access, quality] {

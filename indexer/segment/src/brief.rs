@@ -68,6 +68,7 @@ fn sentence_end(text: &str) -> Option<usize> {
     let mut ends = stops.filter_map(|(at, stop)| {
         let rest = &text[at + stop.len()..];
         let word = text[..at].rsplit(' ').next().unwrap_or_default();
+        let word = word.trim_start_matches(|sign: char| !sign.is_alphanumeric());
         let letters = word.chars().filter(|sign| sign.is_alphabetic()).count();
         let is_end = stop == "。" || (rest.starts_with(char::is_whitespace) && letters > 2);
         is_end.then_some(at)

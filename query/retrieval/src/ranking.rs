@@ -153,7 +153,7 @@ pub(crate) fn rank_tables(
         return Ok(Outcome {
             ranked,
             best_cosine: near.first().map(|block| block.cosine),
-            any_word: match_count > 0,
+            any_word: match_count > 0 || !named.is_empty(),
         });
     }
 }

@@ -150,8 +150,11 @@ impl Wholes {
     pub(crate) fn of_table(&self, table: u32) -> Vec<String> {
         let has = |tables: &Vec<u32>| tables.binary_search(&table).is_ok();
         let names = self.names.iter().filter(|name| has(&name.tables));
+        let named: Vec<&str> = names.clone().map(|name| name.written.as_str()).collect();
         let names = names.map(|name| format!("{} {}", name.kind.name(), name.written));
         let values = self.values.iter().filter(|value| has(&value.tables));
+        // A name in letters and digits would be a code of its own table, too.
+        let values = values.filter(|value| !named.contains(&value.written.as_str()));
         let values = values.map(|value| {
             let kind = if value.is_code { "code" } else { "value" };
             format!("{kind} {}", value.written)

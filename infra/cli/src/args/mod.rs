@@ -25,6 +25,8 @@ pub use serve::{
 
 /// The heading of what few people need: above it are the options that most begin with.
 const MORE: &str = "More options";
+/// Heading of the options that say where changes are announced.
+const NOTIFICATIONS: &str = "Change notifications";
 
 /// Find the right table in a data lake by asking in plain words.
 #[derive(Debug, Parser)]
@@ -269,7 +271,7 @@ pub struct WatchArgs {
     #[arg(help_heading = MORE, long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
     pub quiet: Duration,
     /// URL of an SQS queue with the lake's S3 event notifications.
-    #[arg(long, value_name = "URL", env = "LIMN_QUEUE")]
+    #[arg(help_heading = NOTIFICATIONS, long, value_name = "URL", env = "LIMN_QUEUE")]
     pub queue: Option<String>,
     /// URL of an SQS queue for messages that cannot be understood.
     #[arg(help_heading = MORE, long, value_name = "URL", requires = "queue")]
@@ -279,7 +281,7 @@ pub struct WatchArgs {
     pub tries: u32,
     /// Take events at POST /v1/events of this address. Other than loopback, LIMN_EVENTS_TOKEN is needed:
     /// senders give it as bearer token.
-    #[arg(long, value_name = "ADDRESS", env = "LIMN_EVENTS_LISTEN")]
+    #[arg(help_heading = NOTIFICATIONS, long, value_name = "ADDRESS", env = "LIMN_EVENTS_LISTEN")]
     pub listen: Option<SocketAddr>,
     /// Do not ask the file system for changes of a local lake.
     #[arg(help_heading = MORE, long)]

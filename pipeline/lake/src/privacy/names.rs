@@ -30,7 +30,7 @@ const USUAL: &str = "
     headquarters height high hire holiday home host hour hours household iban id identifier ids image import in income
     index industry info insurance interest invoice ip is issue item items job journal key keyword keywords kind label land
     language last lat latitude launch length level license limit line link list lng loan location log lon long longitude
-    low manager manufacturer margin market max maximum mean measure median medium member message method middle min minimum
+    low mail manager manufacturer margin market max maximum mean measure median medium member message method middle min minimum
     minute mobile mode model modified module month monthly mother municipality name names nationality net next no note notes
     nr num number occupation of office on open opened option or order orders organisation organization origin outcome owner
     page parent part partner party passenger password path patient pay payment per percent percentage period person phone

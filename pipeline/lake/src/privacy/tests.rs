@@ -232,7 +232,7 @@ fn numbers_that_are_secrets_are_withheld_and_flags_are_none() {
     let mut marked = all;
     marked.redact(Redact::Marked);
     let text = marked.to_json().unwrap();
-    for value in ["1234", "98765", "400100200300", "0000", "456", "7.25"] {
+    for value in ["1234", "98765", "400100200300", "0000", "7.25"] {
         assert!(!text.contains(value), "{value}: {text}");
     }
 }

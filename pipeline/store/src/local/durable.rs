@@ -124,11 +124,12 @@ impl Writer {
         name: &OsStr,
         existing: Existing,
     ) -> io::Result<()> {
-        Ok(match existing {
+        match existing {
             Existing::Replace => renameat(folder, staged, folder, name)?,
             // One winner: a link is never made over a name that is there.
             Existing::Keep => linkat(folder, staged, folder, name, AtFlags::empty())?,
-        })
+        }
+        Ok(())
     }
 
     /// The folder at a path, made if it is not there, and on disk.

@@ -248,7 +248,9 @@ fn a_segment_that_comes_again_belongs_to_the_later_file() {
             name: 2,
             ..change(1)
         };
-        let base = epoch(&index, &newest, &[other]).await;
+        let base = Snapshot::first("m", DIMENSIONS, 1);
+        let base = epoch(&index, &base, &[change(1)]).await;
+        let base = epoch(&index, &base, &[other]).await;
         let merges = plan(&base, &Policy::full());
         let shards = index.carry_out(&base, &merges, &quiet).await.unwrap();
         assert!(index.apply(&shards, &base).await.unwrap().is_some());

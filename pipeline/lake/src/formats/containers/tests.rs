@@ -198,7 +198,8 @@ async fn databases_and_spreadsheets_in_archives_are_read_as_beside_them() {
         (&other, &sheets.members, ""),
         (&alone, &listed.members, "d/"),
     ] {
-        for member in members {
+        // A view is read in a process of its own, which there is none of here.
+        for member in members.iter().filter(|it| !it.path.ends_with("//rich")) {
             let summary = read(store, member).await.unwrap();
             expected.push((format!("{outer}{}", member.path), summary));
         }
