@@ -119,8 +119,11 @@ fn xxh(text: &str) -> u64 {
     limn_segment::text_hash(text) as u64
 }
 
+/// The name of a kind of values, and the n-th of them.
+type Kind = (&'static str, fn(u64) -> String);
+
 /// Values of each kind: what they look like, by a random number.
-const KINDS: [(&str, fn(u64) -> String); 12] = [
+const KINDS: [Kind; 12] = [
     ("patent", |n| {
         format!(
             "US-{},{:03},{:03}-B{}",

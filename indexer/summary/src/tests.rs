@@ -119,7 +119,6 @@ fn a_very_wide_table_is_bounded() {
         sample: vec![vec![Some("1.5".into()); 20_000]; 5],
         folder_contexts: vec!["of all tables ".repeat(9)],
         contexts: vec!["word ".repeat(300_000)],
-        folder_contexts: Vec::new(),
     };
     let options = DocumentOptions::default();
     let start = std::time::Instant::now();

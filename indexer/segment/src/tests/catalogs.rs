@@ -98,7 +98,7 @@ fn record(i: u64) -> TableRecord {
         first_block: u32::MAX - i as u32,
         blocks: i as u32,
         group: "g".into(),
-        content: (i % 2 == 0).then(|| format!("{i:032x}")),
+        content: i.is_multiple_of(2).then(|| format!("{i:032x}")),
         error: None,
         awaits_narration: i % 3 == 1,
         indexed_ms: i64::MIN + i as i64,

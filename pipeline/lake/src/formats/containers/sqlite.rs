@@ -136,7 +136,7 @@ fn database(ranged: &Ranged, options: &ReadOptions) -> Result<Bytes, Failure> {
         let remedy = "lay its tables there as files, or raise the scan budget (up to 64 MiB)";
         return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy));
     }
-    Ok(ranged.get(0..size)?)
+    ranged.get(0..size)
 }
 
 struct Entry {
