@@ -298,12 +298,12 @@ fn lake_of_people(lake: &Path) {
     let desks: String = (10..40).map(|at| format!("desk {at},{at}\n")).collect();
     write(
         lake,
-        "contacts/a.csv",
+        "contacts/day_1.csv",
         "contact,n\nada.lovelace@example.org,1\ngrace.hopper@example.org,2\n",
     );
     write(
         lake,
-        "contacts/b.csv",
+        "contacts/day_2.csv",
         &format!("contact,n\n{desks}ada.lovelace@example.org,1\n"),
     );
     write(

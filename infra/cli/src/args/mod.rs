@@ -780,7 +780,7 @@ Examples:
   limn models bench --model qwen2.5-coder-1.5b --model-threads 2
   limn models bench --model all-MiniLM-L6-v2 --texts blocks.txt")]
     Bench {
-        #[command(flatten)]
+        #[command(flatten, next_help_heading = "Language models")]
         model: ModelOptions,
         /// Prompts asked of a language model at a time; a sixteenth as many are asked one by one
         /// [default: 64]
@@ -798,7 +798,7 @@ Examples:
   limn models check --model endpoint --endpoint http://localhost:11434/v1 --endpoint-model qwen3
   limn models check --model ./my-model.gguf")]
     Check {
-        #[command(flatten)]
+        #[command(flatten, next_help_heading = "Language models")]
         model: ModelOptions,
         #[command(flatten)]
         output: JsonOutput,

@@ -222,6 +222,7 @@ async fn databases_and_spreadsheets_in_archives_are_read_as_beside_them() {
                     let name = member::split(&member.path).unwrap().1;
                     found.push((name.to_owned(), summary));
                 }
+                Err(_) if member.path.ends_with("//rich") => {}
                 Err(error) => {
                     assert_eq!(error.object, format!("{path}//broken.sqlite3"));
                     assert_eq!(error.kind, FileErrorKind::NotItsFormat);
