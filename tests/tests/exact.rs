@@ -248,7 +248,7 @@ async fn nineteen_of_twenty_values_that_an_index_holds_are_found_in_five() {
     let share = measured(&index, &held, 1);
     assert!(share >= 95.0, "{share}");
     // Kind by kind, too.
-    // Columns are called by the kind in words: what is "e-mail" here is another name there.
+    // No column begins with "e-mail" in the index; why is not known yet.
     for (kind, _) in KINDS.iter().filter(|(kind, _)| *kind != "e-mail") {
         let of_kind: BTreeMap<_, _> = held
             .iter()
