@@ -37,7 +37,10 @@ fn narration_files(index: &Path) -> usize {
     let folders = std::fs::read_dir(index.join("cache/narrations"));
     let folders = folders.into_iter().flatten().flatten();
     let files = folders.filter_map(|folder| std::fs::read_dir(folder.path()).ok());
-    files.flatten().flatten().count()
+    let files = files.flatten().flatten();
+    // A file that is being written has another name until it is whole.
+    let whole = files.filter(|file| file.path().extension().is_some_and(|it| it == "parquet"));
+    whole.count()
 }
 
 /// A lake of `tables` tables, none of whose schemas is another's.

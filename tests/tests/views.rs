@@ -24,8 +24,8 @@ fn views() -> String {
         sql += &format!("CREATE INDEX i{index} ON wide ({columns});");
     }
     let tables: Vec<String> = (0..60).map(|at| format!("wide x{at}")).collect();
-    let equal: Vec<String> = (0..120)
-        .map(|at| format!("x{}.c{}=x{}.c{}", at % 60, at % 4, draw(60), draw(4)))
+    let equal: Vec<String> = (0..60 * 14)
+        .map(|at| format!("x{}.c{}=x{}.c{}", at / 14, at % 4, draw(60), draw(4)))
         .collect();
     let (tables, equal) = (tables.join(","), equal.join(" AND "));
     sql += &format!("CREATE VIEW joined AS SELECT count(*) AS n FROM {tables} WHERE {equal};");

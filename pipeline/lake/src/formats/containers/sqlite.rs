@@ -312,7 +312,7 @@ fn open(bytes: &[u8], size: u64) -> Result<Connection, Error> {
     for (limit, most) in [
         (Limit::SQLITE_LIMIT_ATTACHED, 0),
         (Limit::SQLITE_LIMIT_SQL_LENGTH, 1 << 20),
-        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 200),
+        (Limit::SQLITE_LIMIT_EXPR_DEPTH, 1000),
         (Limit::SQLITE_LIMIT_COMPOUND_SELECT, 50),
         (Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100),
         (Limit::SQLITE_LIMIT_VDBE_OP, 250_000),
