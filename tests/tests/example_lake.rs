@@ -5,7 +5,32 @@ use std::fs;
 use std::path::Path;
 
 use limn_tests::{limn, repository, text};
+use serde_json::json;
 use tempfile::TempDir;
+
+/// Questions that no table of the example lake answers.
+const FOREIGN: [&str; 20] = [
+    "How many goals did each footballer score?",
+    "Which airline carried most passengers to Singapore?",
+    "recipes for chocolate cake",
+    "Who won the Nobel prize in literature?",
+    "exchange rate of the dollar against the yen",
+    "Which actors played in the most films?",
+    "satellites launched into orbit",
+    "Which parliament members voted against the bill?",
+    "box office revenue of movies",
+    "guitar chords of popular songs",
+    "Which chess openings win most games?",
+    "kings and queens of England and their reigns",
+    "Which novels were translated into Portuguese?",
+    "car insurance claims by accident type",
+    "DNA sequences of bacteria",
+    "Which countries export the most coffee?",
+    "volcano eruptions and their magnitude",
+    "programming languages used by developers",
+    "Which tennis players won at Wimbledon?",
+    "museum paintings by artist and century",
+];
 
 fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
@@ -71,6 +96,37 @@ fn the_example_lake_is_indexed_asked_and_indexed_again() {
         scores["k"]["5"]["hit"].as_f64().unwrap() >= 0.95,
         "{scores}"
     );
+
+    // It knows what it cannot answer: of questions that no table answers most are said to be such, and hardly one of the
+    // others.
+    let both = scratch.path().join("both.jsonl");
+    let foreign = FOREIGN.map(|question| json!({"question": question, "tables": []}).to_string());
+    let known = fs::read_to_string(&questions).unwrap();
+    fs::write(&both, known + &foreign.join("\n")).unwrap();
+    let eval = ["eval", "--index", index, "--questions", text(&both)];
+    let graded = limn(&[&eval[..], &["-k", "5", "--json"]].concat()).ok();
+    let unlikely = |kind: &str| graded["grades"][kind]["unlikely"].as_f64().unwrap();
+    assert_eq!(graded["k"]["5"]["hit"], scores["k"]["5"]["hit"]);
+    assert_eq!(graded["grades"]["unanswerable"]["questions"], FOREIGN.len());
+    assert!(unlikely("unanswerable") >= 0.8, "{graded}");
+    assert!(unlikely("answerable") <= 0.05, "{graded}");
+    // Other limits may be given; what fits is told.
+    let limits = scratch.path().join("limits.json");
+    assert!(graded["grades"]["fitted"]["weak"].is_f64(), "{graded}");
+    fs::write(&limits, r#"{"weak": 9.0, "strong": 9.0}"#).unwrap();
+    let strict = ["--grades", text(&limits), "--json"];
+    let answer = limn(&[&["search", "deep water", "--index", index], &strict[..]].concat()).ok();
+    assert_eq!(answer["grade"], "unlikely", "{answer}");
+    assert!(
+        answer["notes"]
+            .to_string()
+            .contains("is likely to answer this"),
+        "{answer}"
+    );
+    fs::write(&limits, r#"{"weak": 2}"#).unwrap();
+    let refused = limn(&[&["search", "deep water", "--index", index], &strict[..]].concat());
+    refused.code_is(2);
+    assert!(refused.stderr.contains("limits of grades"), "{refused:?}");
 
     // A search says which table, where, why.
     let answer = limn(&[

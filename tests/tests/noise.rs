@@ -243,7 +243,6 @@ fn sheets_of_years_are_one_table_of_one_file() {
 }
 
 #[test]
-#[ignore = "a README that names a table in a list is put on it whole: not mended yet"]
 fn a_readme_is_no_text_about_tables_that_it_passes_over() {
     let readme = "# Shop\n\nWhat the shop keeps.\n\n- `orders`: what was sold, with the voucher\n\n## eu\n\nGoods of the continental depot.\n";
     let ground = Ground::new(&[

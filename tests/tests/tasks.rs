@@ -5,6 +5,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use limn_tests::llama::{KEY, LlamaServer, WINDOW};
 use limn_tests::pages::{self, Shell};
@@ -99,12 +100,24 @@ fn changes(server: &S3Server) {
         ("7711", open.as_str()),
     ];
     let mut shell = Shell::start(&on(server), &place);
+    let notification = r#"{"Records": [{"eventSource": "aws:s3", "eventName": "ObjectCreated:Put",
+        "s3": {"bucket": {"name": "lake"}, "object": {"key": "lake/retail/products.csv"}}}]}"#;
     shell.run_page("changes.md", |shell, commands, said| {
         if commands.starts_with("limn watch ./lake") {
             shell.run("until_true limn show visitors --index lake.limn");
         }
         if commands.contains("lake/parcels.csv") {
             shell.run("until_true limn show parcels --index lake.limn");
+        }
+        if commands.contains("--queue") {
+            runtime.block_on(async {
+                sqs.send(&queue, &[notification.to_owned()]).await;
+                let deadline = Instant::now() + Duration::from_secs(60);
+                while sqs.count(&queue).await != (0, 0) {
+                    assert!(Instant::now() < deadline, "the message stays in the queue");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            });
         }
         if commands.starts_with("curl") {
             assert!(said.contains(r#""accepted":1"#), "{said}");
@@ -156,6 +169,9 @@ fn quality(server: &S3Server) {
     shell.run_page("quality.md", |_, commands, said| {
         if commands.contains("--save") {
             assert!(said.contains("5 questions"), "{said}");
+        }
+        if commands.contains("both.jsonl") {
+            assert!(said.contains("3 unanswerable questions: "), "{said}");
         }
         if commands.contains("--against") {
             assert!(said.contains("95 % intervals"), "{said}");

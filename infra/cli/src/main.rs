@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod interrupt;
+mod memory;
 mod progress;
 mod skipped;
 mod table;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::ReadView => return commands::read_view::run(),
         _ => {}
     }
+    memory::share_arenas();
     let mut builder = tokio::runtime::Builder::new_multi_thread();
     if let Command::Serve(_) | Command::Mcp(_) = &args.command {
         // A node answers short questions on these threads, as many at a time as it may: there is one more for everything else.

@@ -12,8 +12,8 @@ use tokio::sync::Notify;
 
 /// Columns that a file may have without waiting for its turn.
 pub(crate) const NARROW: usize = 512;
-/// Columns of wider files that are counted at once: those of two of the widest.
-const COLUMNS_AT_ONCE: u64 = 1 << 15;
+/// Columns of wider files that are counted at once: those of one of the widest.
+const COLUMNS_AT_ONCE: u64 = 1 << 14;
 
 thread_local! {
     /// Columns that this thread counts: a parser reads some files twice, and must not wait for itself.
@@ -159,7 +159,7 @@ mod tests {
         let room = Room::default();
         let held: Vec<Held> = thread::scope(|scope| {
             let take = |_| scope.spawn(|| room.columns(16_384)).join().unwrap();
-            (0..2).map(take).collect()
+            (0..1).map(take).collect()
         });
         let (send, receive) = mpsc::channel();
         let other = thread::spawn({
@@ -174,7 +174,7 @@ mod tests {
             }
         });
         assert_eq!(receive.recv().unwrap(), "narrow");
-        assert_eq!(room.taken().columns, 32_768);
+        assert_eq!(room.taken().columns, 16_384);
         drop(held);
         assert_eq!(receive.recv().unwrap(), "wide");
         other.join().unwrap();

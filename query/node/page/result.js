@@ -30,6 +30,7 @@ export function resultCard(result, context, sisters = []) {
         context.manyLakes && el("span", { class: "faint" }, " in ", data(result.lake)),
       ),
       facts(result),
+      grade(result),
     ),
     reason(result, words),
     miniTable(result, words),
@@ -43,6 +44,14 @@ export function resultCard(result, context, sisters = []) {
     ),
   );
 }
+
+const GRADES = {
+  strong: "It has what was asked for, in words or in meaning.",
+  weak: "It has a part of what was asked for.",
+  unlikely: "It is among the nearest, no more.",
+};
+
+const grade = ({ grade: name }) => name && el("p", { class: `grade ${name}`, title: GRADES[name] }, name);
 
 const wordsOf = ({ blocks = [] }) => [...new Set(blocks.flatMap(({ words = [] }) => words))];
 

@@ -1,8 +1,8 @@
 //! The query node: an index, wherever it lies, served to people, programs and agents.
 //!
 //! A node opens the newest snapshot of an index and follows those that come ([`Node::follow`]). A request
-//! passes the guard, which finds out who asks; from the caller's reach comes a *sight*, a view of the
-//! snapshot that has the allowed tables only; and from the sight alone the answer is made. So what a
+//! passes the guard, which finds out who asks; from the caller's reach comes a *grant*, a view of the
+//! snapshot that has the allowed tables only; and from the grant alone the answer is made. So what a
 //! caller may not see cannot be found, counted, ranked or guessed from a score.
 //!
 //! | folder | what |

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use limn_models::Embedder;
+use limn_retrieval::Grading;
 use limn_retrieval::judge::Judge;
 use limn_retrieval::{RetrievalError, TRACE, Values};
 use limn_segment::{IndexStore, SegmentCache, Snapshot};
@@ -15,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, info_span};
 
 use crate::access::{Access, Caller, Rates, Right, Shares, Turn, Turns};
-use crate::answers::{Describer, FeedbackFile, Sight};
+use crate::answers::{Describer, FeedbackFile, Grant};
 use crate::events::EventsTo;
 use crate::live::{Live, Scope, View};
 use crate::metrics::Metrics;
@@ -45,6 +46,8 @@ pub struct NodeOptions {
     pub cache: Option<SegmentCache>,
     /// Who judges.
     pub judge: Option<Arc<Judge>>,
+    /// How tables are graded.
+    pub grading: Grading,
     /// Where feedback is kept.
     pub feedback: Option<FeedbackFile>,
     /// Where events are handed to.
@@ -73,6 +76,7 @@ impl NodeOptions {
             follow: Duration::from_secs(10),
             cache: None,
             judge: None,
+            grading: Grading::DEFAULT,
             feedback: None,
             events: None,
             describer: None,
@@ -91,6 +95,7 @@ pub struct Node {
     pub(crate) live: Live,
     pub(crate) questions: Questions,
     pub(crate) judge: Option<Arc<Judge>>,
+    pub(crate) grading: Grading,
     pub(crate) feedback: Option<FeedbackFile>,
     pub(crate) events: Option<EventsTo>,
     pub(crate) describer: Option<Arc<dyn Describer>>,
@@ -133,6 +138,7 @@ impl Node {
             live,
             questions: Questions::new(embedder, threads, options.remembers),
             judge: options.judge,
+            grading: options.grading,
             feedback: options.feedback,
             events: options.events,
             describer: options.describer,
@@ -224,7 +230,7 @@ impl Node {
     ///
     /// # Errors
     /// A node that is ending.
-    pub async fn sight(self: &Arc<Self>, caller: Caller) -> Result<Sight, Problem> {
+    pub async fn grant(self: &Arc<Self>, caller: Caller) -> Result<Grant, Problem> {
         let shows_values = self.previews && caller.may(Right::Rows);
         let scope = Scope {
             reach: caller.reach.clone(),
@@ -234,7 +240,7 @@ impl Node {
             },
         };
         let make = |whole: Arc<View>, scope| self.compute(move || whole.restricted(&scope));
-        Ok(Sight {
+        Ok(Grant {
             view: self.live.view(scope, make).await?,
             shows_values,
             until: Instant::now() + self.patience,

@@ -6,6 +6,7 @@ use std::time::Instant;
 use limn_segment::{BlockKind, TableKey};
 use serde::Serialize;
 
+use crate::grade::{Grade, Grading};
 use crate::judge::Judge;
 use crate::selection::Selection;
 
@@ -39,6 +40,8 @@ pub struct Query {
     pub evidence: usize,
     /// How tables are scored.
     pub mode: Mode,
+    /// How they are graded.
+    pub grading: Grading,
     /// The question's vector, where it is known already.
     pub vector: Option<Vec<f32>>,
     /// Who judges the candidates; tables it rejects come last.
@@ -63,6 +66,7 @@ impl Query {
             selection: None,
             evidence: Query::EVIDENCE,
             mode: Mode::default(),
+            grading: Grading::DEFAULT,
             vector: None,
             judge: None,
             until: None,
@@ -77,6 +81,8 @@ pub struct Answer {
     pub question: String,
     /// The number of the snapshot that was searched.
     pub snapshot: u64,
+    /// The best grade of its tables; `None` without any, and in plain mode.
+    pub grade: Option<Grade>,
     /// The tables, best first.
     pub results: Vec<Hit>,
     /// What the asker should know: words that occur nowhere, nothing relevant found, a judge that failed.
@@ -85,7 +91,6 @@ pub struct Answer {
     /// addresses, and values of rows.
     pub failures: Vec<String>,
     /// As [`Ranking::unknown`].
-    #[serde(skip)]
     pub unknown: Vec<String>,
 }
 
@@ -101,9 +106,14 @@ pub struct Hit {
     /// `α·lexical + (1−α)·semantic`; 1 where the question names the table; of a table with copies
     /// that of the one that fits best.
     pub score: f32,
-    /// As [`RankedTable::covered`].
-    #[serde(skip)]
+    /// How likely it answers the question, whatever else was found; `None` in plain mode.
+    pub grade: Option<Grade>,
+    /// The share of the question's words that it has, by their inverse document frequencies: 0 to
+    /// 1. Unknown words count half of what a word can. 0 in plain mode.
     pub covered: f32,
+    /// How close it is to the question in meaning, from -1 to 1: the mean of its two closest kinds of
+    /// text, the second with less weight. `None` where it has no vectors.
+    pub cosine: Option<f32>,
     /// The lexical score, min-max normalised over the question's candidates: 0 to 1.
     pub lexical: f32,
     /// The semantic score, likewise.
@@ -154,9 +164,12 @@ pub struct RankedTable {
     pub key: TableKey,
     /// As [`Hit::score`].
     pub score: f32,
-    /// The share of the question's words that it has, by their inverse document frequencies: 0 to
-    /// 1. Unknown words count as much as a word can. 0 in plain mode.
+    /// As [`Hit::grade`].
+    pub grade: Option<Grade>,
+    /// As [`Hit::covered`].
     pub covered: f32,
+    /// As [`Hit::cosine`].
+    pub cosine: Option<f32>,
     /// As [`Hit::lexical`].
     pub lexical: f32,
     /// As [`Hit::semantic`].

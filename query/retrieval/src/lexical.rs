@@ -20,6 +20,9 @@ use crate::wholes::{HeldValue, Wholes};
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
 const MISSPELT: f32 = 0.5;
+/// What an unknown word counts in the question, of what a word that one table has counts: a value that
+/// the sample lacks is unknown, too.
+const UNKNOWN: f32 = 0.5;
 /// A part of a code of at most so many characters is short.
 const SHORT_PART: usize = 2;
 
@@ -85,7 +88,7 @@ pub(crate) struct Found {
     pub(crate) meant: Vec<Meant>,
     /// Words that occur nowhere, as written.
     pub(crate) unknown: Vec<String>,
-    /// What the known words of the question are worth, and unknown ones as much as a word can be.
+    /// What the words of the question are worth.
     worth: f32,
 }
 
@@ -159,7 +162,7 @@ pub(crate) fn score_tables(
     for word in unknown {
         let Some(meant) = meant(corpus, &word, embedder, deadline)? else {
             found.unknown.push(word.written);
-            found.worth += idf(tables as u64, 0);
+            found.worth += UNKNOWN * idf(tables as u64, 0);
             continue;
         };
         if !found.known.iter().any(|(term, _)| *term == meant.term) {

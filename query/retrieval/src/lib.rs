@@ -34,7 +34,7 @@
 //!
 //! **Non-guarantees.** Above a segment's exact limit vectors come from an approximate graph, whose
 //! misses are measured as recall elsewhere. What a judge says is its model's. Scores of different questions are not comparable: min-max
-//! is relative to a question's own candidates.
+//! is relative to a question's own candidates. [`Grade`]s are.
 //!
 //! **Recovery.** A searcher keeps the snapshot it was opened with; to see a newer one, open another
 //! ([`Searcher::open_after`] reads only what is new).
@@ -49,6 +49,7 @@ mod deadline;
 mod error;
 pub mod eval;
 mod evidence;
+mod grade;
 pub mod judge;
 mod lexical;
 mod notes;
@@ -69,6 +70,7 @@ mod words;
 pub use answer::{Answer, Evidence, Hit, Mode, Query, RankedTable, Ranking};
 pub use corpus::Values;
 pub use error::RetrievalError;
+pub use grade::{Grade, Grading};
 pub use question::content_terms;
 pub use searcher::{Searcher, TableRef};
 pub use selection::Selection;

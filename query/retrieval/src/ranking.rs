@@ -26,6 +26,8 @@ pub(crate) struct Ranked {
     pub(crate) score: f32,
     pub(crate) lexical: f32,
     pub(crate) semantic: f32,
+    /// As [`Hit::cosine`](crate::Hit::cosine).
+    pub(crate) cosine: Option<f32>,
 }
 
 /// What both ways of ranking are given.
@@ -93,6 +95,23 @@ pub(crate) struct Outcome {
     pub(crate) any_word: bool,
 }
 
+/// Where no table has a word of the question, the nearest are shown if the nearest text is at least this close to it in
+/// meaning, and this many standard deviations (1/√dimensions) above what unrelated directions have.
+/// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1.
+const NEAR: f32 = 0.28;
+const NEAR_DEVIATIONS: f32 = 4.0;
+
+impl Outcome {
+    /// Whether either side found anything at all. `is_known`: a word of the question occurs somewhere; one that occurs in tables
+    /// which a filter leaves out makes the question one for this lake.
+    pub(crate) fn is_worth_showing(&self, dimensions: usize, is_known: bool) -> bool {
+        let chance = 1.0 / (dimensions.max(1) as f32).sqrt();
+        let enough = NEAR.max(NEAR_DEVIATIONS * chance);
+        let is_close = self.best_cosine.is_some_and(|cosine| cosine >= enough);
+        self.any_word || !self.ranked.is_empty() && (is_known || is_close)
+    }
+}
+
 /// Ranks whole tables, `scratch.scores` holding their lexical scores; `near` are the blocks of [`Request::first_nearest`].
 pub(crate) fn rank_tables(
     request: &Request,
@@ -146,7 +165,7 @@ pub(crate) fn rank_tables(
             let cosine = cosine_of(request, &mut cosines, table)?;
             sides.push((table, scratch.scores.get(table), cosine));
         }
-        let mut ranked = combine(request.alpha, &sides);
+        let mut ranked = combine(request.alpha, formula, &sides);
         put_first(&mut ranked, &named);
         fold(request, &mut ranked);
         ranked.truncate(request.keep);
@@ -222,7 +241,7 @@ fn best(scored: &mut [(u32, f32)], n: usize) -> &[(u32, f32)] {
 
 /// Min-max over the candidates, α, and the final order. A candidate without a vector counts as the
 /// farthest; where no candidate has a word of the question, the lexical side is 0 for all.
-fn combine(alpha: f32, sides: &[(u32, f32, Option<f32>)]) -> Vec<Ranked> {
+fn combine(alpha: f32, formula: &Formula, sides: &[(u32, f32, Option<f32>)]) -> Vec<Ranked> {
     let mut lexical: Vec<f32> = sides.iter().map(|side| side.1).collect();
     if lexical.iter().any(|&score| score > 0.0) {
         min_max(&mut lexical);
@@ -245,11 +264,12 @@ fn combine(alpha: f32, sides: &[(u32, f32, Option<f32>)]) -> Vec<Ranked> {
     let mut ranked: Vec<Ranked> = sides
         .iter()
         .zip(lexical.into_iter().zip(semantic))
-        .map(|(&(table, ..), (lexical, semantic))| Ranked {
+        .map(|(&(table, _, cosine), (lexical, semantic))| Ranked {
             table,
             score: fuse(alpha, lexical, semantic),
             lexical,
             semantic,
+            cosine: cosine.map(|sum| sum / (1.0 + formula.second_kind)),
         })
         .collect();
     ranked.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.table.cmp(&b.table)));
@@ -324,7 +344,7 @@ pub(crate) fn rank_plain(
             sides.push((at as u32, scratch.scores.get(number), cosine));
         }
         let mut seen = HashSet::new();
-        let mut ranked: Vec<Ranked> = combine(request.alpha, &sides)
+        let mut ranked: Vec<Ranked> = combine(request.alpha, &Formula::PLAIN, &sides)
             .into_iter()
             .filter_map(|block| {
                 let table = request.first_of(union[block.table as usize].table);
@@ -386,19 +406,21 @@ mod tests {
 
     #[test]
     fn one_sided_candidates_take_part() {
+        let formula = &Formula::LIMN;
         let ranked = combine(
             0.5,
+            formula,
             &[(4, 3.0, Some(0.2)), (2, 0.0, Some(0.8)), (8, 1.5, None)],
         );
         let order: Vec<u32> = ranked.iter().map(|r| r.table).collect();
         // 4: 0.5·1 + 0.5·0; 2: 0.5·0 + 0.5·1, a tie that the number decides; 8: 0.5·0.5 + 0.
         assert_eq!(order, [2, 4, 8]);
         assert_eq!(ranked[2].score, 0.25);
-        let nothing_lexical = combine(0.5, &[(1, 0.0, Some(0.5)), (2, 0.0, Some(0.1))]);
+        let nothing_lexical = combine(0.5, formula, &[(1, 0.0, Some(0.5)), (2, 0.0, Some(0.1))]);
         assert_eq!(
             (nothing_lexical[0].lexical, nothing_lexical[0].score),
             (0.0, 0.5)
         );
-        assert!(combine(0.5, &[]).is_empty());
+        assert!(combine(0.5, formula, &[]).is_empty());
     }
 }

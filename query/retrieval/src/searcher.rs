@@ -13,37 +13,19 @@ use crate::corpus::{Corpus, Opened, Segment, Values};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::evidence::evidence;
+use crate::grade::{Grade, Grading};
 use crate::judge::{TableText, Verdict, Verdicts, order, table_text};
 use crate::lexical::{Found, Scratch, score_blocks, score_tables};
 use crate::notes::of_words;
 use crate::question::Question;
-use crate::ranking::{Outcome, Ranked, Request, rank_plain, rank_tables};
+use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
 use crate::selection::{Filter, Selection};
 use crate::texts::Texts;
 
-/// Where no table has a word of the question, a text at least this close to it in meaning, and this many standard
-/// deviations (1/√dimensions) above what unrelated directions have, is called close.
-/// all-MiniLM-L6-v2 gives texts that have nothing to do with each other about 0 ± 0.1.
-const CLOSE: f32 = 0.35;
-const CLOSE_DEVIATIONS: f32 = 5.0;
-/// The nearest are shown all the same, and said not to be close, from this on.
-const NEAR: f32 = 0.28;
-const NEAR_DEVIATIONS: f32 = 4.0;
-
 /// How the words of a question are scored.
 type Score =
     fn(&Corpus, &Question, &dyn Embedder, Deadline, &mut Scratch) -> Result<Found, RetrievalError>;
-
-/// What an answer is worth.
-enum Relevance {
-    /// A word was found, or a text that is close.
-    Found,
-    /// Neither, but something is nearer than chance would have it.
-    Nearest,
-    /// Nothing worth showing.
-    Nothing,
-}
 
 /// A snapshot opened for questions. Shared by any number of threads.
 pub struct Searcher {
@@ -259,6 +241,7 @@ impl Searcher {
         verdicts: &mut Verdicts,
     ) -> Result<Answer, RetrievalError> {
         let (ranking, vector, found) = self.rank_with(query, verdicts)?;
+        let grade = best_grade(&ranking.tables);
         let mut results = Vec::with_capacity(ranking.tables.len());
         let _span = info_span!(target: TRACE, "evidence").entered();
         for ranked in ranking.tables {
@@ -268,7 +251,9 @@ impl Searcher {
                 lake: ranked.key.lake,
                 location: self.corpus.location(table).to_owned(),
                 score: ranked.score,
+                grade: ranked.grade,
                 covered: ranked.covered,
+                cosine: ranked.cosine,
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
                 judged: ranked.judged,
@@ -287,6 +272,7 @@ impl Searcher {
         Ok(Answer {
             question: query.text.clone(),
             snapshot: self.snapshot.number,
+            grade,
             results,
             notes: ranking.notes,
             failures: ranking.failures,
@@ -418,31 +404,35 @@ impl Searcher {
             Mode::Plain => rank_plain(&request, &scratch, near)?,
             Mode::Limn => rank_tables(&request, &scratch, near)?,
         };
-        let covered = outcome.ranked.iter();
-        let covered: Vec<f32> = covered
-            .map(|ranked| found.covered(&scratch, ranked.table))
-            .collect();
+        let covered = |ranked: &Ranked| found.covered(&scratch, ranked.table);
+        let covered: Vec<f32> = outcome.ranked.iter().map(covered).collect();
         self.give_back(scratch);
 
         let mut notes = of_words(&found, self.corpus.values());
         let place = || filter.as_ref().map(Filter::place).unwrap_or_default();
-        let tables = match self.relevance(&outcome, !found.known.is_empty()) {
-            Relevance::Found => self.named(outcome.ranked, covered, filter.as_ref()),
-            Relevance::Nearest => {
-                notes.push(format!(
-                    "no table{} has a word of the question, and no text is close to it in meaning: these are the nearest",
-                    place()
-                ));
-                self.named(outcome.ranked, covered, filter.as_ref())
-            }
-            Relevance::Nothing => {
-                notes.push(format!(
-                    "nothing relevant was found{}: no table has a word of the question, and no text is close to it in meaning",
-                    place()
-                ));
-                Vec::new()
-            }
+        let is_known = !found.known.is_empty();
+        let tables = if outcome.is_worth_showing(self.snapshot.dimensions, is_known) {
+            let grade = |ranked: &Ranked, covered: f32| {
+                let is_named = found.wholes.is_named(ranked.table, question.asked.words);
+                let worth = Grading::worth(covered, ranked.cosine, self.table_count());
+                (query.mode == Mode::Limn).then(|| query.grading.of(worth, is_named))
+            };
+            let graded = outcome.ranked.into_iter().zip(covered);
+            let graded = graded.map(|(ranked, covered)| (grade(&ranked, covered), covered, ranked));
+            self.named(graded, filter.as_ref())
+        } else {
+            notes.push(format!(
+                "nothing relevant was found{}: no table has a word of the question, and no text is close to it in meaning",
+                place()
+            ));
+            Vec::new()
         };
+        if best_grade(&tables[..tables.len().min(query.k)]) == Some(Grade::Unlikely) {
+            notes.push(format!(
+                "no table{} is likely to answer this: these are the nearest",
+                place()
+            ));
+        }
         let ranking = Ranking {
             tables,
             notes,
@@ -495,23 +485,6 @@ impl Searcher {
         filter.and_then(Filter::nothing_left)
     }
 
-    /// Whether either side found anything worth showing; `is_known`: whether a word of the question occurs anywhere.
-    /// A word that occurs in tables which a filter leaves out makes the question one for this lake.
-    fn relevance(&self, outcome: &Outcome, is_known: bool) -> Relevance {
-        let chance = 1.0 / (self.snapshot.dimensions.max(1) as f32).sqrt();
-        let is_close = |enough: f32, deviations: f32| {
-            let enough = enough.max(deviations * chance);
-            outcome.best_cosine.is_some_and(|cosine| cosine >= enough)
-        };
-        if outcome.any_word || is_close(CLOSE, CLOSE_DEVIATIONS) {
-            Relevance::Found
-        } else if !outcome.ranked.is_empty() && (is_known || is_close(NEAR, NEAR_DEVIATIONS)) {
-            Relevance::Nearest
-        } else {
-            Relevance::Nothing
-        }
-    }
-
     /// The names of a table's copies, of those that may be found.
     pub(crate) fn copies(&self, table: u32, allows: impl Fn(u32) -> bool) -> Vec<String> {
         let is_other = |copy: &u32| *copy != table && allows(*copy);
@@ -523,31 +496,29 @@ impl Searcher {
             .collect()
     }
 
-    /// `covered`: of each table the share of the question's words that it has.
+    /// Tables with their grades and the share of the question's words that each has.
     fn named(
         &self,
-        ranked: Vec<Ranked>,
-        covered: Vec<f32>,
+        graded: impl Iterator<Item = (Option<Grade>, f32, Ranked)>,
         filter: Option<&Filter>,
     ) -> Vec<RankedTable> {
         let allows = |table| filter.is_none_or(|filter| filter.allows(table));
-        ranked
-            .into_iter()
-            .zip(covered)
-            .map(|(ranked, covered)| RankedTable {
-                covered,
-                key: self
-                    .corpus
-                    .key(&self.corpus.tables[ranked.table as usize])
-                    .to_key(),
-                score: ranked.score,
-                lexical: ranked.lexical,
-                semantic: ranked.semantic,
-                judged: None,
-                copies: self.copies(ranked.table, allows),
-                table: ranked.table,
-            })
-            .collect()
+        let named = graded.map(|(grade, covered, ranked)| RankedTable {
+            grade,
+            covered,
+            cosine: ranked.cosine,
+            key: self
+                .corpus
+                .key(&self.corpus.tables[ranked.table as usize])
+                .to_key(),
+            score: ranked.score,
+            lexical: ranked.lexical,
+            semantic: ranked.semantic,
+            judged: None,
+            copies: self.copies(ranked.table, allows),
+            table: ranked.table,
+        });
+        named.collect()
     }
 
     fn take_scratch(&self) -> Scratch {
@@ -563,6 +534,11 @@ impl Searcher {
             pool.push(scratch);
         }
     }
+}
+
+/// The best grade of the tables of an answer.
+fn best_grade(tables: &[RankedTable]) -> Option<Grade> {
+    tables.iter().filter_map(|table| table.grade).max()
 }
 
 /// Moves rejected tables behind the others, and tells the judge's word of each.

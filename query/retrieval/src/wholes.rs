@@ -146,6 +146,15 @@ impl Wholes {
         named
     }
 
+    /// Whether the question names a table: by its own name, or its file's or a column's, or by a value or code that is the
+    /// whole question.
+    pub(crate) fn is_named(&self, table: u32, words: usize) -> bool {
+        let has = |tables: &Vec<u32>| tables.binary_search(&table).is_ok();
+        let mut values = self.values.iter();
+        self.names.iter().any(|name| has(&name.tables))
+            || values.any(|value| value.words == (0..words) && has(&value.tables))
+    }
+
     /// What a table has of the question as a whole, as people say it: `column promo_code`.
     pub(crate) fn of_table(&self, table: u32) -> Vec<String> {
         let has = |tables: &Vec<u32>| tables.binary_search(&table).is_ok();

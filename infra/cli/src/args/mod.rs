@@ -534,6 +534,9 @@ pub struct JudgeOptions {
     /// Candidates judged at most [default: 2 for each table wanted, and at least 10]
     #[arg(help_heading = MORE, long, value_name = "N", value_parser = positive)]
     pub judge_depth: Option<usize>,
+    /// Limits of the grades strong, weak and unlikely, as limn eval fits them [default: limn's own]
+    #[arg(help_heading = MORE, long, value_name = "FILE.json", env = "LIMN_GRADES")]
+    pub grades: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -10,9 +10,10 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
+use limn_retrieval::Grading;
 use limn_retrieval::eval::{
-    Comparison, EvalOptions, EvalQuestion, Evaluation, Interval, SavedQuestion, calibrate_judge,
-    compare, evaluate, read_questions, read_saved, write_saved,
+    Comparison, EvalOptions, EvalQuestion, Evaluation, Graded, Interval, SavedQuestion,
+    calibrate_judge, compare, evaluate, read_questions, read_saved, write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
 use serde::Serialize;
@@ -47,7 +48,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     };
     let searcher = open_searcher(&args.index.index).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
-    let mut query = query("", 1, &args.options);
+    let mut query = query("", 1, &args.options)?;
     query.judge = judging.judge.clone();
     let model = judging.judge.as_ref().map(|judge| judge.model());
     if let Some(model) = model {
@@ -149,6 +150,7 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
     let folder = judge::folder()?;
     let searcher = open_searcher(&args.index.index).await?;
     let mut notes = Vec::new();
+    questions.retain(EvalQuestion::is_answerable);
     let all = questions.len();
     questions.retain(|question| {
         question
@@ -178,7 +180,7 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
     if !args.replace {
         check_replaces(&folder, model.id(), questions.len())?;
     }
-    let options = options(&args, query("", 1, &args.options), Some(&model));
+    let options = options(&args, query("", 1, &args.options)?, Some(&model));
     let judge = judge::judge(&args.options.judging, model, 0.0);
     let bar = QuestionBar::start(Arc::clone(&options.progress), questions.len());
     let (start, now) = (Instant::now(), Utc::now());
@@ -221,7 +223,9 @@ fn print(report: &Report) -> io::Result<()> {
     let evaluation = &report.evaluation;
     let mut out = io::stdout().lock();
     writeln!(out, "{} questions", evaluation.questions)?;
-    writeln!(out, "{:>5} {:>8} {:>8} {:>8}", "k", "hit", "recall", "full")?;
+    if !evaluation.k.is_empty() {
+        writeln!(out, "{:>5} {:>8} {:>8} {:>8}", "k", "hit", "recall", "full")?;
+    }
     for (k, shares) in &evaluation.k {
         writeln!(
             out,
@@ -239,6 +243,21 @@ fn print(report: &Report) -> io::Result<()> {
         evaluation.latency_ms.p50,
         evaluation.latency_ms.p99
     )?;
+    let grades = &evaluation.grades;
+    for (what, graded) in [
+        ("answerable", &grades.answerable),
+        ("unanswerable", &grades.unanswerable),
+    ] {
+        if graded.questions > 0 {
+            writeln!(out, "{}", grades_line(what, graded))?;
+        }
+    }
+    if let Some(Grading { weak, strong }) = grades.fitted {
+        writeln!(
+            out,
+            "limits that fit these questions: {{\"weak\": {weak:.3}, \"strong\": {strong:.3}}} (--grades)"
+        )?;
+    }
     if let Some(cost) = &report.judge {
         writeln!(out, "{}", cost.line())?;
     }
@@ -259,6 +278,17 @@ fn print(report: &Report) -> io::Result<()> {
         writeln!(out, "note: {}", one_line(note))?;
     }
     out.flush()
+}
+
+/// How the answers of one kind of questions are graded.
+fn grades_line(what: &str, graded: &Graded) -> String {
+    format!(
+        "{}: {:.1}% strong, {:.1}% weak, {:.1}% unlikely",
+        plural(graded.questions as u64, &format!("{what} question")),
+        100.0 * graded.strong,
+        100.0 * graded.weak,
+        100.0 * graded.unlikely
+    )
 }
 
 /// A difference of shares in percentage points; clear ones are marked.

@@ -4,11 +4,14 @@
 //! after its record has said that it helps. What a calibration says holds for the lakes it was made
 //! on; it is kept beside the models because a threshold is above all a trait of a model.
 
+use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use anyhow::{Context, bail};
 use limn_models::{LanguageModel, ModelStore, Usage};
+use limn_retrieval::Grading;
 use limn_retrieval::judge::{Calibration, Judge, Tally};
 use serde::Serialize;
 use tokio::runtime::Handle;
@@ -112,6 +115,24 @@ async fn if_it_helps(options: &JudgeOptions, model: &ModelOptions) -> anyhow::Re
 pub fn judge(options: &JudgeOptions, model: Arc<dyn LanguageModel>, threshold: f32) -> Arc<Judge> {
     let runtime = Handle::current();
     Arc::new(Judge::new(model, runtime, threshold, options.judge_depth))
+}
+
+/// The limits of grades: those of the file that is named, else limn's own.
+pub fn grading(options: &JudgeOptions) -> anyhow::Result<Grading> {
+    let Some(path) = &options.grades else {
+        return Ok(Grading::DEFAULT);
+    };
+    let shown = path.display();
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read {shown}"))?;
+    let grading: Grading = serde_json::from_str(&text).with_context(|| {
+        format!(
+            "{shown} holds no limits of grades: {{\"weak\": 0.31, \"strong\": 0.7}} is expected"
+        )
+    })?;
+    if grading.weak > grading.strong {
+        bail!("{shown}: weak is above strong");
+    }
+    Ok(grading)
 }
 
 /// Where calibrations are kept.

@@ -21,6 +21,7 @@ pub async fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     let options = NodeOptions {
         previews: !args.no_previews,
         judge: judge::open(&args.judge, &args.model).await?.judge,
+        grading: judge::grading(&args.judge)?,
         cache: match index.store.local_root() {
             Some(_) => None,
             None => cache(&args.cache),

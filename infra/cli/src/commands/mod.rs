@@ -125,8 +125,8 @@ pub async fn open_searcher(location: &str) -> anyhow::Result<Searcher> {
 }
 
 /// A query as the search options say, without a judge.
-pub fn query(text: &str, k: usize, options: &SearchOptions) -> Query {
-    Query {
+pub fn query(text: &str, k: usize, options: &SearchOptions) -> anyhow::Result<Query> {
+    Ok(Query {
         k,
         alpha: options.alpha,
         candidates: options.candidates,
@@ -136,6 +136,7 @@ pub fn query(text: &str, k: usize, options: &SearchOptions) -> Query {
         } else {
             Mode::Limn
         },
+        grading: judge::grading(&options.judging)?,
         ..Query::new(text)
-    }
+    })
 }

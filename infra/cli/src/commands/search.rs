@@ -19,7 +19,7 @@ const EVIDENCE_CHARS: usize = 240;
 const COPIES: usize = 3;
 
 pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
-    let mut query = query(&args.question, args.k, &args.options);
+    let mut query = query(&args.question, args.k, &args.options)?;
     let searcher = open_searcher(&args.index.index).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
     query.judge = judging.judge;
@@ -78,7 +78,10 @@ fn print(answer: &Answer) -> io::Result<()> {
             rank + 1,
             style.bold(&one_line(&hit.table)),
             style.dim(&format!(
-                "{:.2} (words {:.2}, meaning {:.2}){}",
+                "{}{:.2} (words {:.2}, meaning {:.2}){}",
+                hit.grade
+                    .map(|grade| format!("{}, ", grade.as_str()))
+                    .unwrap_or_default(),
                 hit.score,
                 hit.lexical,
                 hit.semantic,

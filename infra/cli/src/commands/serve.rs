@@ -165,6 +165,7 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
         previews: !args.no_previews,
         follow: args.follow,
         judge: judging.judge,
+        grading: judge::grading(&args.judge)?,
         feedback: feedback.transpose()?,
         events: events.transpose()?,
         describer: args.descriptions.then(|| {

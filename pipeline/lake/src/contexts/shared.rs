@@ -268,8 +268,8 @@ impl SharedText {
         Ok(SharedText(Arc::new(parts)))
     }
 
-    /// What it says of a table: what names it; else, of a text that names others, what is said of its folders. All of a text that
-    /// names no other table, if the table is to have it whole.
+    /// What it says of a table: what names it; else, of a text that names others, what is said of its folders. A table that is to
+    /// have it whole has all of a text that names no table of its folder, and of one that names it alone where there is no other.
     #[must_use]
     pub fn part(&self, about: &About) -> Told {
         let own = self.found(&about.paths);
@@ -277,10 +277,11 @@ impl SharedText {
         let is_file = about.paths.first().is_some_and(|path| is_data_file(path));
         let names_others = !self.found(&about.others).is_empty()
             || own.is_empty() && is_file && self.0.by_name.keys().any(|name| is_data_file(name));
-        if about.whole && !self.0.whole.is_empty() && !names_others {
+        let is_one_of_many = !own.is_empty() && !about.others.is_empty();
+        if about.whole && !self.0.whole.is_empty() && !names_others && !is_one_of_many {
             return Told {
                 text: self.0.whole.clone(),
-                of_folder: own.is_empty() && !about.others.is_empty(),
+                of_folder: !about.others.is_empty(),
             };
         }
         if !own.is_empty() {

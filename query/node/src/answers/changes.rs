@@ -8,7 +8,7 @@ use limn_segment::{
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Sight, bounded, short_enough, time};
+use super::{Grant, bounded, short_enough, time};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::{Code, Problem};
@@ -128,18 +128,18 @@ pub struct TableRename {
 ///
 /// # Errors
 /// Snapshots that there are not; an index that cannot be read.
-pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<Diff, Problem> {
-    sight.require(Right::Search)?;
+pub async fn diff(node: &Node, grant: &Grant, request: &DiffRequest) -> Result<Diff, Problem> {
+    grant.require(Right::Search)?;
     let limit = bounded("limit", request.limit, 1_000, TOLD)?;
     let index = node.live.index();
     let to = match request.to {
-        Some(number) if number != sight.view.snapshot.number => index.snapshot(number).await?,
-        _ => Snapshot::clone(&sight.view.snapshot),
+        Some(number) if number != grant.view.snapshot.number => index.snapshot(number).await?,
+        _ => Snapshot::clone(&grant.view.snapshot),
     };
     let older = older(node, request, &to).await?;
-    let _turn = node.heavy_turn(&sight.caller).await?;
+    let _turn = node.heavy_turn(&grant.caller).await?;
     let prefix = request.prefix.as_deref().unwrap_or_default();
-    let reach = &sight.view.reach;
+    let reach = &grant.view.reach;
     let within = Within {
         paths: &|lake| reach.paths_in(lake),
         allows: &|key| reach.allows(key) && is_under(&key.name, prefix),
@@ -149,7 +149,7 @@ pub async fn diff(node: &Node, sight: &Sight, request: &DiffRequest) -> Result<D
     let (from, changes) = found.ok_or_else(Problem::internal)?;
     let mut diff = told(from.number, to.number, changes, limit);
     for table in &mut diff.changed {
-        hide_failure(sight, table);
+        hide_failure(grant, table);
     }
     Ok(diff)
 }
@@ -310,8 +310,8 @@ pub struct SnapshotInfo {
 ///
 /// # Errors
 /// An index that cannot be read.
-pub async fn snapshots(node: &Node, sight: &Sight) -> Result<Snapshots, Problem> {
-    sight.require(Right::Search)?;
+pub async fn snapshots(node: &Node, grant: &Grant) -> Result<Snapshots, Problem> {
+    grant.require(Right::Search)?;
     let found = node.live.index().snapshots().await?;
     if found.is_empty() {
         // The index has vanished.
@@ -387,25 +387,25 @@ pub struct Moment {
 /// No such table, now or in the snapshots looked at, among those that the caller may see; an index that cannot be read.
 pub async fn history(
     node: &Node,
-    sight: &Sight,
+    grant: &Grant,
     request: &HistoryRequest,
 ) -> Result<History, Problem> {
-    sight.require(Right::Search)?;
+    grant.require(Right::Search)?;
     let limit = bounded("limit", request.limit, 20, 200)?;
-    let _turn = node.heavy_turn(&sight.caller).await?;
+    let _turn = node.heavy_turn(&grant.caller).await?;
     let index = node.live.index();
-    let from = (sight.view.snapshot.number + 1).saturating_sub(limit as u64);
+    let from = (grant.view.snapshot.number + 1).saturating_sub(limit as u64);
     // What changed in a snapshot is told from the one before it.
-    let (key, mut told) = life(node, sight, request, limit + 1).await?;
+    let (key, mut told) = life(node, grant, request, limit + 1).await?;
     let mut moments: Vec<Moment> = Vec::new();
     let mut looks = RENAMINGS;
     loop {
         let mut older = None;
         for (at, event) in told.events.iter().enumerate() {
-            let mut moment = moment(sight, event);
+            let mut moment = moment(grant, event);
             if event.before.is_none() && event.snapshot >= from && looks > 0 {
                 looks -= 1;
-                let seen = |key: &TableKey| sight.view.reach.allows(key);
+                let seen = |key: &TableKey| grant.view.reach.allows(key);
                 if let Some((newest, old)) = index.before_renaming(event, seen).await? {
                     moment.change = "renamed".to_owned();
                     moment.detail = vec![format!("it was {} before", old.name)];
@@ -437,13 +437,13 @@ pub async fn history(
 /// tell.
 async fn life(
     node: &Node,
-    sight: &Sight,
+    grant: &Grant,
     request: &HistoryRequest,
     snapshots: usize,
 ) -> Result<(TableKey, TableHistory), Problem> {
-    let (index, newest) = (node.live.index(), &sight.view.snapshot);
+    let (index, newest) = (node.live.index(), &grant.view.snapshot);
     let name = short_enough("the table's name", &request.table, NAME)?;
-    let missing = match sight.table(name, request.lake.as_deref()) {
+    let missing = match grant.table(name, request.lake.as_deref()) {
         Ok(table) => {
             let key = table.key.to_key();
             let told = index.history(newest, &key, snapshots).await?;
@@ -463,7 +463,7 @@ async fn life(
             lake: lake.to_owned(),
             name: name.to_owned(),
         };
-        if !sight.view.reach.allows(&key) {
+        if !grant.view.reach.allows(&key) {
             continue;
         }
         let told = index.history(newest, &key, snapshots).await?;
@@ -474,10 +474,10 @@ async fn life(
     Err(missing)
 }
 
-fn moment(sight: &Sight, event: &TableEvent) -> Moment {
+fn moment(grant: &Grant, event: &TableEvent) -> Moment {
     let mut detail = event.changes().changed.into_iter().next().map(changed);
     if let Some(detail) = &mut detail {
-        hide_failure(sight, detail);
+        hide_failure(grant, detail);
     }
     let change = match (&event.before, &event.after, &detail) {
         (None, _, _) => "appeared",
@@ -497,9 +497,9 @@ fn moment(sight: &Sight, event: &TableEvent) -> Moment {
 }
 
 /// Leaves of a failure what the caller may know.
-fn hide_failure(sight: &Sight, diff: &mut TableDiff) {
+fn hide_failure(grant: &Grant, diff: &mut TableDiff) {
     if let Some(error) = diff.unreadable.as_mut().filter(|error| !error.is_empty()) {
-        *error = sight.failure(error);
+        *error = grant.failure(error);
     }
 }
 

@@ -11,7 +11,7 @@ use limn_segment::{REGISTERED, TableKey};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Sight, short_enough};
+use super::{Grant, short_enough};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::{Code, Problem};
@@ -79,8 +79,8 @@ pub struct Described {
 }
 
 /// Whether this caller may write descriptions, here.
-pub fn may_describe(node: &Node, sight: &Sight) -> bool {
-    node.describer.is_some() && sight.caller.may(Right::Describe)
+pub fn may_describe(node: &Node, grant: &Grant) -> bool {
+    node.describer.is_some() && grant.caller.may(Right::Describe)
 }
 
 /// Writes, changes or takes back a description.
@@ -90,11 +90,11 @@ pub fn may_describe(node: &Node, sight: &Sight) -> bool {
 /// longer, the table's.
 pub async fn set_description(
     node: &Arc<Node>,
-    sight: &Sight,
+    grant: &Grant,
     asked: &Description,
 ) -> Result<Described, Problem> {
-    sight.require(Right::Search)?;
-    sight.require(Right::Describe)?;
+    grant.require(Right::Search)?;
+    grant.require(Right::Describe)?;
     let Some(describer) = &node.describer else {
         return Err(Problem::new(
             Code::NotFound,
@@ -109,12 +109,12 @@ pub async fn set_description(
             "say what the table is for, or name the text that is taken back",
         ));
     }
-    let key: TableKey = sight
+    let key: TableKey = grant
         .table(&asked.table, asked.lake.as_deref())?
         .key
         .to_key();
     if let Some(old) = &asked.replaces {
-        let row = sight.row(node, &key).await?;
+        let row = grant.row(node, &key).await?;
         let mut registered = row.contexts.iter().filter(|it| it.source == REGISTERED);
         if !registered.any(|context| context.text == *old) {
             return Err(Problem::bad(
@@ -129,7 +129,7 @@ pub async fn set_description(
         text: text.to_owned(),
         replaces: asked.replaces.clone(),
     };
-    tracing::info!(caller = %sight.caller.id, "a description is written");
+    tracing::info!(caller = %grant.caller.id, "a description is written");
     describer.describe(change).await.map_err(unwritten)?;
     node.advance().await?;
     Ok(Described {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::Sight;
+use super::Grant;
 use crate::access::Right;
 use crate::names::last_part;
 use crate::problem::Problem;
@@ -86,11 +86,11 @@ pub struct Examples {
 ///
 /// # Errors
 /// A caller without the right to ask.
-pub fn examples(sight: &Sight) -> Result<Examples, Problem> {
-    sight.require(Right::Search)?;
+pub fn examples(grant: &Grant) -> Result<Examples, Problem> {
+    grant.require(Right::Search)?;
     // The best of each folder at the top; the first of equals.
     let mut best: BTreeMap<&str, (usize, String)> = BTreeMap::new();
-    for table in sight.view.shelf.tables().take(TABLES) {
+    for table in grant.view.shelf.tables().take(TABLES) {
         let top = table.key.name.split('/').next().unwrap_or_default();
         let Some((worth, question)) = question(&table) else {
             continue;

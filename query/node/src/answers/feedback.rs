@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::{Sight, short_enough};
+use super::{Grant, short_enough};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::{Code, Problem};
@@ -125,8 +125,8 @@ fn open(path: &Path) -> std::io::Result<File> {
 ///
 /// # Errors
 /// No such table among those that the caller may see; a node that keeps no feedback, or has as much as it may.
-pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Problem> {
-    sight.require(Right::Search)?;
+pub fn keep(node: &Node, grant: &Grant, feedback: &Feedback) -> Result<(), Problem> {
+    grant.require(Right::Search)?;
     let question = short_enough("the question", &feedback.question, TEXT)?;
     if question.trim().is_empty() {
         return Err(Problem::bad(
@@ -136,7 +136,7 @@ pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Probl
     }
     let comment = feedback.comment.as_deref().unwrap_or_default();
     let comment = short_enough("the comment", comment, TEXT)?;
-    let table = sight.table(&feedback.table, feedback.lake.as_deref())?.key;
+    let table = grant.table(&feedback.table, feedback.lake.as_deref())?.key;
     let Some(file) = &node.feedback else {
         return Err(Problem::new(
             Code::NotFound,
@@ -151,7 +151,7 @@ pub fn keep(node: &Node, sight: &Sight, feedback: &Feedback) -> Result<(), Probl
     };
     let kept = file.add(&Line {
         time: chrono::Utc::now().to_rfc3339(),
-        caller: &sight.caller.id,
+        caller: &grant.caller.id,
         question,
         tables,
         table: name,

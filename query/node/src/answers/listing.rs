@@ -8,7 +8,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::filter::{Facets, Filter, facets};
 use super::time_or_date::TimeOrDate;
-use super::{Sight, TableLine, bounded, short_enough, time};
+use super::{Grant, TableLine, bounded, short_enough, time};
 use crate::access::Right;
 use crate::families::{FamilyId, LEAST, common_name};
 use crate::problem::Problem;
@@ -161,7 +161,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn told(self, sight: &Sight) -> ListedTable {
+    fn told(self, grant: &Grant) -> ListedTable {
         let family = self.family.map(|(id, members)| FamilyLine {
             id: id.to_string(),
             name: common_name(members.iter().map(|table| table.key.name)),
@@ -172,7 +172,7 @@ impl<'a> Entry<'a> {
         });
         let columns = self.first.columns().take(COLUMNS);
         ListedTable {
-            line: sight.line(&self.first),
+            line: grant.line(&self.first),
             columns: columns.map(|column| column.name.to_owned()).collect(),
             family,
         }
@@ -183,11 +183,11 @@ impl<'a> Entry<'a> {
 ///
 /// # Errors
 /// A request that makes no sense.
-pub fn list(sight: &Sight, request: &ListRequest) -> Result<Listing, Problem> {
-    sight.require(Right::Search)?;
+pub fn list(grant: &Grant, request: &ListRequest) -> Result<Listing, Problem> {
+    grant.require(Right::Search)?;
     let limit = bounded("limit", request.limit, 100, MOST)?;
     let filter = filter(request)?;
-    let shelf = &sight.view.shelf;
+    let shelf = &grant.view.shelf;
     filter.check(shelf)?;
     let family = match request.family.as_deref() {
         None => None,
@@ -220,7 +220,7 @@ pub fn list(sight: &Sight, request: &ListRequest) -> Result<Listing, Problem> {
     };
     let more = entries.len() > from.saturating_add(limit);
     let told = entries.into_iter().skip(from).take(limit);
-    let tables: Vec<ListedTable> = told.map(|entry| entry.told(sight)).collect();
+    let tables: Vec<ListedTable> = told.map(|entry| entry.told(grant)).collect();
     Ok(Listing {
         next: tables
             .last()

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use super::{Sight, TableLine, bounded, short_enough, time};
+use super::{Grant, TableLine, bounded, short_enough, time};
 use crate::access::Right;
 use crate::names::last_part;
 use crate::problem::Problem;
@@ -68,14 +68,14 @@ pub struct Folder {
 ///
 /// # Errors
 /// A request that makes no sense.
-pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
-    sight.require(Right::Search)?;
+pub fn tree(grant: &Grant, request: &TreeRequest) -> Result<Tree, Problem> {
+    grant.require(Right::Search)?;
     let prefix = request.prefix.as_deref().unwrap_or_default();
     let prefix = short_enough("prefix", prefix, PATH)?.trim_matches('/');
     let after = request.after.as_deref().unwrap_or_default();
     let after = short_enough("after", after, PATH)?;
     let limit = bounded("limit", request.limit, OF_A_FOLDER, OF_A_FOLDER)?;
-    let (mut folders, mut tables) = sight.view.shelf.folder(prefix);
+    let (mut folders, mut tables) = grant.view.shelf.folder(prefix);
     let below: u64 = folders.iter().map(|folder| folder.tables).sum();
     let count = below + tables.len() as u64;
     folders.retain(|folder| folder.path.as_str() > after);
@@ -106,7 +106,7 @@ pub fn tree(sight: &Sight, request: &TreeRequest) -> Result<Tree, Problem> {
         tables: tables
             .iter()
             .filter(|table| is_told(table.key.name))
-            .map(|table| sight.line(table))
+            .map(|table| grant.line(table))
             .collect(),
         next,
     })
@@ -161,8 +161,8 @@ pub enum SuggestionKind {
 ///
 /// # Errors
 /// A request that makes no sense.
-pub fn suggest(sight: &Sight, request: &Suggest) -> Result<Suggestions, Problem> {
-    sight.require(Right::Search)?;
+pub fn suggest(grant: &Grant, request: &Suggest) -> Result<Suggestions, Problem> {
+    grant.require(Right::Search)?;
     let limit = bounded("limit", request.limit, 8, SUGGESTIONS)?;
     let text = short_enough("q", &request.q, PATH)?.trim().to_lowercase();
     let mut suggestions = Vec::new();
@@ -170,12 +170,12 @@ pub fn suggest(sight: &Sight, request: &Suggest) -> Result<Suggestions, Problem>
         return Ok(Suggestions { suggestions });
     };
     let columns: Vec<(&str, u32)> = {
-        let mut columns: Vec<(&str, u32)> = sight.view.shelf.column_names(word).collect();
+        let mut columns: Vec<(&str, u32)> = grant.view.shelf.column_names(word).collect();
         columns.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
         columns.truncate(limit.div_ceil(3));
         columns
     };
-    let tables = sight.view.shelf.suggested(word, limit - columns.len());
+    let tables = grant.view.shelf.suggested(word, limit - columns.len());
     suggestions.extend(tables.map(|table| Suggestion {
         text: table.key.name.to_owned(),
         kind: SuggestionKind::Table,

@@ -1,6 +1,6 @@
 //! What is answered, whatever the way it was asked: HTTP, the page and MCP give the same.
 //!
-//! Every answer is made from a [`Sight`]: what one caller sees of one snapshot. Nothing here can reach
+//! Every answer is made from a [`Grant`]: what one caller sees of one snapshot. Nothing here can reach
 //! a table that the caller may not see.
 
 mod changes;
@@ -48,7 +48,7 @@ pub use table::{SimilarAnswer, SimilarRequest, TableDetail, TableRequest, descri
 
 /// What one caller sees of one snapshot.
 #[derive(Clone, Debug)]
-pub struct Sight {
+pub struct Grant {
     /// Who asks.
     pub caller: Caller,
     /// The snapshot, with the tables that this caller may see.
@@ -59,7 +59,7 @@ pub struct Sight {
     pub until: Instant,
 }
 
-impl Sight {
+impl Grant {
     /// The right to ask at all.
     ///
     /// # Errors

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::filter::Filter;
 use super::preview::{self, Matching};
 use super::time_or_date::TimeOrDate;
-use super::{Sight, TableLine, bounded, short_enough};
+use super::{Grant, TableLine, bounded, short_enough};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
@@ -105,6 +105,8 @@ pub struct SearchAnswer {
     pub question: String,
     /// The snapshot that was searched.
     pub snapshot: u64,
+    /// The best grade of its tables; null without any.
+    pub grade: Option<Grade>,
     /// The tables, best first.
     pub results: Vec<SearchResult>,
     /// What took part.
@@ -141,6 +143,12 @@ pub struct SearchResult {
     pub columns: Vec<ColumnLine>,
     /// `α·lexical + (1−α)·semantic`; 1 where the question names the table.
     pub score: f32,
+    /// How likely it answers the question, whatever else was found: grades of different questions compare, scores do not.
+    pub grade: Option<Grade>,
+    /// The share of the question's words that it has, by how rare they are: 0 to 1.
+    pub covered: f32,
+    /// How close it is to the question in meaning, from -1 to 1; null where it has no vectors.
+    pub cosine: Option<f32>,
     /// The words' side: 0 to 1 among this question's candidates.
     pub lexical: f32,
     /// The meaning's side, likewise.
@@ -158,6 +166,28 @@ pub struct SearchResult {
     pub preview: Option<Matching>,
     /// The family that it belongs to, if it does: tables of one folder with the same columns.
     pub family: Option<String>,
+}
+
+/// How likely a table answers its question.
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Grade {
+    /// It has what was asked for, in words or in meaning.
+    Strong,
+    /// It has a part of what was asked for.
+    Weak,
+    /// It is among the nearest, no more.
+    Unlikely,
+}
+
+impl Grade {
+    fn of(grade: limn_retrieval::Grade) -> Self {
+        match grade {
+            limn_retrieval::Grade::Strong => Self::Strong,
+            limn_retrieval::Grade::Weak => Self::Weak,
+            limn_retrieval::Grade::Unlikely => Self::Unlikely,
+        }
+    }
 }
 
 /// A column in a search result.
@@ -190,15 +220,15 @@ pub struct Block {
 /// A request that makes no sense; an index or a model that cannot be used.
 pub async fn search(
     node: &Node,
-    sight: &Sight,
+    grant: &Grant,
     request: SearchRequest,
 ) -> Result<SearchAnswer, Problem> {
     let started = Instant::now();
-    sight.require(Right::Search)?;
+    grant.require(Right::Search)?;
     let mut query = query(&request)?;
     let filter = filter(&request);
     let preview_rows = preview_rows(request.preview_rows)?;
-    query.vector = Some(node.questions.vector(&sight.caller, &query.text).await?);
+    query.vector = Some(node.questions.vector(&grant.caller, &query.text).await?);
     let few = query.k <= FEW;
     if request.judge == Some(true) && !few {
         return Err(Problem::bad(
@@ -208,13 +238,14 @@ pub async fn search(
     }
     let wants_judge = request.judge.unwrap_or(true) && few;
     query.judge = node.judge.clone().filter(|_| wants_judge);
-    query.until = Some(sight.until);
+    query.until = Some(grant.until);
+    query.grading = node.grading;
     let is_judged = query.judge.is_some();
-    let view = sight.view.clone();
+    let view = grant.view.clone();
     // A filter looks at every table, and a long question at many words.
     let is_short = few && request.candidates.is_none() && query.text.len() <= SHORT;
     let is_quick = is_short && filter.is_none() && view.searcher.is_quick();
-    let verdicts = is_judged.then(|| node.questions.verdicts(&sight.caller, &query.text));
+    let verdicts = is_judged.then(|| node.questions.verdicts(&grant.caller, &query.text));
     let trouble = Arc::clone(&node.trouble);
     let find = move || -> Result<limn_retrieval::Answer, Problem> {
         if let Some(filter) = filter {
@@ -247,21 +278,22 @@ pub async fn search(
         notes.push("nothing was judged: this node has no judge (limn serve --judge)".to_owned());
     }
     let results = answer.results.into_iter();
-    let mut results: Vec<SearchResult> = results.filter_map(|hit| result(sight, hit)).collect();
+    let mut results: Vec<SearchResult> = results.filter_map(|hit| result(grant, hit)).collect();
     if preview_rows > 0 {
-        add_previews(node, sight, &request.q, &mut results, preview_rows).await?;
+        add_previews(node, grant, &request.q, &mut results, preview_rows).await?;
     }
     Ok(SearchAnswer {
         question: answer.question,
         snapshot: answer.snapshot,
+        grade: answer.grade.map(Grade::of),
         modes: Modes {
             lexical: true,
             semantic: true,
             judge: is_judged && results.iter().any(|result| result.judged.is_some()),
         },
         results,
-        tables_searched: sight.view.searcher.table_count(),
-        tables: sight.view.shelf.tables().len(),
+        tables_searched: grant.view.searcher.table_count(),
+        tables: grant.view.shelf.tables().len(),
         notes,
         took_ms: (started.elapsed().as_secs_f64() * 1e6).round() / 1e3,
     })
@@ -310,18 +342,21 @@ fn blocks(asked: Option<usize>) -> Result<usize, Problem> {
     ))
 }
 
-fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
+fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
     let key = TableKey {
         lake: hit.lake,
         name: hit.table,
     };
-    let table = sight.view.shelf.get(&key)?;
+    let table = grant.view.shelf.get(&key)?;
     let blocks = hit.blocks.into_iter();
-    let blocks = blocks.filter(|block| sight.shows_values || block.kind == BlockKind::Context);
+    let blocks = blocks.filter(|block| grant.shows_values || block.kind == BlockKind::Context);
     Some(SearchResult {
-        line: sight.line(&table),
+        line: grant.line(&table),
         columns: table.columns().take(COLUMNS).map(ColumnLine::of).collect(),
         score: hit.score,
+        grade: hit.grade.map(Grade::of),
+        covered: hit.covered,
+        cosine: hit.cosine,
         lexical: hit.lexical,
         semantic: hit.semantic,
         judged: hit.judged,
@@ -329,7 +364,7 @@ fn result(sight: &Sight, hit: Hit) -> Option<SearchResult> {
         copies: hit.copies,
         blocks: blocks.map(Block::of).collect(),
         preview: None,
-        family: sight.view.shelf.family(&key).map(|id| id.to_string()),
+        family: grant.view.shelf.family(&key).map(|id| id.to_string()),
     })
 }
 
@@ -347,7 +382,7 @@ fn preview_rows(asked: Option<usize>) -> Result<usize, Problem> {
 /// Adds the columns and rows that match. A table whose row is gone since, with its snapshot, has none.
 async fn add_previews(
     node: &Node,
-    sight: &Sight,
+    grant: &Grant,
     question: &str,
     results: &mut [SearchResult],
     rows: usize,
@@ -359,16 +394,16 @@ async fn add_previews(
     let keys: Vec<TableKey> = results.iter().map(|it| key(&it.line)).collect();
     let records = {
         let _turn = node.row_turn().await?;
-        node.live.rows(&sight.view, &keys).await?
+        node.live.rows(&grant.view, &keys).await?
     };
     for (result, key) in results.iter_mut().zip(&keys) {
         let words = result.blocks.iter().flat_map(|block| &block.words);
         // Who may not read values is told few texts, or none: then a name matches by the question's own words.
         let own = question.split(|sign: char| !sign.is_alphanumeric());
-        let own = own.filter(|word| !sight.shows_values && word.len() > 2);
+        let own = own.filter(|word| !grant.shows_values && word.len() > 2);
         let words = preview::folded(words.map(String::as_str).chain(own));
         let record = records.get(key);
-        result.preview = record.map(|row| preview::of(row, &words, rows, sight.shows_values));
+        result.preview = record.map(|row| preview::of(row, &words, rows, grant.shows_values));
     }
     Ok(())
 }

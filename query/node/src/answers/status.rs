@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Sight, may_describe, time};
+use super::{Grant, may_describe, time};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
@@ -74,9 +74,9 @@ pub struct Judging {
 ///
 /// # Errors
 /// A caller without the right to ask.
-pub fn status(node: &Node, sight: &Sight) -> Result<Status, Problem> {
-    sight.require(Right::Search)?;
-    let view = &sight.view;
+pub fn status(node: &Node, grant: &Grant) -> Result<Status, Problem> {
+    grant.require(Right::Search)?;
+    let view = &grant.view;
     let sees_all = view.reach.paths().is_none();
     let failing = || {
         view.shelf
@@ -86,7 +86,7 @@ pub fn status(node: &Node, sight: &Sight) -> Result<Status, Problem> {
     let failures = failing().take(FAILURES).map(|(table, error)| Failure {
         table: table.key.name.to_owned(),
         lake: table.key.lake.to_owned(),
-        error: sight.failure(error),
+        error: grant.failure(error),
     });
     Ok(Status {
         snapshot: view.snapshot.number,
@@ -105,9 +105,9 @@ pub fn status(node: &Node, sight: &Sight) -> Result<Status, Problem> {
         }),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         uptime_s: node.started.elapsed().as_secs(),
-        rights: sight.caller.rights.to_vec(),
+        rights: grant.caller.rights.to_vec(),
         prefixes: view.reach.paths().map(<[String]>::to_vec),
-        previews: sight.shows_values,
-        descriptions: may_describe(node, sight),
+        previews: grant.shows_values,
+        descriptions: may_describe(node, grant),
     })
 }

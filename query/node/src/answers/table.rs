@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::search::ColumnLine;
-use super::{Sight, TableLine, bounded, time};
+use super::{Grant, TableLine, bounded, time};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
@@ -168,16 +168,16 @@ pub struct FileDetail {
 /// No such table among those that the caller may see; an index that cannot be read.
 pub async fn describe(
     node: &Node,
-    sight: &Sight,
+    grant: &Grant,
     request: &TableRequest,
 ) -> Result<TableDetail, Problem> {
-    sight.require(Right::Search)?;
-    let facts = sight.table(&request.table, request.lake.as_deref())?;
-    let row = sight.row(node, &facts.key.to_key()).await?;
-    let shows = sight.shows_values;
+    grant.require(Right::Search)?;
+    let facts = grant.table(&request.table, request.lake.as_deref())?;
+    let row = grant.row(node, &facts.key.to_key()).await?;
+    let shows = grant.shows_values;
     Ok(TableDetail {
-        line: sight.line(&facts),
-        snapshot: sight.view.snapshot.number,
+        line: grant.line(&facts),
+        snapshot: grant.view.snapshot.number,
         indexed: time(row.indexed_ms),
         columns: row
             .columns
@@ -189,7 +189,7 @@ pub async fn describe(
             .into_iter()
             .map(|column| column.name.clone())
             .collect(),
-        declared_keys: declared_keys(sight, &row),
+        declared_keys: declared_keys(grant, &row),
         // They may quote a file, and name one by a path that holds values.
         notes: row.notes.iter().filter(|_| shows).cloned().collect(),
         sample: if shows {
@@ -211,9 +211,9 @@ pub async fn describe(
 }
 
 /// A table that the caller may not see is not named.
-fn declared_keys(sight: &Sight, row: &TableRecord) -> DeclaredKeys {
+fn declared_keys(grant: &Grant, row: &TableRecord) -> DeclaredKeys {
     let is_seen = |reference: &&ReferenceRecord| {
-        sight.view.reach.allows(&TableKey {
+        grant.view.reach.allows(&TableKey {
             lake: row.lake.clone(),
             name: reference.table.clone(),
         })
@@ -339,16 +339,16 @@ pub struct SimilarTable {
 /// As [`describe`].
 pub async fn similar(
     node: &Node,
-    sight: &Sight,
+    grant: &Grant,
     request: &SimilarRequest,
 ) -> Result<SimilarAnswer, Problem> {
-    sight.require(Right::Search)?;
+    grant.require(Right::Search)?;
     let k = bounded("k", request.k, 5, 100)?;
-    let key = sight
+    let key = grant
         .table(&request.table, request.lake.as_deref())?
         .key
         .to_key();
-    let view = sight.view.clone();
+    let view = grant.view.clone();
     if view.searcher.table(&key).is_none() {
         // It could never be read: nothing is known that others could be like.
         return Ok(SimilarAnswer {
@@ -357,13 +357,13 @@ pub async fn similar(
             results: Vec::new(),
         });
     }
-    let (to, until) = (key.clone(), Some(sight.until));
+    let (to, until) = (key.clone(), Some(grant.until));
     let found = node
         .compute(move || view.searcher.similar(&to, k, None, until))
         .await??;
     let results = found.into_iter().filter_map(|similar| {
         Some(SimilarTable {
-            line: sight.line(&sight.view.shelf.get(&similar.key)?),
+            line: grant.line(&grant.view.shelf.get(&similar.key)?),
             similarity: similar.similarity,
             copy: similar.copy,
             copies: similar.copies,

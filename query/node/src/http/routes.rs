@@ -23,8 +23,8 @@ use super::{messages, page};
 use crate::access::{Caller, Right};
 use crate::answers;
 use crate::answers::{
-    Described, Description as TableDescription, Diff, DiffRequest, Examples, Feedback, History,
-    HistoryRequest, ListRequest, Listing, SearchAnswer, SearchRequest, Sight, SimilarAnswer,
+    Described, Description as TableDescription, Diff, DiffRequest, Examples, Feedback, Grant,
+    History, HistoryRequest, ListRequest, Listing, SearchAnswer, SearchRequest, SimilarAnswer,
     SimilarRequest, Snapshots, Status, Suggest, Suggestions, TableDetail, TableRequest, Tree,
     TreeRequest,
 };
@@ -78,13 +78,13 @@ impl Modify for Keys {
     }
 }
 
-impl FromRequestParts<Arc<Node>> for Sight {
+impl FromRequestParts<Arc<Node>> for Grant {
     type Rejection = Problem;
 
-    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Sight, Problem> {
+    async fn from_request_parts(parts: &mut Parts, node: &Arc<Node>) -> Result<Grant, Problem> {
         // The guard has put it there, or no handler is reached.
         let caller = parts.extensions.get::<Caller>().cloned();
-        node.sight(caller.ok_or_else(Problem::internal)?).await
+        node.grant(caller.ok_or_else(Problem::internal)?).await
     }
 }
 
@@ -92,30 +92,30 @@ impl FromRequestParts<Arc<Node>> for Sight {
 #[utoipa::path(get, path = "/v1/search", tag = "search", params(SearchRequest), responses((status = 200, body = SearchAnswer), Failures))]
 async fn search(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Asked(asked): Asked<SearchRequest>,
 ) -> Answer<SearchAnswer> {
-    answers::search(&node, &sight, asked).await.map(Json)
+    answers::search(&node, &grant, asked).await.map(Json)
 }
 
 /// Finds the tables that answer a question, told in a body.
 #[utoipa::path(post, path = "/v1/search", tag = "search", request_body = SearchRequest, responses((status = 200, body = SearchAnswer), Failures))]
 async fn search_told(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Told(asked): Told<SearchRequest>,
 ) -> Answer<SearchAnswer> {
-    answers::search(&node, &sight, asked).await.map(Json)
+    answers::search(&node, &grant, asked).await.map(Json)
 }
 
 /// Suggests names while somebody types.
 #[utoipa::path(get, path = "/v1/suggest", tag = "search", params(Suggest), responses((status = 200, body = Suggestions), Failures))]
 async fn suggest(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Asked(asked): Asked<Suggest>,
 ) -> Answer<Suggestions> {
-    node.compute(move || answers::suggest(&sight, &asked))
+    node.compute(move || answers::suggest(&grant, &asked))
         .await?
         .map(Json)
 }
@@ -124,58 +124,58 @@ async fn suggest(
 #[utoipa::path(post, path = "/v1/feedback", tag = "search", request_body = Feedback, responses((status = 204), Failures))]
 async fn feedback(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Told(said): Told<Feedback>,
 ) -> Result<StatusCode, Problem> {
-    answers::keep(&node, &sight, &said).map(|()| StatusCode::NO_CONTENT)
+    answers::keep(&node, &grant, &said).map(|()| StatusCode::NO_CONTENT)
 }
 
 /// Tells what is known of a table.
 #[utoipa::path(get, path = "/v1/table", tag = "tables", params(TableRequest), responses((status = 200, body = TableDetail), Failures))]
 async fn table(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Asked(asked): Asked<TableRequest>,
 ) -> Answer<TableDetail> {
-    answers::describe(&node, &sight, &asked).await.map(Json)
+    answers::describe(&node, &grant, &asked).await.map(Json)
 }
 
 /// Finds tables that are like one.
 #[utoipa::path(get, path = "/v1/table/similar", tag = "tables", params(SimilarRequest), responses((status = 200, body = SimilarAnswer), Failures))]
 async fn similar(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Asked(asked): Asked<SimilarRequest>,
 ) -> Answer<SimilarAnswer> {
-    answers::similar(&node, &sight, &asked).await.map(Json)
+    answers::similar(&node, &grant, &asked).await.map(Json)
 }
 
 /// Tells what became of a table.
 #[utoipa::path(get, path = "/v1/table/history", tag = "changes", params(HistoryRequest), responses((status = 200, body = History), Failures))]
 async fn history(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Asked(asked): Asked<HistoryRequest>,
 ) -> Answer<History> {
-    answers::history(&node, &sight, &asked).await.map(Json)
+    answers::history(&node, &grant, &asked).await.map(Json)
 }
 
 /// Writes what people say of a table. Needs the right `describe`, and a node that takes descriptions.
 #[utoipa::path(put, path = "/v1/table/description", tag = "tables", request_body = TableDescription, responses((status = 200, body = Described), Failures))]
 async fn set_description(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Told(asked): Told<TableDescription>,
 ) -> Answer<Described> {
-    answers::set_description(&node, &sight, &asked)
+    answers::set_description(&node, &grant, &asked)
         .await
         .map(Json)
 }
 
 /// Tells questions to begin with, from the lake's own words.
 #[utoipa::path(get, path = "/v1/examples", tag = "search", responses((status = 200, body = Examples), Failures))]
-async fn examples(State(node): Shared, sight: Sight) -> Answer<Examples> {
-    node.compute(move || answers::examples(&sight))
+async fn examples(State(node): Shared, grant: Grant) -> Answer<Examples> {
+    node.compute(move || answers::examples(&grant))
         .await?
         .map(Json)
 }
@@ -184,42 +184,42 @@ async fn examples(State(node): Shared, sight: Sight) -> Answer<Examples> {
 #[utoipa::path(get, path = "/v1/tables", tag = "tables", params(ListRequest), responses((status = 200, body = Listing), Failures))]
 async fn tables(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     Asked(asked): Asked<ListRequest>,
 ) -> Answer<Listing> {
-    node.compute(move || answers::list(&sight, &asked))
+    node.compute(move || answers::list(&grant, &asked))
         .await?
         .map(Json)
 }
 
 /// Looks into a folder of the lake.
 #[utoipa::path(get, path = "/v1/tree", tag = "tables", params(TreeRequest), responses((status = 200, body = Tree), Failures))]
-async fn tree(State(node): Shared, sight: Sight, Asked(asked): Asked<TreeRequest>) -> Answer<Tree> {
-    node.compute(move || answers::tree(&sight, &asked))
+async fn tree(State(node): Shared, grant: Grant, Asked(asked): Asked<TreeRequest>) -> Answer<Tree> {
+    node.compute(move || answers::tree(&grant, &asked))
         .await?
         .map(Json)
 }
 
 /// Compares two snapshots.
 #[utoipa::path(get, path = "/v1/diff", tag = "changes", params(DiffRequest), responses((status = 200, body = Diff), Failures))]
-async fn diff(State(node): Shared, sight: Sight, Asked(asked): Asked<DiffRequest>) -> Answer<Diff> {
-    answers::diff(&node, &sight, &asked).await.map(Json)
+async fn diff(State(node): Shared, grant: Grant, Asked(asked): Asked<DiffRequest>) -> Answer<Diff> {
+    answers::diff(&node, &grant, &asked).await.map(Json)
 }
 
 /// Lists snapshots.
 #[utoipa::path(get, path = "/v1/snapshots", tag = "changes", responses((status = 200, body = Snapshots), Failures))]
-async fn snapshots(State(node): Shared, sight: Sight) -> Answer<Snapshots> {
-    answers::snapshots(&node, &sight).await.map(Json)
+async fn snapshots(State(node): Shared, grant: Grant) -> Answer<Snapshots> {
+    answers::snapshots(&node, &grant).await.map(Json)
 }
 
 /// Takes events of the lake's store and hands them to the watcher. Needs the right `admin`.
 #[utoipa::path(post, path = "/v1/events", tag = "changes", request_body(content = serde_json::Value, description = "Events of S3 or EventBridge"), responses((status = 202), Failures))]
 async fn events(
     State(node): Shared,
-    sight: Sight,
+    grant: Grant,
     request: Request,
 ) -> Result<StatusCode, Problem> {
-    sight.require(Right::Admin)?;
+    grant.require(Right::Admin)?;
     let Some(events) = &node.events else {
         return Err(Problem::new(
             Code::NotFound,
@@ -236,8 +236,8 @@ async fn events(
 
 /// Tells how the index and the node are.
 #[utoipa::path(get, path = "/v1/status", tag = "node", responses((status = 200, body = Status), Failures))]
-async fn status(State(node): Shared, sight: Sight) -> Answer<Status> {
-    answers::status(&node, &sight).map(Json)
+async fn status(State(node): Shared, grant: Grant) -> Answer<Status> {
+    answers::status(&node, &grant).map(Json)
 }
 
 /// Says that the node is running.
@@ -255,9 +255,9 @@ async fn ready(State(node): Shared) -> Result<StatusCode, Problem> {
 
 /// What Prometheus reads. Needs the right `admin`.
 #[utoipa::path(get, path = "/metrics", tag = "node", responses((status = 200, body = String, content_type = "application/openmetrics-text"), (status = "4XX", body = ErrorAnswer)))]
-async fn metrics(State(node): Shared, sight: Sight) -> Result<Response, Problem> {
-    sight.require(Right::Admin)?;
-    if sight.view.reach.paths().is_some() {
+async fn metrics(State(node): Shared, grant: Grant) -> Result<Response, Problem> {
+    grant.require(Right::Admin)?;
+    if grant.view.reach.paths().is_some() {
         return Err(Problem::new(
             Code::Forbidden,
             "metrics are of the whole index, and the key may see a part of it",

@@ -111,6 +111,7 @@ pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
                 "columns": names.iter().take(COLUMNS_FOUND).collect::<Vec<_>>(),
                 "column_count": result.line.column_count,
                 "score": rounded(result.score),
+                "grade": result.grade,
                 "why": best,
             });
             if let Some(judged) = result.judged {
@@ -136,6 +137,7 @@ pub(super) fn found(answer: &SearchAnswer, is_long: bool) -> Value {
         .collect();
     json!({
         "tables": tables,
+        "grade": answer.grade,
         "retrieval": answer.modes,
         "tables_searched": answer.tables_searched,
         "notes": answer.notes,

@@ -28,7 +28,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt, tool, tool_handler,
 use serde_json::json;
 
 use crate::access::Caller;
-use crate::answers::{self, DiffRequest, ListRequest, SearchRequest, Sight, TableRequest};
+use crate::answers::{self, DiffRequest, Grant, ListRequest, SearchRequest, TableRequest};
 use crate::node::Node;
 use crate::problem::Problem;
 use lines::{ChangesInput, DescribeInput, FindInput, ListInput, SampleInput};
@@ -73,7 +73,7 @@ impl Agent {
     ) -> Told {
         let is_long = input.more.unwrap_or(false);
         let found = async {
-            let sight = self.sight(&context).await?;
+            let grant = self.grant(&context).await?;
             let request = SearchRequest {
                 q: input.question,
                 k: Some(input.k.unwrap_or(5)),
@@ -84,7 +84,7 @@ impl Agent {
                 blocks: (!is_long).then_some(1),
                 ..SearchRequest::default()
             };
-            answers::search(&self.node, &sight, request).await
+            answers::search(&self.node, &grant, request).await
         };
         Ok(told(
             found.await.map(|answer| lines::found(&answer, is_long)),
@@ -133,7 +133,7 @@ impl Agent {
         context: RequestContext<RoleServer>,
     ) -> Told {
         let listed = async {
-            let sight = self.sight(&context).await?;
+            let grant = self.grant(&context).await?;
             let request = ListRequest {
                 prefix: input.prefix,
                 format: input.format,
@@ -142,7 +142,7 @@ impl Agent {
                 ..ListRequest::default()
             };
             self.node
-                .compute(move || answers::list(&sight, &request))
+                .compute(move || answers::list(&grant, &request))
                 .await?
         };
         Ok(told(listed.await.map(|listing| lines::listed(&listing))))
@@ -156,7 +156,7 @@ impl Agent {
         context: RequestContext<RoleServer>,
     ) -> Told {
         let changed = async {
-            let sight = self.sight(&context).await?;
+            let grant = self.grant(&context).await?;
             let request = DiffRequest {
                 from: input.from,
                 since: input
@@ -166,7 +166,7 @@ impl Agent {
                 prefix: input.prefix,
                 limit: None,
             };
-            answers::diff(&self.node, &sight, &request).await
+            answers::diff(&self.node, &grant, &request).await
         };
         let limit = input.limit.unwrap_or(20);
         Ok(told(changed.await.map(|diff| lines::changed(&diff, limit))))
@@ -174,11 +174,11 @@ impl Agent {
 }
 
 impl Agent {
-    async fn sight(&self, context: &RequestContext<RoleServer>) -> Result<Sight, Problem> {
+    async fn grant(&self, context: &RequestContext<RoleServer>) -> Result<Grant, Problem> {
         let parts = context.extensions.get::<Parts>();
         let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
         let caller = caller.or(self.caller.as_ref()).cloned();
-        self.node.sight(caller.ok_or_else(Problem::internal)?).await
+        self.node.grant(caller.ok_or_else(Problem::internal)?).await
     }
 
     async fn described(
@@ -186,8 +186,8 @@ impl Agent {
         context: &RequestContext<RoleServer>,
         request: &TableRequest,
     ) -> Result<answers::TableDetail, Problem> {
-        let sight = self.sight(context).await?;
-        answers::describe(&self.node, &sight, request).await
+        let grant = self.grant(context).await?;
+        answers::describe(&self.node, &grant, request).await
     }
 }
 

@@ -4,6 +4,8 @@
 //! share of questions with at least one gold table, *recall* the mean share of gold tables found,
 //! *full* the share with all of them. Each k is a search of its own. MRR is the mean of 1/rank of the
 //! first gold table at the largest k, 0 where there is none. A table that is listed as a copy of one found is found.
+//! They are over the questions that name tables; of those whose `tables` are `[]`, which none answers, and of all others,
+//! the answers' grades are counted.
 //!
 //! Latency and questions per second are taken over one pass with one search a question, at k = 5 where
 //! that is asked for, else the largest k; texts are not read. The clock includes the embedding of
@@ -11,6 +13,7 @@
 //! is a candidate at several k is judged once.
 
 mod bootstrap;
+mod grades;
 mod judged;
 mod saved;
 
@@ -28,6 +31,8 @@ use crate::searcher::Searcher;
 
 use bootstrap::percentile;
 pub use bootstrap::{Interval, paired_bootstrap};
+use grades::GradedAnswer;
+pub use grades::{Graded, Grades};
 pub use judged::calibrate_judge;
 pub use saved::{Comparison, Differences, SavedQuestion, compare, read_saved, write_saved};
 use saved::{reciprocal_rank, saved};
@@ -40,8 +45,16 @@ const TIMED_K: usize = 5;
 pub struct EvalQuestion {
     /// The question.
     pub question: String,
-    /// The names of the tables that answer it.
+    /// The names of the tables that answer it; none does where it is empty.
     pub tables: Vec<String>,
+}
+
+impl EvalQuestion {
+    /// Whether a table answers it.
+    #[must_use]
+    pub fn is_answerable(&self) -> bool {
+        !self.tables.is_empty()
+    }
 }
 
 /// Whether a line is feedback that says of a table that it is not the one: no question whose tables are known.
@@ -74,9 +87,6 @@ pub fn read_questions(text: &str, file: &str) -> Result<Vec<EvalQuestion>, Retri
         }
         if question.question.trim().is_empty() {
             return Err(wrong("the question is empty".to_owned()));
-        }
-        if question.tables.is_empty() {
-            return Err(wrong("the question names no table".to_owned()));
         }
         questions.push(question);
     }
@@ -145,7 +155,9 @@ pub struct Latency {
 pub struct Evaluation {
     /// The number of questions.
     pub questions: usize,
-    /// Shares by k.
+    /// How answers are graded.
+    pub grades: Grades,
+    /// Shares by k, of the questions that name tables.
     pub k: BTreeMap<usize, Shares>,
     /// Mean reciprocal rank at the largest k.
     pub mrr: f64,
@@ -187,15 +199,14 @@ pub fn evaluate(
         vector,
         ..options.query.clone()
     };
-    let ask =
-        |at: usize, k: usize, vector: Option<Vec<f32>>| -> Result<Vec<String>, RetrievalError> {
-            let mut known = verdicts[at].lock().unwrap_or_else(PoisonError::into_inner);
-            let ranking = searcher.rank_knowing(&query(at, k, vector), &mut known)?;
-            let named = ranking.tables.into_iter();
-            Ok(named
-                .flat_map(|table| told(table, &questions[at]))
-                .collect())
-        };
+    let ask = |at: usize, k: usize, vector: Option<Vec<f32>>| -> Result<_, RetrievalError> {
+        let mut known = verdicts[at].lock().unwrap_or_else(PoisonError::into_inner);
+        let ranking = searcher.rank_knowing(&query(at, k, vector), &mut known)?;
+        let graded = GradedAnswer::of(&ranking.tables, searcher.table_count());
+        let tables = ranking.tables.into_iter();
+        let found = tables.flat_map(|table| names(table, &questions[at]));
+        Ok((found.collect::<Vec<String>>(), graded))
+    };
     let embed = |at: usize| searcher.embed(&questions[at].question);
     let given: Option<Vec<Vec<f32>>> = options
         .vectors_given
@@ -215,9 +226,9 @@ pub fn evaluate(
             Some(given) => given[at].clone(),
             None => embed(at)?,
         };
-        let found = ask(at, timed, Some(vector.clone()))?;
+        let (found, graded) = ask(at, timed, Some(vector.clone()))?;
         options.asked();
-        Ok((began.elapsed().as_secs_f64() * 1e3, vector, found))
+        Ok((began.elapsed().as_secs_f64() * 1e3, vector, (found, graded)))
     })?;
     let seconds = start.elapsed().as_secs_f64();
 
@@ -227,10 +238,10 @@ pub fn evaluate(
     let (mut mrr, mut run) = (0.0, Vec::new());
     for &k in &cuts {
         let found: Vec<Vec<String>> = if k == timed {
-            asked.iter().map(|(.., found)| found.clone()).collect()
+            asked.iter().map(|(.., (found, _))| found.clone()).collect()
         } else {
             in_parallel(questions.len(), options.threads, |at| {
-                ask(at, k, Some(asked[at].1.clone()))
+                Ok(ask(at, k, Some(asked[at].1.clone()))?.0)
             })?
         };
         by_k.insert(k, shares(questions, &found));
@@ -239,12 +250,20 @@ pub fn evaluate(
             run = saved(questions, k, found);
         }
     }
+    if !questions.iter().any(EvalQuestion::is_answerable) {
+        by_k.clear();
+    }
+    let graded = questions.iter().zip(&asked);
+    let graded: Vec<GradedAnswer> = graded
+        .map(|(question, (.., (found, graded)))| graded.asked(question, found))
+        .collect();
     let gold: HashSet<&str> = questions
         .iter()
         .flat_map(|question| question.tables.iter().map(String::as_str))
         .collect();
     let evaluation = Evaluation {
         questions: questions.len(),
+        grades: Grades::of(&graded),
         k: by_k,
         mrr,
         latency_ms: Latency {
@@ -258,7 +277,7 @@ pub fn evaluate(
 }
 
 /// The names by which a result counts: those gold tables that it is, or has among its copies; else its own.
-fn told(table: RankedTable, question: &EvalQuestion) -> Vec<String> {
+fn names(table: RankedTable, question: &EvalQuestion) -> Vec<String> {
     let is_gold = |name: &String| question.tables.contains(name);
     let gold: Vec<String> = table.copies.into_iter().filter(is_gold).collect();
     let own = gold.is_empty() || is_gold(&table.key.name);
@@ -314,16 +333,25 @@ fn in_parallel<T: Send>(
     Ok(done.into_iter().map(|(_, result)| result).collect())
 }
 
+/// The questions that name tables, with what they found.
+fn answerable<'q>(
+    questions: &'q [EvalQuestion],
+    found: &'q [Vec<String>],
+) -> impl Iterator<Item = (&'q EvalQuestion, &'q Vec<String>)> {
+    let both = questions.iter().zip(found);
+    both.filter(|(question, _)| question.is_answerable())
+}
+
 fn shares(questions: &[EvalQuestion], found: &[Vec<String>]) -> Shares {
     let mut sum = Shares::default();
-    for (question, found) in questions.iter().zip(found) {
+    for (question, found) in answerable(questions, found) {
         let gold: HashSet<&String> = question.tables.iter().collect();
         let right = gold.iter().filter(|name| found.contains(name)).count();
         sum.hit += f64::from(u8::from(right > 0));
         sum.recall += right as f64 / gold.len().max(1) as f64;
         sum.full += f64::from(u8::from(right == gold.len()));
     }
-    let count = questions.len().max(1) as f64;
+    let count = answerable(questions, found).count().max(1) as f64;
     Shares {
         hit: sum.hit / count,
         recall: sum.recall / count,
@@ -332,13 +360,11 @@ fn shares(questions: &[EvalQuestion], found: &[Vec<String>]) -> Shares {
 }
 
 fn mean_reciprocal_rank(questions: &[EvalQuestion], found: &[Vec<String>]) -> f64 {
-    let sum: f64 = questions
-        .iter()
-        .zip(found)
+    let sum: f64 = answerable(questions, found)
         .map(|(question, found)| reciprocal_rank(&question.tables, found))
         // The sum of no numbers would be -0.
         .fold(0.0, |sum, share| sum + share);
-    sum / questions.len().max(1) as f64
+    sum / answerable(questions, found).count().max(1) as f64
 }
 
 #[cfg(test)]
@@ -354,6 +380,8 @@ mod tests {
         let feedback = text.to_owned()
             + "{\"question\": \"c\", \"tables\": [], \"table\": \"t\", \"verdict\": \"wrong\"}\n";
         assert_eq!(read_questions(&feedback, "q").unwrap().len(), 2);
+        let none = read_questions("{\"question\": \"a\", \"tables\": []}", "q").unwrap();
+        assert!(!none[0].is_answerable());
         for (text, part) in [
             (
                 "{\"question\": \"a\", \"tables\": [\"t\"]}\n{\"question\": 5}",
@@ -363,10 +391,6 @@ mod tests {
             (
                 "{\"question\": \" \", \"tables\": [\"t\"]}",
                 "line 1: the question is empty",
-            ),
-            (
-                "{\"question\": \"a\", \"tables\": []}",
-                "line 1: the question names no table",
             ),
             ("{\"question\": \"a\"}", "line 1: missing field `tables`;"),
             ("\n", "holds no question"),
@@ -389,7 +413,13 @@ mod tests {
             question(&["c"]),
             question(&["d", "d"]),
         ];
-        let found = [names(&["x", "b"]), names(&["y", "z"]), names(&["d", "x"])];
+        let questions = [questions.as_slice(), &[question(&[])]].concat();
+        let found = [
+            names(&["x", "b"]),
+            names(&["y", "z"]),
+            names(&["d", "x"]),
+            names(&["a"]),
+        ];
         let shares = shares(&questions, &found);
         assert_eq!(shares.hit, 2.0 / 3.0);
         assert_eq!(shares.recall, (0.5 + 0.0 + 1.0) / 3.0);
@@ -398,7 +428,7 @@ mod tests {
             mean_reciprocal_rank(&questions, &found),
             (0.5 + 0.0 + 1.0) / 3.0
         );
-        let nothing = vec![Vec::new(); 3];
+        let nothing = vec![Vec::new(); 4];
         assert!(mean_reciprocal_rank(&questions, &nothing).is_sign_positive());
         assert_eq!(percentile(&[1.0, 2.0, 3.0, 4.0], 0.5), 2.0);
         assert_eq!(percentile(&[1.0, 2.0, 3.0, 4.0], 0.99), 4.0);

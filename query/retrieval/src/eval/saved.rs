@@ -165,7 +165,8 @@ pub(super) fn saved(
     found: Vec<Vec<String>>,
 ) -> Vec<SavedQuestion> {
     let pairs = questions.iter().zip(found);
-    pairs
+    let answerable = pairs.filter(|(question, _)| question.is_answerable());
+    answerable
         .map(|(question, ranked)| SavedQuestion {
             question: question.question.clone(),
             gold: question.tables.clone(),

@@ -112,9 +112,7 @@ fn a_filter_that_leaves_nothing_is_told() {
     assert_eq!(answer.results.len(), 2);
     assert_eq!(
         answer.notes,
-        [
-            "no table under 'shop' has a word of the question, and no text is close to it in meaning: these are the nearest"
-        ]
+        ["no table under 'shop' is likely to answer this: these are the nearest"]
     );
     // What a word is worth, and whether it is known, is a matter of the whole index.
     let query = Query {

@@ -68,6 +68,13 @@ class Hit(TableLine):
     columns: Tuple[ColumnLine, ...]
     #: ``α·lexical + (1−α)·semantic``. It compares tables of one answer, and says nothing across questions.
     score: float
+    #: How likely it answers the question, whatever else was found: ``"strong"``, ``"weak"`` or ``"unlikely"``; ``None`` where an
+    #: older node does not tell.
+    grade: Optional[str]
+    #: The share of the question's words that it has, by how rare they are: 0 to 1; ``None`` likewise.
+    covered: Optional[float]
+    #: How close it is to the question in meaning, from -1 to 1; ``None`` likewise, and where it has no vectors.
+    cosine: Optional[float]
     #: The words' side: 0 to 1 among this question's candidates.
     lexical: float
     #: The meaning's side, likewise.
@@ -108,6 +115,8 @@ class SearchAnswer(Rows[Hit], Linked):
     question: str
     #: The snapshot that was searched.
     snapshot: int
+    #: The best grade of its tables; ``None`` without any, and where an older node does not tell.
+    grade: Optional[str]
     #: The tables, best first.
     results: Tuple[Hit, ...]
     #: What took part.
@@ -128,6 +137,7 @@ class SearchAnswer(Rows[Hit], Linked):
         return (
             LINE_FIELDS[0],
             Field("score", "number", lambda it: it.score),
+            Field("grade", "text", lambda it: it.grade),
             Field("lexical", "number", lambda it: it.lexical),
             Field("semantic", "number", lambda it: it.semantic),
             Field("judged", "truth", lambda it: it.judged),

@@ -187,7 +187,11 @@ fn a_readme_of_a_folder_is_not_told_of_tables_that_it_passes_over() {
     assert_eq!(of_readme(other, &parts), (other.to_owned(), false));
     // It names this one alone.
     let own = "# The shop\n\nSee orders.csv.";
-    assert_eq!(of_readme(own, &neighbour), (own.to_owned(), false));
+    assert_eq!(
+        of_readme(own, &neighbour),
+        ("See orders.csv.".to_owned(), false)
+    );
+    assert_eq!(of_readme(own, &alone), (own.to_owned(), false));
 }
 
 #[test]
