@@ -268,3 +268,21 @@ fn what_is_skipped_is_told() {
     let line = "skipped: 3 documents (.pdf, .docx), 1 without an extension (not read); 3 hidden or temporary; 1 by filters";
     assert!(shown.stdout.contains(line), "{shown:?}");
 }
+
+/// A container that nobody asked for and that cannot be opened is no reason to fail, nor to believe that something is left.
+#[test]
+fn a_broken_container_outside_of_what_is_included_is_left_out() {
+    let scratch = TempDir::new().unwrap();
+    let (root, index) = (scratch.path().join("lake"), scratch.path().join("index"));
+    lake::write(&root, "a/x.csv", "lake,depth\nBlue,3\n");
+    lake::write(&root, "b/bad.zip", "PKnope");
+    index_hashed(&root, &index, &[]).code_is(1);
+    let mistyped = index_hashed(&root, &index, &["--include", "sales"]);
+    mistyped.code_is(2);
+    assert!(mistyped.stderr.contains("leave out all"), "{mistyped:?}");
+    let fresh = scratch.path().join("fresh");
+    let run = index_hashed(&root, &fresh, &["--include", "a"]).ok();
+    assert_eq!(run["tables"]["added"], 1, "{run}");
+    // One that is asked for is told.
+    index_hashed(&root, &fresh, &["--include", "bad.zip", "--include", "a"]).code_is(1);
+}

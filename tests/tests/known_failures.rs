@@ -61,7 +61,7 @@ fn what_failed_before_is_counted_and_what_fails_anew_makes_the_exit_code_1() {
     third.code_is(0);
     assert_eq!(
         told(&third),
-        ["failed as before: 2 objects; --strict tells which"]
+        ["failed as before: 2 objects; limn index --strict lists them, and ends with 1"]
     );
     assert_eq!(
         snapshot(&nightly.run(&["--json"])),

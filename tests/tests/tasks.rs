@@ -99,7 +99,10 @@ fn changes(server: &S3Server) {
         ("7710", events.as_str()),
         ("7711", open.as_str()),
     ];
-    let mut shell = Shell::start(&on(server), &place);
+    let mut environment = on(server);
+    // The queue's region; the server of the bucket takes any.
+    environment.push(("AWS_REGION".to_owned(), "eu-central-1".to_owned()));
+    let mut shell = Shell::start(&environment, &place);
     let notification = r#"{"Records": [{"eventSource": "aws:s3", "eventName": "ObjectCreated:Put",
         "s3": {"bucket": {"name": "lake"}, "object": {"key": "lake/retail/products.csv"}}}]}"#;
     shell.run_page("changes.md", |shell, commands, said| {
@@ -114,7 +117,8 @@ fn changes(server: &S3Server) {
                 sqs.send(&queue, &[notification.to_owned()]).await;
                 let deadline = Instant::now() + Duration::from_secs(60);
                 while sqs.count(&queue).await != (0, 0) {
-                    assert!(Instant::now() < deadline, "the message stays in the queue");
+                    let said = || fs::read_to_string(shell.at("background.log"));
+                    assert!(Instant::now() < deadline, "{:?}", said());
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             });

@@ -42,7 +42,7 @@ METHODS: Dict[str, Tuple[str, Mapping[str, str]]] = {
 
 #: What the client names otherwise, and what it has no use for: bodies of requests and of errors, and words.
 TYPES = {"SearchResult": "Hit"}
-NO_ANSWERS = {"SearchRequest", "Feedback", "Description", "Sort", "ErrorAnswer", "ErrorDetail", "Code", "Right", "SuggestionKind", "Verdict"}
+NO_ANSWERS = {"SearchRequest", "Feedback", "Description", "Sort", "ErrorAnswer", "ErrorDetail", "Code", "Right", "SuggestionKind", "Verdict", "Grade"}
 
 
 def operations() -> Iterator[Tuple[str, str, Dict[str, Any]]]:

@@ -239,7 +239,8 @@ fn made(
     let stages = job.stages_or_end();
     let tables = stages.as_ref().map(|stages| make(&stages.assembler));
     tables.into_iter().flatten().map(move |mut table| {
-        if let Some(stages) = &stages {
+        let is_gone = table.row.as_ref().is_some_and(|row| row.0.removed);
+        if let Some(stages) = stages.as_ref().filter(|_| !is_gone) {
             table.held = stages.assembler.room.hold(weight::of_draft(&table));
         }
         table

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use futures::stream::{self, StreamExt};
 use limn_lake::filter::{IgnoreFiles, Selection};
 use limn_lake::layout::is_container;
-use limn_lake::member::{all_members, unopened};
+use limn_lake::member::{all_members, is_remark, unopened};
 use limn_lake::{FileError, Listed, ObjectRecord, ReadOptions, open_container};
 use limn_store::Store;
 
@@ -36,6 +36,13 @@ impl Chosen<'_> {
     fn has(&self, path: &str, size: u64) -> bool {
         // By their time containers are chosen as wholes.
         self.selection.has(path, size, 0) && !self.ignored.ignores(path)
+    }
+
+    /// Whether anybody waits for a container: its own path was asked for, or the index has a table of it that counts. Any other
+    /// may have members that were asked for, too; where it cannot be opened, it is as if it had none.
+    fn wants(&self, container: &str, known: &[ObjectRecord]) -> bool {
+        let mut members = known.iter().filter(|member| !is_remark(&member.path));
+        self.selection.includes(container) || members.any(|it| self.has(&it.path, it.size))
     }
 }
 
@@ -72,17 +79,22 @@ impl Listing {
         let opened = containers.into_iter().map(|container| {
             let known = known.remove(&container.path).unwrap_or_default();
             let filters = chosen.fingerprint(&container.path);
+            let is_wanted = chosen.wants(&container.path, &known);
             async move {
                 let opened = match all_members(&container, &known, filters) {
                     Some(listed) => Ok(listed),
                     None => open_container(lake, &container, options).await,
                 };
-                (container, opened)
+                (container, opened, is_wanted)
             }
         });
         let mut opened = stream::iter(opened).buffered(OPENED_AT_ONCE);
-        while let Some((container, opened)) = opened.next().await {
+        while let Some((container, opened, is_wanted)) = opened.next().await {
             let listed = match opened {
+                Ok(listed) if !is_wanted && listed.unopened().any(|it| it == container.path) => {
+                    self.members_left_out += 1;
+                    continue;
+                }
                 Ok(mut listed) => {
                     let filters = chosen.fingerprint(&container.path);
                     let wanted = |path: &str, size| chosen.has(path, size);
@@ -93,6 +105,10 @@ impl Listing {
                 Err(error) if error.is_retryable() => {
                     self.failures.push(failure(&error));
                     self.unlisted.push(container.path);
+                    continue;
+                }
+                Err(_) if !is_wanted => {
+                    self.members_left_out += 1;
                     continue;
                 }
                 Err(error) => unopened(&container, error),

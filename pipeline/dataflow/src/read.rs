@@ -368,8 +368,9 @@ impl Reader {
         &self,
         file: &DataFile,
     ) -> Result<Result<FileSummary, FileError>, PipelineError> {
-        self.options.room.free().await;
         let _permits = self.reserve(file.held(self.options.scan_budget)).await?;
+        // After the wait for a permit: all files of an epoch ask for one at once, while nothing is held yet.
+        self.options.room.free().await;
         let start = Instant::now();
         let summary = summarise_file(&self.store, file, &self.options).await;
         self.count(file);

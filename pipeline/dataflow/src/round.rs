@@ -64,8 +64,28 @@ fn orphan_notes(
             "contexts that name no table of the lake, which filters may leave out: {}, such as that of '{first}'",
             orphans.len()
         )],
-        orphans => orphans.iter().map(tell).collect(),
+        orphans => {
+            let (files, others): (Vec<&String>, Vec<&String>) =
+                orphans.iter().partition(|orphan| is_text_file(orphan));
+            let folded = match files.as_slice() {
+                [first, .., _] if files.len() > MOST_ORPHANS => vec![format!(
+                    "{} texts are about no table of the lake: nothing beside them has their name, such as '{first}'",
+                    files.len()
+                )],
+                files => files.iter().copied().map(tell).collect(),
+            };
+            others.into_iter().map(tell).chain(folded).collect()
+        }
     }
+}
+
+/// Texts beside the data that are about no table are told one by one up to so many.
+const MOST_ORPHANS: usize = 3;
+
+/// Whether what a context is called by is a file of text, and no table.
+fn is_text_file(name: &str) -> bool {
+    let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+    matches!(extension, Some("md" | "txt" | "html" | "htm" | "pdf"))
 }
 
 fn totals(compacted: &Compacted) -> CompactedTotals {

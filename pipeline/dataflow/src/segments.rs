@@ -99,8 +99,15 @@ struct Waiting {
 
 impl Stash {
     fn add(&mut self, shard: u32, mut table: EmbeddedTable, room: &Room) {
-        let row = table.row.as_ref().map_or(0, |row| weight::of_row(&row.0));
-        table.held = room.hold(row + weight::of_blocks(&table.blocks.0));
+        let row = table.row.as_ref();
+        // A row that says that there is no table stays until the end of the epoch: what it held would be held for good.
+        table.held = match row.is_some_and(|row| row.0.removed) {
+            true => Held::default(),
+            false => {
+                let row = row.map_or(0, |row| weight::of_row(&row.0));
+                room.hold(row + weight::of_blocks(&table.blocks.0))
+            }
+        };
         let waiting = self.shards.entry(shard).or_default();
         waiting.held += table.held.bytes();
         self.held += table.held.bytes();

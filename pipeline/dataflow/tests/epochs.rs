@@ -32,6 +32,23 @@ async fn a_few_changed_files_among_many_are_one_epoch() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn many_tables_that_go_leave_room_for_a_wide_one() {
+    let mut lab = Lab::new();
+    lab.options.held_memory = 64 << 10;
+    fill(&lab, 100, "x").await;
+    lab.run().await;
+    for table in 0..90 {
+        lab.remove(&format!("d{table:03}/t.csv")).await;
+    }
+    let columns: Vec<String> = (0..600).map(|at| format!("c{at}")).collect();
+    let values = vec!["1"; 600].join(",");
+    let wide = format!("{}\n{values}\n", columns.join(","));
+    lab.put("d095/t.csv", &wide).await;
+    let report = lab.run().await;
+    assert_eq!((report.tables.removed, report.tables.changed), (90, 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_epoch_of_more_than_memory_holds_is_several_segments_and_one_snapshot() {
     let (mut small, mut large) = (Lab::new(), Lab::new());
     small.options.held_memory = 64 << 10;

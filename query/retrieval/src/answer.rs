@@ -176,6 +176,8 @@ pub struct RankedTable {
     pub semantic: f32,
     /// As [`Hit::judged`].
     pub judged: Option<bool>,
+    /// As [`Hit::exact`].
+    pub exact: Vec<String>,
     /// As [`Hit::copies`].
     pub copies: Vec<String>,
     /// The table's number in the searcher.

@@ -147,13 +147,26 @@ pub(crate) struct Corpus {
 /// Words that were looked for and that no kept table has. The next question with one does not look for it again, so that the time
 /// that it takes does not tell, however often it is measured, whether another table has the word.
 #[derive(Default)]
-pub(crate) struct Absent(Mutex<HashSet<(bool, u128)>>);
+pub(crate) struct Absent(Mutex<HashSet<(Looked, u128)>>);
+
+/// As what a word was looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Looked {
+    /// As a term.
+    Term,
+    /// As a term of plain mode, which leaves cells aside.
+    Plain,
+    /// As a whole name or value.
+    Whole,
+    /// As a misspelt word.
+    Spelling,
+}
 
 /// Words that are remembered; then all are forgotten.
 const ABSENT: usize = 1 << 16;
 
 impl Absent {
-    fn words(&self) -> MutexGuard<'_, HashSet<(bool, u128)>> {
+    fn words(&self) -> MutexGuard<'_, HashSet<(Looked, u128)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -271,19 +284,19 @@ impl Corpus {
         }
     }
 
-    /// Whether a word is known to be in no table, and is not looked for; in plain mode, which leaves cells aside, or not.
-    pub(crate) fn is_absent(&self, term: &str, is_plain: bool) -> bool {
+    /// Whether a word is known to be in no table, and is not looked for.
+    pub(crate) fn is_absent(&self, term: &str, looked: Looked) -> bool {
         let absent = self.absent.as_ref();
-        absent.is_some_and(|it| it.words().contains(&(is_plain, text_hash(term))))
+        absent.is_some_and(|it| it.words().contains(&(looked, text_hash(term))))
     }
 
     /// A word was looked for, and is in no table.
-    pub(crate) fn found_absent(&self, term: &str, is_plain: bool) {
+    pub(crate) fn found_absent(&self, term: &str, looked: Looked) {
         if let Some(mut words) = self.absent.as_ref().map(Absent::words) {
             if words.len() >= ABSENT {
                 words.clear();
             }
-            words.insert((is_plain, text_hash(term)));
+            words.insert((looked, text_hash(term)));
         }
     }
 

@@ -10,12 +10,12 @@ use limn_segment::Field;
 use tracing::info_span;
 
 use crate::TRACE;
-use crate::corpus::{Corpus, DEAD};
+use crate::corpus::{Corpus, DEAD, Looked};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::question::{Question, Word};
 use crate::scoring::{Formula, idf};
-use crate::spelling::{Meant, meant};
+use crate::spelling::{Meant, corrected, meant};
 use crate::wholes::{HeldValue, Wholes};
 
 /// What a word counts that is searched as another, of what it counts where it is written so.
@@ -72,7 +72,7 @@ pub(crate) struct Scratch {
     term: Sums,
     pub(crate) scores: Sums,
     /// What the question's words that it has are worth, by table.
-    covered: Vec<f32>,
+    covered: Sums,
 }
 
 /// Terms of a question that occur in the index, with what each is worth: its inverse document
@@ -113,9 +113,8 @@ impl Found {
 
     /// The share of the question's words, by what they are worth, that a table has: 0 to 1.
     pub(crate) fn covered(&self, scratch: &Scratch, table: u32) -> f32 {
-        let covered = scratch.covered.get(table as usize).copied();
         if self.worth > 0.0 {
-            covered.unwrap_or_default() / self.worth
+            scratch.covered.get(table) / self.worth
         } else {
             0.0
         }
@@ -133,14 +132,7 @@ pub(crate) fn score_tables(
     let _span = info_span!(target: TRACE, "lexical").entered();
     let formula = &Formula::LIMN;
     let tables = corpus.tables.len();
-    for table in scratch.scores.touched() {
-        if let Some(covered) = scratch.covered.get_mut(*table as usize) {
-            *covered = 0.0;
-        }
-    }
-    if scratch.covered.len() < tables {
-        scratch.covered.resize(tables, 0.0);
-    }
+    scratch.covered.reset(tables);
     scratch.scores.reset(tables);
     scratch.term.reset(tables);
     let mut found = Found {
@@ -176,6 +168,13 @@ pub(crate) fn score_tables(
         }
         found.meant.push(meant);
     }
+    // As it is meant, it may be a name.
+    if found.wholes.names.is_empty()
+        && let Some(text) = corrected(&question.text, &found.meant)
+    {
+        let meant = Question::new(&text, false);
+        found.wholes.names = Wholes::find(corpus, &meant.asked, deadline)?.names;
+    }
     Ok(found)
 }
 
@@ -187,7 +186,7 @@ fn score_term(
     scratch: &mut Scratch,
     found: &mut Found,
 ) -> Result<(), RetrievalError> {
-    if corpus.is_absent(term, false) {
+    if corpus.is_absent(term, Looked::Term) {
         return Ok(());
     }
     let formula = &Formula::LIMN;
@@ -213,11 +212,11 @@ fn score_term(
     }
     let documents = corpus.tables.len() as u64;
     if scratch.term.touched.is_empty() {
-        corpus.found_absent(term, false);
+        corpus.found_absent(term, Looked::Term);
     } else {
         let worth = share * idf(documents, scratch.term.touched.len() as u64);
         for table in &scratch.term.touched {
-            scratch.covered[*table as usize] += worth;
+            scratch.covered.add(*table, worth);
         }
         found.worth += worth;
     }
@@ -259,7 +258,6 @@ fn wanted<'q>(question: &'q Question, found: &Found) -> Vec<(&'q str, f32)> {
 pub(crate) fn score_blocks(
     corpus: &Corpus,
     question: &Question,
-    _: &dyn Embedder,
     deadline: Deadline,
     scratch: &mut Scratch,
 ) -> Result<Found, RetrievalError> {
@@ -270,7 +268,7 @@ pub(crate) fn score_blocks(
     scratch.term.reset(corpus.blocks);
     let mut known = KnownTerms::new();
     for term in &question.wanted {
-        if corpus.is_absent(term, true) {
+        if corpus.is_absent(term, Looked::Plain) {
             continue;
         }
         for (segment, norms) in corpus.segments.iter().zip(&plain.norms) {
@@ -292,7 +290,7 @@ pub(crate) fn score_blocks(
             }
         }
         if scratch.term.touched.is_empty() {
-            corpus.found_absent(term, true);
+            corpus.found_absent(term, Looked::Plain);
         }
         finish_term(scratch, (term, 1.0), plain.blocks, formula, &mut known);
     }

@@ -32,6 +32,8 @@ pub fn content_terms(question: &str) -> Vec<String> {
 /// An analyzed question.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
+    /// As it was asked.
+    pub(crate) text: String,
     /// The distinct terms that are looked up, sorted: sums over them have one order.
     pub(crate) wanted: Vec<String>,
     /// The words of the question, stop words left out.
@@ -94,6 +96,7 @@ impl Question {
             .filter(|word| !word.terms.is_empty())
             .collect();
         Question {
+            text: text.to_owned(),
             wanted: wanted.into_iter().collect(),
             words,
             // Plain mode knows words only.

@@ -21,11 +21,34 @@ use crate::question::Question;
 use crate::ranking::{Ranked, Request, rank_plain, rank_tables};
 use crate::scoring::{Formula, alpha_of_values};
 use crate::selection::{Filter, Selection};
+use crate::spelling::corrected;
 use crate::texts::Texts;
 
-/// How the words of a question are scored.
-type Score =
-    fn(&Corpus, &Question, &dyn Embedder, Deadline, &mut Scratch) -> Result<Found, RetrievalError>;
+/// The ranking of a question, and what it was made with.
+struct Candidates {
+    ranking: Ranking,
+    vector: Vec<f32>,
+    found: Found,
+    /// Where was searched, as notes say it.
+    place: String,
+}
+
+impl Candidates {
+    /// No table, and why.
+    fn none(vector: Vec<f32>, note: String) -> Candidates {
+        Candidates {
+            ranking: Ranking {
+                tables: Vec::new(),
+                notes: vec![note],
+                failures: Vec::new(),
+                unknown: Vec::new(),
+            },
+            vector,
+            found: Found::default(),
+            place: String::new(),
+        }
+    }
+}
 
 /// A snapshot opened for questions. Shared by any number of threads.
 pub struct Searcher {
@@ -240,7 +263,12 @@ impl Searcher {
         query: &Query,
         verdicts: &mut Verdicts,
     ) -> Result<Answer, RetrievalError> {
-        let (ranking, vector, found) = self.rank_with(query, verdicts)?;
+        let Candidates {
+            ranking,
+            vector,
+            found,
+            ..
+        } = self.rank_with(query, verdicts)?;
         let grade = best_grade(&ranking.tables);
         let mut results = Vec::with_capacity(ranking.tables.len());
         let _span = info_span!(target: TRACE, "evidence").entered();
@@ -257,7 +285,7 @@ impl Searcher {
                 lexical: ranked.lexical,
                 semantic: ranked.semantic,
                 judged: ranked.judged,
-                exact: found.wholes.of_table(ranked.table),
+                exact: ranked.exact,
                 copies: ranked.copies,
                 blocks: evidence(
                     &self.corpus,
@@ -295,7 +323,7 @@ impl Searcher {
         query: &Query,
         verdicts: &mut Verdicts,
     ) -> Result<Ranking, RetrievalError> {
-        self.rank_with(query, verdicts).map(|(ranking, ..)| ranking)
+        Ok(self.rank_with(query, verdicts)?.ranking)
     }
 
     /// What a judge reads of the first candidates, in the order of the ranking without a judge; with the names of each and its
@@ -305,8 +333,13 @@ impl Searcher {
         query: &Query,
         depth: usize,
     ) -> Result<Vec<(Vec<String>, TableText)>, RetrievalError> {
-        let (candidates, vector, found) = self.candidates(query, depth)?;
-        let texts = candidates.tables.into_iter().map(|ranked| {
+        let Candidates {
+            ranking,
+            vector,
+            found,
+            ..
+        } = self.candidates(query, depth)?;
+        let texts = ranking.tables.into_iter().map(|ranked| {
             let table = &self.corpus.tables[ranked.table as usize];
             let text = table_text(&self.corpus, &self.texts, table, &vector, &found.known)?;
             let mut names = ranked.copies;
@@ -320,9 +353,15 @@ impl Searcher {
         &self,
         query: &Query,
         verdicts: &mut Verdicts,
-    ) -> Result<(Ranking, Vec<f32>, Found), RetrievalError> {
+    ) -> Result<Candidates, RetrievalError> {
         let depth = query.judge.as_ref().map_or(0, |judge| judge.depth(query.k));
-        let (mut ranking, vector, found) = self.candidates(query, depth)?;
+        let mut candidates = self.candidates(query, depth)?;
+        let Candidates {
+            ranking,
+            vector,
+            found,
+            place,
+        } = &mut candidates;
         if let Some(judge) = &query.judge {
             let _span = info_span!(target: TRACE, "judge").entered();
             let text = |table: u32| {
@@ -332,114 +371,117 @@ impl Searcher {
                     &self.corpus,
                     &self.texts,
                     table,
-                    &vector,
+                    vector,
                     &found.known,
                 )?)
             };
             let judged = ranking.tables.len().min(depth);
             let tables: Vec<u32> = ranking.tables.iter().map(|ranked| ranked.table).collect();
             let walked = judge.walk(&query.text, &tables[..judged], query.k, verdicts, text)?;
-            rearrange(&mut ranking, &walked.verdicts);
+            rearrange(ranking, &walked.verdicts);
             ranking.notes.extend(walked.notes);
             ranking.failures.extend(walked.failure);
         }
         ranking.tables.truncate(query.k);
-        Ok((ranking, vector, found))
+        if best_grade(&ranking.tables) == Some(Grade::Unlikely) {
+            ranking.notes.push(format!(
+                "no table{place} is likely to answer this: these are the nearest"
+            ));
+        }
+        Ok(candidates)
     }
 
     /// The ranking before a judge: `k` tables, or `depth` where that is more.
-    fn candidates(
-        &self,
-        query: &Query,
-        depth: usize,
-    ) -> Result<(Ranking, Vec<f32>, Found), RetrievalError> {
-        let vector = self.checked(query)?;
+    fn candidates(&self, query: &Query, depth: usize) -> Result<Candidates, RetrievalError> {
+        let (as_written, as_meant);
+        as_written = self.checked(query)?;
+        let mut vector = &as_written;
         let question = Question::new(&query.text, query.mode == Mode::Plain);
         let selection = query.selection.as_deref();
         let filter = Filter::new(&self.corpus, selection, query.prefix.as_deref())?;
         if let Some(note) = self.nothing_to_search(filter.as_ref()) {
-            let ranking = Ranking {
-                tables: Vec::new(),
-                notes: vec![note],
-                failures: Vec::new(),
-                unknown: Vec::new(),
-            };
-            return Ok((ranking, vector, Found::default()));
+            return Ok(Candidates::none(as_written, note));
         }
-        let mut request = Request {
+        let formula = match query.mode {
+            Mode::Plain => &Formula::PLAIN,
+            Mode::Limn => &Formula::LIMN,
+        };
+        let request = |vector, found: Option<&Found>| Request {
             corpus: &self.corpus,
-            vector: &vector,
+            vector,
             filter: filter.as_ref(),
             k: query.k,
             keep: query.k.max(depth),
             candidates: query.candidates,
-            alpha: query.alpha,
-            named: Vec::new(),
+            alpha: match found.is_some_and(|found| found.is_all_values(&question)) {
+                true => alpha_of_values(query.alpha),
+                false => query.alpha,
+            },
+            named: found.map(|found| found.wholes.named()).unwrap_or_default(),
             deadline: Deadline(query.until),
         };
         let mut scratch = self.take_scratch();
-        let (formula, score): (_, Score) = match query.mode {
-            Mode::Plain => (&Formula::PLAIN, score_blocks),
-            Mode::Limn => (&Formula::LIMN, score_tables),
-        };
         let (found, near) = self.corpus.both(
-            || {
-                let embedder = self.embedder.as_ref();
-                score(
-                    &self.corpus,
-                    &question,
-                    embedder,
-                    request.deadline,
-                    &mut scratch,
-                )
-            },
-            || request.first_nearest(formula),
+            || self.score(query, &question, &mut scratch),
+            || request(vector, None).first_nearest(formula),
         );
-        let (found, near) = (found?, near?);
-        request.named = found.wholes.named();
-        if found.is_all_values(&question) {
-            request.alpha = alpha_of_values(request.alpha);
+        let (found, mut near) = (found?, near?);
+        if let Some(text) = corrected(&query.text, &found.meant) {
+            as_meant = self.embed(&text)?;
+            vector = &as_meant;
+            near = request(vector, None).first_nearest(formula)?;
         }
+        let request = request(vector, Some(&found));
         let outcome = match query.mode {
             Mode::Plain => rank_plain(&request, &scratch, near)?,
             Mode::Limn => rank_tables(&request, &scratch, near)?,
         };
-        let covered = |ranked: &Ranked| found.covered(&scratch, ranked.table);
-        let covered: Vec<f32> = outcome.ranked.iter().map(covered).collect();
-        self.give_back(scratch);
-
         let mut notes = of_words(&found, self.corpus.values());
-        let place = || filter.as_ref().map(Filter::place).unwrap_or_default();
+        let place = filter.as_ref().map(Filter::place).unwrap_or_default();
         let is_known = !found.known.is_empty();
         let tables = if outcome.is_worth_showing(self.snapshot.dimensions, is_known) {
-            let grade = |ranked: &Ranked, covered: f32| {
-                let is_named = found.wholes.is_named(ranked.table, question.asked.words);
-                let worth = Grading::worth(covered, ranked.cosine, self.table_count());
-                (query.mode == Mode::Limn).then(|| query.grading.of(worth, is_named))
-            };
-            let graded = outcome.ranked.into_iter().zip(covered);
-            let graded = graded.map(|(ranked, covered)| (grade(&ranked, covered), covered, ranked));
-            self.named(graded, filter.as_ref())
+            let words = question.asked.words;
+            let known = (query, &found, &scratch, words);
+            let ranked = outcome.ranked.into_iter();
+            ranked
+                .map(|ranked| self.graded(ranked, known, filter.as_ref()))
+                .collect()
         } else {
             notes.push(format!(
-                "nothing relevant was found{}: no table has a word of the question, and no text is close to it in meaning",
-                place()
+                "nothing relevant was found{place}: no table has a word of the question, and no text is close to it in meaning"
             ));
             Vec::new()
         };
-        if best_grade(&tables[..tables.len().min(query.k)]) == Some(Grade::Unlikely) {
-            notes.push(format!(
-                "no table{} is likely to answer this: these are the nearest",
-                place()
-            ));
-        }
+        self.give_back(scratch);
         let ranking = Ranking {
             tables,
             notes,
             failures: Vec::new(),
             unknown: found.unknown.clone(),
         };
-        Ok((ranking, vector, found))
+        Ok(Candidates {
+            ranking,
+            vector: vector.clone(),
+            found,
+            place,
+        })
+    }
+
+    /// The lexical side of a query.
+    fn score(
+        &self,
+        query: &Query,
+        question: &Question,
+        scratch: &mut Scratch,
+    ) -> Result<Found, RetrievalError> {
+        let deadline = Deadline(query.until);
+        match query.mode {
+            Mode::Plain => score_blocks(&self.corpus, question, deadline, scratch),
+            Mode::Limn => {
+                let embedder = self.embedder.as_ref();
+                score_tables(&self.corpus, question, embedder, deadline, scratch)
+            }
+        }
     }
 
     /// The question's vector, once everything about the query has been found to make sense.
@@ -496,15 +538,27 @@ impl Searcher {
             .collect()
     }
 
-    /// Tables with their grades and the share of the question's words that each has.
-    fn named(
+    /// A table of a ranking, with what is to be said of it and of the copies that it stands for: one of them may be what the
+    /// question names.
+    fn graded(
         &self,
-        graded: impl Iterator<Item = (Option<Grade>, f32, Ranked)>,
+        ranked: Ranked,
+        (query, found, scratch, words): (&Query, &Found, &Scratch, usize),
         filter: Option<&Filter>,
-    ) -> Vec<RankedTable> {
-        let allows = |table| filter.is_none_or(|filter| filter.allows(table));
-        let named = graded.map(|(grade, covered, ranked)| RankedTable {
-            grade,
+    ) -> RankedTable {
+        let allows = |table: &u32| filter.is_none_or(|filter| filter.allows(*table));
+        let copies = self.corpus.copies.of_table(ranked.table).iter().copied();
+        let others = copies.filter(|copy| *copy != ranked.table && allows(copy));
+        let all: Vec<u32> = std::iter::once(ranked.table).chain(others).collect();
+        let covered = all.iter().map(|table| found.covered(scratch, *table));
+        let covered = covered.fold(0.0, f32::max);
+        let exact = all.iter().map(|table| found.wholes.of_table(*table));
+        let exact = exact.max_by_key(Vec::len).unwrap_or_default();
+        let mut tables = all.iter();
+        let is_named = tables.any(|table| found.wholes.is_named(*table, words));
+        let worth = Grading::worth(covered, ranked.cosine, self.table_count());
+        RankedTable {
+            grade: (query.mode == Mode::Limn).then(|| query.grading.of(worth, is_named)),
             covered,
             cosine: ranked.cosine,
             key: self
@@ -515,10 +569,10 @@ impl Searcher {
             lexical: ranked.lexical,
             semantic: ranked.semantic,
             judged: None,
-            copies: self.copies(ranked.table, allows),
+            exact,
+            copies: self.copies(ranked.table, |table| allows(&table)),
             table: ranked.table,
-        });
-        named.collect()
+        }
     }
 
     fn take_scratch(&self) -> Scratch {
@@ -536,9 +590,13 @@ impl Searcher {
     }
 }
 
-/// The best grade of the tables of an answer.
-fn best_grade(tables: &[RankedTable]) -> Option<Grade> {
-    tables.iter().filter_map(|table| table.grade).max()
+/// The best grade of the tables of an answer; one that a judge rejected is unlikely.
+pub(crate) fn best_grade(tables: &[RankedTable]) -> Option<Grade> {
+    let grade = |table: &RankedTable| match table.judged {
+        Some(false) => table.grade.map(|_| Grade::Unlikely),
+        _ => table.grade,
+    };
+    tables.iter().filter_map(grade).max()
 }
 
 /// Moves rejected tables behind the others, and tells the judge's word of each.

@@ -10,7 +10,7 @@
 use limn_models::Embedder;
 use limn_segment::{Field, Near, SegmentError, distance};
 
-use crate::corpus::{Corpus, DEAD};
+use crate::corpus::{Corpus, DEAD, Looked};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::question::{Word, is_stop_word};
@@ -35,7 +35,7 @@ pub(crate) struct Meant {
     pub(crate) term: String,
 }
 
-/// A term that is near, and the live tables and blocks that have it.
+/// A term that is near, the number of live tables that have it, and a few of their blocks.
 struct Candidate {
     term: String,
     distance: u8,
@@ -58,6 +58,27 @@ fn knows(embedder: &dyn Embedder, word: &str) -> bool {
     pieces(word) <= 1 && pieces(NO_WORD) > 1
 }
 
+/// A question with its misspelt words as they are meant; `None` without any.
+pub(crate) fn corrected(text: &str, meant: &[Meant]) -> Option<String> {
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    let replaced = |text: String, it: &Meant| {
+        let mut whole = String::with_capacity(text.len());
+        let mut end = 0;
+        for (at, written) in text.match_indices(&it.written) {
+            let after = at + written.len();
+            let is_part = is_letter(text[..at].chars().next_back())
+                || is_letter(text[after..].chars().next());
+            if !is_part {
+                whole.push_str(&text[end..at]);
+                whole.push_str(&it.word);
+                end = after;
+            }
+        }
+        whole + &text[end..]
+    };
+    (!meant.is_empty()).then(|| meant.iter().fold(text.to_owned(), replaced))
+}
+
 /// What an unknown word was meant to be, if that can be told.
 pub(crate) fn meant(
     corpus: &Corpus,
@@ -78,6 +99,10 @@ pub(crate) fn meant(
     if knows(embedder, &lower) || is_stop_word(|stop| distance(&lower, stop, 1).is_some()) {
         return Ok(None);
     }
+    let looked_for = format!("{edits} {}", word.written);
+    if corpus.is_absent(&looked_for, Looked::Spelling) {
+        return Ok(None);
+    }
     let mut best: Option<(u8, usize, Meant)> = None;
     for candidate in candidates(corpus, &near, deadline)? {
         let Some((distance, spelled)) = spelled(corpus, &candidate, &near.to_the_end())? else {
@@ -94,6 +119,9 @@ pub(crate) fn meant(
             };
             best = Some((distance, candidate.tables, meant));
         }
+    }
+    if best.is_none() {
+        corpus.found_absent(&looked_for, Looked::Spelling);
     }
     Ok(best.map(|(.., meant)| meant))
 }
@@ -118,12 +146,13 @@ fn candidates(
     let mut candidates = Vec::new();
     for term in terms {
         deadline.check()?;
-        let blocks = blocks_with(corpus, &term)?;
+        let mut blocks = blocks_with(corpus, &term)?;
         let mut tables: Vec<u32> = blocks.iter().map(|(table, ..)| *table).collect();
         tables.dedup();
         let Some(distance) = near.distance(&term).filter(|_| !tables.is_empty()) else {
             continue;
         };
+        blocks.truncate(TEXTS);
         candidates.push(Candidate {
             term,
             distance,
@@ -164,7 +193,7 @@ fn spelled(
 ) -> Result<Option<(u8, String)>, SegmentError> {
     let sought = Sought::of(vec![(candidate.term.as_str(), 1.0)]);
     let mut best: Option<(u8, String)> = None;
-    for (_, segment, block) in candidate.blocks.iter().take(TEXTS) {
+    for (_, segment, block) in &candidate.blocks {
         let text = corpus.segments[*segment].reader.text(*block)?;
         for word in matching_words(&text, &sought) {
             let word = word.to_lowercase();

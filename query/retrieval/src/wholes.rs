@@ -9,7 +9,7 @@ use limn_segment::SegmentError;
 use limn_segment::whole::Whole;
 
 use crate::asked::{Asked, AskedName};
-use crate::corpus::{Corpus, DEAD};
+use crate::corpus::{Corpus, DEAD, Looked};
 use crate::deadline::Deadline;
 use crate::error::RetrievalError;
 use crate::scoring::idf;
@@ -20,6 +20,8 @@ pub(crate) struct Named {
     pub(crate) kind: Whole,
     /// As the question has it.
     pub(crate) written: String,
+    /// Whether it is a part of a longer name that no table has.
+    pub(crate) is_part: bool,
     /// Their numbers, sorted.
     pub(crate) tables: Vec<u32>,
 }
@@ -92,6 +94,7 @@ impl Wholes {
                 names.push(Named {
                     kind,
                     written,
+                    is_part: name.is_part,
                     tables,
                 });
             }
@@ -151,7 +154,8 @@ impl Wholes {
     pub(crate) fn is_named(&self, table: u32, words: usize) -> bool {
         let has = |tables: &Vec<u32>| tables.binary_search(&table).is_ok();
         let mut values = self.values.iter();
-        self.names.iter().any(|name| has(&name.tables))
+        let mut names = self.names.iter().filter(|name| !name.is_part);
+        names.any(|name| has(&name.tables))
             || values.any(|value| value.words == (0..words) && has(&value.tables))
     }
 
@@ -179,17 +183,24 @@ fn tables_with(
     deadline: Deadline,
 ) -> Result<Vec<Vec<u32>>, RetrievalError> {
     let mut found: Vec<Vec<u32>> = vec![Vec::new(); terms.len()];
+    let looked_for = (0..terms.len()).filter(|at| !corpus.is_absent(&terms[*at], Looked::Whole));
+    let (places, looked_for): (Vec<usize>, Vec<String>) =
+        looked_for.map(|at| (at, terms[at].clone())).unzip();
     for segment in &corpus.segments {
         deadline.check()?;
-        let walked: Result<(), SegmentError> = segment.reader.whole(terms, &mut |at, blocks| {
-            let tables = blocks.iter().map(|block| segment.table_of[*block as usize]);
-            found[at].extend(tables.filter(|table| *table != DEAD));
-        });
+        let walked: Result<(), SegmentError> =
+            segment.reader.whole(&looked_for, &mut |at, blocks| {
+                let tables = blocks.iter().map(|block| segment.table_of[*block as usize]);
+                found[places[at]].extend(tables.filter(|table| *table != DEAD));
+            });
         walked?;
     }
-    for tables in &mut found {
+    for (term, tables) in terms.iter().zip(&mut found) {
         tables.sort_unstable();
         tables.dedup();
+        if tables.is_empty() {
+            corpus.found_absent(term, Looked::Whole);
+        }
     }
     Ok(found)
 }
@@ -203,6 +214,7 @@ mod tests {
         let named = |kind, tables: &[u32]| Named {
             kind,
             written: "x".into(),
+            is_part: false,
             tables: tables.to_vec(),
         };
         let wholes = Wholes {

@@ -13,6 +13,9 @@ use super::shape::{Pairs, Shape};
 use super::stages::{SharedNumbers, TileRows};
 use crate::kernels::{Cpu, GROUP, ROW_LINES, TILE};
 
+#[path = "../../../../tests/rounds.rs"]
+mod rounds;
+
 /// Numbers that look random and are the same every time.
 fn noise(seed: u64, count: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
@@ -357,6 +360,7 @@ fn smollm2_is_near_the_reference() {
 /// The kernels' own source, run by an emulated GPU (`crate::cuda`).
 #[cfg(target_os = "linux")]
 mod on_gpu {
+    use super::rounds::rounds;
     use super::*;
     use crate::cuda::emulated::Emulated;
     use crate::decoder::device::StepError;
@@ -426,7 +430,7 @@ mod on_gpu {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(4))]
+        #![proptest_config(ProptestConfig::with_cases(rounds(2)))]
 
         #[test]
         fn a_gpu_gives_the_processors_bits(

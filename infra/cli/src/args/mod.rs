@@ -611,7 +611,8 @@ fn prices(text: &str) -> Result<Prices, String> {
 #[derive(Debug, clap::Args)]
 pub struct SearchArgs {
     /// The question, in plain words.
-    pub question: String,
+    #[arg(required = true, value_name = "QUESTION")]
+    pub question: Vec<String>,
     #[command(flatten)]
     pub index: IndexPlace,
     /// How many tables to return.

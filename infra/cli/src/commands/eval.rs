@@ -66,6 +66,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.save {
         save(path, &run)?;
     }
+    let misses = misses(&run);
     let against = match saved {
         Some((saved, path)) => {
             let cuts: Vec<usize> = evaluation.k.keys().copied().collect();
@@ -77,8 +78,13 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     let mut notes = judging.notes;
     if evaluation.gold_tables_missing > 0 {
         notes.push(format!(
-            "the index lacks {} that the questions name: is it the index of another lake?",
-            plural(evaluation.gold_tables_missing as u64, "table")
+            "the index lacks {} that the questions name ({}{}): is it the index of another lake?",
+            plural(evaluation.gold_tables_missing as u64, "table"),
+            first(&evaluation.missing_tables).join(", "),
+            match evaluation.missing_tables.len() > SHOWN {
+                true => ", …",
+                false => "",
+            }
         ));
     }
     let judge = judging.judge.as_ref().map(|judge| {
@@ -88,6 +94,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     });
     let report = Report {
         evaluation,
+        misses,
         judge,
         against,
         notes,
@@ -105,9 +112,38 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
 struct Report {
     #[serde(flatten)]
     evaluation: Evaluation,
+    misses: Vec<Miss>,
     judge: Option<Cost>,
     against: Option<Comparison>,
     notes: Vec<String>,
+}
+
+/// A question none of whose tables is among the largest K.
+#[derive(Serialize)]
+struct Miss {
+    question: String,
+    tables: Vec<String>,
+    /// What came first instead.
+    found: Vec<String>,
+}
+
+/// Misses that are printed, and names in a line.
+const PRINTED: usize = 10;
+const SHOWN: usize = 3;
+
+fn misses(run: &[SavedQuestion]) -> Vec<Miss> {
+    let is_missed = |it: &&SavedQuestion| !it.gold.iter().any(|gold| it.ranked.contains(gold));
+    let missed = run.iter().filter(is_missed);
+    let miss = |it: &SavedQuestion| Miss {
+        question: it.question.clone(),
+        tables: it.gold.clone(),
+        found: first(&it.ranked).to_vec(),
+    };
+    missed.map(miss).collect()
+}
+
+fn first(names: &[String]) -> &[String] {
+    &names[..names.len().min(SHOWN)]
 }
 
 fn read(path: &Path, what: &str, flag: &str) -> anyhow::Result<String> {
@@ -152,6 +188,9 @@ async fn calibrate(args: EvalArgs, mut questions: Vec<EvalQuestion>) -> anyhow::
     let mut notes = Vec::new();
     questions.retain(EvalQuestion::is_answerable);
     let all = questions.len();
+    if all == 0 {
+        bail!("the file has no question that names tables: a judge is calibrated on those");
+    }
     questions.retain(|question| {
         question
             .tables
@@ -257,6 +296,32 @@ fn print(report: &Report) -> io::Result<()> {
             out,
             "limits that fit these questions: {{\"weak\": {weak:.3}, \"strong\": {strong:.3}}} (--grades)"
         )?;
+    }
+    for Miss {
+        question,
+        tables,
+        found,
+    } in report.misses.iter().take(PRINTED)
+    {
+        let found = match found.as_slice() {
+            [] => "nothing".to_owned(),
+            found => found.join(", "),
+        };
+        writeln!(
+            out,
+            "missed: {}\n    wants {}; found {}",
+            one_line(question),
+            one_line(&first(tables).join(", ")),
+            one_line(&found)
+        )?;
+    }
+    if let Some(more) = report
+        .misses
+        .len()
+        .checked_sub(PRINTED)
+        .filter(|it| *it > 0)
+    {
+        writeln!(out, "and {more} more misses (--json tells all)")?;
     }
     if let Some(cost) = &report.judge {
         writeln!(out, "{}", cost.line())?;

@@ -78,7 +78,9 @@ async fn follow_over(
 }
 
 /// `limn update`: the same for some tables.
-pub async fn update(args: UpdateArgs) -> anyhow::Result<Outcome> {
+pub async fn update(mut args: UpdateArgs) -> anyhow::Result<Outcome> {
+    // Who asks for a table wants to know that it cannot be read, however long that has been so.
+    args.run.strict = true;
     let tables = args.tables.iter().map(|table| table.trim_matches('/'));
     let scope = Scope::Tables(tables.map(str::to_owned).collect());
     let defaults = RunOptions {
@@ -192,7 +194,7 @@ pub fn told_before(report: &Report, strict: bool) -> Option<String> {
     let before = report.failures.len() - to_tell(report, strict).len();
     (before > 0).then(|| {
         format!(
-            "failed as before: {}; --strict tells which",
+            "failed as before: {}; limn index --strict lists them, and ends with 1",
             plural(before as u64, "object")
         )
     })

@@ -19,7 +19,7 @@ const EVIDENCE_CHARS: usize = 240;
 const COPIES: usize = 3;
 
 pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
-    let mut query = query(&args.question, args.k, &args.options)?;
+    let mut query = query(&args.question.join(" "), args.k, &args.options)?;
     let searcher = open_searcher(&args.index.index).await?;
     let judging = judge::open(&args.options.judging, &args.model).await?;
     query.judge = judging.judge;

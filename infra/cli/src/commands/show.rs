@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use anyhow::bail;
 use limn_pipeline::options::IndexSettings;
-use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord};
+use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord, is_under};
 
 use crate::Outcome;
 use crate::args::ShowArgs;
@@ -16,20 +16,7 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
     let tables = index.tables(&snapshot, None).await?;
-    let found: Vec<&TableRecord> = tables
-        .iter()
-        .filter(|table| table.name == args.table)
-        .collect();
-    if found.is_empty() {
-        let names = tables.iter().map(|table| table.name.as_str());
-        let near = known::like(&args.table, names);
-        let hint = if near.is_empty() {
-            "`limn tables` lists what there is".to_owned()
-        } else {
-            format!("did you mean {}?", near.join(", "))
-        };
-        bail!("the index has no table '{}'; {hint}", args.table);
-    }
+    let found = meant(&tables, args.table.trim_end_matches('/'))?;
     if args.output.json {
         // The files' summaries are limn's own working state, not for reading.
         let rows: Vec<TableRecord> = found.into_iter().map(without_summaries).collect();
@@ -40,6 +27,37 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
         }
     }
     Ok(Outcome::Done)
+}
+
+/// The tables of a name; else those at a location, or with a file of this path.
+fn meant<'a>(tables: &'a [TableRecord], wanted: &str) -> anyhow::Result<Vec<&'a TableRecord>> {
+    let find = |is_meant: &dyn Fn(&TableRecord) -> bool| -> Vec<&'a TableRecord> {
+        tables.iter().filter(|table| is_meant(table)).collect()
+    };
+    let found = find(&|table| table.name == wanted);
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let found = find(&|table| {
+        table.location == wanted || table.files_now().any(|file| file.path == wanted)
+    });
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let below = find(&|table| is_under(&table.name, wanted)).len();
+    let names = tables.iter().map(|table| table.name.as_str());
+    let hint = match known::like(wanted, names).as_slice() {
+        _ if below > 0 => format!(
+            "{} below it: limn tables --prefix '{wanted}'",
+            match below {
+                1 => "there is 1 table".to_owned(),
+                below => format!("there are {below} tables"),
+            }
+        ),
+        [] => "limn tables lists what there is".to_owned(),
+        near => format!("did you mean {}?", near.join(", ")),
+    };
+    bail!("the index has no table '{wanted}'; {hint}")
 }
 
 fn without_summaries(table: &TableRecord) -> TableRecord {

@@ -35,6 +35,10 @@ pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
     let stop = opened.options.stop.clone();
     stop_when_interrupted(stop.clone(), say);
     let mut bursts = sources(&args, &opened).await?;
+    say(&format!(
+        "watching {}; all of it is looked at first",
+        one_line(opened.lake.url())
+    ));
     let mut session = Session::new(opened.lake, opened.index, opened.embedder, opened.options);
     let mut wait = FIRST_WAIT;
     let mut has_looked = false;

@@ -130,9 +130,13 @@ impl Selection {
 
     /// Whether an object counts as a data file.
     pub fn has_rows(&self, path: &str, size: u64, modified_ms: i64) -> bool {
-        let is_included = self.include.as_ref().is_none_or(|it| it.matches(path));
         let fits = (self.sizes.0..=self.sizes.1).contains(&size);
-        is_included && !self.exclude.matches(path) && fits && self.is_timely(modified_ms)
+        self.includes(path) && !self.exclude.matches(path) && fits && self.is_timely(modified_ms)
+    }
+
+    /// Whether an object is among those that were asked for, if any were, by its path.
+    pub fn includes(&self, path: &str) -> bool {
+        self.include.as_ref().is_none_or(|it| it.matches(path))
     }
 
     fn is_timely(&self, modified_ms: i64) -> bool {

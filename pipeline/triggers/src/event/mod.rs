@@ -110,7 +110,9 @@ fn read_one(
         let own: Own = shaped("limn's own form", event)?;
         told.everything |= own.everything;
         for path in own.objects {
-            told.object(is_path(&path).then_some(path));
+            // A folder may be written with a slash at its end.
+            let path = path.trim_end_matches('/');
+            told.object(is_path(path).then(|| path.to_owned()));
         }
         Ok(())
     } else {

@@ -147,7 +147,8 @@ pub struct SearchResult {
     pub grade: Option<Grade>,
     /// The share of the question's words that it has, by how rare they are: 0 to 1.
     pub covered: f32,
-    /// How close it is to the question in meaning, from -1 to 1; null where it has no vectors.
+    /// How close it is to the question in meaning, from -1 to 1; null where it has no vectors, and for a key that may not see
+    /// values.
     pub cosine: Option<f32>,
     /// The words' side: 0 to 1 among this question's candidates.
     pub lexical: f32,
@@ -237,7 +238,11 @@ pub async fn search(
         ));
     }
     let wants_judge = request.judge.unwrap_or(true) && few;
-    query.judge = node.judge.clone().filter(|_| wants_judge);
+    // What a judge reads of a table holds values.
+    query.judge = node
+        .judge
+        .clone()
+        .filter(|_| wants_judge && grant.shows_values);
     query.until = Some(grant.until);
     query.grading = node.grading;
     let is_judged = query.judge.is_some();
@@ -275,7 +280,12 @@ pub async fn search(
     }
     let mut notes = answer.notes;
     if request.judge == Some(true) && !is_judged {
-        notes.push("nothing was judged: this node has no judge (limn serve --judge)".to_owned());
+        notes.push(match node.judge {
+            Some(_) => {
+                "nothing was judged: a judge reads values, which this key may not see".to_owned()
+            }
+            None => "nothing was judged: this node has no judge (limn serve --judge)".to_owned(),
+        });
     }
     let results = answer.results.into_iter();
     let mut results: Vec<SearchResult> = results.filter_map(|hit| result(grant, hit)).collect();
@@ -356,7 +366,8 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
         score: hit.score,
         grade: hit.grade.map(Grade::of),
         covered: hit.covered,
-        cosine: hit.cosine,
+        // Texts about the columns hold values, and how close they are would tell whoever guesses them.
+        cosine: hit.cosine.filter(|_| grant.shows_values),
         lexical: hit.lexical,
         semantic: hit.semantic,
         judged: hit.judged,

@@ -7,6 +7,7 @@ use super::EvalQuestion;
 use super::bootstrap::percentile;
 use crate::answer::RankedTable;
 use crate::grade::{Grade, Grading};
+use crate::searcher::best_grade;
 
 /// Of fewer questions of either kind no limits are fitted.
 const FEWEST: usize = 20;
@@ -28,7 +29,7 @@ impl GradedAnswer {
     pub(super) fn of(found: &[RankedTable], tables: usize) -> GradedAnswer {
         let worth = |table: &RankedTable| Grading::worth(table.covered, table.cosine, tables);
         GradedAnswer {
-            grade: found.iter().filter_map(|table| table.grade).max(),
+            grade: best_grade(found),
             worth: found.iter().map(worth).fold(f32::NEG_INFINITY, f32::max),
             is_answerable: false,
             is_found: false,
@@ -97,11 +98,13 @@ fn fitted(answers: &[GradedAnswer]) -> Option<Grading> {
         worths
     };
     let (answerable, unanswerable) = (worths(true), worths(false));
-    if answerable.len().min(unanswerable.len()) < FEWEST {
+    let is_graded = answers.iter().any(|it| it.grade.is_some());
+    if !is_graded || answerable.len().min(unanswerable.len()) < FEWEST {
         return None;
     }
     let weak = percentile(&answerable, WRONG) as f32;
-    let strong = percentile(&unanswerable, 1.0 - WRONG) as f32;
+    // The limit itself is strong.
+    let strong = (percentile(&unanswerable, 1.0 - WRONG) as f32).next_up();
     Some(Grading {
         weak,
         strong: strong.max(weak),

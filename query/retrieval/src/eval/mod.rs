@@ -167,6 +167,8 @@ pub struct Evaluation {
     pub questions_per_s: f64,
     /// Gold tables (distinct names) that the index does not hold: these can never be found.
     pub gold_tables_missing: usize,
+    /// Their names, sorted.
+    pub missing_tables: Vec<String>,
 }
 
 /// Asks every question and measures. Also gives what each found at the largest k.
@@ -261,6 +263,9 @@ pub fn evaluate(
         .iter()
         .flat_map(|question| question.tables.iter().map(String::as_str))
         .collect();
+    let missing = gold.into_iter().filter(|name| !searcher.has_table(name));
+    let mut missing: Vec<String> = missing.map(str::to_owned).collect();
+    missing.sort_unstable();
     let evaluation = Evaluation {
         questions: questions.len(),
         grades: Grades::of(&graded),
@@ -271,7 +276,8 @@ pub fn evaluate(
             p99: percentile(&times, 0.99),
         },
         questions_per_s: questions.len() as f64 / seconds.max(1e-9),
-        gold_tables_missing: gold.iter().filter(|name| !searcher.has_table(name)).count(),
+        gold_tables_missing: missing.len(),
+        missing_tables: missing,
     };
     Ok((evaluation, run))
 }

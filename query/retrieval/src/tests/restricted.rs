@@ -8,6 +8,7 @@ use proptest::prelude::*;
 
 use super::properties::{lake, texts};
 use super::{key, opened, query, searcher, segment, small_lake, snapshot};
+use crate::corpus::Looked;
 use crate::{Answer, Mode, Query, Searcher, Values};
 
 /// Everything an answer says; numbers are printed so that different bits differ. What a note says in parentheses
@@ -85,14 +86,14 @@ fn a_word_of_hidden_tables_only_occurs_nowhere() {
     // Nor is it looked for again, as a word that no table at all has is not: its time tells nothing, however often it is measured.
     shop.search(&Query::new("flurbish")).unwrap();
     for word in ["perch", "flurbish"] {
-        assert!(shop.corpus().is_absent(word, false), "{word}");
+        assert!(shop.corpus().is_absent(word, Looked::Term), "{word}");
     }
-    assert!(!shop.corpus().is_absent("weight", false));
+    assert!(!shop.corpus().is_absent("weight", Looked::Term));
     let again = shop.search(&Query::new("weight of perch")).unwrap();
     assert_eq!(again.notes, answer.notes);
     all.search(&Query::new("flurbish")).unwrap();
     assert!(
-        !all.corpus().is_absent("flurbish", false),
+        !all.corpus().is_absent("flurbish", Looked::Term),
         "nothing is hidden"
     );
     let nobody = all.restricted(|_| false, Values::Searched);
@@ -166,4 +167,19 @@ fn of_a_table_that_is_live_in_two_segments_the_first_is_hidden() {
         told(&both.search(&question).unwrap()),
         told(&searcher(&small_lake(), 1).search(&question).unwrap())
     );
+}
+
+/// What a question counted is no part of the next one's answer, whatever mode came between.
+#[test]
+fn a_question_leaves_nothing_to_the_next() {
+    let searcher_of = || searcher(&small_lake(), 1);
+    let ask = |searcher: &Searcher, text: &str, mode| {
+        let answer = searcher.search(&query(text, 5, mode)).unwrap();
+        told(&answer)
+    };
+    let used = searcher_of();
+    ask(&used, "order price date", Mode::Limn);
+    ask(&used, "order", Mode::Plain);
+    let again = ask(&used, "order date", Mode::Limn);
+    assert_eq!(again, ask(&searcher_of(), "order date", Mode::Limn));
 }

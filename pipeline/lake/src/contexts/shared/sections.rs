@@ -5,6 +5,7 @@
 //! marked as a name (in quotes or code, or at the start of an item); one with a digit, an underscore or an extension always does.
 
 use super::Parts;
+use crate::object::Format;
 
 /// Words looked at in one line: a longer one is no prose.
 const WORDS: usize = 2000;
@@ -112,7 +113,10 @@ fn finish(block: Vec<&str>, parts: &mut Parts) {
         }
         if let (true, Some((_, found))) = (starts, &mut item) {
             let content = line.trim_start().trim_start_matches(['-', '*', '+', ' ']);
-            let end = content.find([':', ' ', '(']).unwrap_or(content.len());
+            let code = content.strip_prefix('`').and_then(|it| it.find('`'));
+            let end = code.map(|end| end + 2);
+            let end = end.or_else(|| content.find([':', ' ', '(']));
+            let end = end.unwrap_or(content.len());
             found.extend(names(&content[..end], true));
         }
     }
@@ -143,8 +147,37 @@ fn is_short(cell: &str) -> bool {
     !cell.trim().contains(' ')
 }
 
-/// Names that a line tells, in lower case; any word where `all` are meant.
+/// Names that a line tells, in lower case; any word where `all` are meant. What stands in code, and a heading that is the name of
+/// a data file, is one name, blanks and all.
 fn names(line: &str, all: bool) -> Vec<String> {
+    let whole = line.trim_matches(|it: char| it == '#' || it.is_whitespace());
+    if all && whole.contains(' ') && !whole.contains('`') && Format::of_path(whole).is_some() {
+        return vec![last_part(whole)];
+    }
+    let mut found = Vec::new();
+    let mut rest = String::with_capacity(line.len());
+    let pieces: Vec<&str> = line.split('`').collect();
+    for (at, piece) in pieces.iter().enumerate() {
+        let is_code = at % 2 == 1 && at + 1 < pieces.len();
+        if is_code && piece.trim().contains(' ') && piece.len() <= NAME {
+            found.push(last_part(piece.trim()));
+            rest.push(' ');
+        } else if is_code {
+            rest.extend(["`", piece, "`"]);
+        } else {
+            rest.push_str(piece);
+        }
+    }
+    found.extend(words(&rest, all));
+    found
+}
+
+fn last_part(name: &str) -> String {
+    name.rsplit('/').next().unwrap_or(name).to_lowercase()
+}
+
+/// The words of a line that are names.
+fn words(line: &str, all: bool) -> Vec<String> {
     let between = |it: char| it.is_whitespace() || "()[]{}<>,;|".contains(it);
     let words = line.split(between).take(WORDS);
     let names = words.filter_map(|word| {
@@ -155,8 +188,7 @@ fn names(line: &str, all: bool) -> Vec<String> {
         if name.is_empty() || name.len() > NAME || !(all || is_marked || is_odd()) {
             return None;
         }
-        let name = name.rsplit('/').next().unwrap_or(name);
-        Some(name.to_lowercase())
+        Some(last_part(name))
     });
     names.collect()
 }

@@ -195,6 +195,16 @@ fn a_readme_of_a_folder_is_not_told_of_tables_that_it_passes_over() {
 }
 
 #[test]
+fn names_with_blanks_are_whole_in_code_and_in_headings() {
+    let text = "# Bees\n\n- `hives (1).csv`: never use\n- hives.csv: honey\n\n## orders final.csv\n\nSold.\n\n## orders\n\nDrafts.\n";
+    let of = |table| part("README.md", text, table);
+    assert_eq!(of("hives.csv"), "- hives.csv: honey");
+    assert_eq!(of("hives (1).csv"), "- `hives (1).csv`: never use");
+    assert_eq!(of("orders final.csv"), "## orders final.csv\n\nSold.");
+    assert_eq!(of("orders.csv"), "## orders\n\nDrafts.");
+}
+
+#[test]
 fn what_a_readme_says_of_a_folder_is_said_of_its_tables() {
     let text =
         "# Lake\n\n## eu\n\nSales of Europe.\n\n## people\n\nAll of them.\n\n- us/: sales there\n";
