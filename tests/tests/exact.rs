@@ -248,11 +248,12 @@ async fn nineteen_of_twenty_values_that_an_index_holds_are_found_in_five() {
     let share = measured(&index, &held, 1);
     assert!(share >= 95.0, "{share}");
     // Kind by kind, too.
-    // No column begins with "e-mail" in the index; why is not known yet.
-    for (kind, _) in KINDS.iter().filter(|(kind, _)| *kind != "e-mail") {
+    for (kind, _) in KINDS {
+        // A name is told in its words.
+        let kind = kind.replace('-', " ");
         let of_kind: BTreeMap<_, _> = held
             .iter()
-            .filter(|((_, column), _)| column.starts_with(kind))
+            .filter(|((_, column), _)| column.starts_with(&kind))
             .collect();
         let mut values: Vec<&String> = of_kind.values().copied().flatten().collect();
         values.sort_by_key(|value| random(xxh(value)));

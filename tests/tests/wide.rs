@@ -11,7 +11,7 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 /// What a run may take, whatever lies in the lake.
-const MOST_MEMORY: u64 = 2 << 30;
+const MOST_MEMORY: u64 = 1536 << 20;
 /// The most columns that a table can have.
 const WIDEST: usize = 16_384;
 

@@ -53,11 +53,17 @@ fn orphan_notes(
     let kept = published.registered();
     let has = |contexts: &Contexts, name: &str| contexts.keys().any(|it| it.as_str() == name);
     let tell = |orphan: &String| {
-        let fate = match has(given, orphan) && !has(&kept, orphan) {
-            true => ", and is not kept: give it again when the table is there",
-            false => "",
-        };
-        format!("context of '{orphan}' names no table of the lake{fate}")
+        if has(given, orphan) && !has(&kept, orphan) {
+            format!(
+                "context of '{orphan}' names no table of the lake, and is not kept: give it again when the table is there"
+            )
+        } else if is_text_file(orphan) {
+            format!("context of '{orphan}' names no table of the lake")
+        } else {
+            format!(
+                "the text registered for '{orphan}' waits: no table of the lake has that name; if it was renamed, register the text again (limn context)"
+            )
+        }
     };
     match orphans {
         [first, _, ..] if filtered > 0 => vec![format!(

@@ -164,7 +164,7 @@ async fn one_that_is_given_for_no_table_is_told_as_not_kept() {
     lab.options.contexts.clear();
     lab.put("there.csv", "b\n2\n").await;
     lab.remove("here.csv").await;
-    let told = "context of 'here' names no table of the lake";
+    let told = "the text registered for 'here' waits: no table of the lake has that name; if it was renamed, register the text again (limn context)";
     assert_eq!(lab.run().await.notes, [told]);
 }
 

@@ -191,7 +191,10 @@ pub fn to_tell(report: &Report, strict: bool) -> &[Failure] {
 
 /// How many failures are as an earlier run has told them, for people.
 pub fn told_before(report: &Report, strict: bool) -> Option<String> {
-    let before = report.failures.len() - to_tell(report, strict).len();
+    // New ones come first. A text about several tables that cannot be read fails for each of them.
+    let before = report.failures.iter().skip(to_tell(report, strict).len());
+    let before: HashSet<&str> = before.map(|failure| failure.object.as_str()).collect();
+    let before = before.len();
     (before > 0).then(|| {
         format!(
             "failed as before: {}; limn index --strict lists them, and ends with 1",

@@ -3,7 +3,7 @@
 use limn_segment::TableBlocks;
 
 use super::{query, searcher, table};
-use crate::{Answer, Mode, Query, Searcher, Values};
+use crate::{Answer, Grade, Mode, Query, Searcher, Values};
 
 fn names(answer: &Answer) -> Vec<&str> {
     let hits = answer.results.iter();
@@ -237,4 +237,25 @@ fn how_much_of_a_question_a_table_has_is_told() {
     let answer = ask(&searcher(&tables, 1), "river zzyzx");
     assert!(answer.results[0].covered < 0.5);
     assert_eq!(answer.unknown, ["zzyzx"]);
+}
+
+#[test]
+fn a_misspelt_name_is_a_name() {
+    let searcher = searcher(
+        &[
+            table(
+                "crm/chances",
+                "\tchances\nof employees\nemployees seen",
+                &["employees | employees"],
+                &["what employees see in employees"],
+                "",
+            ),
+            table("hr/employees", "\temployees\nborn", &[], &[], ""),
+        ],
+        1,
+    );
+    let answer = ask(&searcher, "emploees");
+    assert_eq!(names(&answer)[0], "hr/employees");
+    assert_eq!(answer.results[0].grade, Some(Grade::Strong));
+    assert!(answer.notes[0].starts_with("searched \"emploees\" as \"employee"));
 }
