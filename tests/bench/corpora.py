@@ -9,14 +9,14 @@ PNEUMA's plain hybrid (`limn eval --plain`) beside it.
 Needs nothing but Python 3. Every index is made anew under --work, so that no figure is an older limn's.
 """
 import argparse
-import datetime
 import json
 import os
 import pathlib
-import platform
 import shutil
 import subprocess
 import time
+
+from measured import keep
 
 # corpus, with contexts, the issue's targets for hit@1, hit@5, full@5 in per cent.
 CASES = [
@@ -109,15 +109,7 @@ def main():
               f"{row['plain']['hit@5']:5.1f} {row['plain']['full@5']:5.1f}   target {targets}   "
               f"{row['index_bytes'] / 1e6:.1f} MB   {'ok' if row['met'] else 'MISSED'}", flush=True)
     if arguments.out:
-        result = {
-            "date": datetime.date.today().isoformat(),
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-            "what": "hit@1, hit@5, full@5 in per cent over all questions; limn's default and PNEUMA's plain hybrid (--plain)",
-            "rows": rows,
-        }
-        with open(arguments.out, "w") as out:
-            json.dump(result, out, indent=1)
-            out.write("\n")
+        keep(arguments.out, "hit@1, hit@5, full@5 in per cent over all questions; limn's default and PNEUMA's plain hybrid (--plain)", rows)
 
 
 if __name__ == "__main__":

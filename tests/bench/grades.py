@@ -7,13 +7,12 @@
 Of each corpus so many questions are drawn with a fixed seed. Needs nothing but Python 3.
 """
 import argparse
-import datetime
 import json
-import os
 import pathlib
-import platform
 import random
 import subprocess
+
+from measured import keep
 
 LAKES = {"spider": "spider", "bird_schema": "bird_schema", "fetaqa": "fetaqa", "fetaqa+contexts": "fetaqa", "rdatasets+contexts": "rdatasets"}
 
@@ -53,15 +52,7 @@ def main():
         print(f"{lake:20} unlikely: {row['answerable']['unlikely']:5.1f} % of the answerable, {row['unanswerable']['unlikely']:5.1f} % of the unanswerable; "
               f"strong: {row['answerable']['strong']:5.1f} and {row['unanswerable']['strong']:5.1f} %; with its own limits unlikely {row.get('with its own limits')}", flush=True)
     if arguments.out:
-        result = {
-            "date": datetime.date.today().isoformat(),
-            "machine": f"{platform.machine()}, {os.cpu_count()} cores",
-            "what": "per cent of answers by the grade of their best table, k = 5; unanswerable are the other corpora's questions",
-            "rows": rows,
-        }
-        with open(arguments.out, "w") as out:
-            json.dump(result, out, indent=1)
-            out.write("\n")
+        keep(arguments.out, "per cent of answers by the grade of their best table, k = 5; unanswerable are the other corpora's questions", rows)
 
 
 if __name__ == "__main__":

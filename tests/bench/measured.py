@@ -1,4 +1,6 @@
 """What the measurements of this folder tell of the machine, and of a process."""
+import datetime
+import json
 import os
 import pathlib
 import platform
@@ -17,6 +19,14 @@ def machine():
             told.append(words)
             break
     return ", ".join([*told, about.get("model name", "unknown")])
+
+
+def keep(path, what, rows):
+    """Writes rows of results with the date and the machine."""
+    result = {"date": datetime.date.today().isoformat(), "machine": machine(), "what": what, "rows": rows}
+    with open(path, "w") as out:
+        json.dump(result, out, indent=1)
+        out.write("\n")
 
 
 def memory(pid):

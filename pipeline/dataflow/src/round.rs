@@ -85,7 +85,7 @@ fn orphan_notes(
     }
 }
 
-/// Texts beside the data that are about no table are told one by one up to so many.
+/// Up to so many texts that describe no table get a note each; more of them share one.
 const MOST_ORPHANS: usize = 3;
 
 /// Whether what a context is called by is a file of text, and no table.

@@ -12,7 +12,7 @@ use chrono::{SecondsFormat, Utc};
 use limn_models::{LanguageModel, ModelId};
 use limn_retrieval::Grading;
 use limn_retrieval::eval::{
-    Comparison, EvalOptions, EvalQuestion, Evaluation, Graded, Interval, SavedQuestion,
+    Comparison, EvalOptions, EvalQuestion, Evaluation, Graded, Grades, Interval, SavedQuestion,
     calibrate_judge, compare, evaluate, read_questions, read_saved, write_saved,
 };
 use limn_retrieval::judge::{Calibration, Measures};
@@ -282,47 +282,10 @@ fn print(report: &Report) -> io::Result<()> {
         evaluation.latency_ms.p50,
         evaluation.latency_ms.p99
     )?;
-    let grades = &evaluation.grades;
-    for (what, graded) in [
-        ("answerable", &grades.answerable),
-        ("unanswerable", &grades.unanswerable),
-    ] {
-        if graded.questions > 0 {
-            writeln!(out, "{}", grades_line(what, graded))?;
-        }
+    if let Some(grades) = &evaluation.grades {
+        print_grades(&mut out, grades)?;
     }
-    if let Some(Grading { weak, strong }) = grades.fitted {
-        writeln!(
-            out,
-            "limits that fit these questions: {{\"weak\": {weak:.3}, \"strong\": {strong:.3}}} (--grades)"
-        )?;
-    }
-    for Miss {
-        question,
-        tables,
-        found,
-    } in report.misses.iter().take(PRINTED)
-    {
-        let found = match found.as_slice() {
-            [] => "nothing".to_owned(),
-            found => found.join(", "),
-        };
-        writeln!(
-            out,
-            "missed: {}\n    wants {}; found {}",
-            one_line(question),
-            one_line(&first(tables).join(", ")),
-            one_line(&found)
-        )?;
-    }
-    if let Some(more) = report
-        .misses
-        .len()
-        .checked_sub(PRINTED)
-        .filter(|it| *it > 0)
-    {
-        writeln!(out, "and {more} more misses (--json tells all)")?;
-    }
+    print_misses(&mut out, &report.misses)?;
     if let Some(cost) = &report.judge {
         writeln!(out, "{}", cost.line())?;
     }
@@ -343,6 +306,45 @@ fn print(report: &Report) -> io::Result<()> {
         writeln!(out, "note: {}", one_line(note))?;
     }
     out.flush()
+}
+
+fn print_grades(out: &mut impl Write, grades: &Grades) -> io::Result<()> {
+    for (what, graded) in [
+        ("answerable", &grades.answerable),
+        ("unanswerable", &grades.unanswerable),
+    ] {
+        if graded.questions > 0 {
+            writeln!(out, "{}", grades_line(what, graded))?;
+        }
+    }
+    if let Some(Grading { weak, strong }) = grades.fitted {
+        writeln!(
+            out,
+            "limits that fit these questions: {{\"weak\": {weak:.3}, \"strong\": {strong:.3}}} (--grades)"
+        )?;
+    }
+    Ok(())
+}
+
+fn print_misses(out: &mut impl Write, misses: &[Miss]) -> io::Result<()> {
+    for miss in misses.iter().take(PRINTED) {
+        let found = match miss.found.as_slice() {
+            [] => "nothing".to_owned(),
+            found => found.join(", "),
+        };
+        writeln!(
+            out,
+            "missed: {}\n    wants {}; found {}",
+            one_line(&miss.question),
+            one_line(&first(&miss.tables).join(", ")),
+            one_line(&found)
+        )?;
+    }
+    if misses.len() > PRINTED {
+        let more = misses.len() - PRINTED;
+        writeln!(out, "and {more} more misses (--json lists all)")?;
+    }
+    Ok(())
 }
 
 /// How the answers of one kind of questions are graded.

@@ -46,7 +46,7 @@ impl GradedAnswer {
     }
 }
 
-/// Answers by their grade, at the timed k. Without grades, as in plain mode, all are unlikely.
+/// Answers by their grade, at the timed k.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Graded {
     /// The number of questions.
@@ -98,8 +98,7 @@ fn fitted(answers: &[GradedAnswer]) -> Option<Grading> {
         worths
     };
     let (answerable, unanswerable) = (worths(true), worths(false));
-    let is_graded = answers.iter().any(|it| it.grade.is_some());
-    if !is_graded || answerable.len().min(unanswerable.len()) < FEWEST {
+    if answerable.len().min(unanswerable.len()) < FEWEST {
         return None;
     }
     let weak = percentile(&answerable, WRONG) as f32;

@@ -24,7 +24,7 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::answer::{Query, RankedTable};
+use crate::answer::{Mode, Query, RankedTable};
 use crate::error::RetrievalError;
 use crate::judge::Verdicts;
 use crate::searcher::Searcher;
@@ -155,8 +155,8 @@ pub struct Latency {
 pub struct Evaluation {
     /// The number of questions.
     pub questions: usize,
-    /// How answers are graded.
-    pub grades: Grades,
+    /// How answers are graded; `None` in plain mode, which grades nothing.
+    pub grades: Option<Grades>,
     /// Shares by k, of the questions that name tables.
     pub k: BTreeMap<usize, Shares>,
     /// Mean reciprocal rank at the largest k.
@@ -268,7 +268,7 @@ pub fn evaluate(
     missing.sort_unstable();
     let evaluation = Evaluation {
         questions: questions.len(),
-        grades: Grades::of(&graded),
+        grades: (options.query.mode == Mode::Limn).then(|| Grades::of(&graded)),
         k: by_k,
         mrr,
         latency_ms: Latency {
