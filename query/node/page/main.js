@@ -45,13 +45,16 @@ async function show({ returning }) {
   document.body.dataset.view =
     address.pathname === "/" && !address.searchParams.get("q")?.trim() ? "home" : address.pathname.slice(1) || "search";
   markPage(address);
-  const waiting = setTimeout(() => wait(true), QUIET_MS);
+  // The old view is out of date from here on; only the sign of it waits.
+  main.setAttribute("aria-busy", "true");
+  const waiting = setTimeout(() => signWaiting(true), QUIET_MS);
   const { title, content, told } = await view(own.signal, address, returning);
   if (own.signal.aborted) return;
   clearTimeout(waiting);
-  wait(false);
+  signWaiting(false);
   document.title = title ? `${title} – limn` : "limn";
   main.replaceChildren(content);
+  main.setAttribute("aria-busy", "false");
   place({ first, returning, address });
   if (told) tell(told);
 }
@@ -79,8 +82,7 @@ async function view(signal, address, returning) {
   }
 }
 
-function wait(on) {
-  main.setAttribute("aria-busy", String(on));
+function signWaiting(on) {
   document.body.classList.toggle("waiting", on);
   if (on) tell("Looking…");
 }
