@@ -162,6 +162,9 @@ test("a description is added, changed and taken back", () =>
     page.setDefaultTimeout(120_000);
     await open(page, "/table", { table: described.table });
     await page.click(".describe");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator(".describing").count(), 0);
+    await page.click(".describe");
     await accessible(page);
     await page.keyboard.type(described.text);
     await page.click(".describing [type=submit]");
@@ -176,7 +179,7 @@ test("a description is added, changed and taken back", () =>
     assert.equal(await page.locator(".result h2").first().textContent(), described.table.split("/").at(-1));
     await open(page, "/table", { table: described.table });
     await page.locator(".text button", { hasText: "Edit" }).click();
-    await page.click("text=Take it back");
+    await page.click("text=Remove it");
     await page.waitForFunction((text) => !document.querySelector("#texts").textContent.includes(text), described.later);
   }));
 

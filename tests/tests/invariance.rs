@@ -79,7 +79,8 @@ fn a_lake_of_many_epochs_is_indexed_whole_and_like_one_of_one_epoch() {
     let report = index_hashed(&lake, &many, &["--epoch-objects", "1"]).ok();
     assert_eq!(report["tables"]["added"], 7, "{report}");
     assert!(
-        report["snapshot"].as_u64().unwrap() >= 7,
+        // Two tables are of one group.
+        report["snapshot"].as_u64().unwrap() >= 6,
         "an epoch a group: {report}"
     );
     assert_eq!(everything(&one), everything(&many));
@@ -105,11 +106,7 @@ fn an_index_grown_by_edits_answers_like_one_built_anew() {
     .unwrap();
     lake::write_parquet(&lake, "rivers/year=2024/month=04/data.parquet", 12);
     std::fs::remove_file(lake.join("shop/orders.jsonl")).unwrap();
-    lake::write(
-        &lake,
-        "exports/sales_2025.csv",
-        "day,amount,currency\n2025-01-01,6,CHF\n",
-    );
+    lake::write(&lake, "exports/sales_2025.csv", "person,remark\nAda,late\n");
     lake::write(
         &lake,
         "hr/employees.md",

@@ -12,6 +12,7 @@ mod context;
 mod corpora;
 mod diff;
 mod endpoint;
+mod evolution;
 mod exact;
 mod example_lake;
 mod faulty;

@@ -174,7 +174,7 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
     assert_eq!(
         told["notes"],
         json!([
-            "values of sensitive columns are in the index: 7 columns of 4 tables (3 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret); --redact marked keeps them out, and limn show names them"
+            "values of sensitive columns are in the index: 7 columns of 4 tables (3 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret; customers, letters, staff, …); --redact marked keeps them out, and limn show TABLE names the columns"
         ])
     );
     // Once: what an index has and was told of is not told again.

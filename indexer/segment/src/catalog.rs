@@ -244,6 +244,8 @@ pub struct ColumnRecord {
     pub description: Option<String>,
     /// How its values are written in the files, in words, where that is not the plain way; `min`, `max` and `frequent` are plain.
     pub notation: Option<String>,
+    /// Which of the table's files have it, in words, where not all do.
+    pub in_files: Option<String>,
     /// What it holds that is somebody's own (`e-mail`, `phone`, …), if anything.
     pub sensitive: Option<String>,
     /// Whether its values are kept out of the index.
@@ -404,6 +406,7 @@ fn schema() -> Schema {
             maybe("narration"),
             maybe("description"),
             maybe("notation"),
+            maybe("in_files"),
             maybe("sensitive"),
             of("withheld", DataType::Boolean),
         ]

@@ -313,6 +313,7 @@ struct Columns<'a> {
     narrations: Texts<'a>,
     descriptions: Texts<'a>,
     notations: Texts<'a>,
+    in_files: Texts<'a>,
     sensitive: Texts<'a>,
     withheld: Flags<'a>,
 }
@@ -339,6 +340,7 @@ impl<'a> Columns<'a> {
             narrations: of.texts("narration")?,
             descriptions: of.texts("description")?,
             notations: of.texts("notation")?,
+            in_files: of.texts("in_files")?,
             sensitive: of.texts("sensitive")?,
             withheld: of.flags("withheld")?,
         })
@@ -371,6 +373,7 @@ impl<'a> Columns<'a> {
             narration: self.narrations.get(at),
             description: self.descriptions.get(at),
             notation: self.notations.get(at),
+            in_files: self.in_files.get(at),
             sensitive: self.sensitive.get(at),
             withheld: self.withheld.get(at),
         })

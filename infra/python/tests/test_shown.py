@@ -110,7 +110,7 @@ def test_an_answer_in_a_terminal(client: Client) -> None:
     answer = client.search("how clear is the water of the lake", k=2)
     title, header, first, second = repr(answer).split("\n")[:4]
     assert title.startswith(f"how clear is the water of the lake: 2 of {answer.tables_searched} tables, ")
-    assert header.split() == ["table", "score", "rows", "columns", "changed"]
+    assert header.split() == ["table", "grade", "rows", "columns", "changed"]
     assert first.split()[:2] == ["1", "hydrology/secchi"] and second.split()[0] == "2"
     assert first.index("hydrology/secchi") == header.index("table")
     assert repr(answer[0]).startswith("Hit('hydrology/secchi', score ")

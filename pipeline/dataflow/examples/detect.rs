@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 use differential_dataflow::VecCollection;
 use differential_dataflow::input::InputSession;
 use limn_lake::{
-    Contexts, DataFile, Format, Group, GroupKey, GroupKind, ObjectRecord, ReadOptions, TableName,
-    layout,
+    Contexts, DataFile, Format, Group, GroupKey, GroupKind, ObjectRecord, ReadOptions, Redact,
+    TableName, layout,
 };
 use limn_pipeline::changes::{Change, Epoch, GroupId, MemberId, changed_groups, side};
 use limn_pipeline::listing::Listing;
@@ -378,7 +378,7 @@ fn plan(objects: Vec<ObjectRecord>) -> (u64, usize) {
         "lake",
         Arc::new(reader),
         published,
-        SETTINGS,
+        (SETTINGS, Redact::Off),
         true,
         &RunOptions::default(),
     );

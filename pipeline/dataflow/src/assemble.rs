@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use limn_lake::assemble::{are_one_table, merge_files};
+use limn_lake::assemble::merge_files;
+use limn_lake::evolution::{Shapes, arrange};
 use limn_lake::member::shown;
 use limn_lake::{
     ContextText, Contexts, FileSummary, Group, Held, Redact, Room, TableSummary, content,
@@ -330,13 +331,11 @@ impl Assembler {
             .map(|record| (record.name.as_str(), record.as_ref()))
             .collect();
         let read = GroupRead::of(&plan.group, parts, &self.published, self.redact);
-        let summaries = read.summaries(&plan.group);
-        let summaries = summaries.iter().map(|(_, summary)| *summary);
-        let groups = if are_one_table(&plan.group, summaries) {
-            vec![plan.group.clone()]
-        } else {
-            plan.group.clone().split()
-        };
+        let mut shapes = Shapes::default();
+        for (path, summary) in read.summaries(&plan.group) {
+            shapes.add(&plan.group, path, summary);
+        }
+        let groups = arrange(plan.group.clone(), &shapes);
         let mut changes: Vec<TableDraft> = groups
             .iter()
             .filter_map(|group| self.table(plan, group, &read, old.remove(group.name.as_str())))

@@ -208,6 +208,7 @@ fn column_record(column: &ColumnSummary) -> ColumnRecord {
         narration: None,
         description: None,
         notation: column.notation.as_ref().map(ToString::to_string),
+        in_files: column.in_files.as_ref().map(ToString::to_string),
         sensitive: column.sensitive().map(|kind| kind.to_string()),
         withheld: column.is_withheld(),
     }

@@ -12,6 +12,7 @@ use limn_lake::filter::{
     Filters, IGNORE_FILE, IgnoreFiles, MOST_IGNORE_BYTES, Selection, is_ignore_file,
 };
 use limn_lake::reach::{is_within, parent};
+use limn_lake::{DECLARED_FILE, Declared, is_declared_file};
 use limn_segment::Snapshot;
 use limn_store::{Store, StoreError, StoreErrorKind};
 
@@ -20,7 +21,7 @@ use crate::listing::Listing;
 use crate::options::{self, FILTERS};
 use crate::report::Failure;
 
-/// `.limnignore` files that are read at once.
+/// `.limnignore` and `.limn.yaml` files that are read at once.
 const READ_AT_ONCE: usize = 16;
 
 /// The filters that a lake's tables in an index were listed with; the default where there are none.
@@ -70,49 +71,69 @@ pub fn selection(filters: &Filters) -> Result<Selection, PipelineError> {
 }
 
 impl Listing {
-    /// Leaves out what the lake's `.limnignore` files name. Where one cannot be read or understood, its folder is left
-    /// as it is in the index: it may name what nobody should find.
+    /// Leaves out what the lake's `.limnignore` files name, and takes in what `.limn.yaml` files say. Where one cannot be read or
+    /// understood, its folder is left as it is in the index (of a `.limn.yaml`, the folder's own files): it may name what
+    /// nobody should find.
     ///
     /// # Errors
     /// The store is away.
-    pub(crate) async fn heed_ignore_files(&mut self, lake: &Store) -> Result<(), PipelineError> {
-        let mut files = IgnoreFiles::default();
+    pub(crate) async fn heed_folder_files(&mut self, lake: &Store) -> Result<(), PipelineError> {
+        let (mut ignored, mut declared) = (IgnoreFiles::default(), Declared::default());
         let mut unread = Vec::new();
-        let asked = self
-            .ignore_folders(lake.is_read_only())
-            .into_iter()
-            .map(|folder| async move {
-                let path = join(&folder, IGNORE_FILE);
-                let text = read(lake, &folder, &path).await;
-                (folder, path, text)
-            });
-        let mut asked = stream::iter(asked).buffered(READ_AT_ONCE);
-        while let Some((folder, path, text)) = asked.next().await {
-            match text {
-                Ok(None) => {}
+        let ignoring = self.ignore_folders(lake.is_read_only()).into_iter();
+        let declaring = self.declaring_folders(lake.is_read_only()).into_iter();
+        let asked = ignoring
+            .map(|folder| (folder, IGNORE_FILE))
+            .chain(declaring.map(|folder| (folder, DECLARED_FILE)));
+        let asked = asked.map(|(folder, name)| async move {
+            let path = join(&folder, name);
+            let text = read(lake, &folder, &path).await;
+            (folder, name, path, text)
+        });
+        let mut asked = stream::iter(asked.collect::<Vec<_>>()).buffered(READ_AT_ONCE);
+        while let Some((folder, name, path, text)) = asked.next().await {
+            let taken = match text {
+                Ok(None) => Ok(()),
+                Ok(Some(text)) if name == IGNORE_FILE => ignored.add(&folder, &text),
+                // Some web servers answer with a page for whatever is not there.
+                Ok(Some(text)) if lake.is_read_only() && text.starts_with('<') => Ok(()),
                 Ok(Some(text)) => {
-                    if let Err(fault) = files.add(&folder, &text) {
-                        unread.push((folder, path, fault));
-                    }
+                    let added = declared.add(&folder, &text);
+                    added.map_err(|error| error.to_string())
                 }
                 Err(error) if error.is_retryable() => return Err(error.into()),
-                Err(error) => unread.push((folder, path, error.cause().to_owned())),
+                Err(error) => Err(error.cause().to_owned()),
+            };
+            if let Err(fault) = taken {
+                unread.push((folder, name, path, fault));
             }
         }
         drop(asked);
-        if !files.is_empty() {
+        if !ignored.is_empty() {
             let left_out = self
                 .objects
-                .extract_if(.., |object| files.ignores(&object.path));
+                .extract_if(.., |object| ignored.ignores(&object.path));
             self.left_out.extend(left_out.map(|object| object.path));
-            self.beside.retain(|object| !files.ignores(&object.path));
+            self.beside.retain(|object| !ignored.ignores(&object.path));
         }
-        self.ignore_files = files;
-        for (folder, path, fault) in unread {
-            let is_there = |path: &str| is_within(path, &folder);
-            self.objects.retain(|object| !is_there(&object.path));
-            self.beside.retain(|object| !is_there(&object.path));
-            self.unlisted.push(folder);
+        self.ignore_files = ignored;
+        self.declared = declared;
+        // What is left out says nothing any more.
+        unread
+            .retain(|(_, name, path, _)| *name == IGNORE_FILE || !self.ignore_files.ignores(path));
+        for (folder, name, path, fault) in unread {
+            if name == IGNORE_FILE {
+                let is_there = |path: &str| is_within(path, &folder);
+                self.objects.retain(|object| !is_there(&object.path));
+                self.beside.retain(|object| !is_there(&object.path));
+                self.unlisted.push(folder);
+            } else {
+                // It speaks of the files of its folder alone.
+                let held = self
+                    .objects
+                    .extract_if(.., |object| parent(&object.path) == folder);
+                self.unlisted.extend(held.map(|object| object.path));
+            }
             let object = lake.object_url(&path);
             self.failures.push(Failure {
                 table: String::new(),
@@ -123,6 +144,13 @@ impl Listing {
             });
         }
         Ok(())
+    }
+
+    /// Folders that have a `.limn.yaml`, and where such names are not listed those that may have one.
+    fn declaring_folders(&self, is_unlisted: bool) -> BTreeSet<String> {
+        let listed = self.objects.iter().chain(&self.beside);
+        let may = listed.filter(|object| is_unlisted || is_declared_file(&object.path));
+        may.map(|object| parent(&object.path).to_owned()).collect()
     }
 
     /// Folders that have such a file or may have one unlisted: above the part of the lake that was listed, and on a
@@ -235,7 +263,7 @@ mod tests {
             "secret.csv",
         ];
         let mut whole = listing(&all);
-        whole.heed_ignore_files(&lake).await.unwrap();
+        whole.heed_folder_files(&lake).await.unwrap();
         assert_eq!(
             paths(&whole)[3..],
             ["my.limnignore", "a.csv", "hr/b.csv", "secret.csv"]
@@ -244,7 +272,7 @@ mod tests {
         // A part of the lake is under the same files.
         let mut part = listing(&["hr/deep/x.json", "hr/deep/secrets.csv", "hr/deep/x.csv"]);
         part.part.folders = vec!["hr/deep".to_owned()];
-        part.heed_ignore_files(&lake).await.unwrap();
+        part.heed_folder_files(&lake).await.unwrap();
         assert_eq!(paths(&part), ["hr/deep/x.csv"]);
     }
 
@@ -267,7 +295,7 @@ mod tests {
             "x/e.csv",
         ];
         let mut listing = listing(&all);
-        listing.heed_ignore_files(&lake).await.unwrap();
+        listing.heed_folder_files(&lake).await.unwrap();
         assert_eq!(paths(&listing), ["a.csv"]);
         assert_eq!(listing.unlisted, ["hr", "shop", "x"]);
         let told: Vec<&str> = listing

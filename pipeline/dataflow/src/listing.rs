@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use futures::StreamExt;
-use limn_lake::ObjectRecord;
 use limn_lake::filter::{IgnoreFiles, Selection, is_ignore_file};
 use limn_lake::layout::{is_read, may_be_beside, reaches_below, texts_beside};
 use limn_lake::reach::{is_within, parent, shares_name};
+use limn_lake::{Declared, ObjectRecord, is_declared_file};
 use limn_segment::{FOLDERS, IndexStore};
 use limn_store::{ObjectInfo, Store, StoreErrorKind};
 
@@ -36,6 +36,8 @@ pub struct Listing {
     pub members_left_out: usize,
     /// The `.limnignore` files that were read, until containers are opened.
     pub ignore_files: IgnoreFiles,
+    /// What the `.limn.yaml` files say.
+    pub declared: Declared,
     /// The indexes in the part, whatever filters leave out of them.
     pub indexes: BTreeSet<String>,
 }
@@ -75,7 +77,7 @@ impl Listing {
             let is_other = |path: &String| own.is_empty() || !is_within(path, own);
             listing.left_out.retain(is_other);
         }
-        listing.heed_ignore_files(lake).await?;
+        listing.heed_folder_files(lake).await?;
         // Only what is left tells what they are about.
         listing.leave_out_texts(selection);
         listing.tell_of_times();
@@ -93,7 +95,9 @@ impl Listing {
         for mut folder in folders {
             while !folder.is_empty() {
                 let beside = lake.list_folder(parent(&folder)).await?;
-                if !beside.iter().any(|it| shares_name(&it.path, &folder)) {
+                let names_tables =
+                    |it: &ObjectInfo| shares_name(&it.path, &folder) || is_declared_file(&it.path);
+                if !beside.iter().any(names_tables) {
                     self.beside.extend(beside.into_iter().map(record));
                     break;
                 }
@@ -132,7 +136,7 @@ impl Listing {
     ) -> Result<(), PipelineError> {
         let by_path = selection.clone();
         let is_wanted = move |path: &str| {
-            is_its_ignore_file(&by_path, path) || is_read(path) && by_path.has_path(path)
+            is_its_folder_file(&by_path, path) || is_read(path) && by_path.has_path(path)
         };
         let mut objects = lake.list_wanted(folder, is_wanted);
         while let Some(object) = objects.next().await {
@@ -140,7 +144,7 @@ impl Listing {
                 Ok(object) => {
                     Progress::add(&progress.objects_listed, 1);
                     self.indexes.extend(index_of_snapshot(&object.path));
-                    if is_its_ignore_file(selection, &object.path)
+                    if is_its_folder_file(selection, &object.path)
                         || selection.has(&object.path, object.size, object.modified_ms)
                     {
                         self.objects.push(record(object));
@@ -235,9 +239,10 @@ impl Listing {
     }
 }
 
-/// Whether this is the ignore file of a folder that counts.
-fn is_its_ignore_file(selection: &Selection, path: &str) -> bool {
-    is_ignore_file(path) && selection.has_path(&format!("{}/", parent(path)))
+/// Whether this is the `.limnignore` or the `.limn.yaml` of a folder that counts.
+fn is_its_folder_file(selection: &Selection, path: &str) -> bool {
+    (is_ignore_file(path) || is_declared_file(path))
+        && selection.has_path(&format!("{}/", parent(path)))
 }
 
 fn record(object: ObjectInfo) -> ObjectRecord {

@@ -10,13 +10,11 @@ mod epochs;
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
-use futures::StreamExt;
-use futures::stream;
-use limn_lake::assemble::are_unlike;
-use limn_lake::{
-    ContextText, Contexts, DataFile, FileError, FileSummary, Fingerprint, Group, GroupKind,
-    Ignored, layout,
-};
+use futures::future::join_all;
+use futures::{StreamExt, stream};
+use limn_lake::evolution::{self, Shapes};
+use limn_lake::layout::layout_declared;
+use limn_lake::{ContextText, Contexts, FileError, Fingerprint, Group, GroupKind, Ignored, Redact};
 use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 
@@ -29,8 +27,6 @@ use crate::published::{KnownFile, Published, group_of};
 use crate::read::Reader;
 use crate::scope::{Part, root_name};
 
-/// Files of a family that are read ahead to see whether they are alike at all.
-const FAMILY_PROBES: usize = 3;
 /// Families that are probed at once.
 const PROBED_AT_ONCE: usize = 16;
 
@@ -134,6 +130,7 @@ pub struct Planner {
     root_name: String,
     published: Arc<Published>,
     settings: MemberId,
+    redact: Redact,
     is_uniform: bool,
     contexts: Contexts,
     forget: Contexts,
@@ -142,13 +139,13 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// A planner for the lake at `url`. `settings` takes part in every member; `is_uniform` says
-    /// whether all published tables were made with them.
+    /// A planner for the lake at `url`. `settings` takes part in every member, what it withholds of values in what files
+    /// are compared by; `is_uniform` says whether all published tables were made with them.
     pub fn new(
         url: &str,
         reader: Arc<Reader>,
         published: Arc<Published>,
-        settings: MemberId,
+        (settings, redact): (MemberId, Redact),
         is_uniform: bool,
         options: &RunOptions,
     ) -> Self {
@@ -172,6 +169,7 @@ impl Planner {
             root_name: root_name(url).to_owned(),
             published,
             settings,
+            redact,
             is_uniform,
             contexts,
             forget: options.forget.clone(),
@@ -185,7 +183,12 @@ impl Planner {
     pub async fn plan(&self, mut listing: Listing) -> Plan {
         let part = listing.part;
         listing.objects.append(&mut listing.beside);
-        let mut layout = layout(listing.objects, &self.contexts, &self.root_name);
+        let mut layout = layout_declared(
+            listing.objects,
+            &self.contexts,
+            &listing.declared,
+            &self.root_name,
+        );
         if part.is_partial() {
             layout.groups.retain(|group| part.has_path(&group.path));
             layout.refused.retain(|error| part.has_path(&error.object));
@@ -389,16 +392,67 @@ impl Planner {
         (groups, orphans)
     }
 
+    /// A family as its tables, as far as this is certain.
+    ///
+    /// It looks at what the catalog knows, and reads a few files where that does not tell. While it does not know all files it
+    /// leaves the family together, unless its probes decide: the dataflow arranges it by the same rules when it has seen
+    /// every file. So this can change how much one change costs, never what tables there are.
     async fn split(&self, group: Group) -> (Vec<Group>, Vec<String>) {
-        if group.kind != GroupKind::Family || !self.is_unlike(&group).await {
+        if group.kind != GroupKind::Family {
             return (vec![group], Vec::new());
         }
-        let mut orphans: Vec<String> = group
-            .unclaimed_contexts()
-            .map(|context| context.table.to_string())
-            .collect();
+        let mut shapes = Shapes::default();
+        let mut unknown: BTreeSet<usize> = BTreeSet::new();
+        for (at, file) in group.files.iter().enumerate() {
+            let path = file.object.path.as_str();
+            match self.published.file(file.content_fingerprint()) {
+                Some(KnownFile::Summary(mut summary)) => {
+                    summary.redact(self.redact);
+                    shapes.add(&group, path, &summary);
+                }
+                Some(KnownFile::NoTable) => {}
+                // It cannot be read: its last good version says what it is like.
+                Some(KnownFile::Unread(_)) => {
+                    if let Some(mut last) = self.published.last_good(path) {
+                        last.redact(self.redact);
+                        shapes.add(&group, path, &last);
+                    }
+                }
+                None => drop(unknown.insert(at)),
+            }
+        }
+        let mut is_apart = false;
+        // A small family may as well wait until all of it is read.
+        if unknown.len() > evolution::PROBES {
+            let probes = evolution::probes(&group).into_iter();
+            let probes: Vec<usize> = probes.filter(|at| unknown.contains(at)).collect();
+            let probes = probes.into_iter().map(|at| &group.files[at]);
+            let probed = probes.clone().map(|file| self.reader.probe(file));
+            let mut are_read = true;
+            for (file, probed) in probes.zip(join_all(probed).await) {
+                match probed {
+                    Some(mut summary) => {
+                        summary.redact(self.redact);
+                        shapes.add(&group, &file.object.path, &summary);
+                    }
+                    // The dataflow finds out why.
+                    None => are_read = false,
+                }
+            }
+            is_apart = are_read && evolution::is_apart(&group, &shapes);
+        }
+        let unclaimed = group.unclaimed_contexts();
+        let mut orphans: Vec<String> = unclaimed.map(|it| it.table.to_string()).collect();
         orphans.dedup();
-        (group.split(), orphans)
+        let groups = match unknown.is_empty() {
+            true => evolution::arrange(group.clone(), &shapes),
+            false if is_apart => group.clone().part(|_| false),
+            false => vec![group.clone()],
+        };
+        if groups.iter().any(|it| it.kind == GroupKind::Family) {
+            orphans.clear();
+        }
+        (groups, orphans)
     }
 
     /// Of texts about several tables that the index has in another version: whether they say the same of the group's table as
@@ -430,61 +484,14 @@ impl Planner {
         }
     }
 
-    /// Whether a family is certainly not one table: two of its files have different columns.
-    ///
-    /// It looks at what the catalog knows, and reads a few files where that does not tell. A "no"
-    /// only means "not shown": the dataflow decides when it has seen every file. So this can change
-    /// how much one change costs, never what tables there are.
-    async fn is_unlike(&self, family: &Group) -> bool {
-        let mut first: Option<FileSummary> = None;
-        let mut differs = |summary: FileSummary| match &first {
-            Some(first) => are_unlike(family, first, &summary),
-            None => {
-                first = Some(summary);
-                false
-            }
-        };
-        let mut unknown: Vec<&DataFile> = Vec::new();
-        for file in &family.files {
-            match self.published.file(file.content_fingerprint()) {
-                Some(KnownFile::Summary(summary)) => {
-                    if differs(summary) {
-                        return true;
-                    }
-                }
-                Some(KnownFile::NoTable) => {}
-                // It cannot be read: its last good version says what it is like.
-                Some(KnownFile::Unread(_)) => {
-                    if self
-                        .published
-                        .last_good(&file.object.path)
-                        .is_some_and(&mut differs)
-                    {
-                        return true;
-                    }
-                }
-                None => unknown.push(file),
-            }
-        }
-        unknown.sort_by_key(|file| (file.object.size, file.object.path.clone()));
-        let step = (unknown.len() / FAMILY_PROBES).max(1);
-        for file in unknown.into_iter().step_by(step).take(FAMILY_PROBES) {
-            // An unreadable file tells nothing here; the dataflow reports it.
-            if self.reader.probe(file).await.is_some_and(&mut differs) {
-                return true;
-            }
-        }
-        false
-    }
-
     /// The published groups that a family's files have as tables of their own.
     fn taken_over(&self, group: &Group) -> Vec<GroupId> {
         if group.kind != GroupKind::Family {
             return Vec::new();
         }
-        let files = group.clone().split().into_iter();
-        files
-            .map(|file| file.key.0)
+        group
+            .keys_alone()
+            .map(|key| key.0)
             .filter(|id| !self.published.tables(*id).is_empty())
             .collect()
     }

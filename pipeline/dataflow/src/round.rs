@@ -173,7 +173,7 @@ impl Round {
             &lake,
             Arc::clone(&opened.stages.reader),
             Arc::clone(&opening.known.published),
-            terms.settings.fingerprint(),
+            (terms.settings.fingerprint(), terms.settings.redact),
             opened.is_uniform,
             &opening.options,
         );

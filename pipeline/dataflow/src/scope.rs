@@ -26,7 +26,11 @@ impl Scope {
     pub fn folders(&self) -> Vec<String> {
         let folders: BTreeSet<&str> = match self {
             Self::Lake => BTreeSet::from([""]),
-            Self::Tables(names) => names.iter().map(|name| parent(outside(name))).collect(),
+            // A name that another table would have had begins with a point.
+            Self::Tables(names) => names
+                .iter()
+                .map(|name| parent(outside(name.trim_start_matches("./"))))
+                .collect(),
             Self::Objects(paths) => paths.iter().map(|path| reach(path)).collect(),
         };
         outermost(folders.into_iter().map(str::to_owned))

@@ -7,7 +7,7 @@
 //!    Only paths are looked at.
 //! 2. [`summarise_file`] reads one file, within a budget, into a [`FileSummary`]: its columns with
 //!    types and profiles, its row count, and a row sample that merges.
-//! 3. [`assemble::merge_files`] merges the summaries of a table's files into a [`TableSummary`].
+//! 3. [`evolution::arrange`] says which files of a group are one table, and [`assemble::merge_files`] merges the summaries of a table's files into a [`TableSummary`].
 //!
 //! The unit of incremental work is the file: while its fingerprint
 //! ([`ObjectRecord::fingerprint`]) stays, its summary holds, whatever its neighbours do.
@@ -55,7 +55,9 @@ mod confined;
 mod content;
 pub mod contexts;
 mod data_type;
+mod declared;
 mod error;
+pub mod evolution;
 pub mod filter;
 pub mod formats;
 pub mod keys;
@@ -80,6 +82,7 @@ pub use confined::{Confined, NO_LIMITS};
 pub use content::content;
 pub use contexts::Contexts;
 pub use data_type::DataType;
+pub use declared::{DECLARED_FILE, Declared, DeclaredError, is_declared_file};
 pub use error::{FileError, FileErrorKind, LakeError};
 pub use filter::{FilterError, Filters};
 pub use formats::{ReadOptions, open_container, summarise_file};
@@ -87,7 +90,7 @@ pub use layout::{
     ContextSource, ContextText, DataFile, Group, GroupKey, GroupKind, Ignored, Layout, layout,
 };
 pub use member::Listed;
-pub use merge::FilePart;
+pub use merge::{FilePart, InFiles};
 pub use notation::Notation;
 pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;

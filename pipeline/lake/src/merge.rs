@@ -1,7 +1,11 @@
 //! Merging files' summaries into a table's: the union of their columns, their profiles, their rows.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 
 use crate::data_type::DataType;
 use crate::formats::infer;
@@ -34,10 +38,14 @@ impl TableSummary {
     pub fn merge(files: &[FilePart<'_>]) -> TableSummary {
         let union = Union::of(files);
         let total_rows: u64 = files.iter().map(|file| file.summary.rows).sum();
-        let columns = union
-            .columns
-            .iter()
-            .map(|column| merge_column(column, files, total_rows))
+        let with_columns = (0..files.len()).filter(|f| !files[*f].summary.columns.is_empty());
+        let with_columns: Vec<usize> = with_columns.collect();
+        let columns = union.columns.iter();
+        let columns = columns
+            .map(|column| ColumnSummary {
+                in_files: InFiles::of(column, files, &with_columns),
+                ..merge_column(column, files, total_rows)
+            })
             .collect();
         let samples = files
             .iter()
@@ -109,9 +117,13 @@ impl<'a> Union<'a> {
             places: vec![Vec::new(); files.len()],
             ..Union::default()
         };
+        let by_width = names_by_width(files);
         for (f, file) in files.iter().enumerate() {
             let mut seen: HashMap<&str, usize> = HashMap::new();
-            for (c, name) in file.summary.column_names().enumerate() {
+            let width = file.summary.columns.len();
+            let others = by_width.get(&width).filter(|_| file.summary.is_nameless());
+            for (c, own) in file.summary.column_names().enumerate() {
+                let name = others.map_or(own, |others| others[c]);
                 let nth = seen.entry(name).or_insert(0);
                 union.add(f, name, *nth, Source::Column(c));
                 *nth += 1;
@@ -120,7 +132,12 @@ impl<'a> Union<'a> {
         // Keys come after all columns, as engines have it.
         for (f, file) in files.iter().enumerate() {
             for (k, (key, _)) in file.partition.iter().enumerate() {
-                if !file.summary.column_names().any(|name| name == key) {
+                let of_name = union.index.get(&(key.as_str(), 0));
+                let is_column = of_name.is_some_and(|place| {
+                    let mut places = union.places[f].iter();
+                    places.any(|(_, other)| other == place)
+                });
+                if !is_column {
                     union.add(f, key, 0, Source::Key(k));
                 }
             }
@@ -144,6 +161,28 @@ impl<'a> Union<'a> {
             self.places[file].push((source, place));
         }
     }
+}
+
+/// What files without names for their columns call them: as the most files as wide do, the first of several such.
+fn names_by_width<'a>(files: &[FilePart<'a>]) -> HashMap<usize, Vec<&'a str>> {
+    let mut common: HashMap<usize, Vec<&'a str>> = HashMap::new();
+    if !files.iter().any(|file| file.summary.is_nameless()) {
+        return common;
+    }
+    // Files by their names, with how many there are and the first of them.
+    let mut lists: HashMap<Vec<&'a str>, (usize, Reverse<usize>)> = HashMap::new();
+    for (f, file) in files.iter().enumerate() {
+        if !file.summary.is_nameless() {
+            let names = file.summary.column_names().collect();
+            lists.entry(names).or_insert((0, Reverse(f))).0 += 1;
+        }
+    }
+    let mut lists: Vec<_> = lists.into_iter().collect();
+    lists.sort_unstable_by_key(|(_, rank)| Reverse(*rank));
+    for (names, _) in lists {
+        common.entry(names.len()).or_insert(names);
+    }
+    common
 }
 
 fn merge_column(
@@ -199,8 +238,73 @@ fn merge_column(
         digest: 0,
         marked,
         notation: notation(column, files),
+        in_files: None,
         description: described,
     }
+}
+
+/// Which of a table's files, in the order of their paths, have a column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFiles {
+    /// How many have it.
+    #[serde(rename = "f")]
+    pub files: usize,
+    /// How many have columns.
+    #[serde(rename = "o")]
+    pub of: usize,
+    /// The first one that has it, where earlier ones do not.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// The last one that has it, where later ones do not.
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+impl InFiles {
+    /// `None` for a column of all files, and for a partition key.
+    fn of(
+        column: &UnionColumn<'_>,
+        files: &[FilePart<'_>],
+        with_columns: &[usize],
+    ) -> Option<InFiles> {
+        let sources = &column.sources;
+        let is_key = sources.iter().any(|(_, it)| matches!(it, Source::Key(_)));
+        if is_key || sources.len() >= with_columns.len() {
+            return None;
+        }
+        let (first, last) = (sources.first()?.0, sources.last()?.0);
+        let ends = [files.first()?.path, files.last()?.path];
+        let path = |f: usize| files[f].path[common_folder(ends)..].to_owned();
+        Some(InFiles {
+            files: sources.len(),
+            of: with_columns.len(),
+            since: (with_columns.first() != Some(&first)).then(|| path(first)),
+            until: (with_columns.last() != Some(&last)).then(|| path(last)),
+        })
+    }
+}
+
+impl fmt::Display for InFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "in {} of {} files", self.files, self.of)?;
+        match (&self.since, &self.until) {
+            (Some(since), Some(until)) if since == until => write!(f, ", {since}"),
+            (Some(since), Some(until)) => write!(f, ", {since} to {until}"),
+            (Some(since), None) => write!(f, ", since {since}"),
+            (None, Some(until)) => write!(f, ", until {until}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// How much of sorted paths, of which these are the first and the last, is the folder that all lie in, with its slash.
+fn common_folder([first, last]: [&str; 2]) -> usize {
+    let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b);
+    let same = same.count();
+    first.as_bytes()[..same]
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |slash| slash + 1)
 }
 
 /// The files' columns with values among a column's sources.

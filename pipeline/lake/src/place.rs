@@ -80,6 +80,14 @@ pub(crate) fn split_path(path: &str) -> (&str, &str) {
     (directory.trim_end_matches('/'), name)
 }
 
+/// The path of what is called so in a directory.
+pub(crate) fn join(directory: &str, name: &str) -> String {
+    match directory {
+        "" => name.to_owned(),
+        directory => format!("{directory}/{name}"),
+    }
+}
+
 /// A path without the extension of its last component; of compressed data without both of its own.
 pub(crate) fn without_extension(path: &str) -> &str {
     // A table's name is no file's.
@@ -186,7 +194,7 @@ pub(crate) fn sample_path(path: &str) -> &str {
 }
 
 /// Stands for what varies between like-named files. Not a character of any usual name.
-const MASK: char = '\u{1}';
+pub(crate) const MASK: char = '\u{1}';
 
 /// A file name's pattern: uuids, hexadecimal ids of at least eight digits and runs of digits
 /// (so dates too) are masked.

@@ -474,6 +474,7 @@ impl ColumnBuilder {
             digest,
             marked: None,
             notation: None,
+            in_files: None,
             description: None,
         }
     }

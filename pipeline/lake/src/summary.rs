@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
+use crate::merge::InFiles;
 use crate::notation::Notation;
 use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
@@ -54,6 +55,9 @@ pub struct ColumnSummary {
     /// sample of what is written. In a table: of all files that have values, if they agree.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub notation: Option<Notation>,
+    /// In a table: which of its files have the column, where not all do.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub in_files: Option<InFiles>,
     /// What the file's own metadata says of it. In a table: the first file's that says anything.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -184,6 +188,13 @@ impl FileSummary {
     /// About how many bytes of memory it takes.
     pub fn held(&self) -> u64 {
         held(&self.columns, &self.sample) + self.notes.iter().map(|it| it.len() as u64).sum::<u64>()
+    }
+
+    /// Whether the file names none of its columns: they are called by their places.
+    pub(crate) fn is_nameless(&self) -> bool {
+        let names = self.column_names().zip(1..);
+        let mut digits = names.map(|(name, place)| Some((name.strip_prefix("column_")?, place)));
+        digits.all(|it| it.is_some_and(|(digits, place): (_, usize)| digits == place.to_string()))
     }
 
     /// The columns' names in order.

@@ -56,7 +56,7 @@ function write(visit, which, old, place) {
       await put("/v1/table/description", { ...which, text, replaces: old });
       forgetAnswers();
       if (visit.signal.aborted) return;
-      tell(text ? "The description is saved." : "The description is taken back.");
+      tell(text ? "The description is saved." : "The description is removed.");
       visit.again();
     } catch (failure) {
       for (const button of form.querySelectorAll("button")) button.disabled = false;
@@ -74,6 +74,10 @@ function write(visit, which, old, place) {
         if (text && text !== old) send(text);
         else close();
       },
+      keydown: (event) => {
+        // What was written is not thrown away by one key.
+        if (event.key === "Escape" && input.value.trim() === (old ?? "")) close();
+      },
     },
     el(
       "label",
@@ -85,7 +89,7 @@ function write(visit, which, old, place) {
       "p",
       { class: "buttons" },
       el("button", { type: "submit", class: "main" }, "Save"),
-      old !== null && el("button", { type: "button", click: () => send("") }, "Take it back"),
+      old !== null && el("button", { type: "button", click: () => send("") }, "Remove it"),
       el("button", { type: "button", class: "quiet", click: close }, "Cancel"),
     ),
     said,

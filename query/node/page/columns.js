@@ -120,11 +120,12 @@ function top({ frequent = [] }) {
 
 // All that is known of a column.
 function whole(column, previews) {
-  const { narration, description, patterns = [], uniqueness, notation, sensitive, withheld, profile_exact: profiled, frequent = [], distinct } = column;
+  const { narration, description, patterns = [], uniqueness, notation, in_files: inFiles, sensitive, withheld, profile_exact: profiled, frequent = [], distinct } = column;
   const facts = [
     ["Described as", description],
     ["In words", narration !== description ? narration : null],
     ["Written as", notation],
+    ["Where", inFiles],
     ["Unique", typeof uniqueness === "number" ? `${share(uniqueness)} of its values` : null],
     ["Privacy", [sensitive && `sensitive (${sensitive})`, withheld && "values withheld"].filter(Boolean).join(", ")],
     ["Profile", profiled === false ? "of a part of the rows" : null],

@@ -123,7 +123,9 @@ async function found(visit) {
   const { results, notes = [] } = answer;
   const kept = results.filter(({ judged }) => judged !== false);
   const rejected = results.filter(({ judged }) => judged === false);
-  const summary = kept.length ? counted(kept.length, "table") : "Nothing relevant found";
+  const further = more(searchParams, results.length);
+  const count = counted(kept.length, "table");
+  const summary = kept.length ? (further ? `First ${count}` : count) : "Nothing relevant found";
   const context = {
     question: answer.question,
     snapshot: answer.snapshot,
@@ -151,7 +153,7 @@ async function found(visit) {
         el("h2", { class: "divider" }, kept.length ? "Judged irrelevant" : "The nearest, judged irrelevant"),
         el("ol", { class: "results rejected", start: String(kept.length + 1) }, cards(rejected, context)),
       ],
-      more(searchParams, results.length),
+      further,
     ),
   };
 }

@@ -63,6 +63,18 @@ impl Word {
     }
 }
 
+/// Leaves out the single letters of a word with longer parts: the `e` of `e-bike` is in every other code.
+fn without_initials(terms: &mut Vec<String>) {
+    if terms.iter().any(|term| !is_initial(term)) {
+        terms.retain(|term| !is_initial(term));
+    }
+}
+
+fn is_initial(term: &str) -> bool {
+    let mut letters = term.chars();
+    letters.next().is_some_and(char::is_alphabetic) && term.is_ascii() && letters.next().is_none()
+}
+
 impl Question {
     /// Analyzes a question. Stop words are left out unless nothing else is there, or `keep_all`.
     pub(crate) fn new(text: &str, keep_all: bool) -> Question {
@@ -77,7 +89,7 @@ impl Question {
             .into_iter()
             .flat_map(str::split_whitespace)
             .collect();
-        let words = text
+        let words: Vec<Word> = text
             .split_whitespace()
             .enumerate()
             .map(|(at, word)| {
@@ -85,6 +97,9 @@ impl Question {
                 let mut terms = analyze(word);
                 let is_code = terms.len() > 1 && is_code(word);
                 terms.retain(|term| only_stop_words || !STOP_WORDS.contains(term));
+                if !keep_all && !is_code {
+                    without_initials(&mut terms);
+                }
                 Word {
                     is_code,
                     is_quoted: quoted.iter().any(|quoted| quoted.contains(word)),
@@ -95,6 +110,9 @@ impl Question {
             })
             .filter(|word| !word.terms.is_empty())
             .collect();
+        wanted.retain(|term| {
+            !is_initial(term) || keep_all || words.iter().any(|word| word.terms.contains(term))
+        });
         Question {
             text: text.to_owned(),
             wanted: wanted.into_iter().collect(),
@@ -146,6 +164,26 @@ mod tests {
                 .contains(&"the".to_owned())
         );
         assert!(Question::new("?!", false).wanted.is_empty());
+    }
+
+    #[test]
+    fn a_letter_within_a_word_is_no_word() {
+        let question = Question::new("e-bike orders", false);
+        assert_eq!(question.wanted, ["bike", "order"]);
+        let unknown = question.unknown_words(|term| term == "e" || term == "order", |_| false);
+        assert_eq!(unknown[0].written, "e-bike");
+        for (text, wanted) in [
+            ("vitamin d", &["d", "vitamin"][..]),
+            ("x-y", &["x", "y"]),
+            ("E-54", &["54", "e"]),
+        ] {
+            assert_eq!(Question::new(text, false).wanted, wanted, "{text}");
+        }
+        assert!(
+            Question::new("e-bike", true)
+                .wanted
+                .contains(&"e".to_owned())
+        );
     }
 
     #[test]

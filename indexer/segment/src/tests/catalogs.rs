@@ -49,6 +49,7 @@ fn record(i: u64) -> TableRecord {
                 narration: (c == 2).then(|| "the number of it".into()),
                 description: (c == 2).then(|| "what it is".into()),
                 notation: (c == 0).then(|| "decimal comma".into()),
+                in_files: (c == 0).then(|| "in 1 of 3 files, since b.csv".into()),
                 sensitive: (c == 1).then(|| "e-mail".into()),
                 withheld: c == 1,
             })

@@ -328,7 +328,7 @@ pub struct RunArgs {
     pub resample_threshold: f64,
     /// Whose values are kept out of the index: of samples, profiles, texts, vectors and prompts [default: as the index
     /// remembers, at first nobody's].
-    #[arg(long, value_enum, env = "LIMN_REDACT")]
+    #[arg(help_heading = MORE, long, value_enum, env = "LIMN_REDACT")]
     pub redact: Option<RedactArg>,
     /// Rows drawn from each table.
     #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 5)]
@@ -336,13 +336,14 @@ pub struct RunArgs {
     /// Bytes read of one file for its column profiles; larger files are sampled.
     #[arg(help_heading = MORE, long, value_name = "BYTES", default_value_t = 16 << 20)]
     pub scan_budget: u64,
-    /// Publish after this many files of tables that differ, so that tables become searchable while a large run goes on.
+    /// Publish after this many files of tables that differ at most, so that tables become searchable while a run goes on;
+    /// the first time after 1,024.
     #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
     pub epoch_objects: u64,
     /// Tell every failure, and exit with 1, also where an earlier run has told the same ones.
     #[arg(help_heading = MORE, long)]
     pub strict: bool,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = MORE)]
     pub output: JsonOutput,
     #[command(flatten, next_help_heading = "The lake's store")]
     pub access: AccessArgs,
@@ -622,7 +623,7 @@ pub struct SearchArgs {
     pub options: SearchOptions,
     #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = MORE)]
     pub output: JsonOutput,
 }
 
@@ -641,16 +642,16 @@ pub struct EvalArgs {
     #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
     /// Fit the threshold at which --model judges on these questions, and keep it with what it is worth.
-    #[arg(long, conflicts_with_all = ["save", "against"])]
+    #[arg(help_heading = MORE, long, conflicts_with_all = ["save", "against"])]
     pub calibrate: bool,
     /// With --calibrate: replace a record that was made on more questions.
     #[arg(help_heading = MORE, long, requires = "calibrate")]
     pub replace: bool,
     /// Keep what each question found, one JSON object a line.
-    #[arg(long, value_name = "FILE.jsonl")]
+    #[arg(help_heading = MORE, long, value_name = "FILE.jsonl")]
     pub save: Option<PathBuf>,
     /// Compare with a run that was saved over the same questions: differences with 95 % intervals.
-    #[arg(long, value_name = "FILE.jsonl")]
+    #[arg(help_heading = MORE, long, value_name = "FILE.jsonl")]
     pub against: Option<PathBuf>,
     /// Questions answered at once [default: the cores; with a judge, as many as keep it busy].
     #[arg(help_heading = MORE, long, value_name = "N")]
@@ -661,7 +662,7 @@ pub struct EvalArgs {
     /// Use only the first N questions.
     #[arg(help_heading = MORE, long, value_name = "N")]
     pub limit: Option<usize>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = MORE)]
     pub output: JsonOutput,
 }
 

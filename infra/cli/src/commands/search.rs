@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io::{self, Write};
 
-use limn_retrieval::{Answer, content_terms};
+use limn_retrieval::{Answer, Hit, content_terms};
 use limn_segment::IndexStore;
 
 use crate::Outcome;
@@ -67,6 +67,26 @@ fn copies(names: &[String]) -> Option<String> {
     (!names.is_empty()).then(|| format!("copies: {}{more}", shown.join(", ")))
 }
 
+/// What a table is worth whatever else was found; in plain mode, which has no grades, how it scores among the others.
+fn worth(hit: &Hit) -> String {
+    let Some(grade) = hit.grade else {
+        let Hit {
+            score,
+            lexical,
+            semantic,
+            ..
+        } = hit;
+        return format!("{score:.2} (words {lexical:.2}, meaning {semantic:.2})");
+    };
+    let meaning = hit.cosine.map(|cosine| format!(", meaning {cosine:.2}"));
+    format!(
+        "{}: words {:.0} %{}",
+        grade.as_str(),
+        100.0 * hit.covered,
+        meaning.unwrap_or_default()
+    )
+}
+
 fn print(answer: &Answer) -> io::Result<()> {
     let style = Style::of_stdout();
     let words: HashSet<String> = content_terms(&answer.question).into_iter().collect();
@@ -78,13 +98,8 @@ fn print(answer: &Answer) -> io::Result<()> {
             rank + 1,
             style.bold(&one_line(&hit.table)),
             style.dim(&format!(
-                "{}{:.2} (words {:.2}, meaning {:.2}){}",
-                hit.grade
-                    .map(|grade| format!("{}, ", grade.as_str()))
-                    .unwrap_or_default(),
-                hit.score,
-                hit.lexical,
-                hit.semantic,
+                "{}{}",
+                worth(hit),
                 match hit.judged {
                     Some(true) => " judged relevant",
                     Some(false) => " judged irrelevant",

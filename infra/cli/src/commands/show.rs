@@ -1,6 +1,7 @@
 //! `limn show`: what is known of one table.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use anyhow::bail;
 use limn_pipeline::options::IndexSettings;
@@ -38,8 +39,14 @@ fn meant<'a>(tables: &'a [TableRecord], wanted: &str) -> anyhow::Result<Vec<&'a 
     if !found.is_empty() {
         return Ok(found);
     }
+    // A file's path in the lake, or on this disk.
+    let on_disk = std::fs::canonicalize(wanted).ok();
     let found = find(&|table| {
-        table.location == wanted || table.files_now().any(|file| file.path == wanted)
+        let below = on_disk
+            .as_ref()
+            .and_then(|path| path.strip_prefix(&table.lake).ok());
+        let is_meant = |path: &str| path == wanted || below == Some(Path::new(path));
+        table.location == wanted || table.files_now().any(|file| is_meant(&file.path))
     });
     if !found.is_empty() {
         return Ok(found);
@@ -302,6 +309,7 @@ fn looks_like(column: &ColumnRecord) -> String {
             .as_deref()
             .map(|told| format!("in the files {}", one_line(told))),
     );
+    forms.extend(column.in_files.as_deref().map(one_line));
     let kind = column.sensitive.as_deref().map(one_line);
     match (kind, column.withheld) {
         (Some(kind), true) => forms.push(format!("sensitive ({kind}), withheld")),

@@ -13,7 +13,8 @@ use anyhow::bail;
 use limn_pipeline::{Failure, PipelineError, Report, RunOptions, Scope, Session};
 use limn_segment::PublishError;
 use limn_triggers::{
-    Burst, Bursts, Coalesce, LakeRoot, ListenOptions, QueueOptions, Token, Triggers,
+    Burst, Bursts, Coalesce, LakeRoot, ListenOptions, QueueOptions, Token, TriggerErrorKind,
+    Triggers,
 };
 
 use crate::Outcome;
@@ -119,6 +120,9 @@ async fn sources(args: &WatchArgs, opened: &Opened) -> anyhow::Result<Bursts> {
                         }
                     ));
                 }
+            }
+            Err(error) if error.kind() == TriggerErrorKind::Configuration => {
+                return Err(error.into());
             }
             Err(error) => say(&format!(
                 "{}; changes are found every {every}",

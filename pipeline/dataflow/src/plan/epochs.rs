@@ -5,6 +5,10 @@ use std::collections::VecDeque;
 use super::{EpochPlan, Planner};
 use crate::changes::{AWAITS_NARRATION, GroupId, MemberId, memberless, side};
 
+/// Objects of the first epoch at most: a run can be searched, and stopped without loss, within a minute. Each next one may
+/// have twice as many, so that a large lake is not cut into very many.
+const FIRST_OBJECTS: usize = 1024;
+
 /// Epochs, cut after so many objects or bytes of groups that differ: what stays as it is costs no epoch
 /// anything.
 pub(super) struct Epochs {
@@ -12,6 +16,8 @@ pub(super) struct Epochs {
     pub(super) open: EpochPlan,
     objects: usize,
     bytes: u64,
+    /// Of this epoch, and of any.
+    room: usize,
     most_objects: usize,
     most_bytes: u64,
 }
@@ -23,6 +29,7 @@ impl Epochs {
             open: EpochPlan::default(),
             objects: 0,
             bytes: 0,
+            room: FIRST_OBJECTS.min(planner.epoch_objects),
             most_objects: planner.epoch_objects,
             most_bytes: planner.epoch_bytes,
         }
@@ -30,11 +37,12 @@ impl Epochs {
 
     /// The epoch that a group of so many objects and bytes is part of.
     pub(super) fn room_for(&mut self, objects: usize, bytes: u64) -> &mut EpochPlan {
-        let is_full = self.objects + objects > self.most_objects
+        let is_full = self.objects + objects > self.room
             || self.bytes.saturating_add(bytes) > self.most_bytes;
         if self.objects > 0 && is_full {
             self.cut.push_back(std::mem::take(&mut self.open));
             (self.objects, self.bytes) = (0, 0);
+            self.room = self.room.saturating_mul(2).min(self.most_objects);
         }
         self.objects += objects;
         self.bytes = self.bytes.saturating_add(bytes);

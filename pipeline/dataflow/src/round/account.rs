@@ -14,6 +14,9 @@ use crate::scope::Part;
 use crate::segments::Outcome;
 use crate::told::ToldFailures;
 
+/// Tables that a note names.
+const TABLES_NAMED: usize = 3;
+
 /// Objects that a round listed and did not look at.
 pub(super) struct LeftOut {
     /// Left out by filters.
@@ -158,12 +161,17 @@ impl Round {
             1 => format!("1 {what}"),
             count => format!("{count} {what}s"),
         };
+        let mut tables: Vec<&str> = exposed.keys().copied().take(TABLES_NAMED).collect();
+        if exposed.len() > tables.len() {
+            tables.push("…");
+        }
         (columns > 0).then(|| {
             format!(
-                "values of sensitive columns are in the index: {} of {} ({}); --redact marked keeps them out, and limn show names them",
+                "values of sensitive columns are in the index: {} of {} ({}; {}); --redact marked keeps them out, and limn show TABLE names the columns",
                 counted(columns, "column"),
                 counted(exposed.len(), "table"),
-                of_kinds.join(", ")
+                of_kinds.join(", "),
+                tables.join(", ")
             )
         })
     }

@@ -21,7 +21,10 @@ pub enum Edit {
         files: usize,
     },
     /// A table gets one more file, if it is not a lone one.
-    Append { table: usize, rows: usize },
+    Append {
+        table: usize,
+        rows: usize,
+    },
     /// A file gets other rows.
     Rewrite {
         table: usize,
@@ -30,7 +33,10 @@ pub enum Edit {
         rows: usize,
     },
     /// A file is written again as it is.
-    Touch { table: usize, file: usize },
+    Touch {
+        table: usize,
+        file: usize,
+    },
     /// A file's, or all files', column is called otherwise.
     Rename {
         table: usize,
@@ -39,7 +45,10 @@ pub enum Edit {
         name: usize,
     },
     /// The first column goes to the end.
-    Reorder { table: usize, files: Which },
+    Reorder {
+        table: usize,
+        files: Which,
+    },
     /// A column's values become others.
     Retype {
         table: usize,
@@ -47,10 +56,25 @@ pub enum Edit {
         column: usize,
         kind: usize,
     },
+    /// A column comes, or the last one goes.
+    Widen {
+        table: usize,
+        files: Which,
+        name: usize,
+    },
+    Narrow {
+        table: usize,
+        files: Which,
+    },
     /// A file goes.
-    DropFile { table: usize, file: usize },
+    DropFile {
+        table: usize,
+        file: usize,
+    },
     /// A table goes.
-    Drop { table: usize },
+    Drop {
+        table: usize,
+    },
     /// A table gets another name or place, its files as they are.
     Move {
         table: usize,
@@ -58,7 +82,9 @@ pub enum Edit {
         name: usize,
     },
     /// A table's file becomes a folder of parts of the same name, or the other way round.
-    Reshape { table: usize },
+    Reshape {
+        table: usize,
+    },
     /// A file becomes unreadable.
     Corrupt {
         table: usize,
@@ -66,15 +92,27 @@ pub enum Edit {
         how: usize,
     },
     /// A table that is not a lone file gets one more file, which cannot be read from the start.
-    AppendBroken { table: usize },
+    AppendBroken {
+        table: usize,
+    },
     /// A file is again as it was when it could be read.
-    Restore { table: usize, file: usize },
+    Restore {
+        table: usize,
+        file: usize,
+    },
     /// A text is put beside a table, or changed.
-    Tell { table: usize, seed: usize },
+    Tell {
+        table: usize,
+        seed: usize,
+    },
     /// That text becomes unreadable.
-    CorruptText { table: usize },
+    CorruptText {
+        table: usize,
+    },
     /// That text goes.
-    Untell { table: usize },
+    Untell {
+        table: usize,
+    },
     /// A text about several tables is put into a folder, or changed.
     Document {
         place: usize,
@@ -82,7 +120,10 @@ pub enum Edit {
         seed: usize,
     },
     /// That text goes.
-    Undocument { place: usize, kind: usize },
+    Undocument {
+        place: usize,
+        kind: usize,
+    },
     /// A file whose name does not tell whether it is a table is left somewhere, or becomes another.
     Leave {
         place: usize,
@@ -97,7 +138,10 @@ pub enum Edit {
         kind: usize,
     },
     /// A text is registered for a table, by its name in the index.
-    Register { table: usize, seed: usize },
+    Register {
+        table: usize,
+        seed: usize,
+    },
     /// Nothing happens.
     Nothing,
     /// The lake stays as it is; the kept index loses what nobody needs.
@@ -119,6 +163,7 @@ fn shape() -> impl Strategy<Value = Shape> {
     prop_oneof![
         2 => Just(Shape::Lone),
         2 => Just(Shape::Family),
+        2 => Just(Shape::Beside),
         1 => Just(Shape::Parts),
         1 => Just(Shape::Hive),
     ]
@@ -140,6 +185,8 @@ pub fn edit() -> impl Strategy<Value = Edit> {
         2 => (table.clone(), which()).prop_map(|(table, files)| Edit::Reorder { table, files }),
         2 => (table.clone(), which(), 0..5usize, 0..4usize)
             .prop_map(|(table, files, column, kind)| Edit::Retype { table, files, column, kind }),
+        3 => (table.clone(), which(), 0..14usize).prop_map(|(table, files, name)| Edit::Widen { table, files, name }),
+        2 => (table.clone(), which()).prop_map(|(table, files)| Edit::Narrow { table, files }),
         2 => (table.clone(), file.clone()).prop_map(|(table, file)| Edit::DropFile { table, file }),
         2 => table.clone().prop_map(|table| Edit::Drop { table }),
         2 => (table.clone(), place, name).prop_map(|(table, place, name)| Edit::Move { table, place, name }),
@@ -318,6 +365,22 @@ impl Edit {
                 columns[column].1 = Type::of(*kind);
                 restructure(lake, at, *files);
             }
+            Self::Widen { table, files, name } => {
+                let at = at(table)?;
+                let name = column_name(*name);
+                let columns = &mut lake.tables[at].columns;
+                if columns.iter().all(|(known, _)| *known != name) {
+                    columns.push((name, Type::of(columns.len())));
+                    restructure(lake, at, *files);
+                }
+            }
+            Self::Narrow { table, files } => {
+                let at = at(table)?;
+                if lake.tables[at].columns.len() > 1 {
+                    lake.tables[at].columns.pop();
+                    restructure(lake, at, *files);
+                }
+            }
             Self::DropFile { table, file } => {
                 let at = at(table)?;
                 let path = pick(&lake.tables[at], *file);
@@ -341,7 +404,7 @@ impl Edit {
                 let table = lake.tables.remove(at(table)?);
                 let shape = match table.shape {
                     Shape::Lone => Shape::Parts,
-                    Shape::Family | Shape::Parts | Shape::Hive => Shape::Lone,
+                    Shape::Family | Shape::Beside | Shape::Parts | Shape::Hive => Shape::Lone,
                 };
                 table.files.iter().for_each(|path| lake.remove(path));
                 create(lake, table.base, (shape, table.format), table.next, 1);

@@ -19,6 +19,8 @@ pub enum Shape {
     Lone,
     /// `shop/orders/x-2024-01.csv`, and so on.
     Family,
+    /// `shop/orders_2024-01.csv`, beside what else is in the folder.
+    Beside,
     /// `shop/orders/part-00000.csv`
     Parts,
     /// `shop/orders/day=2024-01-01/data.csv`
@@ -50,6 +52,13 @@ impl Table {
                 2020 + number / 12,
                 1 + number % 12
             ),
+            Shape::Beside => {
+                format!(
+                    "{base}_{}-{:02}.{extension}",
+                    2020 + number / 12,
+                    1 + number % 12
+                )
+            }
             Shape::Parts => format!("{base}/part-{number:05}.{extension}"),
             Shape::Hive => format!("{base}/day=2024-01-{:02}/data.{extension}", 1 + number % 28),
         }

@@ -9,7 +9,8 @@ use super::*;
 use crate::contexts::Contexts;
 use crate::data_type::DataType;
 use crate::error::{FileError, FileErrorKind};
-use crate::layout::layout;
+use crate::evolution::{Shapes, arrange};
+use crate::layout::{Group, GroupKind, layout};
 use crate::object::{ObjectRecord, TableName};
 use crate::profile::ColumnBuilder;
 use crate::sample::RowSampler;
@@ -82,11 +83,13 @@ fn tables(group: &Group, read: &[Option<FileSummary>]) -> Vec<(TableName, Option
         .map(|file| file.object.path.as_str())
         .zip(read.iter().map(Option::as_ref))
         .collect();
-    let groups = if are_one_table(group, read.iter().flatten()) {
-        vec![group.clone()]
-    } else {
-        group.clone().split()
-    };
+    let mut shapes = Shapes::default();
+    for (path, summary) in &by_path {
+        if let Some(summary) = summary {
+            shapes.add(group, path, summary);
+        }
+    }
+    let groups = arrange(group.clone(), &shapes);
     let table = |group: Group| {
         let files: Vec<(&str, &FileSummary)> = by_path
             .iter()
@@ -285,7 +288,7 @@ fn contexts_follow_their_table() {
     assert_eq!(group.unclaimed_contexts().count(), 1);
     let each: Vec<usize> = group
         .clone()
-        .split()
+        .part(|_| false)
         .iter()
         .map(|group| group.contexts.len())
         .collect();
@@ -434,25 +437,22 @@ proptest! {
     }
 }
 
+/// A file without names takes those of others, also that of a partition key.
 #[test]
-fn files_of_json_are_alike_by_the_keys_of_their_rows() {
-    let (csv, json) = (
-        group(&["d/x-1.csv", "d/x-2.csv"]),
-        group(&["d/x-1.jsonl", "d/x-2.jsonl"]),
+fn a_file_without_names_has_each_column_once() {
+    let group = group(&["t/day=1/a.csv", "t/day=2/b.csv", "t/day=3/c.csv"]);
+    let (named, nameless): (&[&str], &[&str]) = (&["id", "day"], &["column_1", "column_2"]);
+    let read = summaries(
+        &group,
+        &[
+            (named, &[&["1", "1"]]),
+            (nameless, &[&["2", "2"]]),
+            (named, &[&["3", "3"]]),
+        ],
     );
-    let of = |header: &[&str]| summary("", header, &[]);
-    let lists = of(&["id", "tags[]", "at.x", "at.y[].z"]);
-    for (header, alike) in [
-        (&["id", "tags", "at"][..], true),
-        (&["id", "tags", "tags[]", "at.w"], true),
-        (&["id", "at.x", "tags[]"], false),
-        (&["id", "tags[]", "at.x", "more"], false),
-        (&["id", "tags[]"], false),
-    ] {
-        let other = of(header);
-        assert_eq!(!are_unlike(&json, &lists, &other), alike, "{header:?}");
-        assert!(are_unlike(&csv, &lists, &other), "{header:?}");
-    }
+    let (_, table) = only(tables(&group, &read));
+    assert_eq!(described(&table), ["id integer 3+0", "day integer 3+0"]);
+    assert!(table.columns.iter().all(|column| column.in_files.is_none()));
 }
 
 #[test]

@@ -38,5 +38,6 @@ pub(super) fn of(files: &[(ObjectRecord, Format)]) -> HashSet<String> {
 /// Whether such a file is about the table of this group, if it is called like it.
 pub(super) fn is_described(group: &Group) -> bool {
     let mut files = group.files.iter();
-    group.kind == GroupKind::File && files.all(|file| file.format != Format::JsonLines)
+    matches!(group.kind, GroupKind::File | GroupKind::Family)
+        && files.all(|file| file.format != Format::JsonLines)
 }

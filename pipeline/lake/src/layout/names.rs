@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::alike::{self, Alike, Pattern};
 use super::{
     ContextSource, ContextText, Group, GroupKind, Layout, Sorted, describing, is_uncertain,
     sidecar_stem,
@@ -16,6 +17,8 @@ pub(super) struct Names {
     stems: HashMap<String, (usize, usize)>,
     loose: HashSet<String>,
     directories: BTreeSet<String>,
+    // Paths of tables that people declare.
+    declared: BTreeSet<String>,
     root: String,
 }
 
@@ -32,7 +35,12 @@ impl Names {
             }
             loose.insert(object.path.clone());
         }
-        let directories = sorted.directories.keys().chain(&sorted.families);
+        let of_alike = sorted.alike.iter().filter(|(_, alike)| {
+            let mut alike = alike.iter();
+            alike.any(|it| it.pattern.is_none())
+        });
+        let of_alike = of_alike.map(|(directory, _)| directory);
+        let directories = sorted.directories.keys().chain(of_alike);
         let directories: BTreeSet<String> = directories
             .filter(|directory| !directory.is_empty())
             .cloned()
@@ -47,14 +55,21 @@ impl Names {
         } else {
             root
         };
-        let taken =
-            stems.contains_key(&root) || loose.contains(&root) || directories.contains(&root);
+        let declared = sorted.declared.keys();
+        let declared: BTreeSet<String> = declared
+            .map(|(directory, table)| place::join(directory, table))
+            .collect();
+        let taken = declared.contains(&root)
+            || stems.contains_key(&root)
+            || loose.contains(&root)
+            || directories.contains(&root);
         // No path has a component ".", so no other table is called that.
         let root = if taken { format!("./{root}") } else { root };
         Names {
             stems,
             loose,
             directories,
+            declared,
             root,
         }
     }
@@ -69,8 +84,39 @@ impl Names {
         };
         let shared = self.stems.get(stem).is_some_and(is_shared)
             || self.directories.contains(stem)
+            || self.declared.contains(stem)
             || self.loose.contains(stem);
         TableName::of_path(if shared { path } else { stem })
+    }
+
+    /// As people call it, unless a directory or an object is called that.
+    pub(super) fn declared(&self, directory: &str, table: &str) -> TableName {
+        let path = place::join(directory, table);
+        let is_taken = self.loose.contains(&path) || self.directories.contains(&path);
+        let path = match is_taken {
+            true => format!("./{path}"),
+            false => path,
+        };
+        // A table of the lake's root may be called so for the same reason.
+        TableName::of_path(&match path == self.root {
+            true => format!("./{path}"),
+            false => path,
+        })
+    }
+
+    /// Of files that are named alike: their directory's, or what their names share.
+    pub(super) fn alike(&self, directory: &str, alike: &Alike) -> TableName {
+        let Some(Pattern { path, .. }) = &alike.pattern else {
+            return self.directory(directory);
+        };
+        // Objects may have stars in their names.
+        let is_taken = self.stems.contains_key(path)
+            || self.loose.contains(path)
+            || self.directories.contains(path);
+        TableName::of_path(&match is_taken {
+            true => format!("./{path}"),
+            false => path.clone(),
+        })
     }
 
     /// The directory; object stores can hold a file of the same path beside it, then with a slash.
@@ -101,14 +147,18 @@ impl Addressees {
             addressees
                 .by_name
                 .insert(group.name.to_string(), table.clone());
-            if group.kind != GroupKind::File && !group.path.is_empty() {
-                addressees
-                    .by_stem
-                    .entry(group.path.clone())
-                    .or_default()
-                    .push(table);
+            let stem = match group.kind {
+                GroupKind::File => None,
+                GroupKind::Directory | GroupKind::Declared => Some(group.path.clone()),
+                GroupKind::Family => match group.directory() {
+                    (directory, true) => Some(directory.to_owned()),
+                    (..) => alike::words(&group.path),
+                },
+            };
+            if let Some(stem) = stem.filter(|stem| !stem.is_empty()) {
+                addressees.by_stem.entry(stem).or_default().push(table);
             }
-            if group.kind == GroupKind::Directory {
+            if matches!(group.kind, GroupKind::Directory | GroupKind::Declared) {
                 continue;
             }
             for file in &group.files {

@@ -29,13 +29,12 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
     let mut near: HashMap<String, Vec<(usize, bool)>> = HashMap::new();
     if !shared.is_empty() {
         for (at, group) in layout.groups.iter().enumerate() {
-            let parent = split_path(&group.path).0;
-            if group.kind == GroupKind::File {
-                near.entry(parent.to_owned()).or_default().push((at, true));
-                continue;
-            }
-            near.entry(group.path.clone()).or_default().push((at, true));
-            if !group.path.is_empty() {
+            let (directory, is_directory) = group.directory();
+            near.entry(directory.to_owned())
+                .or_default()
+                .push((at, true));
+            if is_directory && !directory.is_empty() {
+                let parent = split_path(directory).0;
                 near.entry(parent.to_owned()).or_default().push((at, false));
             }
         }
@@ -111,7 +110,7 @@ fn paths_of(group: &Group) -> Vec<String> {
     match group.kind {
         GroupKind::File => files.collect(),
         GroupKind::Directory => vec![group.path.clone()],
-        GroupKind::Family => {
+        GroupKind::Family | GroupKind::Declared => {
             let all = std::iter::once(group.path.clone()).chain(files.take(MOST_PATHS));
             all.collect()
         }
@@ -135,25 +134,27 @@ fn folders_between(directory: &str, path: &str, kind: SharedKind) -> Vec<String>
     folders
 }
 
-/// A family's shared text as that of one of its files (all at `paths`), which turned out a table of its own.
+/// A family's shared text as that of one of the tables (all at `paths`) that it turned out to be.
 pub(super) fn handed_on(
     context: &ContextSource,
-    file: &Group,
+    table: &Group,
     paths: &[String],
-    is_small: bool,
+    are_few: bool,
 ) -> ContextSource {
     let mut source = context.source.clone();
     if let ContextText::Shared { about, known, .. } = &mut source {
-        about.whole &= is_small;
+        about.whole &= are_few;
         let mut all = std::mem::take(&mut about.others);
-        all.extend_from_slice(paths);
-        all.sort_unstable();
-        about.others = others(&all, file, about.whole);
-        about.paths = paths_of(file);
+        if about.whole {
+            all.extend_from_slice(paths);
+            all.sort_unstable();
+        }
+        about.others = others(&all, table, about.whole);
+        about.paths = paths_of(table);
         *known = None;
     }
     ContextSource {
-        table: file.name.clone(),
+        table: table.name.clone(),
         source,
     }
 }

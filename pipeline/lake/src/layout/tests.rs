@@ -108,8 +108,7 @@ fn a_directory_of_like_named_files_is_a_family_and_of_unlike_ones_is_not() {
         ]
     );
     for unlike in [
-        &["d/x1.csv", "d/x2.csv", "d/notes.csv"][..],
-        &["d/x1.csv", "d/x2.parquet"],
+        &["d/x1.csv", "d/x2.parquet"][..],
         &["d/x1.csv", "d/y2.csv"],
         &["d/x1.csv"],
         &["d/x1.csv", "d/x1.tsv"],
@@ -123,6 +122,223 @@ fn a_directory_of_like_named_files_is_a_family_and_of_unlike_ones_is_not() {
             "{unlike:?}"
         );
     }
+}
+
+#[test]
+fn strays_and_other_families_beside_a_family_do_not_matter() {
+    for (paths, expected) in [
+        // Most files of the directory are the table's: it has the directory's name.
+        (
+            &["d/x1.csv", "d/x2.csv", "d/notes.csv"][..],
+            &["Family d: d/x1 d/x2", "File d/notes: d/notes"][..],
+        ),
+        (
+            &[
+                "d/x_1.csv",
+                "d/x_2.csv",
+                "d/x_3.csv",
+                "d/a.csv",
+                "d/b.csv",
+                "d/c.parquet",
+            ],
+            &[
+                "File d/a: d/a",
+                "File d/b: d/b",
+                "File d/c: d/c",
+                "Family d/x_*: d/x_1 d/x_2 d/x_3",
+            ],
+        ),
+        // Numbers that are parts of words, and two files that no dates tell apart.
+        (
+            &[
+                "d/cps1.csv",
+                "d/cps2.csv",
+                "d/cps3.csv",
+                "d/a_1.csv",
+                "d/a_2.csv",
+                "d/b.csv",
+            ],
+            &[
+                "File d/a_1: d/a_1",
+                "File d/a_2: d/a_2",
+                "File d/b: d/b",
+                "File d/cps1: d/cps1",
+                "File d/cps2: d/cps2",
+                "File d/cps3: d/cps3",
+            ],
+        ),
+        (
+            &[
+                "d/orders_2024-01.csv",
+                "d/orders_2024-02.csv.gz",
+                "d/customers_1.csv",
+                "d/customers_2.csv",
+                "d/customers_3.csv",
+                "d/orders_2024-01.json",
+            ],
+            &[
+                "Family d/customers_*: d/customers_1 d/customers_2 d/customers_3",
+                "Family d/orders_*: d/orders_2024-01.csv d/orders_2024-02",
+                "File d/orders_2024-01.json: d/orders_2024-01.json",
+            ],
+        ),
+        // The same thing twice.
+        (
+            &[
+                "d/2021.csv",
+                "d/2021.tsv",
+                "d/2022.csv",
+                "d/2022.tsv",
+                "d/2023.csv",
+            ],
+            &[
+                "Family d/*.csv: d/2021.csv d/2022.csv d/2023",
+                "Family d/*.tsv: d/2021.tsv d/2022.tsv",
+            ],
+        ),
+        // Years and months.
+        (
+            &["d/2021.csv", "d/2022.csv", "d/2021-1.csv", "d/2021-2.csv"],
+            &[
+                "Family d/*-*.csv: d/2021-1 d/2021-2",
+                "Family d/*.csv: d/2021 d/2022",
+            ],
+        ),
+        // One set is most of the directory.
+        (
+            &[
+                "d/log1.csv",
+                "d/log2.csv",
+                "d/log3.csv",
+                "d/err1.csv",
+                "d/err2.csv",
+            ],
+            &[
+                "Family d: d/log1 d/log2 d/log3",
+                "File d/err1: d/err1",
+                "File d/err2: d/err2",
+            ],
+        ),
+        // Of one name, whatever their extensions look like.
+        (
+            &[
+                "d/x_2021.csv",
+                "d/x_2022.csv",
+                "d/x_2021.json",
+                "d/x_2022.json",
+                "d/x_2021.csv.parquet",
+                "d/x_2022.csv.parquet",
+            ],
+            &[
+                "Family d/x_*.csv: d/x_2021.csv d/x_2022.csv",
+                "Family d/x_*.csv.parquet: d/x_2021.csv.parquet d/x_2022.csv.parquet",
+                "Family d/x_*.json: d/x_2021.json d/x_2022.json",
+            ],
+        ),
+        // A star of one's own.
+        (
+            &["d/x_*.csv", "d/x_2021.csv", "d/x_2022.csv", "d/y.csv"],
+            &[
+                "File d/x_*: d/x_*",
+                "Family ./d/x_*: d/x_2021 d/x_2022",
+                "File d/y: d/y",
+            ],
+        ),
+        // Tables of a database are called what they are on purpose.
+        (
+            &["b.db//x1", "b.db//x2", "b.db//y"],
+            &[
+                "File b.db//x1: b.db//x1",
+                "File b.db//x2: b.db//x2",
+                "File b.db//y: b.db//y",
+            ],
+        ),
+    ] {
+        assert_eq!(shown(&arrange(paths)), expected);
+    }
+    // What is told of the shared name is told of them.
+    let registered = contexts(&[("d/x", "words"), ("d/x*", "pattern"), ("d/x1", "one")]);
+    let objects = [
+        "d/a.csv",
+        "d/b.csv",
+        "d/x1.csv",
+        "d/x2.csv",
+        "d/x.md",
+        "d/README.md",
+    ];
+    let found = layout(objects.map(object).to_vec(), &registered, "lake");
+    assert_eq!(found.orphans, [""; 0]);
+    let family = found.groups.iter().find(|it| it.kind == GroupKind::Family);
+    let tables = family.unwrap().contexts.iter().map(|it| it.table.as_str());
+    let tables: Vec<&str> = tables.collect();
+    assert_eq!(tables, ["d/x_*", "d/x_*", "d/x_*", "d/x_2021", "d/x_*"]);
+}
+
+#[test]
+fn json_beside_each_file_of_a_family_is_about_it() {
+    let paths = ["1", "2", "3"].map(|n| [format!("d/city_{n}.csv"), format!("d/city_{n}.json")]);
+    let paths: Vec<String> = paths.into_iter().flatten().collect();
+    let found = arrange(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(found.orphans, [""; 0]);
+    let family = &found.groups[0];
+    assert_eq!((family.kind, family.contexts.len()), (GroupKind::Family, 3));
+    let alone = family.clone().part(|_| false);
+    assert!(alone.iter().all(|group| group.contexts.len() == 1));
+}
+
+#[test]
+fn no_two_tables_are_called_like_the_root() {
+    let mut declared = Declared::default();
+    declared
+        .add("", "tables: [{files: 'y*', name: lake}]")
+        .unwrap();
+    let paths = ["1.csv", "2.csv", "3.csv", "lake/part-00000.csv", "y.csv"];
+    let objects = paths.map(object).to_vec();
+    let found = layout_declared(objects, &Contexts::new(), &declared, "lake");
+    let names: BTreeSet<&str> = found.groups.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, BTreeSet::from(["./lake", "././lake", "lake"]));
+}
+
+#[test]
+fn people_say_what_is_one_table() {
+    let mut declared = Declared::default();
+    let text = "tables:\n- {files: 'x_2*', name: all}\n- {files: 'y_*', separate: true}\n- {files: '*.json', name: x_1}\n";
+    declared.add("d", text).unwrap();
+    let paths = [
+        "d/all/part-00000.csv",
+        "d/all.md",
+        "d/x_1.csv",
+        "d/x_20.csv",
+        "d/x_21.parquet",
+        "d/y_1.csv",
+        "d/y_2.csv",
+        "d/y_3.csv",
+        "d/z.json",
+        "e/x_20.csv",
+    ];
+    let arrange = |paths: &[&str]| {
+        let objects = paths.iter().map(|path| object(path)).collect();
+        layout_declared(objects, &Contexts::new(), &declared, "lake")
+    };
+    let found = arrange(&paths);
+    let expected = [
+        "Directory d/all: d/all/part-00000.csv",
+        "Declared ./d/all: d/x_20.csv d/x_21.parquet",
+        "Declared d/x_1: d/z.json",
+        "File d/x_1.csv: d/x_1.csv",
+        "File d/y_1: d/y_1",
+        "File d/y_2: d/y_2",
+        "File d/y_3: d/y_3",
+        "File e/x_20: e/x_20",
+    ];
+    assert_eq!(shown(&found), expected);
+    // Without a folder of the name it is the table's.
+    let found = arrange(&paths[1..]);
+    assert_eq!(
+        shown(&found)[0],
+        "Declared d/all: d/x_20.csv d/x_21.parquet"
+    );
+    assert_eq!(reaching(&found, "d/all"), ["d/all.md"]);
 }
 
 #[test]
@@ -187,7 +403,7 @@ fn partitions_and_parts_are_one_table_of_their_directory() {
         [
             "Directory lake: y=1/a.csv",
             "Directory t: t/part-00000.csv t/y=1/m=2/a.csv t/y=2/b.parquet",
-            // Beside a directory table, like names make no second table of the directory.
+            // The directory's name is taken, and theirs say too little.
             "File t/x1: t/x1",
             "File t/x2: t/x2",
         ]
@@ -318,7 +534,7 @@ fn a_split_family_is_what_its_files_would_be_alone() {
     let [family] = &found.groups[..] else {
         panic!("{found:?}")
     };
-    let parts = family.clone().split();
+    let parts = family.clone().part(|_| false);
     let names: Vec<&str> = parts.iter().map(|group| group.name.as_str()).collect();
     assert_eq!(names, ["f/1", "f/2"]);
     assert!(
@@ -331,6 +547,33 @@ fn a_split_family_is_what_its_files_would_be_alone() {
     // A file alone in its directory is the same group: the key does not tell how it came about.
     let alone = layout(vec![object("f/1.csv")], &Contexts::new(), "lake");
     assert_eq!(alone.groups[0], parts[0]);
+}
+
+#[test]
+fn a_family_and_its_strays_keep_what_is_said_of_each() {
+    let registered = contexts(&[("f", "all"), ("f/1", "first"), ("f/2", "second")]);
+    let objects = ["f/1.csv", "f/2.csv", "f/3.csv", "f/README.md"];
+    let found = layout(objects.map(object).to_vec(), &registered, "lake");
+    let parts = found.groups[0].clone().part(|path| path != "f/2.csv");
+    let told = |group: &Group| -> Vec<String> {
+        let context = |it: &ContextSource| match &it.source {
+            ContextText::Registered { text, .. } => text.clone(),
+            ContextText::Shared { about, .. } => format!("{} but {:?}", about.whole, about.others),
+            ContextText::Sidecar { object } => object.path.clone(),
+        };
+        group.contexts.iter().map(context).collect()
+    };
+    let found: Vec<_> = parts
+        .iter()
+        .map(|it| (it.name.as_str(), told(it)))
+        .collect();
+    let expected = [
+        ("f", vec!["all", "first", "true but [\"f/2.csv\"]"]),
+        ("f/2", vec!["second", "true but [\"f\"]"]),
+    ];
+    let expected =
+        expected.map(|(name, texts)| (name, texts.into_iter().map(str::to_owned).collect()));
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -800,7 +1043,7 @@ fn a_family_hands_its_shared_texts_on() {
     let family = found.groups[0].clone();
     assert_eq!(family.unclaimed_contexts().count(), 0);
     let (split, alone) = (
-        family.split(),
+        family.part(|_| false),
         layout(
             ["d/x1.csv", "d/README.md", "datapackage.json"]
                 .map(object)

@@ -111,6 +111,9 @@ pub struct ColumnDetail {
     /// How its values are written in the files, in words, where that is not the plain way: `min`, `max` and `frequent` are plain
     /// numbers and ISO dates; null where they are plain in the files, too.
     pub notation: Option<String>,
+    /// Which of the table's files have it, in words, where not all do: `in 10 of 100 files, since orders_2024-03-22.csv`. In the
+    /// others' rows it is null.
+    pub in_files: Option<String>,
     /// What it holds that is somebody's own: `secret`, `payment card`, `bank account`, `national id`, `e-mail` or `phone`; null
     /// where nothing was found.
     pub sensitive: Option<String>,
@@ -264,6 +267,7 @@ fn detail(column: &ColumnRecord, shows: bool) -> ColumnDetail {
         profile_exact: column.profile_exact,
         description: column.description.clone(),
         notation: column.notation.clone(),
+        in_files: column.in_files.clone(),
         sensitive: column.sensitive.clone(),
         withheld: column.withheld,
     }

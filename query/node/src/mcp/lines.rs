@@ -176,6 +176,7 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
                 "likely_key": it.likely_key,
                 "looks_like": it.patterns.first().map(|it| &it.pattern),
                 "written_as": it.notation,
+                "in_files": it.in_files,
                 "sensitive": it.sensitive,
                 "withheld": it.withheld,
                 "min": it.min.as_deref().map(|text| shortened(text, CELL)),

@@ -148,17 +148,17 @@ class SearchAnswer(Rows[Hit], Linked):
         )
 
     def _shown(self) -> Sequence[Shown]:
-        header: Tuple[str, ...] = ("", "table", "score", "judged", "rows", "columns", "changed", "because")
+        header: Tuple[str, ...] = ("", "table", "grade", "judged", "rows", "columns", "changed", "because")
         lines: List[Tuple[str, ...]] = []
         for place, hit in enumerate(self.results, 1):
             because = marked(shortened(hit.blocks[0].text, 300), hit.blocks[0].words) if hit.blocks else ""
             judged = {None: "", True: "relevant", False: "not relevant"}[hit.judged]
             about = (row_count(hit), cell(hit.column_count), day(hit.modified), because)
-            lines.append((cell(place), hit.name, cell(hit.score), judged, *about))
+            lines.append((cell(place), hit.name, hit.grade or cell(hit.score), judged, *about))
         if not self.modes.judge:
             header, lines = (*header[:3], *header[4:]), [(*line[:3], *line[4:]) for line in lines]
         found = f"{len(self):,} of {counted(self.tables_searched, 'table')}, {self.took_ms:.0f} ms"
-        right = ("", "score", "rows", "columns")
+        right = ("", "rows", "columns")
         return (Shown(f"{self.question}: {found}", header, lines, self.notes, right, ("because",)),)
 
 

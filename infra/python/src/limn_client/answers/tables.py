@@ -137,6 +137,8 @@ class ColumnDetail(ColumnLine):
     description: Optional[str]
     #: How its values are written in the files, where that is not the plain way of ``min``, ``max`` and ``frequent``.
     notation: Optional[str]
+    #: Which of the table's files have it, in words, where not all do; in the others' rows it is null.
+    in_files: Optional[str]
     #: What it holds that is somebody's own (``e-mail``, ``phone``, ``payment card``, ...), if that was found.
     sensitive: Optional[str]
     #: Whether its values are kept out of the index.
@@ -195,6 +197,7 @@ class Profile(Rows[ColumnDetail]):
             Field("profile_exact", "truth", lambda it: it.profile_exact),
             Field("description", "text", lambda it: it.description),
             Field("notation", "text", lambda it: it.notation),
+            Field("in_files", "text", lambda it: it.in_files),
             Field("sensitive", "text", lambda it: it.sensitive),
             Field("withheld", "truth", lambda it: it.withheld),
             Field("narration", "text", lambda it: it.narration),

@@ -1,0 +1,212 @@
+//! Which files of a family are one table: tables evolve, and strays lie among their files.
+//!
+//! Two files follow from one another if two thirds of their columns have the same names, or one has a single column more:
+//! columns come, go, move and are renamed one at a time. A family's table is its largest set of files that follow from one another, directly or over
+//! others, if that is three quarters of them. The others are tables of their own; without such a set all files are. A
+//! file whose columns have no names belongs to the table if it is as wide as one that does.
+//!
+//! The result is a function of the set of (path, columns), whatever the order in which files are read.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::layout::{Group, GroupKind};
+use crate::object::{Format, Hasher};
+use crate::summary::FileSummary;
+
+/// Files that are looked at first.
+pub const PROBES: usize = 8;
+/// Files whose names take more comparing than this are no table.
+const MOST_WORK: usize = 100_000_000;
+
+/// What is compared of files: the names of its columns, sorted; of JSON those of the rows' keys, since what is in
+/// objects and lists differs from row to row.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Shape {
+    names: Vec<Box<str>>,
+    /// The names are made up: `column_1`, `column_2`, …
+    is_nameless: bool,
+}
+
+impl Shape {
+    /// Of a file of this family; `None` for a file without columns, which says nothing.
+    fn of(family: &Group, summary: &FileSummary) -> Option<Shape> {
+        if summary.columns.is_empty() {
+            return None;
+        }
+        let format = family.files.first().map(|file| file.format);
+        let mut names: Vec<Box<str>> = match format {
+            Some(Format::JsonLines) => row_keys(summary).map(Box::from).collect(),
+            _ => summary.column_names().map(Box::from).collect(),
+        };
+        names.sort_unstable();
+        Some(Shape {
+            names,
+            is_nameless: summary.is_nameless(),
+        })
+    }
+
+    /// Whether two files may be of one table, one written some time after the other.
+    fn follows(&self, other: &Shape) -> bool {
+        let (a, b) = (&self.names, &other.names);
+        let wider = a.len().max(b.len());
+        let narrower = a.len().min(b.len());
+        let same = match 3 * narrower >= 2 * wider || narrower + 1 == wider {
+            true => common(a, b),
+            // They cannot share enough.
+            false => return false,
+        };
+        3 * same >= 2 * wider || same == narrower && same + 1 == wider
+    }
+}
+
+/// How many names two sorted lists share; the n-th of a repeated name with the n-th.
+fn common(a: &[Box<str>], b: &[Box<str>]) -> usize {
+    let (mut i, mut j, mut count) = (0, 0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        let order = x.cmp(y);
+        count += usize::from(order.is_eq());
+        i += usize::from(order.is_le());
+        j += usize::from(order.is_ge());
+    }
+    count
+}
+
+/// The keys of rows of JSON, by the paths of columns (`address.city`, `tags[]`), which stand together.
+fn row_keys(summary: &FileSummary) -> impl Iterator<Item = &str> {
+    let key = |path: &'_ str| path.find(['.', '[']).unwrap_or(path.len());
+    let keys = summary.column_names().map(move |path| &path[..key(path)]);
+    let mut last = None;
+    keys.filter(move |key| last.replace(*key) != Some(*key))
+}
+
+/// What is known of a family's files, by path.
+#[derive(Debug, Default)]
+pub struct Shapes<'a> {
+    distinct: HashMap<Shape, usize>,
+    of: HashMap<&'a str, usize>,
+}
+
+impl<'a> Shapes<'a> {
+    /// Takes in a file of the family. One without columns says nothing.
+    pub fn add(&mut self, family: &Group, path: &'a str, summary: &FileSummary) {
+        if let Some(shape) = Shape::of(family, summary) {
+            let next = self.distinct.len();
+            let id = *self.distinct.entry(shape).or_insert(next);
+            self.of.insert(path, id);
+        }
+    }
+
+    /// The largest set of files among those of which `is_meant` holds that follow from one another; of several such the one
+    /// with the first paths; and how many were looked at.
+    fn largest(&self, is_meant: impl Fn(&str) -> bool) -> (HashSet<&'a str>, usize) {
+        let mut paths: HashMap<usize, Vec<&'a str>> = HashMap::new();
+        for (path, id) in self.of.iter().filter(|(path, _)| is_meant(path)) {
+            paths.entry(*id).or_default().push(path);
+        }
+        let looked_at = paths.values().map(Vec::len).sum();
+        let shapes = self.distinct.iter();
+        let shapes = shapes.filter_map(|(shape, id)| Some((shape, paths.remove(id)?)));
+        let (nameless, named): (Vec<_>, Vec<_>) = shapes.partition(|(shape, _)| shape.is_nameless);
+        let sets = match named.is_empty() {
+            true => nameless.into_iter().map(|(_, paths)| paths).collect(),
+            false => sets(named, &nameless),
+        };
+        // Sets may share files without names, so all paths count.
+        let sorted = sets.into_iter().map(|mut paths: Vec<&'a str>| {
+            paths.sort_unstable();
+            paths
+        });
+        let rank = |a: &Vec<&str>, b: &Vec<&str>| a.len().cmp(&b.len()).then_with(|| b.cmp(a));
+        let largest = sorted.max_by(rank).unwrap_or_default();
+        (largest.into_iter().collect(), looked_at)
+    }
+}
+
+/// The files of a family (places among them) that tell first whether it can be a table: as good as any, and the same ones
+/// whenever the family has the same files.
+pub fn probes(family: &Group) -> Vec<usize> {
+    let place = |at: usize| {
+        let mut hasher = Hasher::new("probe");
+        hasher.text(&family.files[at].object.path);
+        (hasher.finish(), at)
+    };
+    let mut places: Vec<_> = (0..family.files.len()).map(place).collect();
+    places.sort_unstable();
+    places.into_iter().take(PROBES).map(|(_, at)| at).collect()
+}
+
+/// Whether a family is a table a file, as its [`probes`] tell: fewer than half of those that could be read follow
+/// from one another. Nothing else of `shapes` is looked at.
+pub fn is_apart(family: &Group, shapes: &Shapes<'_>) -> bool {
+    let probed = probes(family).into_iter();
+    let probed: HashSet<&str> = probed
+        .map(|at| family.files[at].object.path.as_str())
+        .collect();
+    let (table, looked_at) = shapes.largest(|path| probed.contains(path));
+    2 * table.len() < looked_at
+}
+
+/// A group's tables, as far as these shapes of its files tell. A family of which no file could be read is one table: nothing
+/// says that it is not; and so a file that could not be read belongs to its family's table, if there is one.
+pub fn arrange(group: Group, shapes: &Shapes<'_>) -> Vec<Group> {
+    if group.kind != GroupKind::Family || shapes.of.is_empty() {
+        return vec![group];
+    }
+    let (table, looked_at) = shapes.largest(|_| true);
+    let is_table = 4 * table.len() >= 3 * looked_at
+        && (table.len() > 1 || looked_at == 1)
+        && !is_apart(&group, shapes);
+    group.part(|path| is_table && (table.contains(path) || !shapes.of.contains_key(path)))
+}
+
+/// Sets of files whose shapes follow from one another; those without names go with each set that has one as wide.
+fn sets<'a>(
+    named: Vec<(&Shape, Vec<&'a str>)>,
+    nameless: &[(&Shape, Vec<&'a str>)],
+) -> Vec<Vec<&'a str>> {
+    let names: usize = named.iter().map(|(shape, _)| shape.names.len()).sum();
+    if names.saturating_mul(named.len()) > MOST_WORK {
+        return Vec::new();
+    }
+    // For each shape the first of those that it follows from, directly or over others.
+    let mut first: Vec<usize> = (0..named.len()).collect();
+    for a in 0..named.len() {
+        for b in a + 1..named.len() {
+            let (low, high) = (first[a].min(first[b]), first[a].max(first[b]));
+            if low != high && named[a].0.follows(named[b].0) {
+                first
+                    .iter_mut()
+                    .filter(|it| **it == high)
+                    .for_each(|it| *it = low);
+            }
+        }
+    }
+    let mut sets: HashMap<usize, Vec<(&Shape, Vec<&str>)>> = HashMap::new();
+    for (shape, set) in named.into_iter().zip(first) {
+        sets.entry(set).or_default().push(shape);
+    }
+    let dense = sets.into_values().filter(|shapes| is_dense(shapes));
+    let with_nameless = dense.map(|shapes| {
+        let as_wide = nameless.iter().filter(|(nameless, _)| {
+            let mut widths = shapes.iter().map(|(shape, _)| shape.names.len());
+            widths.any(|width| width == nameless.names.len())
+        });
+        let paths = shapes.iter().chain(as_wide).flat_map(|(_, paths)| paths);
+        paths.copied().collect()
+    });
+    with_nameless.collect()
+}
+
+/// Whether files have half of the columns that they have together, on average.
+fn is_dense(shapes: &[(&Shape, Vec<&str>)]) -> bool {
+    let names = shapes.iter().flat_map(|(shape, _)| &shape.names);
+    let together = names.collect::<HashSet<_>>().len();
+    let files: usize = shapes.iter().map(|(_, paths)| paths.len()).sum();
+    let filled = shapes
+        .iter()
+        .map(|(shape, paths)| shape.names.len() * paths.len());
+    2 * filled.sum::<usize>() >= files * together
+}
+
+#[cfg(test)]
+mod tests;
