@@ -230,9 +230,11 @@ fn strays_and_other_families_beside_a_family_do_not_matter() {
                 "d/x_2022.csv.parquet",
             ],
             &[
-                "Family d/x_*.csv: d/x_2021.csv d/x_2022.csv",
-                "Family d/x_*.csv.parquet: d/x_2021.csv.parquet d/x_2022.csv.parquet",
-                "Family d/x_*.json: d/x_2021.json d/x_2022.json",
+                "Family d/x_*: d/x_2021.csv d/x_2022.csv",
+                "Family d/x_*.csv: d/x_2021.csv.parquet d/x_2022.csv.parquet",
+                // They may be about the tables beside them.
+                "File d/x_2021.json: d/x_2021.json",
+                "File d/x_2022.json: d/x_2022.json",
             ],
         ),
         // A star of one's own.
@@ -257,12 +259,12 @@ fn strays_and_other_families_beside_a_family_do_not_matter() {
         assert_eq!(shown(&arrange(paths)), expected);
     }
     // What is told of the shared name is told of them.
-    let registered = contexts(&[("d/x", "words"), ("d/x*", "pattern"), ("d/x1", "one")]);
+    let registered = contexts(&[("d/x", "words"), ("d/x_*", "pattern"), ("d/x_2021", "one")]);
     let objects = [
         "d/a.csv",
         "d/b.csv",
-        "d/x1.csv",
-        "d/x2.csv",
+        "d/x_2021.csv",
+        "d/x_2022.csv",
         "d/x.md",
         "d/README.md",
     ];
