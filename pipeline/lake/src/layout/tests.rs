@@ -241,8 +241,8 @@ fn strays_and_other_families_beside_a_family_do_not_matter() {
         (
             &["d/x_*.csv", "d/x_2021.csv", "d/x_2022.csv", "d/y.csv"],
             &[
-                "File d/x_*: d/x_*",
                 "Family ./d/x_*: d/x_2021 d/x_2022",
+                "File d/x_*: d/x_*",
                 "File d/y: d/y",
             ],
         ),
