@@ -114,6 +114,7 @@ mod tests {
             description: None,
             keys: Default::default(),
             presumed_names: false,
+            reading: None,
         }
     }
 

@@ -71,8 +71,10 @@ mod place;
 pub mod privacy;
 pub mod profile;
 pub mod reach;
+mod reading;
 pub mod room;
 pub mod sample;
+pub mod scan;
 mod sheets;
 mod summary;
 pub mod value_set;
@@ -96,6 +98,7 @@ pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;
 pub use privacy::{Redact, Sensitive};
 pub use profile::{ColumnProfile, Frequent};
+pub use reading::{Quoting, TextReading};
 pub use room::{Held, Room};
 pub use sample::{RowSample, SampledRow};
 pub use summary::{

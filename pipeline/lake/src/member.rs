@@ -20,7 +20,7 @@ use std::path::Path;
 pub use self::listed::{Listed, all_members, refusal, unopened};
 pub(crate) use self::version::{MemberPlace, MemberVersion, Refusal};
 use crate::compression::{Compression, without_compression};
-use crate::object::Format;
+use crate::object::{Format, ObjectRecord};
 
 /// Stands between a container's path and a member's name.
 pub const SEPARATOR: &str = "//";
@@ -75,6 +75,12 @@ pub fn split(path: &str) -> Option<(&str, &str)> {
 /// The object that a path is of: a member's container, else the path itself.
 pub fn outside(path: &str) -> &str {
     split(path).map_or(path, |(container, _)| container)
+}
+
+/// The size of a member's container.
+pub(crate) fn container_size(object: &ObjectRecord) -> Option<u64> {
+    split(&object.path)?;
+    Some(MemberVersion::parse(object.version.as_deref()?)?.size)
 }
 
 /// Stands for what filters leave out of a container.

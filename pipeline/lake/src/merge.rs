@@ -91,28 +91,31 @@ impl TableSummary {
 
 /// Where a merged column's values in one file come from.
 #[derive(Clone, Copy)]
-enum Source {
+pub(crate) enum Source {
+    /// A column of the file.
     Column(usize),
+    /// A partition key.
     Key(usize),
 }
 
-struct UnionColumn<'a> {
-    name: &'a str,
-    // (file, source), by file.
-    sources: Vec<(usize, Source)>,
+/// A column of a table.
+pub(crate) struct UnionColumn<'a> {
+    pub(crate) name: &'a str,
+    /// (file, source), by file.
+    pub(crate) sources: Vec<(usize, Source)>,
 }
 
 /// The columns of all files, and for each file the place of each of its sources among them.
 #[derive(Default)]
-struct Union<'a> {
-    columns: Vec<UnionColumn<'a>>,
+pub(crate) struct Union<'a> {
+    pub(crate) columns: Vec<UnionColumn<'a>>,
     // A column is a name and which of that name it is within its file.
     index: HashMap<(&'a str, usize), usize>,
     places: Vec<Vec<(Source, usize)>>,
 }
 
 impl<'a> Union<'a> {
-    fn of(files: &[FilePart<'a>]) -> Self {
+    pub(crate) fn of(files: &[FilePart<'a>]) -> Self {
         let mut union = Union {
             places: vec![Vec::new(); files.len()],
             ..Union::default()
@@ -239,6 +242,7 @@ fn merge_column(
         marked,
         notation: notation(column, files),
         in_files: None,
+        arrow_type: None,
         description: described,
     }
 }

@@ -299,6 +299,11 @@ impl Format {
         matches!(self, Format::Csv | Format::JsonLines | Format::Text)
     }
 
+    /// Whether its values have no types but those that their texts are inferred to have.
+    pub(crate) fn gives_texts(self) -> bool {
+        self.is_text() || matches!(self, Format::Sheet | Format::Sqlite)
+    }
+
     fn of_extension(extension: &str) -> Option<Format> {
         let is = |name: &&str| extension.eq_ignore_ascii_case(name);
         if ["parquet", "pq"].iter().any(is) {

@@ -475,6 +475,7 @@ impl ColumnBuilder {
             marked: None,
             notation: None,
             in_files: None,
+            arrow_type: None,
             description: None,
         }
     }

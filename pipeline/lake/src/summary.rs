@@ -16,13 +16,14 @@ use crate::merge::InFiles;
 use crate::notation::Notation;
 use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
+use crate::reading::TextReading;
 use crate::room::NARROW;
 use crate::sample::RowSample;
 
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 11;
+pub const SUMMARY_VERSION: u32 = 12;
 
 /// What a packed summary begins with; no JSON does.
 const PACKED: &str = "zstd:";
@@ -61,6 +62,9 @@ pub struct ColumnSummary {
     /// What the file's own metadata says of it. In a table: the first file's that says anything.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The Arrow type of its values as Arrow writes it, where the file has one that does not follow from `data_type`.
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    pub arrow_type: Option<String>,
 }
 
 /// The keys that a file declares of its table; names of columns as the summary has them.
@@ -146,6 +150,9 @@ pub struct FileSummary {
     /// Whether the columns are named by a first row that may as well be one of values: nothing says that it is no header.
     #[serde(rename = "h", default, skip_serializing_if = "is_false")]
     pub presumed_names: bool,
+    /// How the text was read, of delimited and plain text and of sheets.
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<TextReading>,
 }
 
 fn is_zero(n: &u64) -> bool {

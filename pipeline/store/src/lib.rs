@@ -349,6 +349,11 @@ impl Store {
         strong.map(str::to_owned)
     }
 
+    /// Whether [`Store::get_range_of`] makes sure of the version that has this tag.
+    pub fn pins(&self, etag: Option<&str>) -> bool {
+        self.strong(etag).is_some()
+    }
+
     /// As [`Store::get_range`], of the version of the object that has this entity tag, where one is known: so that ranges of two
     /// versions are never taken for one file.
     ///

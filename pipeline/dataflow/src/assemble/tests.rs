@@ -34,6 +34,7 @@ fn summary() -> FileSummary {
         description: None,
         keys: Default::default(),
         presumed_names: false,
+        reading: None,
     }
 }
 

@@ -47,6 +47,7 @@ fn summary(sample_path: &str, header: &[&str], rows: &[Vec<String>]) -> FileSumm
         description: None,
         keys: DeclaredKeys::default(),
         presumed_names: false,
+        reading: None,
     }
 }
 

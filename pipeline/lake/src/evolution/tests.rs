@@ -31,6 +31,7 @@ fn file(columns: &str) -> FileSummary {
         description: None,
         keys: DeclaredKeys::default(),
         presumed_names: false,
+        reading: None,
     }
 }
 

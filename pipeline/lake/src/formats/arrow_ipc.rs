@@ -7,6 +7,7 @@
 //! too large gives none, and a note says so. Columns of bytes are never read.
 
 mod arrays;
+pub(super) mod batches;
 mod buffers;
 mod dictionaries;
 mod messages;

@@ -7,6 +7,7 @@
 //! ([`schema`]), blocks are unpacked within bounds, and rows are walked ([`walk`]) before they are
 //! decoded, a few thousand at a time.
 
+pub(super) mod batches;
 mod blocks;
 mod schema;
 mod walk;
@@ -62,11 +63,31 @@ pub(super) async fn summarise(
 
 fn read(object: &Ranged, sample_path: &str, options: &ReadOptions) -> Result<FileSummary, Failure> {
     let size = object.size();
+    let whole = size <= options.scan_budget;
+    let beginning = if whole { size } else { HEAD.min(size) };
+    let (header, schema, head) = open(object, beginning, options)?;
+    let blocks = if whole {
+        let first = header.end as usize;
+        header.blocks(&head.slice(first..), header.end, size, true)?
+    } else {
+        spread(object, &header, sample_path, options)?
+    };
+    drop(head);
+    Reading::new(object, header, schema, blocks, whole, sample_path, options)?
+        .read(sample_path, options)
+}
+
+/// A file's header and schema, and so many bytes of its beginning, or more.
+fn open(
+    object: &Ranged,
+    beginning: u64,
+    options: &ReadOptions,
+) -> Result<(Header, Schema, Bytes), Failure> {
+    let size = object.size();
     if size == 0 {
         return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
     }
-    let whole = size <= options.scan_budget;
-    let mut head = object.get(0..if whole { size } else { HEAD.min(size) })?;
+    let mut head = object.get(0..beginning)?;
     if !head.starts_with(MAGIC) {
         return Err(sniff::not_its_format(&head, "Avro"));
     }
@@ -89,15 +110,7 @@ fn read(object: &Ranged, sample_path: &str, options: &ReadOptions) -> Result<Fil
         return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(SIMPLER));
     }
     let schema = Schema::parse(&header.schema)?;
-    let blocks = if whole {
-        let first = header.end as usize;
-        header.blocks(&head.slice(first..), header.end, size, true)?
-    } else {
-        spread(object, &header, sample_path, options)?
-    };
-    drop(head);
-    Reading::new(object, header, schema, blocks, whole, sample_path, options)?
-        .read(sample_path, options)
+    Ok((header, schema, head))
 }
 
 /// The blocks in ranges that are spread over a file.
@@ -269,7 +282,7 @@ impl Reading {
             if rows.is_empty() || self.is_done(&rows) {
                 continue;
             }
-            match self.unpacked(bytes)? {
+            match unpacked(self.header.packing, bytes, self.memory)? {
                 Some(bytes) => {
                     self.typed.charge(bytes.len() as u64 + BLOCK);
                     self.block(i, &bytes, rows)?;
@@ -309,34 +322,6 @@ impl Reading {
             notes,
         };
         Ok(self.typed.finish(outcome, sample_path, options))
-    }
-
-    /// A block's content, unless it takes too much memory.
-    fn unpacked(&self, bytes: Bytes) -> Result<Option<Bytes>, Failure> {
-        let (codec, packed, checksum) = match self.header.packing {
-            Packing::Plain => return Ok(Some(bytes)),
-            Packing::Packed(codec) => (codec, &bytes[..], None),
-            Packing::Snappy => match bytes.split_last_chunk::<4>() {
-                Some((packed, checksum)) => (Codec::Snappy, packed, Some(*checksum)),
-                None => return Err(corrupt("a block has no checksum")),
-            },
-        };
-        let unpacked = match codec.unpack(packed, self.memory) {
-            Ok(unpacked) => unpacked,
-            Err(Refused::TooMuch) => return Ok(None),
-            Err(Refused::Broken(error)) => {
-                let error = one_line(&error.to_string());
-                return Err(corrupt(format!("a block cannot be unpacked: {error}")));
-            }
-        };
-        if let Some(checksum) = checksum {
-            let mut sum = flate2::Crc::new();
-            sum.update(&unpacked);
-            if sum.sum() != u32::from_be_bytes(checksum) {
-                return Err(corrupt("a block's checksum is not that of its content"));
-            }
-        }
-        Ok(Some(unpacked.into()))
     }
 
     /// Whether nothing more is decoded of these rows.
@@ -423,6 +408,34 @@ impl Reading {
         }
         Ok(())
     }
+}
+
+/// A block's content, unless it takes too much memory.
+fn unpacked(packing: Packing, bytes: Bytes, memory: u64) -> Result<Option<Bytes>, Failure> {
+    let (codec, packed, checksum) = match packing {
+        Packing::Plain => return Ok(Some(bytes)),
+        Packing::Packed(codec) => (codec, &bytes[..], None),
+        Packing::Snappy => match bytes.split_last_chunk::<4>() {
+            Some((packed, checksum)) => (Codec::Snappy, packed, Some(*checksum)),
+            None => return Err(corrupt("a block has no checksum")),
+        },
+    };
+    let unpacked = match codec.unpack(packed, memory) {
+        Ok(unpacked) => unpacked,
+        Err(Refused::TooMuch) => return Ok(None),
+        Err(Refused::Broken(error)) => {
+            let error = one_line(&error.to_string());
+            return Err(corrupt(format!("a block cannot be unpacked: {error}")));
+        }
+    };
+    if let Some(checksum) = checksum {
+        let mut sum = flate2::Crc::new();
+        sum.update(&unpacked);
+        if sum.sum() != u32::from_be_bytes(checksum) {
+            return Err(corrupt("a block's checksum is not that of its content"));
+        }
+    }
+    Ok(Some(unpacked.into()))
 }
 
 /// Arrow's reader over a file of these rows alone.

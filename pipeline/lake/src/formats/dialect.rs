@@ -15,6 +15,8 @@ use super::header;
 use super::rows::Rows;
 use super::{Failure, MAX_COLUMNS, counted};
 use crate::error::FileErrorKind;
+pub(crate) use crate::reading::Quoting;
+use crate::reading::TextReading;
 
 /// How much of the beginning is looked at.
 pub(crate) const HEAD: usize = 256 << 10;
@@ -24,17 +26,6 @@ const ROWS: usize = 200;
 /// Rows that make a table below other lines.
 const FEWEST: usize = 3;
 
-/// How double quotes are meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Quoting {
-    /// `"a ""quoted"" cell"` (RFC 4180).
-    Doubled,
-    /// `"a \"quoted\" cell"` (MySQL, Spark).
-    Backslash,
-    /// A quote is a letter like any other (many TSV files).
-    Off,
-}
-
 /// What cuts the text into cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dialect {
@@ -43,6 +34,15 @@ pub(crate) struct Dialect {
 }
 
 impl Dialect {
+    /// The one that a file was read in.
+    pub(crate) fn of(reading: &TextReading) -> Dialect {
+        Dialect {
+            // Written by `Plan::reading`, so one byte.
+            delimiter: u8::try_from(reading.delimiter).unwrap_or(b','),
+            quoting: reading.quoting,
+        }
+    }
+
     /// A reader of `text` in this dialect that yields every row, whatever its width.
     pub(crate) fn reader<'a>(&self, text: &'a [u8]) -> csv::Reader<&'a [u8]> {
         csv::ReaderBuilder::new()
@@ -80,6 +80,22 @@ pub(crate) struct Plan {
     pub(crate) is_presumed: bool,
     /// What a reader of the catalog should know about how the file was understood.
     pub(crate) notes: Vec<String>,
+}
+
+impl Plan {
+    /// What of it is kept.
+    pub(crate) fn reading(&self) -> TextReading {
+        TextReading {
+            delimiter: char::from(self.dialect.delimiter),
+            quoting: self.dialect.quoting,
+            start: self.start as u64,
+            skip: self.skip as u64,
+            has_header: !self.header.is_empty(),
+            end: None,
+            encoding: None,
+            is_rewritten: false,
+        }
+    }
 }
 
 /// Finds out how `text` is written. `complete` says that it is the whole file, not its beginning.

@@ -7,6 +7,7 @@
 //! `NaN` and `Infinity`, which JSON does not have, are nulls ([`bare`]).
 
 mod bare;
+pub(super) mod batches;
 mod columns;
 mod list;
 mod plain;
@@ -52,13 +53,20 @@ fn read(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let input = fetched.into_text("JSON", sample_path, options)?;
-    let whole = input.is_whole();
     let text = sniff::without_bom(&input.pieces[0].bytes);
-    if may_describe && whole && holds(text) == Holds::One {
+    if may_describe && input.is_whole() && holds(text) == Holds::One {
         let cause = "it describes the table beside it and holds no rows";
         return Err(Failure::new(FileErrorKind::NoTable, cause));
     }
-    let mut scan = Scan::new(sample_path, options, whole);
+    let taken = || Columns::new(sample_path, options);
+    scanned(&input, &taken)?.finish(&input)
+}
+
+/// Reads all pieces into columns that `taken` makes: anew where the text turns out to be written in another way.
+fn scanned(input: &Input, taken: &dyn Fn() -> Columns) -> Result<Scan, Failure> {
+    let whole = input.is_whole();
+    let text = sniff::without_bom(&input.pieces[0].bytes);
+    let mut scan = Scan::new(taken(), whole);
     if text.trim_ascii_start().first() == Some(&b'[') {
         if !whole && are_lists(text) {
             return Err(lists());
@@ -75,17 +83,17 @@ fn read(
         }
         if let Err(failure) = scan.array(text) {
             let text = as_null(text).ok_or(failure)?;
-            scan = Scan::new(sample_path, options, whole);
+            scan = Scan::new(taken(), whole);
             scan.array(&text)?;
         }
     } else {
-        scan.lines(&input)?;
+        scan.lines(input)?;
         if whole && scan.bad * 2 > scan.columns.rows() {
             // Perhaps each object takes several lines.
-            scan = of_values(text, sample_path, options)?.unwrap_or(scan);
+            scan = of_values(text, taken)?.unwrap_or(scan);
         }
     }
-    scan.finish(&input)
+    Ok(scan)
 }
 
 /// Whether another array follows the first one.
@@ -105,19 +113,15 @@ fn lists() -> Failure {
 }
 
 /// The whole text as objects one after another, if it is that.
-fn of_values(
-    text: &[u8],
-    sample_path: &str,
-    options: &ReadOptions,
-) -> Result<Option<Scan>, Failure> {
-    let mut scan = Scan::new(sample_path, options, true);
+fn of_values(text: &[u8], taken: &dyn Fn() -> Columns) -> Result<Option<Scan>, Failure> {
+    let mut scan = Scan::new(taken(), true);
     if scan.values(text)? {
         return Ok(Some(scan));
     }
     let Some(text) = as_null(text) else {
         return Ok(None);
     };
-    scan = Scan::new(sample_path, options, true);
+    scan = Scan::new(taken(), true);
     Ok(scan.values(&text)?.then_some(scan))
 }
 
@@ -136,9 +140,9 @@ struct Scan {
 }
 
 impl Scan {
-    fn new(sample_path: &str, options: &ReadOptions, whole: bool) -> Scan {
+    fn new(columns: Columns, whole: bool) -> Scan {
         Scan {
-            columns: Columns::new(sample_path, options),
+            columns,
             whole,
             line_bytes: 0,
             bad: 0,
@@ -350,6 +354,7 @@ impl Scan {
             description: None,
             keys: DeclaredKeys::default(),
             presumed_names: false,
+            reading: None,
         })
     }
 }

@@ -12,6 +12,7 @@
 
 mod arrow_ipc;
 mod avro;
+pub(crate) mod batches;
 mod codec;
 mod containers;
 mod dialect;
@@ -26,11 +27,13 @@ mod orc;
 mod parquet;
 mod plain;
 mod ranged;
-mod render;
+pub(crate) mod render;
 mod rows;
+mod scanned;
 mod sniff;
 mod text;
 mod typed;
+mod windows;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -40,6 +43,7 @@ use limn_store::{Store, StoreError, one_line};
 
 pub use self::containers::open_container;
 pub use self::containers::sqlite::view::{VIEW_ARGUMENT, answer_view};
+pub(crate) use self::scanned::rows;
 use crate::confined::Confined;
 use crate::error::{FileError, FileErrorKind};
 use crate::layout::DataFile;
@@ -153,7 +157,7 @@ async fn parse<T: Send + 'static>(
 
 /// A [`FileError`] that does not know its object yet.
 #[derive(Debug)]
-enum Failure {
+pub(crate) enum Failure {
     Content {
         kind: FileErrorKind,
         cause: String,
@@ -213,7 +217,7 @@ impl Failure {
         .with_remedy("store it with a row per value, or in several files")
     }
 
-    fn about(self, path: &str) -> FileError {
+    pub(crate) fn about(self, path: &str) -> FileError {
         match self {
             Failure::Store(error) => FileError::from_store(path, &error),
             Failure::Content {

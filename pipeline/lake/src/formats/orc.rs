@@ -8,6 +8,7 @@
 //!
 //! [decision 18]: ../../../../../docs/decisions/018-typed-files.md
 
+pub(super) mod batches;
 mod columns;
 mod proto;
 mod rle;

@@ -8,6 +8,7 @@
 //! Decoding is synchronous and runs on a blocking thread; [`object`] fetches for it. Columns of bytes
 //! are never read.
 
+pub(super) mod batches;
 mod footer;
 mod object;
 mod plan;

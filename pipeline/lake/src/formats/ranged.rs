@@ -4,14 +4,16 @@
 //! back has the length that was asked for, or there is an error.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_store::Store;
 use tokio::runtime::Handle;
+use tokio::task::JoinHandle;
 
 use super::Failure;
 use crate::error::FileErrorKind;
@@ -32,6 +34,8 @@ struct Inner {
     size: u64,
     runtime: Handle,
     fetched: AtomicU64,
+    /// Why the last read failed, for decoders that know errors of their own only.
+    failure: Mutex<Option<Failure>>,
 }
 
 impl Ranged {
@@ -44,6 +48,7 @@ impl Ranged {
             size: object.size,
             runtime,
             fetched: AtomicU64::new(0),
+            failure: Mutex::default(),
         }))
     }
 
@@ -57,6 +62,25 @@ impl Ranged {
         self.0.size
     }
 
+    /// Keeps what a read failed of, and tells a decoder of it.
+    pub(super) fn keep(&self, failure: Failure) -> io::Error {
+        let cause = failure.cause();
+        *self.failure() = Some(failure);
+        io::Error::other(cause)
+    }
+
+    /// What is behind a failed read, once.
+    pub(super) fn take_failure(&self) -> Option<Failure> {
+        self.failure().take()
+    }
+
+    fn failure(&self) -> MutexGuard<'_, Option<Failure>> {
+        self.0
+            .failure
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Bytes fetched so far.
     pub(super) fn fetched(&self) -> u64 {
         self.0.fetched.load(Ordering::Relaxed)
@@ -68,6 +92,26 @@ impl Ranged {
     /// The store's; a range that the file does not have (any more).
     pub(super) fn get(&self, range: Range<u64>) -> Result<Bytes, Failure> {
         self.0.runtime.block_on(self.fetch(range))
+    }
+
+    /// Begins to fetch a range, which [`Ranged::wait`] gives.
+    pub(super) fn fetch_ahead(&self, range: Range<u64>) -> JoinHandle<Result<Bytes, Failure>> {
+        let object = self.clone();
+        self.0
+            .runtime
+            .spawn(async move { object.fetch(range).await })
+    }
+
+    /// What is being fetched.
+    ///
+    /// # Errors
+    /// As [`Ranged::get`].
+    pub(super) fn wait(&self, fetch: JoinHandle<Result<Bytes, Failure>>) -> Result<Bytes, Failure> {
+        let fetched = self.0.runtime.block_on(fetch);
+        fetched.unwrap_or_else(|_| {
+            let cause = "the runtime is shutting down";
+            Err(Failure::new(FileErrorKind::Unreachable, cause))
+        })
     }
 
     /// Fetches ranges, those at most `gap` bytes apart together.

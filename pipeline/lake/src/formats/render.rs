@@ -10,13 +10,13 @@ use std::sync::Arc;
 
 use arrow::array::{
     Array, ArrayRef, AsArray, BooleanArray, Date32Array, Float64Array, GenericStringArray,
-    Int32Array, Int64Array, StringViewArray, UnionArray, downcast_run_array,
+    Int32Array, Int64Array, StringViewArray, StringViewBuilder, UnionArray, downcast_run_array,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{
-    DataType as Arrow, Date32Type, Decimal128Type, FieldRef, Float64Type, Int32Type, Int64Type,
-    TimeUnit, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-    TimestampSecondType,
+    DataType as Arrow, Date32Type, Decimal128Type, Field, FieldRef, Float64Type, Int32Type,
+    Int64Type, TimeUnit, TimestampMicrosecondType, TimestampMillisecondType,
+    TimestampNanosecondType, TimestampSecondType,
 };
 use arrow::json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
@@ -106,6 +106,20 @@ fn prepare_union(array: &ArrayRef) -> ArrayRef {
     let (ids, offsets) = (union.type_ids().clone(), union.offsets().cloned());
     UnionArray::try_new(fields.collect(), ids, offsets, children)
         .map_or_else(|_| array.clone(), |union| Arc::new(union))
+}
+
+/// All values of an array as texts.
+pub(crate) fn texts(values: &ArrayRef) -> ArrayRef {
+    let field: FieldRef = Arc::new(Field::new("", values.data_type().clone(), true));
+    let styles = Styles::default();
+    let prepared = prepare(values);
+    let mut renderer = Renderer::new(&field, &prepared, &styles);
+    let mut builder = StringViewBuilder::with_capacity(values.len());
+    let mut buffer = String::new();
+    for at in 0..values.len() {
+        builder.append_option(renderer.text(at, &mut buffer));
+    }
+    Arc::new(builder.finish())
 }
 
 /// What stands for a zone, whichever it is.

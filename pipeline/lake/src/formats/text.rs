@@ -7,6 +7,8 @@
 //! each is entered at the first line from which rows of the right width follow, since a line break
 //! may also stand inside a quoted cell.
 
+pub(super) mod batches;
+
 use std::collections::BTreeMap;
 
 use csv::ByteRecord;
@@ -23,6 +25,7 @@ use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::notation::{self, Decided, Notation};
 use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::reading::TextReading;
 use crate::room::Held;
 use crate::sample::{RowSample, RowSampler};
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
@@ -179,6 +182,7 @@ impl Again {
 /// One pass over the file's pieces.
 pub(super) struct Scan {
     plan: Plan,
+    pub(super) reading: TextReading,
     columns: Vec<ColumnBuilder>,
     /// Where this is the second reading, or has had one.
     again: Option<Again>,
@@ -274,6 +278,7 @@ impl Scan {
             again: None,
             sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
             notes: plan.notes.clone(),
+            reading: plan.reading(),
             plan,
             whole,
             rows: 0,
@@ -292,6 +297,7 @@ impl Scan {
             if i == 0 {
                 let text = sniff::without_bom(&piece.bytes);
                 let start = piece.bytes.len() - text.len() + self.plan.start;
+                self.reading.start = start as u64;
                 let stop = self.end_of_table(&piece.bytes[start..]);
                 self.piece(piece, start, self.plan.skip, stop);
             } else if let Some(start) = self.entry(&piece.bytes) {
@@ -305,7 +311,8 @@ impl Scan {
         let whole = self.whole.then_some(text)?;
         let footer = footer::find(&self.plan.dialect, self.columns.len(), whole)?;
         self.notes.extend(footer.notes);
-        Some(footer.start as u64)
+        self.reading.end = Some(footer.start as u64);
+        self.reading.end
     }
 
     /// Reads a piece's rows from byte `start` on, but for the first `skip`, up to `stop` bytes further. A row that the piece cuts
@@ -357,15 +364,10 @@ impl Scan {
 
     fn row(&mut self, record: &ByteRecord, offset: u64, bytes: u64) {
         let (columns, width) = (self.columns.len(), record.len());
-        let last_empty = record
-            .iter()
-            .next_back()
-            .is_none_or(|cell| cell.trim_ascii().is_empty());
-        // A line of nothing but spaces.
-        if width == 1 && columns > 1 && last_empty {
+        if is_blank(record, columns) {
             return;
         }
-        if self.is_header(record) {
+        if repeats(record, self.plan.header.iter().map(String::as_bytes)) {
             self.headers += 1;
             self.row_bytes += bytes;
             return;
@@ -374,7 +376,7 @@ impl Scan {
             again.row(record);
             return;
         }
-        if width != columns && !(width == columns + 1 && last_empty) {
+        if width != columns && !(width == columns + 1 && ends_empty(record)) {
             self.ragged.note(width, columns);
         }
         let number = if self.whole { self.rows } else { offset };
@@ -401,15 +403,6 @@ impl Scan {
             self.sampler
                 .keep(priority, number, (0..columns).map(cell).collect());
         }
-    }
-
-    /// Whether a row is the header once more, as where one file was put behind another.
-    fn is_header(&self, record: &ByteRecord) -> bool {
-        let header = &self.plan.header;
-        let mut cells = record.iter().zip(header);
-        header.len() > 1
-            && record.len() == header.len()
-            && cells.all(|(cell, name)| cell.trim_ascii() == name.as_bytes())
     }
 
     /// How the columns' values are written, where that is not plain.
@@ -524,8 +517,33 @@ impl Scan {
             description: None,
             keys: DeclaredKeys::default(),
             presumed_names: self.plan.is_presumed,
+            reading: Some(TextReading {
+                encoding: input.encoding.map(str::to_owned),
+                ..self.reading
+            }),
         })
     }
+}
+
+/// Whether a row is the header once more, as where one file was put behind another.
+pub(super) fn repeats<'a>(
+    record: &ByteRecord,
+    mut header: impl ExactSizeIterator<Item = &'a [u8]>,
+) -> bool {
+    let mut cells = record.iter();
+    header.len() > 1
+        && record.len() == header.len()
+        && header.all(|name| cells.next().is_some_and(|cell| cell.trim_ascii() == name))
+}
+
+/// Whether a row of a table of so many columns is a line of nothing but spaces.
+pub(super) fn is_blank(record: &ByteRecord, columns: usize) -> bool {
+    record.len() == 1 && columns > 1 && ends_empty(record)
+}
+
+fn ends_empty(record: &ByteRecord) -> bool {
+    let last = record.iter().next_back();
+    last.is_none_or(|cell| cell.trim_ascii().is_empty())
 }
 
 /// Whether rows of `columns` cells begin here, as far as the next few tell.

@@ -15,6 +15,7 @@ use crate::error::FileErrorKind;
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::room::Held;
 use crate::sample::{CELL_CHARS, RowSampler, prefix};
+use crate::scan::kept_type;
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 /// Budgets of text that a profile takes: a dictionary of few bytes may unpack to any number.
@@ -310,13 +311,21 @@ impl Typed {
             ));
         }
         let described = self.documented.columns.into_iter();
+        let types = self.fields.iter().zip(&self.kinds);
+        let types: Vec<Option<String>> = types
+            .map(|(field, kind)| kept_type(field.data_type(), kind))
+            .collect();
+        let described = described.zip(types);
         let columns = self.builders.into_iter().zip(self.left_out).zip(described);
         FileSummary {
             columns: columns
-                .map(|((column, left_out), description)| ColumnSummary {
-                    description,
-                    ..column.finish(complete && !left_out)
-                })
+                .map(
+                    |((column, left_out), (description, arrow_type))| ColumnSummary {
+                        description,
+                        arrow_type,
+                        ..column.finish(complete && !left_out)
+                    },
+                )
                 .collect(),
             rows: outcome.rows,
             rows_exact: outcome.rows_exact,
@@ -326,6 +335,7 @@ impl Typed {
             description: self.documented.table,
             keys: DeclaredKeys::default(),
             presumed_names: false,
+            reading: None,
         }
     }
 }

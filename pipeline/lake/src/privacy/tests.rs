@@ -46,6 +46,7 @@ fn file(columns: &[(&str, &[&str])]) -> FileSummary {
         description: None,
         keys: crate::summary::DeclaredKeys::default(),
         presumed_names: false,
+        reading: None,
     }
 }
 

@@ -27,8 +27,10 @@ use self::xlsb::Xlsb;
 use self::xlsx::Xlsx;
 use super::{COPY_FILE, Members, most_unpacked, not_there, too_long, zip};
 use crate::error::FileErrorKind;
+use crate::formats::batches::{Sink, Stop};
 use crate::formats::input::Fetched;
 use crate::formats::ranged::Ranged;
+use crate::formats::text::batches::Delimited;
 use crate::formats::{Failure, ReadOptions, one_line, parse, text};
 use crate::layout::DataFile;
 use crate::member::MemberPlace;
@@ -38,6 +40,8 @@ use crate::summary::FileSummary;
 const MOST_SHEETS: usize = 200;
 /// Budgets of text that a sheet's cells are, at most.
 const TEXT_BUDGETS: u64 = 2;
+/// Bytes of text that a sheet's cells are where all its rows are read.
+const MOST_TEXT: u64 = 256 << 20;
 
 /// What a file says of a sheet.
 #[derive(Clone)]
@@ -124,6 +128,55 @@ impl Book {
             Book::Plain(_) => Ok(()),
         }
     }
+}
+
+impl Book {
+    /// The sheet at a place.
+    fn sheet(&self, place: &MemberPlace) -> Result<Sheet, Failure> {
+        let sheet = self.sheets().get(index_of(place)?).cloned();
+        sheet.ok_or_else(not_there)
+    }
+
+    /// The cells of a sheet as delimited text of about so many bytes at most, and whether they are all.
+    fn into_text(mut self, place: &MemberPlace, most: u64) -> Result<(Vec<u8>, bool), Failure> {
+        let sheet = self.sheet(place)?;
+        let mut cells = Cells::of_at_most(most);
+        self.read(index_of(place)?, &sheet, &mut cells)?;
+        drop(self);
+        Ok(cells.into_text(most))
+    }
+}
+
+fn index_of(place: &MemberPlace) -> Result<usize, Failure> {
+    match place {
+        MemberPlace::Sheet(index) => Ok(usize::try_from(*index).unwrap_or(usize::MAX)),
+        _ => Err(not_there()),
+    }
+}
+
+/// Reads the rows of a sheet, on a thread outside the runtime.
+pub(in crate::formats) fn rows(
+    store: &Store,
+    file: &DataFile,
+    rows: Delimited<'_>,
+    start: u64,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let (container, place) = super::part(file)?;
+    let ranged = Ranged::new(store.clone(), &container, tokio::runtime::Handle::current());
+    let (text, is_whole) = match Book::open(&ranged, options)? {
+        Book::Plain(plain) => plain.into_text(options)?,
+        book => book.into_text(&place, MOST_TEXT)?,
+    };
+    let start = usize::try_from(start).unwrap_or(usize::MAX);
+    rows.whole(text.get(start..).unwrap_or_default(), sink)?;
+    if !is_whole {
+        let cause =
+            format!("its cells are more than {MOST_TEXT} bytes of text: the rest is not read");
+        return Err(Failure::new(FileErrorKind::Unsupported, cause).into());
+    }
+    Ok(())
 }
 
 /// The stream of a compound file that is a workbook's.
@@ -228,22 +281,14 @@ pub(in crate::formats) async fn summarise(
     let ranged = Ranged::new(store.clone(), &container, tokio::runtime::Handle::current());
     let sample_path = file.sample_path().to_owned();
     let options = options.clone();
-    let MemberPlace::Sheet(index) = place else {
-        return Err(not_there());
-    };
     parse(move || {
-        let mut book = Book::open(&ranged, &options)?;
+        let book = Book::open(&ranged, &options)?;
         if let Book::Plain(plain) = book {
             return plain.read(&sample_path, &options);
         }
-        let index = usize::try_from(index).unwrap_or(usize::MAX);
-        let sheet = book.sheets().get(index).cloned();
-        let sheet = sheet.ok_or_else(not_there)?;
+        let sheet = book.sheet(&place)?;
         let most = options.scan_budget.max(4 << 10) * TEXT_BUDGETS;
-        let mut cells = Cells::of_at_most(most);
-        book.read(index, &sheet, &mut cells)?;
-        drop(book);
-        let (text, is_whole) = cells.into_text(most);
+        let (text, is_whole) = book.into_text(&place, most)?;
         let made = Fetched::made(text, is_whole);
         let mut summary = text::read(made, "sheet.csv", &sample_path, &options)?;
         if sheet.is_hidden {

@@ -9,6 +9,7 @@
 //! Comments in their definitions describe tables, views and columns (`ddl`). Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
 //! them, and SQLite's own, are no members.
 
+pub(in crate::formats) mod batches;
 mod cage;
 mod keys;
 mod mentions;
@@ -217,10 +218,7 @@ impl Base {
         sample_path: &str,
         options: &ReadOptions,
     ) -> Result<FileSummary, Failure> {
-        let entry = self.entries.iter().find(|entry| entry.id == id);
-        let Some(entry) = entry.filter(|entry| entry.is_member) else {
-            return Err(super::not_there());
-        };
+        let entry = member(&self.entries, id)?;
         let declared = match entry.is_view {
             true => Declared::default(),
             false => {
@@ -302,6 +300,13 @@ impl Base {
             _ => Commented::default(),
         })
     }
+}
+
+/// A table or view.
+fn member(entries: &[Entry], id: u64) -> Result<&Entry, Failure> {
+    let entry = entries.iter().find(|entry| entry.id == id);
+    let member = entry.filter(|entry| entry.is_member);
+    member.ok_or_else(super::not_there)
 }
 
 fn open(bytes: &[u8], size: u64) -> Result<Connection, Error> {
@@ -513,6 +518,7 @@ impl Reading {
             description: said.table,
             keys,
             presumed_names: false,
+            reading: None,
             columns: columns
                 .map(|(column, description)| ColumnSummary {
                     description,

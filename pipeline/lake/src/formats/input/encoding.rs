@@ -82,6 +82,7 @@ impl Encoding {
         }
         input.size *= after.max(1) as f64 / before.max(1) as f64;
         let name = self.encoding.name();
+        input.encoding = Some(name);
         if self.guessed {
             input.notes.push(format!(
                 "not in UTF-8: read as {name}, going by its letters"

@@ -51,6 +51,8 @@ pub(crate) struct Input {
     share_read: String,
     /// What a reader of the catalog should know of the text: its encoding.
     pub(crate) notes: Vec<String>,
+    /// The encoding that it was in, by its name in the Encoding Standard; none of UTF-8.
+    pub(crate) encoding: Option<&'static str>,
 }
 
 impl Input {
@@ -240,6 +242,7 @@ impl Fetched {
             size: self.size as f64,
             share_read: format!("{read} of {} bytes read", self.size),
             notes: Vec::new(),
+            encoding: None,
         }
     }
 }

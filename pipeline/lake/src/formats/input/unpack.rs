@@ -77,6 +77,7 @@ pub(super) fn unpack(
         size,
         share_read: format!("{read} of {about}{size:.0} bytes read, as unpacked"),
         notes: Vec::new(),
+        encoding: None,
     })
 }
 

@@ -2,12 +2,16 @@
 //!
 //! Where keys are data (an object by user) and one place would have hundreds of columns, what comes later has none.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::list::{Element, Elements};
+use arrow::array::RecordBatch;
+
+use super::batches::RowsTo;
+use super::list::{Element, Elements, Shown};
 use crate::data_type::DataType;
-use crate::formats::{MAX_COLUMNS, ReadOptions, names};
+use crate::formats::{Failure, MAX_COLUMNS, ReadOptions, names};
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::room::{Held, NARROW, Room};
 use crate::sample::{RowSample, RowSampler};
@@ -44,6 +48,8 @@ pub(super) struct Columns {
     elements: Elements,
     /// The text of the row's cells.
     pub(super) text: String,
+    /// Where rows go that are not profiled.
+    rows_to: Option<RowsTo>,
     room: Room,
     /// Held from where the columns are many on: nobody knows how many there will be.
     turn: Option<Held>,
@@ -96,9 +102,24 @@ impl Columns {
             cells: Vec::new(),
             elements: Elements::default(),
             text: String::new(),
+            rows_to: None,
             room: options.room.clone(),
             turn: None,
         }
+    }
+
+    /// Columns whose rows are handed on.
+    pub(super) fn to_rows(options: &ReadOptions, rows_to: RowsTo) -> Columns {
+        Columns {
+            rows_to: Some(rows_to),
+            ..Columns::new("", options)
+        }
+    }
+
+    /// The batches that are full; all rows where there will be no more.
+    pub(super) fn batches(&mut self, is_end: bool) -> Result<Vec<RecordBatch>, Failure> {
+        let rows_to = self.rows_to.as_mut();
+        rows_to.map_or(Ok(Vec::new()), |rows| rows.batches(is_end))
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -255,6 +276,13 @@ impl Columns {
 
     /// Takes the row whose cells are parts of `text`.
     pub(super) fn commit_parts(&mut self, row: u64, text: &str) {
+        if let Some(mut rows_to) = self.rows_to.take() {
+            rows_to.row(self, text);
+            self.rows_to = Some(rows_to);
+            self.rows += 1;
+            self.settled = self.nodes.len();
+            return;
+        }
         for cell in &self.cells {
             if let Some(part) = cell.text.clone() {
                 push(&mut self.columns[cell.column], &cell.data_type, &text[part]);
@@ -269,13 +297,46 @@ impl Columns {
             for cell in &self.cells {
                 values[cell.column] = cell.text.clone().map(|part| text[part].to_owned());
             }
-            let lists = self.cells.iter().filter(|cell| cell.elements > 0);
-            let lists = lists.map(|cell| (cell.column, cell.elements));
-            self.elements.show(lists, text, &mut values);
+            self.elements
+                .show(self.lists(), text, &Shown::SAMPLE, &mut values);
             self.sampler.keep(priority, row, values);
         }
         self.rows += 1;
         self.settled = self.nodes.len();
+    }
+
+    /// The row's lists: their columns, and how many elements they have.
+    fn lists(&self) -> impl Iterator<Item = (usize, u64)> {
+        let lists = self.cells.iter().filter(|cell| cell.elements > 0);
+        lists.map(|cell| (cell.column, cell.elements))
+    }
+
+    /// How many places there are, of columns and of what holds them.
+    pub(super) fn places(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// What a column is called.
+    pub(super) fn path(&self, place: usize) -> &str {
+        &self.nodes[place].path
+    }
+
+    /// Puts the row's cells at the places of their columns.
+    pub(super) fn cells<'t>(&self, text: &'t str, cells: &mut [Option<Cow<'t, str>>]) {
+        for cell in &self.cells {
+            cells[cell.column] = cell.text.clone().map(|part| Cow::Borrowed(&text[part]));
+        }
+        if self.elements.is_empty() {
+            return;
+        }
+        let mut lists = vec![None; cells.len()];
+        self.elements
+            .show(self.lists(), text, &Shown::ALL, &mut lists);
+        for (cell, list) in cells.iter_mut().zip(lists) {
+            if let Some(list) = list {
+                *cell = Some(Cow::Owned(list));
+            }
+        }
     }
 
     /// Each list counts once among its column's rows, each of its elements in the column's profile.

@@ -11,8 +11,24 @@ use crate::sample::{CELL_CHARS, prefix};
 
 /// Elements of a row that are looked at; more are counted.
 const MOST_ELEMENTS: usize = 1 << 16;
-/// Elements that a cell shows.
-const SHOWN: u64 = 8;
+/// How much of a list is shown.
+pub(super) struct Shown {
+    elements: u64,
+    chars: usize,
+}
+
+impl Shown {
+    /// In a sample: the first few elements.
+    pub(super) const SAMPLE: Shown = Shown {
+        elements: 8,
+        chars: CELL_CHARS,
+    };
+    /// All of it.
+    pub(super) const ALL: Shown = Shown {
+        elements: u64::MAX,
+        chars: usize::MAX,
+    };
+}
 
 /// An element of a list.
 pub(super) struct Element {
@@ -75,6 +91,7 @@ impl Elements {
         &self,
         lists: impl Iterator<Item = (usize, u64)>,
         text: &str,
+        most: &Shown,
         cells: &mut [Option<String>],
     ) {
         let mut shown: Vec<(usize, u64, u64)> = lists.map(|(at, all)| (at, all, 0)).collect();
@@ -88,14 +105,14 @@ impl Elements {
                 continue;
             };
             *count += 1;
-            let Some(cell) = cells.get_mut(*column).filter(|_| *count <= SHOWN) else {
+            let Some(cell) = cells.get_mut(*column).filter(|_| *count <= most.elements) else {
                 continue;
             };
             let cell = cell.get_or_insert_with(String::new);
             cell.push(if *count == 1 { '[' } else { ',' });
             let part = prefix(
                 text.get(element.text.clone()).unwrap_or_default(),
-                CELL_CHARS,
+                most.chars,
             );
             match element.data_type {
                 DataType::Text => cell.push_str(&serde_json::Value::from(part).to_string()),
@@ -108,7 +125,7 @@ impl Elements {
             };
             // Of a row with a great many elements none of this list may have been kept.
             let cell = cell.get_or_insert_with(|| "[".to_owned());
-            if all > kept.min(SHOWN) {
+            if all > kept.min(most.elements) {
                 let comma = if kept > 0 { "," } else { "" };
                 cell.push_str(&format!("{comma}… ({all} in all)"));
             }

@@ -195,6 +195,24 @@ pub(super) fn with_page_index(
     object: &ObjectReader,
     budget: u64,
 ) -> ParquetMetaData {
+    indexed(metadata, object, budget, PageIndexPolicy::Skip)
+}
+
+/// As [`with_page_index`], and with what pages hold.
+pub(super) fn with_indexes(
+    metadata: ParquetMetaData,
+    object: &ObjectReader,
+    budget: u64,
+) -> ParquetMetaData {
+    indexed(metadata, object, budget, PageIndexPolicy::Optional)
+}
+
+fn indexed(
+    metadata: ParquetMetaData,
+    object: &ObjectReader,
+    budget: u64,
+    of_values: PageIndexPolicy,
+) -> ParquetMetaData {
     let chunks = || {
         metadata
             .row_groups()
@@ -210,7 +228,7 @@ pub(super) fn with_page_index(
     }
     let mut reader = ParquetMetaDataReader::new_with_metadata(metadata.clone())
         .with_offset_index_policy(PageIndexPolicy::Optional)
-        .with_column_index_policy(PageIndexPolicy::Skip);
+        .with_column_index_policy(of_values);
     match reader
         .read_page_indexes(object)
         .and_then(|()| reader.finish())

@@ -250,6 +250,49 @@ pub(super) fn whole_pages(
     widened
 }
 
+/// The rows that are in both of two lists of ranges, each ascending and disjoint.
+pub(super) fn both(a: &[Range<u64>], b: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut common: Vec<Range<u64>> = Vec::new();
+    let (mut i, mut j) = (0, 0);
+    while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
+        let range = x.start.max(y.start)..x.end.min(y.end);
+        match common.last_mut() {
+            Some(last) if !range.is_empty() && last.end == range.start => last.end = range.end,
+            _ if !range.is_empty() => common.push(range),
+            _ => {}
+        }
+        match x.end <= y.end {
+            true => i += 1,
+            false => j += 1,
+        }
+    }
+    common
+}
+
+/// The bytes of the pages that selected rows of a group are in, and of dictionaries; none without a page index.
+pub(super) fn page_ranges(
+    metadata: &ParquetMetaData,
+    group: usize,
+    columns: &[Column],
+    selection: &RowSelection,
+) -> Option<Vec<Range<u64>>> {
+    let pages = metadata.offset_index()?.get(group)?;
+    let row_group = metadata.row_group(group);
+    let mut ranges = Vec::new();
+    for leaf in columns.iter().flat_map(|column| column.leaves.clone()) {
+        let Some(pages) = pages.get(leaf) else {
+            continue;
+        };
+        let start = row_group.column(leaf).byte_range().0;
+        if let Some(first) = pages.page_locations().first() {
+            // What stands before the first page is the dictionary.
+            ranges.push(start..(first.offset.max(0) as u64).max(start));
+        }
+        ranges.extend(selection.scan_ranges(pages.page_locations()));
+    }
+    Some(ranges)
+}
+
 /// A selection of these row ranges, ascending and disjoint, of a row group of `rows` rows.
 pub(super) fn selection(ranges: &[Range<u64>], rows: u64) -> RowSelection {
     let mut selectors = Vec::with_capacity(2 * ranges.len() + 1);

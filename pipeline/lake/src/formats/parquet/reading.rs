@@ -270,20 +270,8 @@ impl Reading {
     ) -> Result<(), Failure> {
         let metadata = self.arrow.metadata();
         let row_group = metadata.row_group(group);
-        let pages = metadata.offset_index().and_then(|index| index.get(group));
-        let (ranges, gap) = if let Some(pages) = pages {
-            let mut ranges = Vec::new();
-            for leaf in columns.iter().flat_map(|column| column.leaves.clone()) {
-                let Some(pages) = pages.get(leaf) else {
-                    continue;
-                };
-                let start = row_group.column(leaf).byte_range().0;
-                if let Some(first) = pages.page_locations().first() {
-                    // What stands before the first page is the dictionary.
-                    ranges.push(start..(first.offset.max(0) as u64).max(start));
-                }
-                ranges.extend(selection.scan_ranges(pages.page_locations()));
-            }
+        let pages = plan::page_ranges(metadata, group, columns, selection);
+        let (ranges, gap) = if let Some(ranges) = pages {
             (ranges, PAGE_GAP)
         } else {
             // A slice at the row group's beginning needs about that share of each chunk; a drawn row

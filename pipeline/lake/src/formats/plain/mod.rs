@@ -5,6 +5,7 @@
 //! cuts is first written anew with tabs ([`cut`]), line by line, so that titles, headers, footers, notations, samples and
 //! profiles are understood by one reader.
 
+pub(super) mod batches;
 mod cut;
 mod line;
 mod log;
@@ -68,7 +69,7 @@ fn read(
     let mut input = fetched
         .into_text("plain text", sample_path, options)
         .map_err(|failure| if_it_was_promised(failure, is_packed))?;
-    let plan = plan(&mut input).ok_or_else(|| no_table(PROSE))?;
+    let (plan, is_rewritten) = plan(&mut input).ok_or_else(|| no_table(PROSE))?;
     let mut scan = text::scanned(&input, plan.clone(), sample_path, options);
     if !scan.is_even() && input.pieces.len() > 1 {
         input.keep_beginning();
@@ -77,6 +78,7 @@ fn read(
     if !scan.is_even() {
         return Err(no_table(PROSE));
     }
+    scan.reading.is_rewritten = is_rewritten;
     scan.finish(&input)
 }
 
@@ -101,18 +103,18 @@ fn if_it_was_promised(failure: Failure, is_packed: bool) -> Failure {
     }
 }
 
-/// How the text is to be read, if it is a table. Text without delimiters has some afterwards.
-fn plan(input: &mut Input) -> Option<Plan> {
+/// How the text is to be read, if it is a table, and whether it was written anew: text without delimiters has some afterwards.
+fn plan(input: &mut Input) -> Option<(Plan, bool)> {
     let whole = input.is_whole();
     let first = &input.pieces.first()?.bytes;
     let text = sniff::without_bom(first);
     let start = first.len() - text.len();
     match shape::find(text, whole)? {
-        Shape::Delimited(plan) => Some(plan),
+        Shape::Delimited(plan) => Some((plan, false)),
         Shape::Lines { cutter, start: at } => {
             rewrite(input, &cutter, start + at)?;
             let text = &input.pieces.first()?.bytes;
-            dialect::plan(TABS, 0, text, whole).ok()
+            Some((dialect::plan(TABS, 0, text, whole).ok()?, true))
         }
     }
 }

@@ -51,6 +51,17 @@ impl Plain {
         }
     }
 
+    /// All of its text.
+    ///
+    /// # Errors
+    /// It is no text any more.
+    pub(super) fn into_text(self, options: &ReadOptions) -> Result<(Vec<u8>, bool), Failure> {
+        let size = self.bytes.len() as u64;
+        let all = Fetched::beginning(self.bytes, size);
+        let input = all.into_text("a spreadsheet", "", options)?;
+        Ok((input.pieces[0].bytes.to_vec(), true))
+    }
+
     /// # Errors
     /// It is no table.
     pub(super) fn read(

@@ -9,9 +9,10 @@ use std::io::{BufRead, Read};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
-use super::{Base, REMEDY};
+use super::{Base, REMEDY, batches};
 use crate::confined::Ended;
 use crate::error::FileErrorKind;
+use crate::formats::batches::Wanted;
 use crate::formats::{Failure, ReadOptions};
 use crate::summary::FileSummary;
 
@@ -21,6 +22,7 @@ pub const VIEW_ARGUMENT: &str = "read-view";
 /// The longest request, and the longest answer, in bytes.
 const MOST_REQUEST: u64 = 1 << 20;
 const MOST_ANSWER: u64 = 64 << 20;
+const MOST_ROWS: u64 = 1 << 30;
 
 /// Which view is to be read, and how: a line before the bytes of the database.
 #[derive(Serialize, Deserialize)]
@@ -31,6 +33,8 @@ struct Request {
     sample_rows: usize,
     scan_budget: u64,
     seed: u64,
+    /// The columns and their names, where rows are wanted and no summary.
+    rows: Option<(Vec<usize>, Vec<String>)>,
 }
 
 /// What is wrong with a view.
@@ -48,19 +52,54 @@ pub(super) async fn read(
     sample_path: &str,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
+    let request = request(&database, id, sample_path, options)?;
+    taken(&ask(&request, &database, MOST_ANSWER, options).await?)
+}
+
+/// Reads the rows of a view, as an Arrow stream.
+pub(super) async fn rows(
+    database: Bytes,
+    id: u64,
+    wanted: &Wanted,
+    options: &ReadOptions,
+) -> Result<Vec<u8>, Failure> {
+    let rows = Some((wanted.columns.clone(), wanted.names.clone()));
+    let request = Request {
+        rows,
+        ..Request::of(&database, id, "", options)
+    };
+    let answer = ask(&request.line()?, &database, MOST_ROWS, options).await?;
+    match answer.first() {
+        // No stream begins so.
+        Some(b'{') => match taken(&answer) {
+            Err(failure) => Err(failure),
+            Ok(_) => Err(failed("it told a summary")),
+        },
+        Some(_) => Ok(answer),
+        None => Err(failed("it told nothing")),
+    }
+}
+
+/// What the program says.
+async fn ask(
+    request: &[u8],
+    database: &[u8],
+    most: u64,
+    options: &ReadOptions,
+) -> Result<Vec<u8>, Failure> {
     let refused = |cause: &str| Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY);
     let Some(confined) = &options.confined else {
         let cause = "it is a view, which only the limn command reads, in a process of its own";
         return Err(refused(cause));
     };
-    let request = request(&database, id, sample_path, options)?;
     let answer = {
         let _turn = confined.turn().await;
-        let inputs = [&request[..], &database];
-        confined.run(VIEW_ARGUMENT, &inputs, MOST_ANSWER).await
+        confined
+            .run(VIEW_ARGUMENT, &[request, database], most)
+            .await
     };
     match answer {
-        Ok(answer) => taken(&answer),
+        Ok(answer) => Ok(answer),
         Err(Ended::AtLimits) => Err(refused(
             "reading the view takes more memory or time than one may, or fails",
         )),
@@ -87,18 +126,31 @@ pub(in crate::formats) fn request(
     sample_path: &str,
     options: &ReadOptions,
 ) -> Result<Vec<u8>, Failure> {
-    let request = Request {
-        id,
-        bytes: database.len(),
-        sample_path: sample_path.to_owned(),
-        sample_rows: options.sample_rows,
-        scan_budget: options.scan_budget,
-        seed: options.seed,
-    };
-    let mut line = serde_json::to_vec(&request).map_err(|error| failed(&error.to_string()))?;
-    line.push(b'\n');
-    Ok(line)
+    Request::of(database, id, sample_path, options).line()
 }
+
+impl Request {
+    fn of(database: &[u8], id: u64, sample_path: &str, options: &ReadOptions) -> Request {
+        Request {
+            id,
+            bytes: database.len(),
+            sample_path: sample_path.to_owned(),
+            sample_rows: options.sample_rows,
+            scan_budget: options.scan_budget,
+            seed: options.seed,
+            rows: None,
+        }
+    }
+
+    fn line(&self) -> Result<Vec<u8>, Failure> {
+        let mut line = serde_json::to_vec(self).map_err(|error| failed(&error.to_string()))?;
+        line.push(b'\n');
+        Ok(line)
+    }
+}
+
+/// What a database's reader says.
+pub(super) type Answered<T> = Result<T, Failure>;
 
 /// What the program's answer says.
 pub(in crate::formats) fn taken(answer: &[u8]) -> Result<FileSummary, Failure> {
@@ -133,9 +185,24 @@ pub fn answer_view(mut input: impl BufRead) -> Option<Vec<u8>> {
         confined: None,
         ..ReadOptions::default()
     };
-    let read =
-        Base::of(database).and_then(|base| base.read(request.id, &request.sample_path, &options));
-    let answer = read.map_err(|failure| {
+    let base = Base::of(database);
+    let answer = match request.rows {
+        None => base
+            .and_then(|base| base.read(request.id, &request.sample_path, &options))
+            .map_err(Refused::of),
+        Some((columns, names)) => {
+            let wanted = Wanted::all_rows(columns, names);
+            match base.and_then(|base| batches::answer(base, request.id, &wanted)) {
+                Ok(stream) => return Some(stream),
+                Err(failure) => Err(Refused::of(failure)),
+            }
+        }
+    };
+    serde_json::to_vec(&answer).ok()
+}
+
+impl Refused {
+    fn of(failure: Failure) -> Refused {
         let cause = failure.cause();
         let (kind, remedy) = match failure {
             Failure::Content { kind, remedy, .. } => (kind, remedy),
@@ -146,6 +213,5 @@ pub fn answer_view(mut input: impl BufRead) -> Option<Vec<u8>> {
             cause,
             remedy,
         }
-    });
-    serde_json::to_vec(&answer).ok()
+    }
 }

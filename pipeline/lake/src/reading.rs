@@ -1,0 +1,49 @@
+//! How a text file is to be read: what its first reading decided, kept so that later ones decide nothing anew.
+
+use serde::{Deserialize, Serialize};
+
+/// How double quotes are meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quoting {
+    /// `"a ""quoted"" cell"` (RFC 4180).
+    #[default]
+    Doubled,
+    /// `"a \"quoted\" cell"` (MySQL, Spark).
+    Backslash,
+    /// A quote is a letter like any other (many TSV files).
+    Off,
+}
+
+/// How a file of delimited or plain text is read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextReading {
+    /// What cuts rows into cells.
+    #[serde(rename = "d")]
+    pub delimiter: char,
+    /// How double quotes are meant.
+    #[serde(rename = "q", default, skip_serializing_if = "is_default")]
+    pub quoting: Quoting,
+    /// Bytes of the text before its first row.
+    #[serde(rename = "b", default, skip_serializing_if = "is_default")]
+    pub start: u64,
+    /// Rows before the first row of data: titles and the header.
+    #[serde(rename = "s", default, skip_serializing_if = "is_default")]
+    pub skip: u64,
+    /// Whether the last of them is a header, which rows below may repeat.
+    #[serde(rename = "h", default, skip_serializing_if = "is_default")]
+    pub has_header: bool,
+    /// Where the table ends and a footer begins, in bytes from `start` on; none where nothing follows it.
+    #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<u64>,
+    /// The text's encoding by its name in the Encoding Standard; none for UTF-8.
+    #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
+    pub encoding: Option<String>,
+    /// Whether its lines are cut by blanks, widths or bars, and written anew with tabs.
+    #[serde(rename = "l", default, skip_serializing_if = "is_default")]
+    pub is_rewritten: bool,
+}
+
+fn is_default<T: Default + PartialEq>(it: &T) -> bool {
+    *it == T::default()
+}

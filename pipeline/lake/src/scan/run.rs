@@ -1,0 +1,360 @@
+//! A scan under way: one file after another, the next few already being read.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll};
+
+use arrow::array::{
+    ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray, UInt64Array, new_null_array,
+};
+use arrow::datatypes::{DataType as Arrow, Field, Schema, SchemaRef};
+use arrow::error::ArrowError;
+use futures::Stream;
+use futures::stream::{self, BoxStream, StreamExt};
+use tokio::sync::mpsc::Receiver;
+
+use super::conform::{self, Conformed};
+use super::filter::{self, Bounds, Filter};
+use super::schema::Place;
+use super::{FILE_COLUMN, Inner, ROW_COLUMN, Report, Request, ScanError, TableRows, cut};
+use crate::data_type::{DataType, Order};
+use crate::error::{FileError, FileErrorKind};
+use crate::formats::batches::{FileBatch, Wanted};
+use crate::formats::{self, Failure};
+use crate::profile::ColumnProfile;
+
+/// Files that are being read before their turn.
+const AHEAD: usize = 3;
+
+/// The rows of a scan: a stream of batches.
+pub struct Rows {
+    schema: SchemaRef,
+    report: Arc<Report>,
+    batches: BoxStream<'static, Result<RecordBatch, ScanError>>,
+}
+
+impl Rows {
+    /// The batches' schema.
+    pub fn schema(&self) -> SchemaRef {
+        self.schema.clone()
+    }
+
+    /// What the scan met so far.
+    pub fn report(&self) -> Arc<Report> {
+        self.report.clone()
+    }
+}
+
+impl Stream for Rows {
+    type Item = Result<RecordBatch, ScanError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.batches.as_mut().poll_next(context)
+    }
+}
+
+/// Begins a scan.
+pub(super) fn start(table: TableRows, request: Request) -> Rows {
+    let run = Run::new(table, request);
+    let (schema, report) = (run.schema.clone(), run.report.clone());
+    let batches = stream::unfold(Some(run), |run| async move {
+        let mut run = run?;
+        match run.next().await {
+            Ok(Some(batch)) => Some((Ok(batch), Some(run))),
+            Ok(None) => None,
+            Err(error) => Some((Err(error), None)),
+        }
+    });
+    Rows {
+        schema,
+        report,
+        batches: batches.boxed(),
+    }
+}
+
+struct Run {
+    table: TableRows,
+    /// The table's columns that are wanted, then those that are only tested.
+    columns: Vec<usize>,
+    wanted: usize,
+    filters: Vec<Filter>,
+    row_ids: bool,
+    /// Of the wanted columns, and of row ids.
+    schema: SchemaRef,
+    report: Arc<Report>,
+    waiting: VecDeque<(usize, Range<u64>)>,
+    open: VecDeque<OpenFile>,
+    /// Rows that may still be given.
+    left: u64,
+}
+
+/// A file that is being read.
+struct OpenFile {
+    file: usize,
+    /// Of the columns that are read: which of the run's columns it is.
+    read: Vec<usize>,
+    batches: Receiver<Result<FileBatch, Failure>>,
+}
+
+impl Run {
+    fn new(table: TableRows, request: Request) -> Run {
+        let inner = &table.0;
+        let all = || (0..inner.columns.schema.fields().len()).collect();
+        let mut columns: Vec<usize> = request.columns.unwrap_or_else(all);
+        let wanted = columns.len();
+        for filter in &request.filters {
+            if !columns.contains(&filter.column) {
+                columns.push(filter.column);
+            }
+        }
+        let fields = columns[..wanted].iter();
+        let mut fields: Vec<Field> = fields
+            .map(|column| inner.columns.schema.field(*column).clone())
+            .collect();
+        if request.row_ids {
+            fields.push(Field::new(FILE_COLUMN, Arrow::Utf8View, false));
+            fields.push(Field::new(ROW_COLUMN, Arrow::UInt64, false));
+        }
+        Run {
+            waiting: cut::files(&inner.files, request.part).into(),
+            columns,
+            wanted,
+            filters: request.filters,
+            row_ids: request.row_ids,
+            schema: Arc::new(Schema::new(fields)),
+            report: Arc::default(),
+            open: VecDeque::new(),
+            left: request.limit.unwrap_or(u64::MAX),
+            table,
+        }
+    }
+
+    async fn next(&mut self) -> Result<Option<RecordBatch>, ScanError> {
+        loop {
+            if self.left == 0 {
+                return Ok(None);
+            }
+            self.open_files();
+            let Some(open) = self.open.front_mut() else {
+                return Ok(None);
+            };
+            match open.batches.recv().await {
+                Some(Ok(batch)) => {
+                    let batch = self.batch(batch)?;
+                    if batch.num_rows() > 0 {
+                        let rows = batch.num_rows().min(self.left.min(1 << 40) as usize);
+                        self.left -= rows as u64;
+                        return Ok(Some(batch.slice(0, rows)));
+                    }
+                }
+                Some(Err(failure)) => {
+                    let file = self.open.pop_front().map_or(0, |open| open.file);
+                    self.failed(file, failure)?;
+                }
+                None => drop(self.open.pop_front()),
+            }
+        }
+    }
+
+    /// Begins to read files before their turn.
+    fn open_files(&mut self) {
+        // Where few rows are wanted the first file may have them.
+        let most = if self.left < 1 << 16 { 1 } else { AHEAD };
+        while self.open.len() < most
+            && let Some((file, bytes)) = self.waiting.pop_front()
+        {
+            if self.may_pass(file) {
+                self.open.push_back(self.open(file, bytes));
+            } else {
+                self.report
+                    .files_passed_over
+                    .fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    fn open(&self, file: usize, bytes: Range<u64>) -> OpenFile {
+        let Inner {
+            store,
+            files,
+            columns,
+            options,
+        } = &*self.table.0;
+        let (object, summary) = &files[file];
+        let mut read = Vec::new();
+        let mut wanted = Wanted {
+            bytes,
+            numbered: self.row_ids,
+            ..Wanted::all_rows(Vec::new(), Vec::new())
+        };
+        for (at, column) in self.columns.iter().enumerate() {
+            let Some(Place::Column(place)) = columns.place(*column, file) else {
+                continue;
+            };
+            for filter in self.filters.iter().filter(|it| it.column == *column) {
+                wanted.tests.push((read.len(), filter.test.clone()));
+            }
+            wanted.columns.push(*place);
+            wanted.names.push(summary.columns[*place].name.clone());
+            read.push(at);
+        }
+        let (object, summary) = (object.clone(), summary.clone());
+        let batches = formats::rows(store.clone(), object, summary, wanted, options.clone());
+        OpenFile {
+            file,
+            read,
+            batches,
+        }
+    }
+
+    /// Whether a file may have rows that pass the filters, by its path and by what is known of its columns.
+    fn may_pass(&self, file: usize) -> bool {
+        let inner = &*self.table.0;
+        self.filters.iter().all(|filter| {
+            let to = inner.columns.data_type(filter.column);
+            let bounds = match inner.columns.place(filter.column, file) {
+                None => Some(Bounds::nulls(to)),
+                Some(Place::Constant(value)) => {
+                    let value_of = conform::constant(value.as_deref(), to, 1).values;
+                    Some(Bounds {
+                        has_nulls: value_of.is_null(0),
+                        has_values: value_of.is_valid(0),
+                        min: value_of.clone(),
+                        max: value_of,
+                    })
+                }
+                Some(Place::Column(place)) => {
+                    let column = &inner.files[file].1.columns[*place];
+                    known_bounds(&column.data_type, &column.profile, to)
+                }
+            };
+            bounds.is_none_or(|bounds| filter.test.may_pass(&bounds))
+        })
+    }
+
+    /// A file's batch as the table's: conformed, filtered, and without what is not wanted.
+    fn batch(&self, batch: FileBatch) -> Result<RecordBatch, ScanError> {
+        let Some(open) = self.open.front() else {
+            return Ok(RecordBatch::new_empty(self.schema.clone()));
+        };
+        let made = self.conformed(open, batch);
+        made.map_err(|error| ScanError::Store {
+            path: self.table.0.files[open.file].0.object.path.clone(),
+            cause: error.to_string(),
+        })
+    }
+
+    fn conformed(&self, open: &OpenFile, batch: FileBatch) -> Result<RecordBatch, ArrowError> {
+        let inner = &*self.table.0;
+        let (object, summary) = &inner.files[open.file];
+        let rows = batch.rows.num_rows();
+        self.report.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        let mut arrays: Vec<ArrayRef> = Vec::with_capacity(self.columns.len() + 2);
+        let mut fields = Vec::with_capacity(self.columns.len() + 2);
+        for (at, column) in self.columns.iter().enumerate() {
+            let field = inner.columns.schema.field(*column);
+            let to = field.data_type();
+            let Conformed { values, misfits } = match inner.columns.place(*column, open.file) {
+                Some(Place::Column(place)) => {
+                    let read = open
+                        .read
+                        .iter()
+                        .position(|it| *it == at)
+                        .unwrap_or(usize::MAX);
+                    let values = batch.rows.columns().get(read);
+                    let notation = summary.columns[*place].notation.as_ref();
+                    match values {
+                        Some(values) if object.format.gives_texts() => {
+                            conform::texts(values, notation, to)
+                        }
+                        Some(values) => conform::typed(values, to),
+                        None => conform::constant(None, to, rows),
+                    }
+                }
+                Some(Place::Constant(value)) => conform::constant(value.as_deref(), to, rows),
+                None => Conformed {
+                    values: new_null_array(to, rows),
+                    misfits: 0,
+                },
+            };
+            self.report.misfit(field.name(), misfits);
+            arrays.push(values);
+            fields.push(field.clone());
+        }
+        if self.row_ids {
+            let path = StringViewArray::from(vec![object.object.path.as_str()]);
+            let places = arrow::array::UInt32Array::from(vec![0; rows]);
+            arrays.push(arrow::compute::take(&path, &places, None)?);
+            arrays.push(Arc::new(UInt64Array::from_iter_values(
+                batch.first_row..batch.first_row + rows as u64,
+            )));
+            fields.extend(
+                self.schema.fields()[self.wanted..]
+                    .iter()
+                    .map(|it| it.as_ref().clone()),
+            );
+        }
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        let schema = Arc::new(Schema::new(fields));
+        let batch = RecordBatch::try_new_with_options(schema, arrays, &options)?;
+        let place = |column: usize| self.columns.iter().position(|it| *it == column);
+        let tests = self.filters.iter();
+        let tests = tests.filter_map(|filter| Some((place(filter.column)?, &filter.test)));
+        let passing = filter::passing(batch, tests)?;
+        let wanted = (0..self.wanted).chain(self.columns.len()..passing.num_columns());
+        let options = RecordBatchOptions::new().with_row_count(Some(passing.num_rows()));
+        let arrays = wanted.map(|at| passing.column(at).clone()).collect();
+        RecordBatch::try_new_with_options(self.schema.clone(), arrays, &options)
+    }
+
+    /// What becomes of a scan of which one file could not be read to its end.
+    fn failed(&self, file: usize, failure: Failure) -> Result<(), ScanError> {
+        let path = &self.table.0.files[file].0.object.path;
+        let error: FileError = failure.about(path);
+        let path = path.clone();
+        match error.kind {
+            FileErrorKind::Missing => Err(ScanError::Changed { path }),
+            FileErrorKind::Denied | FileErrorKind::Unreachable | FileErrorKind::StoreFailed => {
+                let cause = error.cause;
+                Err(ScanError::Store { path, cause })
+            }
+            _ => {
+                self.report.notes().damaged.push(error.to_string());
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Bounds {
+    /// Those of nothing but nulls.
+    fn nulls(to: &Arrow) -> Bounds {
+        Bounds {
+            min: new_null_array(to, 1),
+            max: new_null_array(to, 1),
+            has_nulls: true,
+            has_values: false,
+        }
+    }
+}
+
+/// What a profile that every value is in says of numbers and dates.
+fn known_bounds(data_type: &DataType, profile: &ColumnProfile, to: &Arrow) -> Option<Bounds> {
+    if !profile.exact || profile.is_of_lists() {
+        return None;
+    }
+    let is_ordered = data_type.order() != Order::Text;
+    let bound = |bound: &Option<String>| match bound {
+        Some(bound) if is_ordered => conform::constant(Some(bound), to, 1).values,
+        _ => new_null_array(to, 1),
+    };
+    Some(Bounds {
+        min: bound(&profile.min),
+        max: bound(&profile.max),
+        has_nulls: profile.nulls > 0,
+        has_values: profile.values > 0,
+    })
+}

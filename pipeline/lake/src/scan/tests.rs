@@ -1,0 +1,626 @@
+//! Scans of files of every format and of several files, against what was written.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::io::Write;
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, Date32Array, Decimal128Array, DictionaryArray, Float64Array, Int32Array, Int64Array,
+    ListArray, RecordBatch, StringArray, StructArray, TimestampMillisecondArray,
+};
+use arrow::datatypes::{DataType as Arrow, Int32Type};
+use arrow::util::display::{ArrayFormatter, FormatOptions};
+use futures::TryStreamExt;
+use limn_store::Store;
+
+use super::*;
+use crate::formats::summarise_file;
+use crate::object::{Format, ObjectRecord, TableName};
+
+/// A table of these files.
+async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
+    table_with(files, &ReadOptions::default()).await
+}
+
+async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRows {
+    let store = Store::in_memory();
+    let mut read = Vec::new();
+    for (path, content) in files {
+        store.put(path, content.clone().into()).await.unwrap();
+        let info = store.head(path).await.unwrap();
+        let object = ObjectRecord::from(info);
+        let file = DataFile {
+            format: Format::of_path(path).unwrap(),
+            table_name: TableName::parse(path).unwrap(),
+            object,
+            is_beside: false,
+        };
+        let summary = summarise_file(&store, &file, options).await.unwrap();
+        let json = summary.to_json().unwrap();
+        read.push((file, FileSummary::from_json(&json).unwrap()));
+    }
+    TableRows::new(store, read, options.clone())
+}
+
+async fn batches(table: &TableRows, request: Request) -> (Vec<RecordBatch>, Arc<Report>) {
+    let rows = table.scan(request);
+    let (report, schema) = (rows.report(), rows.schema());
+    let batches: Vec<RecordBatch> = rows.try_collect().await.unwrap();
+    assert!(batches.iter().all(|batch| batch.schema() == schema));
+    (batches, report)
+}
+
+/// Rows as texts, null as `-`.
+fn shown(batches: &[RecordBatch]) -> Vec<String> {
+    let options = FormatOptions::new().with_null("-");
+    let mut rows = Vec::new();
+    for batch in batches {
+        let cells: Vec<ArrayFormatter<'_>> = batch
+            .columns()
+            .iter()
+            .map(|column| ArrayFormatter::try_new(column, &options).unwrap())
+            .collect();
+        for row in 0..batch.num_rows() {
+            let row: Vec<String> = cells
+                .iter()
+                .map(|cell| cell.value(row).to_string())
+                .collect();
+            rows.push(row.join("|"));
+        }
+    }
+    rows
+}
+
+async fn all(table: &TableRows) -> Vec<String> {
+    let (batches, report) = batches(table, Request::default()).await;
+    assert_eq!(report.damaged(), [""; 0]);
+    shown(&batches)
+}
+
+fn types(table: &TableRows) -> Vec<String> {
+    let schema = table.schema();
+    let fields = schema.fields().iter();
+    fields
+        .map(|field| format!("{} {}", field.name(), field.data_type()))
+        .collect()
+}
+
+#[tokio::test]
+async fn text_has_the_types_that_its_values_have() {
+    let text = "Report of May\n\nid;when;price;ok;name;share\n1;31/12/2020;1.234,50 €;true; Ann ;12 %\n\
+                2;1/2/2021;-;FALSE;NA;3 %\n3;13/1/2021;7,00 €;;\"Bob; B.\";-\nTotal;;1.241,50 €;;;\n";
+    let table = table(&[("sales.csv", text.into())]).await;
+    assert_eq!(
+        types(&table),
+        [
+            "id Int64",
+            "when Date32",
+            "price Float64",
+            "ok Boolean",
+            "name Utf8View",
+            "share Int64"
+        ]
+    );
+    assert_eq!(
+        all(&table).await,
+        [
+            "1|2020-12-31|1234.5|true|Ann|12",
+            "2|2021-02-01|-|false|-|3",
+            "3|2021-01-13|7.0|-|Bob; B.|-",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn columns_of_several_files_are_united_and_types_widened() {
+    let table = table(&[
+        ("o/day=2024-01-01/a.csv", "id,n,note\n1,1,x\n2,2,y\n".into()),
+        (
+            "o/day=2024-01-02/b.csv",
+            "n,id,new\n2.5,3,2024-02-29 10:00:00\nten,4,\n".into(),
+        ),
+        (
+            "o/day=__HIVE_DEFAULT_PARTITION__/c.csv",
+            "id,n,note\n5,7,z\n".into(),
+        ),
+    ])
+    .await;
+    assert_eq!(
+        types(&table),
+        [
+            "id Int64",
+            "n Utf8View",
+            "note Utf8View",
+            "new Timestamp(µs)",
+            "day Date32"
+        ]
+    );
+    assert_eq!(
+        all(&table).await,
+        [
+            "1|1|x|-|2024-01-01",
+            "2|2|y|-|2024-01-01",
+            "3|2.5|-|2024-02-29T10:00:00|2024-01-02",
+            "4|ten|-|-|2024-01-02",
+            "5|7|z|-|-",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn json_has_its_paths_lists_and_late_keys() {
+    let text = "{\"a\":1,\"tags\":[\"x\",\"y, z\"],\"in\":{\"b\":true}}\n\
+                {\"a\":2.5,\"tags\":[],\"late\":\"2024-01-01\"}\nbroken\n\
+                {\"a\":null,\"in\":{\"b\":false},\"tags\":[\"é\\n\"]}\n";
+    let lines = table(&[("a.jsonl", text.into())]).await;
+    assert_eq!(
+        types(&lines),
+        [
+            "a Float64",
+            "tags[] List(Utf8View)",
+            "in.b Boolean",
+            "late Date32"
+        ]
+    );
+    assert_eq!(
+        all(&lines).await,
+        [
+            "1.0|[x, y, z]|true|-",
+            "2.5|-|-|2024-01-01",
+            "-|[é]|false|-"
+        ]
+    );
+    let array = "[{\"a\": 1, \"n\": [1, 2]},\n {\"a\": 2, \"n\": [3]}]";
+    let array = table(&[("b.json", array.into())]).await;
+    assert_eq!(types(&array), ["a Int64", "n[] List(Int64)"]);
+    assert_eq!(all(&array).await, ["1|[1, 2]", "2|[3]"]);
+}
+
+/// Columns of many types.
+fn typed_batch() -> RecordBatch {
+    let items = arrow::datatypes::Field::new("sku", Arrow::Utf8, true);
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        (
+            "id",
+            Arc::new(Int32Array::from(vec![Some(1), None, Some(3)])),
+        ),
+        ("price", {
+            let prices = Decimal128Array::from(vec![Some(150), Some(-25), None]);
+            Arc::new(prices.with_precision_and_scale(12, 2).unwrap())
+        }),
+        ("day", Arc::new(Date32Array::from(vec![0, 19_000, 1]))),
+        (
+            "at",
+            Arc::new(TimestampMillisecondArray::from(vec![0, 1500, 2])),
+        ),
+        ("list", {
+            let lists = vec![Some(vec![Some(1), None]), None, Some(vec![])];
+            Arc::new(ListArray::from_iter_primitive::<Int32Type, _, _>(lists))
+        }),
+        ("in", {
+            let sku: ArrayRef = Arc::new(StringArray::from(vec!["a", "b", "c"]));
+            Arc::new(StructArray::from(vec![(Arc::new(items), sku)]))
+        }),
+        (
+            "name",
+            Arc::new(StringArray::from(vec![Some("x"), None, Some("z")])),
+        ),
+    ];
+    RecordBatch::try_from_iter(columns).unwrap()
+}
+
+const TYPED: [&str; 3] = [
+    "1|1.50|1970-01-01|1970-01-01T00:00:00|[1, -]|{sku: a}|x",
+    "-|-0.25|2022-01-08|1970-01-01T00:00:01.500|-|{sku: b}|-",
+    "3|-|1970-01-02|1970-01-01T00:00:00.002|[]|{sku: c}|z",
+];
+
+fn parquet_of(batch: &RecordBatch, group: usize) -> Vec<u8> {
+    use parquet::arrow::ArrowWriter;
+    use parquet::file::properties::WriterProperties;
+    let properties = WriterProperties::builder()
+        .set_max_row_group_row_count(Some(group))
+        .set_data_page_row_count_limit(100)
+        .set_write_batch_size(100)
+        .build();
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties)).unwrap();
+    writer.write(batch).unwrap();
+    writer.close().unwrap();
+    bytes
+}
+
+fn arrow_of(batch: &RecordBatch, is_file: bool) -> Vec<u8> {
+    use arrow::ipc::writer::{FileWriter, StreamWriter};
+    let mut bytes = Vec::new();
+    if is_file {
+        let mut writer = FileWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+        writer.write(batch).unwrap();
+        writer.finish().unwrap();
+    } else {
+        let mut writer = StreamWriter::try_new(&mut bytes, &batch.schema()).unwrap();
+        writer.write(batch).unwrap();
+        writer.finish().unwrap();
+    }
+    bytes
+}
+
+#[tokio::test]
+async fn typed_files_keep_their_types() {
+    let batch = typed_batch();
+    for (path, content) in [
+        ("t.parquet", parquet_of(&batch, 2)),
+        ("t.arrow", arrow_of(&batch, true)),
+        ("t.arrows", arrow_of(&batch, false)),
+    ] {
+        let table = table(&[(path, content)]).await;
+        let told = types(&table);
+        assert_eq!(
+            told[..3],
+            ["id Int32", "price Decimal128(12, 2)", "day Date32"],
+            "{path}"
+        );
+        assert!(told[3].starts_with("at Timestamp(ms"), "{path}: {told:?}");
+        assert!(told[4].starts_with("list List("), "{path}: {told:?}");
+        assert!(told[5].starts_with("in Struct("), "{path}: {told:?}");
+        assert_eq!(told[6], "name Utf8View", "{path}");
+        assert_eq!(all(&table).await, TYPED, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn dictionaries_are_their_values_and_differing_types_widen() {
+    let keys: DictionaryArray<Int32Type> = vec!["a", "b", "a"].into_iter().collect();
+    let narrow = RecordBatch::try_from_iter(vec![
+        ("k", Arc::new(keys) as ArrayRef),
+        ("n", Arc::new(Int32Array::from(vec![1, 2, 3]))),
+    ])
+    .unwrap();
+    let wide = RecordBatch::try_from_iter(vec![
+        ("n", Arc::new(Float64Array::from(vec![0.5])) as ArrayRef),
+        ("k", Arc::new(StringArray::from(vec!["c"]))),
+    ])
+    .unwrap();
+    let files = [
+        ("t/part-00000.arrow", arrow_of(&narrow, true)),
+        ("t/part-00001.arrow", arrow_of(&wide, true)),
+    ];
+    let table = table(&files).await;
+    assert_eq!(types(&table), ["k Utf8View", "n Float64"]);
+    assert_eq!(all(&table).await, ["a|1.0", "b|2.0", "a|3.0", "c|0.5"]);
+}
+
+fn numbers(rows: i64) -> RecordBatch {
+    RecordBatch::try_from_iter(vec![
+        (
+            "n",
+            Arc::new(Int64Array::from_iter_values(0..rows)) as ArrayRef,
+        ),
+        (
+            "s",
+            Arc::new(StringArray::from_iter_values(
+                (0..rows).map(|n| format!("s{n}")),
+            )),
+        ),
+        (
+            "wide",
+            Arc::new(StringArray::from_iter_values(
+                (0..rows).map(|n| format!("{n:0200}")),
+            )),
+        ),
+    ])
+    .unwrap()
+}
+
+fn is(column: usize, comparison: Comparison, value: i64) -> Filter {
+    Filter {
+        column,
+        test: Test::Is(comparison, Arc::new(Int64Array::from(vec![value]))),
+    }
+}
+
+#[tokio::test]
+async fn filters_leave_out_what_cannot_pass_unread() {
+    let table = table(&[("n.parquet", parquet_of(&numbers(10_000), 2_500))]).await;
+    let request = Request {
+        columns: Some(vec![1]),
+        filters: vec![
+            is(0, Comparison::GreaterOrEqual, 5_050),
+            is(0, Comparison::Less, 5_053),
+        ],
+        ..Request::default()
+    };
+    let (found, report) = batches(&table, request.clone()).await;
+    assert_eq!(shown(&found), ["s5050", "s5051", "s5052"]);
+    // One page of a hundred rows.
+    assert_eq!(report.rows(), 100);
+    let numbered = Request {
+        row_ids: true,
+        ..request
+    };
+    let (found, report) = batches(&table, numbered).await;
+    assert_eq!(
+        shown(&found),
+        [
+            "s5050|n.parquet|5050",
+            "s5051|n.parquet|5051",
+            "s5052|n.parquet|5052"
+        ]
+    );
+    assert_eq!(report.rows(), 2_500);
+    let none = Request {
+        filters: vec![is(0, Comparison::Less, 0)],
+        ..Request::default()
+    };
+    let (found, report) = batches(&table, none).await;
+    assert_eq!(
+        (
+            shown(&found).len(),
+            report.rows(),
+            report.files_passed_over()
+        ),
+        (0, 0, 1)
+    );
+}
+
+#[tokio::test]
+async fn parts_are_the_table_cut() {
+    let files = [
+        ("p/part-00000.parquet", parquet_of(&numbers(1_000), 100)),
+        ("p/part-00001.parquet", parquet_of(&numbers(500), 100)),
+    ];
+    let table = table(&files).await;
+    let whole = all(&table).await;
+    for of in [1, 2, 3, 7] {
+        let mut rows = Vec::new();
+        for number in 0..of {
+            let part = Part { number, of };
+            let (part, _) = batches(
+                &table,
+                Request {
+                    part,
+                    ..Request::default()
+                },
+            )
+            .await;
+            rows.extend(shown(&part));
+        }
+        assert_eq!(rows, whole, "{of}");
+    }
+}
+
+#[tokio::test]
+async fn partitions_and_bounds_prune_files() {
+    let table = table(&[
+        ("o/y=2023/a.csv", "n\n1\n2\n".into()),
+        ("o/y=2024/b.csv", "n\n1\n9\n".into()),
+        ("o/y=2024/c.csv", "n\n3\n4\n".into()),
+    ])
+    .await;
+    let filters = vec![
+        is(1, Comparison::Equal, 2024),
+        is(0, Comparison::Greater, 4),
+    ];
+    let request = Request {
+        filters,
+        ..Request::default()
+    };
+    let (found, report) = batches(&table, request).await;
+    assert_eq!(shown(&found), ["9|2024"]);
+    assert_eq!((report.files_passed_over(), report.rows()), (2, 2));
+}
+
+#[tokio::test]
+async fn a_limit_and_no_columns() {
+    let text: String = (0..20_000).map(|n| format!("{n},x\n")).collect();
+    let table = table(&[("n.csv", format!("n,x\n{text}").into())]).await;
+    let request = Request {
+        limit: Some(3),
+        ..Request::default()
+    };
+    let (found, _) = batches(&table, request).await;
+    assert_eq!(shown(&found), ["0|x", "1|x", "2|x"]);
+    let request = Request {
+        columns: Some(vec![]),
+        ..Request::default()
+    };
+    let (found, _) = batches(&table, request).await;
+    assert_eq!(
+        found.iter().map(RecordBatch::num_rows).sum::<usize>(),
+        20_000
+    );
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(content).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// What is longer than the budget is read window by window, as it is when it is read at once.
+#[tokio::test]
+async fn long_texts_have_all_their_rows() {
+    let rows = 120_000;
+    let csv: String = (0..rows)
+        .map(|n| format!("{n},\"a, {n}\nb\",{}.5\n", n % 7))
+        .collect();
+    let csv = format!("id,text,x\n{csv}\nSource: here\n");
+    let json: String = (0..rows)
+        .map(|n| format!("{{\"id\":{n},\"x\":{}.5}}\n", n % 7))
+        .collect();
+    let fixed: String = (0..rows)
+        .map(|n| format!("{n:<12} {:<8} {}\n", format!("w{}", n % 9), n % 7))
+        .collect();
+    let fixed = format!("{:<12} {:<8} x\n{fixed}", "id", "word");
+    let utf16: Vec<u8> = [0xff, 0xfe]
+        .into_iter()
+        .chain(csv.encode_utf16().flat_map(u16::to_le_bytes))
+        .collect();
+    let options = ReadOptions {
+        scan_budget: 256 << 10,
+        ..ReadOptions::default()
+    };
+    for (path, content) in [
+        ("a.csv", csv.clone().into_bytes()),
+        ("a.csv.gz", gzip(csv.as_bytes())),
+        ("a16.csv", utf16),
+        ("a.jsonl", json.clone().into_bytes()),
+        ("a.jsonl.gz", gzip(json.as_bytes())),
+        ("a.txt", fixed.into_bytes()),
+    ] {
+        let table = table_with(&[(path, content)], &options).await;
+        let found = all(&table).await;
+        assert_eq!(found.len(), rows, "{path}: {:?}", found.last());
+        let last = &found[rows - 1];
+        assert!(
+            last.starts_with(&format!("{}|", rows - 1)),
+            "{path}: {last}"
+        );
+        let request = Request {
+            columns: Some(vec![0]),
+            ..Request::default()
+        };
+        let (ids, report) = batches(&table, request).await;
+        let ids = shown(&ids);
+        assert!((0..rows).all(|n| ids[n] == n.to_string()), "{path}");
+        assert_eq!(report.misfits(), [], "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_changed_ends_the_scan() {
+    let whole = arrow_of(&numbers(10), true);
+    let mut other = whole.clone();
+    // The same length, other bytes.
+    other[300..400].fill(0xff);
+    let table = table(&[("d/n.arrow", whole)]).await;
+    table.0.store.put("d/n.arrow", other.into()).await.unwrap();
+    let rows = table.scan(Request::default());
+    let report = rows.report();
+    let changed: Result<Vec<RecordBatch>, ScanError> = rows.try_collect().await;
+    let is_changed = matches!(&changed, Err(ScanError::Changed { path }) if path == "d/n.arrow");
+    assert!(is_changed, "{changed:?} {report:?}");
+    let error = changed.unwrap_err().to_string();
+    assert!(
+        error.contains("d/n.arrow") && error.contains("limn update"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_damaged_file_costs_its_rows() {
+    let whole = parquet_of(&numbers(300), 100);
+    let mut damaged = whole.clone();
+    let middle = damaged.len() / 2;
+    for byte in &mut damaged[middle - 2_000..middle + 2_000] {
+        *byte ^= 0x55;
+    }
+    let files = [
+        ("p/part-00000.parquet", whole.clone()),
+        ("p/part-00001.parquet", whole),
+    ];
+    let table = table(&files).await;
+    let Inner {
+        store,
+        files,
+        options,
+        ..
+    } = &*table.0;
+    store
+        .put("p/part-00000.parquet", damaged.into())
+        .await
+        .unwrap();
+    // As if it had been damaged when it was indexed, and not been looked at there.
+    let mut files = files.clone();
+    let info = store.head("p/part-00000.parquet").await.unwrap();
+    files[0].0.object = ObjectRecord::from(info);
+    let table = TableRows::new(store.clone(), files, options.clone());
+    let (found, report) = batches(&table, Request::default()).await;
+    let rows = shown(&found).len();
+    assert!((300..600).contains(&rows), "{rows}");
+    assert_eq!(report.damaged().len(), 1, "{:?}", report.damaged());
+    assert!(
+        report.damaged()[0].contains("p/part-00000.parquet"),
+        "{:?}",
+        report.damaged()
+    );
+}
+
+#[tokio::test]
+async fn cells_that_do_not_fit_are_null_and_counted() {
+    let options = ReadOptions {
+        scan_budget: 64 << 10,
+        ..ReadOptions::default()
+    };
+    let mut text = String::from("n,d\n");
+    for n in 0..40_000 {
+        text.push_str(&format!("{n},2024-01-{:02}\n", n % 28 + 1));
+    }
+    let plain = table_with(&[("n.csv", text.clone().into())], &options).await;
+    assert_eq!(types(&plain), ["n Int64", "d Date32"]);
+    // A cell between the ranges that were looked at.
+    let odd = text.replacen("\n20001,2024-01-", "\nodd!!,2024-01-", 1);
+    let table = table_with(&[("n.csv", odd.into())], &options).await;
+    if types(&table) == ["n Int64", "d Date32"] {
+        let (found, report) = batches(&table, Request::default()).await;
+        assert_eq!(shown(&found).len(), 40_000);
+        assert_eq!(report.misfits(), [("n".to_owned(), 1)]);
+    }
+}
+
+#[tokio::test]
+async fn a_scan_that_is_dropped_reads_nothing_more() {
+    let text: String = (0..400_000).map(|n| format!("{n},{n}\n")).collect();
+    let options = ReadOptions {
+        scan_budget: 64 << 10,
+        ..ReadOptions::default()
+    };
+    let table = table_with(&[("n.csv", format!("a,b\n{text}").into())], &options).await;
+    let mut rows = table.scan(Request::default());
+    let first = futures::StreamExt::next(&mut rows).await.unwrap().unwrap();
+    assert!(first.num_rows() > 0);
+    let report = rows.report();
+    drop(rows);
+    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    assert!(report.rows() < 400_000, "{}", report.rows());
+}
+
+/// Files that other programs wrote (tests/data): as many rows as their summaries tell, and none damaged.
+#[tokio::test]
+async fn files_that_others_wrote_are_scanned() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    let (mut scanned, mut wrong) = (0, Vec::new());
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let Some(format) = Format::of_path(&name) else {
+            continue;
+        };
+        let store = Store::in_memory();
+        store
+            .put(&name, std::fs::read(&path).unwrap().into())
+            .await
+            .unwrap();
+        let object = ObjectRecord::from(store.head(&name).await.unwrap());
+        let file = DataFile {
+            object,
+            format,
+            table_name: TableName::parse(&name).unwrap(),
+            is_beside: false,
+        };
+        let options = ReadOptions::default();
+        let Ok(summary) = summarise_file(&store, &file, &options).await else {
+            continue;
+        };
+        let table = TableRows::new(store, vec![(file, summary.clone())], options);
+        let (found, report) = batches(&table, Request::default()).await;
+        let rows: usize = found.iter().map(RecordBatch::num_rows).sum();
+        let told = (report.damaged(), rows as u64, report.misfits());
+        if told != (Vec::new(), summary.rows, Vec::new()) {
+            wrong.push((name, told, summary.rows));
+        }
+        scanned += 1;
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(scanned > 10, "{scanned}");
+}
