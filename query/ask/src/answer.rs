@@ -1,0 +1,156 @@
+//! An answer: batches of rows as they come, and what to know of them.
+
+use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::common::Result as DataFusionResult;
+use futures::stream::{self, BoxStream};
+use futures::{FutureExt, Stream, StreamExt};
+use limn_store::one_line;
+use tokio::time::{Instant, Sleep};
+
+use crate::error::AskError;
+use crate::failure;
+use crate::limits::Limits;
+use crate::notes::Notes;
+
+/// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. It reads as it is polled, and nothing more
+/// once it is dropped. Must be polled on a tokio runtime.
+pub struct Answer {
+    schema: SchemaRef,
+    batches: BoxStream<'static, DataFusionResult<RecordBatch>>,
+    limits: Limits,
+    /// The rows that may still come.
+    left: Option<u64>,
+    deadline: Pin<Box<Sleep>>,
+    is_truncated: bool,
+    has_ended: bool,
+    notes: Arc<Notes>,
+}
+
+impl Answer {
+    pub(crate) fn new(
+        schema: SchemaRef,
+        batches: BoxStream<'static, DataFusionResult<RecordBatch>>,
+        limits: Limits,
+        deadline: Instant,
+        notes: Arc<Notes>,
+    ) -> Answer {
+        Answer {
+            schema,
+            batches: AssertUnwindSafe(batches)
+                .catch_unwind()
+                .map(|polled| polled.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))))
+                .boxed(),
+            left: limits.max_rows,
+            limits,
+            deadline: Box::pin(tokio::time::sleep_until(deadline)),
+            is_truncated: false,
+            has_ended: false,
+            notes,
+        }
+    }
+
+    /// An answer that is known already.
+    pub(crate) fn of(batch: RecordBatch, limits: Limits, deadline: Instant) -> Answer {
+        let schema = batch.schema();
+        let batches = stream::iter([Ok(batch)]).boxed();
+        Answer::new(schema, batches, limits, deadline, Arc::default())
+    }
+
+    /// The columns with their types.
+    pub fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    /// Whether there are more rows than [`Limits::max_rows`], and those were left out. Known at the stream's end.
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated
+    }
+
+    /// Whether rows are missing since files could not be read; the notes name them. Known at the stream's end.
+    pub fn is_partial(&self) -> bool {
+        self.notes.is_partial()
+    }
+
+    /// What a person should know of the answer, one line each. Complete at the stream's end.
+    pub fn notes(&self) -> Vec<String> {
+        let mut lines = self.notes.lines();
+        if let (true, Some(most)) = (self.is_truncated, self.limits.max_rows) {
+            let rows = if most == 1 { "row" } else { "rows" };
+            lines.push(format!(
+                "stopped after {most} {rows}, and there are more: --max-rows"
+            ));
+        }
+        lines
+    }
+
+    /// No more than the rows that are left of a batch; `None` if that is none of it.
+    fn cut(&mut self, batch: RecordBatch) -> Option<RecordBatch> {
+        let rows = batch.num_rows() as u64;
+        let Some(left) = &mut self.left else {
+            return Some(batch);
+        };
+        if rows <= *left {
+            *left -= rows;
+            return Some(batch);
+        }
+        let some = usize::try_from(*left).unwrap_or(usize::MAX);
+        self.is_truncated = true;
+        self.end();
+        (some > 0).then(|| batch.slice(0, some))
+    }
+
+    /// Lets go what is being read.
+    fn end(&mut self) {
+        self.has_ended = true;
+        self.batches = stream::empty().boxed();
+    }
+}
+
+impl Stream for Answer {
+    type Item = Result<RecordBatch, AskError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = &mut *self;
+        loop {
+            if this.has_ended {
+                return Poll::Ready(None);
+            }
+            if this.deadline.poll_unpin(context).is_ready() {
+                this.end();
+                return Poll::Ready(Some(Err(AskError::Timeout(this.limits.timeout))));
+            }
+            match futures::ready!(this.batches.poll_next_unpin(context)) {
+                None => this.end(),
+                Some(Err(error)) => {
+                    this.end();
+                    let error = failure::running(&error, &this.limits);
+                    return Poll::Ready(Some(Err(error)));
+                }
+                Some(Ok(batch)) if batch.num_rows() == 0 => {}
+                Some(Ok(batch)) => {
+                    if let Some(batch) = this.cut(batch) {
+                        return Poll::Ready(Some(Ok(batch)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What a panic says, as an error of the library that it came from.
+fn panicked(panic: &(dyn std::any::Any + Send)) -> datafusion::error::DataFusionError {
+    datafusion::error::DataFusionError::Internal(panic_text(panic))
+}
+
+/// What a panic says.
+pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    format!("panicked: {}", one_line(text.unwrap_or("no message")))
+}

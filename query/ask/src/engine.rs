@@ -1,0 +1,259 @@
+//! From a statement to its answer: parse, look names up, plan, run.
+//!
+//! Planning runs on a thread of its own with a stack that is large enough (`size.rs`): what is deep ends there. What leaves it
+//! is a plan of bounded depth, which runs wherever the answer is polled.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use datafusion::catalog::default_table_source::source_as_provider;
+use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::error::DataFusionError;
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::{SessionState, SessionStateBuilder, SessionStateDefaults};
+use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
+use datafusion::sql::parser::Statement as Planned;
+use datafusion::sql::sqlparser::ast::{DescribeAlias, Query, Statement as Parsed};
+use futures::StreamExt;
+use limn_store::one_line;
+use tokio::runtime::Handle;
+use tokio::time::Instant;
+
+use crate::answer::{Answer, panic_text};
+use crate::catalogue::Catalogue;
+use crate::error::AskError;
+use crate::limits::Limits;
+use crate::notes::Notes;
+use crate::provider::{CATALOG, LakeTable, SCHEMA, Tables};
+use crate::relations::{Walk, Withs};
+use crate::statement::Statement;
+use crate::{describe, failure, names, size};
+
+/// Answers statements about the tables of a catalogue.
+#[derive(Clone)]
+pub struct Engine {
+    catalogue: Arc<Catalogue>,
+    limits: Limits,
+    /// Functions and rules, of which every statement takes a copy.
+    session: Arc<SessionState>,
+}
+
+impl Engine {
+    /// An engine over these tables. Every statement is held to the limits by itself.
+    pub fn new(catalogue: impl Into<Arc<Catalogue>>, limits: Limits) -> Engine {
+        // Functions of values and groups; none that makes a table, no file format, no catalog.
+        let session = SessionStateBuilder::new()
+            .with_config(limits.config(CATALOG, SCHEMA))
+            .with_expr_planners(SessionStateDefaults::default_expr_planners())
+            .with_scalar_functions(SessionStateDefaults::default_scalar_functions())
+            .with_higher_order_functions(SessionStateDefaults::default_higher_order_functions())
+            .with_aggregate_functions(SessionStateDefaults::default_aggregate_functions())
+            .with_window_functions(SessionStateDefaults::default_window_functions())
+            .with_catalog_list(Arc::new(Tables::default()))
+            .build();
+        Engine {
+            catalogue: catalogue.into(),
+            limits,
+            session: Arc::new(session),
+        }
+    }
+
+    /// The tables.
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// Plans a statement and begins to run it. Must be called on a tokio runtime.
+    ///
+    /// # Errors
+    /// The statement is refused, cannot be understood or planned, or took too long before its first row.
+    pub async fn run(&self, sql: &str) -> Result<Answer, AskError> {
+        let deadline = Instant::now() + self.limits.timeout;
+        let planner = Planner {
+            engine: self.clone(),
+            sql: sql.to_owned(),
+            deadline,
+            runtime: Handle::current(),
+        };
+        let (tell, told) = tokio::sync::oneshot::channel();
+        std::thread::Builder::new()
+            .name("limn-sql".to_owned())
+            .stack_size(size::STACK)
+            .spawn(move || {
+                let planned = std::panic::catch_unwind(AssertUnwindSafe(|| planner.plan()));
+                let planned = planned
+                    .unwrap_or_else(|panic| Err(AskError::Internal(panic_text(panic.as_ref()))));
+                // Nobody waits any more where the time is over.
+                let _ = tell.send(planned);
+            })
+            .map_err(|error| AskError::Execution(format!("a thread cannot be started: {error}")))?;
+        match tokio::time::timeout_at(deadline, told).await {
+            Ok(Ok(Ok(ready))) => self.start(ready, deadline),
+            Ok(Ok(Err(error))) => Err(error),
+            Ok(Err(_)) => Err(AskError::Internal("the planner is gone".to_owned())),
+            Err(_) => Err(AskError::Timeout(self.limits.timeout)),
+        }
+    }
+
+    fn start(&self, ready: Ready, deadline: Instant) -> Result<Answer, AskError> {
+        let limits = self.limits.clone();
+        match ready {
+            Ready::Known(batch) => Ok(Answer::of(batch, limits, deadline)),
+            Ready::Plan {
+                plan,
+                session,
+                notes,
+            } => {
+                let schema = plan.schema();
+                let batches = execute_stream(plan, session.task_ctx());
+                let batches = batches.map_err(|error| failure::running(&error, &limits))?;
+                Ok(Answer::new(
+                    schema,
+                    batches.boxed(),
+                    limits,
+                    deadline,
+                    notes,
+                ))
+            }
+        }
+    }
+}
+
+/// What planning comes to.
+enum Ready {
+    Known(arrow::array::RecordBatch),
+    Plan {
+        plan: Arc<dyn ExecutionPlan>,
+        session: Box<SessionState>,
+        notes: Arc<Notes>,
+    },
+}
+
+/// One statement on its way to a plan.
+struct Planner {
+    engine: Engine,
+    sql: String,
+    deadline: Instant,
+    runtime: Handle,
+}
+
+impl Planner {
+    fn plan(&self) -> Result<Ready, AskError> {
+        let catalogue = &self.engine.catalogue;
+        match Statement::parse(&self.sql)? {
+            Statement::Query(query) => self.query(query, false),
+            Statement::Explain(query) => self.query(query, true),
+            Statement::Columns(name) => {
+                let record = catalogue.record(&names::parts(&name))?;
+                let table = catalogue.table(record)?;
+                describe::columns(&table).map(Ready::Known)
+            }
+            Statement::Tables(pattern) => {
+                describe::tables(catalogue, pattern.as_ref()).map(Ready::Known)
+            }
+        }
+    }
+
+    fn query(&self, mut query: Box<Query>, explains: bool) -> Result<Ready, AskError> {
+        let notes = Arc::<Notes>::default();
+        let mut walk = Walk::new(&self.engine.catalogue, &notes);
+        walk.query(&mut query, &Withs::default(), None)?;
+        let tables = walk.tables;
+        let limits = &self.engine.limits;
+        let failed = |error: DataFusionError| failure::planning(&error, &self.sql, &tables, limits);
+        let session = SessionStateBuilder::new_from_existing((*self.engine.session).clone())
+            .with_catalog_list(Arc::new(Tables::new(&tables, &notes)))
+            .with_runtime_env(limits.runtime().map_err(failed)?)
+            .build();
+        let statement = Planned::Statement(Box::new(match explains {
+            true => explain(query),
+            false => Parsed::Query(query),
+        }));
+        let plan = session.statement_to_plan(statement);
+        let plan = self.runtime.block_on(plan).map_err(failed)?;
+        reads_only(&plan).map_err(failed)?;
+        size::check_plan(&plan)?;
+        let plan = match limits.max_rows {
+            Some(most) if !explains => first_rows(plan, most).map_err(failed)?,
+            _ => plan,
+        };
+        self.is_in_time()?;
+        let plan = session.optimize(&plan).map_err(failed)?;
+        size::check_plan(&plan)?;
+        self.is_in_time()?;
+        let planned = session
+            .query_planner()
+            .create_physical_plan(&plan, &session);
+        let plan = self.runtime.block_on(planned).map_err(failed)?;
+        size::check_steps(plan.as_ref())?;
+        tracing::debug!(sql = one_line(&self.sql), "a query is planned");
+        Ok(Ready::Plan {
+            plan,
+            session: Box::new(session),
+            notes,
+        })
+    }
+
+    /// Nobody waits for a plan that comes too late.
+    fn is_in_time(&self) -> Result<(), AskError> {
+        match Instant::now() < self.deadline {
+            true => Ok(()),
+            false => Err(AskError::Timeout(self.engine.limits.timeout)),
+        }
+    }
+}
+
+fn explain(query: Box<Query>) -> Parsed {
+    Parsed::Explain {
+        describe_alias: DescribeAlias::Explain,
+        analyze: false,
+        verbose: false,
+        query_plan: false,
+        estimate: false,
+        statement: Box::new(Parsed::Query(query)),
+        format: None,
+        options: None,
+    }
+}
+
+/// One row more than are wanted tells whether there are more; a sort need not keep others.
+fn first_rows(plan: LogicalPlan, most: u64) -> Result<LogicalPlan, DataFusionError> {
+    let one_more = usize::try_from(most.saturating_add(1)).unwrap_or(usize::MAX);
+    LogicalPlanBuilder::from(plan)
+        .limit(0, Some(one_more))?
+        .build()
+}
+
+/// The last wall: no step of the plan writes or sets anything, and all rows are those of tables of the catalogue.
+fn reads_only(plan: &LogicalPlan) -> Result<(), DataFusionError> {
+    SQLOptions::new()
+        .with_allow_ddl(false)
+        .with_allow_dml(false)
+        .with_allow_statements(false)
+        .verify_plan(plan)?;
+    plan.apply_with_subqueries(|step| {
+        let refused = |what: &str| {
+            let told = format!("limn sql reads only: {what} is refused");
+            Err(DataFusionError::Plan(told))
+        };
+        match step {
+            LogicalPlan::TableScan(scan) => {
+                let table = source_as_provider(&scan.source)?;
+                match table.is::<LakeTable>() || is_work_table(table.as_ref()) {
+                    true => Ok(TreeNodeRecursion::Continue),
+                    false => refused("a table from elsewhere"),
+                }
+            }
+            LogicalPlan::Extension(_) => refused("a step from elsewhere"),
+            LogicalPlan::Analyze(_) => refused("EXPLAIN ANALYZE"),
+            _ => Ok(TreeNodeRecursion::Continue),
+        }
+    })?;
+    Ok(())
+}
+
+/// Whether it is the rows so far of a query of WITH RECURSIVE.
+fn is_work_table(table: &dyn datafusion::catalog::TableProvider) -> bool {
+    table.is::<datafusion::catalog::cte_worktable::CteWorkTable>()
+}

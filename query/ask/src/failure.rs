@@ -1,0 +1,144 @@
+//! From errors of DataFusion to what a person is told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use datafusion::common::SchemaError;
+use datafusion::error::DataFusionError;
+use limn_lake::scan::ScanError;
+use limn_store::one_line;
+
+use crate::error::AskError;
+use crate::limits::Limits;
+use crate::near::near;
+use crate::scope::same;
+use crate::table::Table;
+
+/// Why a statement cannot be planned.
+pub(crate) fn planning(
+    error: &DataFusionError,
+    sql: &str,
+    tables: &BTreeMap<String, Arc<Table>>,
+    limits: &Limits,
+) -> AskError {
+    let DataFusionError::SchemaError(schema, _) = error.find_root() else {
+        return running(error, limits);
+    };
+    match schema.as_ref() {
+        SchemaError::FieldNotFound { field, .. } => unknown_column(field.name(), sql, tables),
+        SchemaError::AmbiguousReference { field } => {
+            let name = field.name();
+            let has = |table: &&Arc<Table>| table.schema.index_of(name).is_ok();
+            let of = tables.values().filter(has);
+            let columns = of.map(|table| format!("that of '{}'", one_line(table.name())));
+            AskError::AmbiguousColumn {
+                name: one_line(name),
+                columns: columns.collect(),
+            }
+        }
+        other => AskError::Plan(one_line(&other.to_string())),
+    }
+}
+
+fn unknown_column(name: &str, sql: &str, tables: &BTreeMap<String, Arc<Table>>) -> AskError {
+    for table in tables.values() {
+        if let Some(hidden) = table.withheld.iter().find(|it| same(&it.name, name)) {
+            return AskError::Withheld {
+                column: hidden.name.clone(),
+                table: table.name().to_owned(),
+                sensitive: hidden.sensitive.clone(),
+            };
+        }
+    }
+    let fields = tables.values().flat_map(|table| table.schema.fields());
+    let only = match tables.len() {
+        1 => tables.values().next(),
+        _ => None,
+    };
+    AskError::UnknownColumn {
+        name: one_line(name),
+        table: only.map(|table| table.name().to_owned()),
+        near: near(name, fields.map(|it| it.name().as_str())),
+        is_text: sql.contains(&format!("\"{name}\"")),
+    }
+}
+
+/// Why a query ended before its end.
+pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
+    let root = error.find_root();
+    let told = || one_line(&without_prefix(&root.strip_backtrace()));
+    match root {
+        DataFusionError::External(error) => match error.downcast_ref::<ScanError>() {
+            Some(error) => AskError::Scan(error.clone()),
+            None => AskError::Execution(told()),
+        },
+        // Memory and disk are told by the words alone.
+        DataFusionError::ResourcesExhausted(cause) if cause.contains("disk space") => {
+            AskError::Spill(limits.spill_bytes)
+        }
+        DataFusionError::ResourcesExhausted(_) => AskError::Memory(limits.memory_bytes),
+        DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => AskError::Plan(told()),
+        DataFusionError::NotImplemented(cause) => {
+            AskError::Plan(format!("limn sql does not have this: {}", one_line(cause)))
+        }
+        DataFusionError::SQL(..) => AskError::Syntax(told()),
+        DataFusionError::Internal(cause) => AskError::Internal(one_line(cause)),
+        _ => AskError::Execution(told()),
+    }
+}
+
+/// What was said, without who said it: `Error during planning: …`.
+fn without_prefix(text: &str) -> String {
+    const PREFIXES: [&str; 6] = [
+        "Error during planning: ",
+        "Execution error: ",
+        "Arrow error: ",
+        "External error: ",
+        "Schema error: ",
+        "SQL error: ",
+    ];
+    let mut text = text;
+    while let Some(rest) = PREFIXES.iter().find_map(|it| text.strip_prefix(it)) {
+        text = rest;
+    }
+    text.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::error::ArrowError;
+
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_scan_is_told_as_it_is() {
+        let scan = ScanError::Changed {
+            path: "crm/churn.csv".to_owned(),
+        };
+        let inner = DataFusionError::External(Box::new(scan.clone()));
+        let arrow = ArrowError::ExternalError(Box::new(inner));
+        let outer = DataFusionError::ArrowError(Box::new(arrow), None).context("somewhere");
+        let told = running(&outer, &Limits::default());
+        assert!(matches!(&told, AskError::Scan(it) if *it == scan), "{told}");
+        assert_eq!(told.to_string(), scan.to_string());
+    }
+
+    #[test]
+    fn limits_are_told_apart() {
+        let of = |text: &str| {
+            let error = DataFusionError::ResourcesExhausted(text.to_owned());
+            running(&error, &Limits::default())
+        };
+        let memory = of("Failed to allocate additional 1.0 MB for Sort");
+        assert!(matches!(memory, AskError::Memory(_)), "{memory}");
+        let disk = of("The used disk space during the spilling process has exceeded the limit");
+        assert!(matches!(disk, AskError::Spill(_)), "{disk}");
+    }
+
+    #[test]
+    fn who_said_it_is_left_out() {
+        let error = DataFusionError::Plan("Invalid function 'foo'.\nDid you mean 'floor'?".into());
+        let told = running(&error, &Limits::default()).to_string();
+        assert_eq!(told, "Invalid function 'foo'. Did you mean 'floor'?");
+    }
+}

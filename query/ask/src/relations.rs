@@ -1,0 +1,517 @@
+//! What the names of a query mean: tables of the index, names of WITH, columns.
+//!
+//! The parsed query is walked from its innermost parts out, and each name is replaced by the one that is meant, in quotes: a
+//! table by its whole name in the one schema that there is (`provider.rs`), with an alias by which its columns are
+//! called; a column by its spelling (`scope.rs`). DataFusion then takes all names as they are written.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use datafusion::sql::sqlparser::ast::{
+    Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SetExpr, SetQuantifier,
+    TableAlias, TableFactor, TableWithJoins, VisitMut,
+};
+use limn_segment::TableRecord;
+
+use crate::catalogue::Catalogue;
+use crate::columns::{Exprs, Projection};
+use crate::error::AskError;
+use crate::names;
+use crate::notes::Notes;
+use crate::provider::SCHEMA;
+use crate::scope::{Column, Columns, Hidden, Relation, Scope, Scopes, resolved, same};
+use crate::size::{self, RELATIONS};
+use crate::table::Table;
+
+/// Walks a query, and opens the tables that it names.
+pub(crate) struct Walk<'a> {
+    catalogue: &'a Catalogue,
+    pub(crate) notes: &'a Notes,
+    /// By their whole names.
+    pub(crate) tables: BTreeMap<String, Arc<Table>>,
+    /// Tables so far, those of WITH as often as they are named.
+    relations: usize,
+}
+
+/// The queries of WITH that can be named, the innermost first.
+#[derive(Clone, Default)]
+pub(crate) struct Withs(Option<Rc<With>>);
+
+struct With {
+    name: String,
+    columns: Columns,
+    relations: usize,
+    before: Withs,
+}
+
+impl Withs {
+    fn and(self, name: &str, columns: Columns, relations: usize) -> Withs {
+        Withs(Some(Rc::new(With {
+            name: name.to_owned(),
+            columns,
+            relations,
+            before: self,
+        })))
+    }
+
+    fn find(&self, written: &Ident) -> Option<&With> {
+        let all = || std::iter::successors(self.0.as_deref(), |it| it.before.0.as_deref());
+        let alike = |it: &&With| written.quote_style.is_none() && same(&it.name, &written.value);
+        all()
+            .find(|it| it.name == written.value)
+            .or_else(|| all().find(alike))
+    }
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(catalogue: &'a Catalogue, notes: &'a Notes) -> Walk<'a> {
+        Walk {
+            catalogue,
+            notes,
+            tables: BTreeMap::new(),
+            relations: 0,
+        }
+    }
+
+    /// The names of a query, and the columns that it has.
+    pub(crate) fn query(
+        &mut self,
+        query: &mut Query,
+        withs: &Withs,
+        outer: Option<&Scopes<'_>>,
+    ) -> Result<Columns, AskError> {
+        let withs = self.with(query, withs, outer)?;
+        let (columns, scope) = match query.body.as_mut() {
+            SetExpr::Select(select) => self.select(select, &withs, outer)?,
+            set => {
+                let columns = self.set(set, &withs, outer)?;
+                let scope = Scope {
+                    relations: vec![unnamed(columns.clone())],
+                    aliases: Vec::new(),
+                };
+                (columns, scope)
+            }
+        };
+        let scopes = Scopes {
+            scope: &scope,
+            outer,
+        };
+        self.exprs(&mut query.order_by, scopes, &withs)?;
+        self.exprs(&mut query.limit_clause, scopes, &withs)?;
+        Ok(columns)
+    }
+
+    fn with(
+        &mut self,
+        query: &mut Query,
+        withs: &Withs,
+        outer: Option<&Scopes<'_>>,
+    ) -> Result<Withs, AskError> {
+        let mut withs = withs.clone();
+        let Some(with) = &mut query.with else {
+            return Ok(withs);
+        };
+        for cte in &mut with.cte_tables {
+            let before = self.relations;
+            let mut inner = withs.clone();
+            if with.recursive {
+                // It names itself: its columns are those of its first part.
+                let mut first = cte.query.clone();
+                while let SetExpr::SetOperation { left, .. } = *first.body {
+                    first.body = left;
+                }
+                first.order_by = None;
+                if let Ok(columns) = self.query(&mut first, &withs, outer) {
+                    let columns = renamed(columns, &cte.alias);
+                    inner = inner.and(&cte.alias.name.value, columns, 1);
+                }
+            }
+            let columns = self.query(&mut cte.query, &inner, outer)?;
+            let columns = renamed(columns, &cte.alias);
+            let relations = self.relations - before;
+            withs = withs.and(&cte.alias.name.value, columns, relations);
+        }
+        Ok(withs)
+    }
+
+    fn set(
+        &mut self,
+        set: &mut SetExpr,
+        withs: &Withs,
+        outer: Option<&Scopes<'_>>,
+    ) -> Result<Columns, AskError> {
+        match set {
+            SetExpr::Select(select) => Ok(self.select(select, withs, outer)?.0),
+            SetExpr::Query(query) => self.query(query, withs, outer),
+            SetExpr::SetOperation {
+                left,
+                right,
+                set_quantifier,
+                ..
+            } => {
+                let mut columns = self.set(left, withs, outer)?;
+                let others = self.set(right, withs, outer)?;
+                if let SetQuantifier::ByName
+                | SetQuantifier::AllByName
+                | SetQuantifier::DistinctByName = set_quantifier
+                {
+                    columns.has_others |= others.has_others;
+                    let is_known = |name: &str| columns.list.iter().any(|it| it.name == name);
+                    let more = others.list.into_iter().filter(|it| !is_known(&it.name));
+                    let more: Vec<Column> = more.collect();
+                    columns.list.extend(more);
+                }
+                Ok(columns)
+            }
+            SetExpr::Values(values) => {
+                let count = values.rows.first().map_or(0, |row| row.content.len());
+                let nothing = Scope::default();
+                let scopes = Scopes {
+                    scope: &nothing,
+                    outer,
+                };
+                self.exprs(values, scopes, withs)?;
+                let names = (1..=count).map(|it| Column::named(format!("column{it}")));
+                Ok(Columns {
+                    list: names.collect(),
+                    has_others: false,
+                })
+            }
+            // Refused before.
+            _ => Ok(Columns::default()),
+        }
+    }
+
+    /// The columns of a SELECT, and the scope that ORDER BY sees.
+    fn select(
+        &mut self,
+        select: &mut Select,
+        withs: &Withs,
+        outer: Option<&Scopes<'_>>,
+    ) -> Result<(Columns, Scope), AskError> {
+        let mut scope = Scope::default();
+        for from in &mut select.from {
+            self.joins(from, &mut scope, withs, outer)?;
+        }
+        let scopes = Scopes {
+            scope: &scope,
+            outer,
+        };
+        self.exprs(&mut select.selection, scopes, withs)?;
+        let Projection { columns, aliases } =
+            self.projection(&mut select.projection, scopes, withs)?;
+        scope.aliases = aliases;
+        let scopes = Scopes {
+            scope: &scope,
+            outer,
+        };
+        self.exprs(&mut select.distinct, scopes, withs)?;
+        self.exprs(&mut select.group_by, scopes, withs)?;
+        self.exprs(&mut select.having, scopes, withs)?;
+        self.exprs(&mut select.named_window, scopes, withs)?;
+        self.exprs(&mut select.qualify, scopes, withs)?;
+        Ok((columns, scope))
+    }
+
+    fn joins(
+        &mut self,
+        from: &mut TableWithJoins,
+        scope: &mut Scope,
+        withs: &Withs,
+        outer: Option<&Scopes<'_>>,
+    ) -> Result<(), AskError> {
+        self.factor(&mut from.relation, scope, withs, outer)?;
+        for join in &mut from.joins {
+            let left = scope.relations.len();
+            self.factor(&mut join.relation, scope, withs, outer)?;
+            if let Some(columns) = using(&mut join.join_operator) {
+                for column in columns {
+                    rewrite_using(column, &scope.relations, left);
+                }
+            }
+            let scopes = Scopes { scope, outer };
+            self.exprs(&mut join.join_operator, scopes, withs)?;
+        }
+        Ok(())
+    }
+
+    fn factor(
+        &mut self,
+        factor: &mut TableFactor,
+        scope: &mut Scope,
+        withs: &Withs,
+        outer: Option<&Scopes<'_>>,
+    ) -> Result<(), AskError> {
+        match factor {
+            TableFactor::Table { name, alias, .. } => {
+                let relation = self.table(name, alias, scope, withs)?;
+                scope.relations.push(relation);
+            }
+            TableFactor::Derived {
+                lateral,
+                subquery,
+                alias,
+                ..
+            } => {
+                let around = Scopes { scope, outer };
+                let outer = if *lateral { Some(&around) } else { outer };
+                let columns = self.query(subquery, withs, outer)?;
+                scope.relations.push(match alias {
+                    Some(alias) => named(alias, columns),
+                    None => unnamed(columns),
+                });
+            }
+            TableFactor::NestedJoin {
+                table_with_joins,
+                alias: None,
+            } => self.joins(table_with_joins, scope, withs, outer)?,
+            TableFactor::NestedJoin {
+                table_with_joins,
+                alias: Some(alias),
+            } => {
+                let mut inner = Scope::default();
+                self.joins(table_with_joins, &mut inner, withs, outer)?;
+                let mut columns = Columns::default();
+                for relation in inner.relations {
+                    columns.list.extend(relation.columns.list);
+                    columns.has_others |= relation.columns.has_others;
+                }
+                scope.relations.push(named(alias, columns));
+            }
+            factor => {
+                let scopes = Scopes { scope, outer };
+                self.exprs(factor, scopes, withs)?;
+                let alias = match factor {
+                    TableFactor::UNNEST { alias, .. } => alias.as_ref(),
+                    // Refused before.
+                    _ => None,
+                };
+                let columns = Columns {
+                    list: Vec::new(),
+                    has_others: true,
+                };
+                scope.relations.push(match alias {
+                    Some(alias) => named(alias, columns),
+                    None => unnamed(columns),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn table(
+        &mut self,
+        name: &mut ObjectName,
+        alias: &mut Option<TableAlias>,
+        scope: &Scope,
+        withs: &Withs,
+    ) -> Result<Relation, AskError> {
+        let written = names::parts(name);
+        let with = match name.0.as_slice() {
+            [part] => part.as_ident().and_then(|it| withs.find(it)),
+            _ => None,
+        };
+        if let Some(with) = with {
+            self.count(with.relations.max(1))?;
+            let (spelt, columns) = (with.name.clone(), with.columns.clone());
+            *name = ObjectName::from(vec![resolved(&spelt)]);
+            return Ok(match alias {
+                Some(alias) => named(alias, columns),
+                None => Relation {
+                    names: vec![vec![spelt.clone()]],
+                    told: Some(spelt.clone()),
+                    alias: Some(spelt),
+                    columns,
+                },
+            });
+        }
+        self.count(1)?;
+        let record = Arc::clone(self.catalogue.record(&written)?);
+        let names = names_of(&record, &written);
+        let table = self.open(&record)?;
+        let columns = columns_of(&table);
+        *name = ObjectName::from(vec![resolved(SCHEMA), resolved(&record.name)]);
+        let mut relation = match alias {
+            Some(alias) => named(alias, columns),
+            None => {
+                let free = free_alias(&record.name, scope);
+                *alias = Some(TableAlias {
+                    explicit: true,
+                    name: resolved(&free),
+                    columns: Vec::new(),
+                    at: None,
+                });
+                Relation {
+                    alias: Some(free),
+                    names,
+                    told: None,
+                    columns,
+                }
+            }
+        };
+        relation.told = Some(record.name.clone());
+        Ok(relation)
+    }
+
+    fn open(&mut self, record: &Arc<TableRecord>) -> Result<Arc<Table>, AskError> {
+        if let Some(table) = self.tables.get(&record.name) {
+            return Ok(Arc::clone(table));
+        }
+        let table = Arc::new(self.catalogue.table(record)?);
+        if table.left_out > 0 {
+            self.notes.is_missing_files(&table);
+        }
+        self.tables.insert(record.name.clone(), Arc::clone(&table));
+        Ok(table)
+    }
+
+    fn count(&mut self, more: usize) -> Result<(), AskError> {
+        self.relations = self.relations.saturating_add(more);
+        match self.relations > RELATIONS {
+            true => Err(size::too_many_relations()),
+            false => Ok(()),
+        }
+    }
+
+    /// The names in the expressions of a part of a query.
+    pub(crate) fn exprs(
+        &mut self,
+        part: &mut impl VisitMut,
+        scopes: Scopes<'_>,
+        withs: &Withs,
+    ) -> Result<(), AskError> {
+        Exprs::walk(self, part, scopes, withs)
+    }
+}
+
+/// A source of rows that has a name of its own.
+fn named(alias: &TableAlias, columns: Columns) -> Relation {
+    let name = alias.name.value.clone();
+    Relation {
+        names: vec![vec![name.clone()]],
+        told: Some(name.clone()),
+        alias: Some(name),
+        columns: renamed(columns, alias),
+    }
+}
+
+fn unnamed(columns: Columns) -> Relation {
+    Relation {
+        alias: None,
+        names: Vec::new(),
+        told: None,
+        columns,
+    }
+}
+
+/// The columns with the names that an alias gives: `AS x (a, b)`.
+fn renamed(mut columns: Columns, alias: &TableAlias) -> Columns {
+    // A withheld column is none that could be counted.
+    if !alias.columns.is_empty() {
+        columns.list.retain(|it| it.withheld.is_none());
+    }
+    for (at, named) in alias.columns.iter().enumerate() {
+        let column = Column::named(&named.name.value);
+        match columns.list.get_mut(at) {
+            Some(old) => *old = column,
+            None => columns.list.push(column),
+        }
+    }
+    columns
+}
+
+fn columns_of(table: &Table) -> Columns {
+    let open = table
+        .schema
+        .fields()
+        .iter()
+        .map(|it| Column::named(it.name()));
+    let withheld = table.withheld.iter().map(|it| Column {
+        name: it.name.clone(),
+        withheld: Some(Rc::new(Hidden {
+            table: table.name().to_owned(),
+            column: it.name.clone(),
+            sensitive: it.sensitive.clone(),
+        })),
+    });
+    Columns {
+        list: open.chain(withheld).collect(),
+        has_others: false,
+    }
+}
+
+/// What may be written before a table's columns: what was written in FROM, the whole name, and its end.
+fn names_of(record: &TableRecord, written: &[&str]) -> Vec<Vec<String>> {
+    let owned = |parts: &[&str]| parts.iter().map(|it| (*it).to_owned()).collect();
+    let folders: Vec<&str> = record.name.split('/').collect();
+    let mut names: Vec<Vec<String>> = vec![owned(written), vec![record.name.clone()]];
+    names.extend((0..folders.len()).map(|from| owned(&folders[from..])));
+    names
+}
+
+/// What a table is called: by the end of its name, or all of it where another one is called so.
+fn free_alias(name: &str, scope: &Scope) -> String {
+    let end = name.rsplit('/').next().unwrap_or(name);
+    let is_taken = |alias: &str| {
+        scope
+            .relations
+            .iter()
+            .any(|it| it.alias.as_deref() == Some(alias))
+    };
+    match is_taken(end) {
+        true => name.to_owned(),
+        false => end.to_owned(),
+    }
+}
+
+/// The columns of USING.
+fn using(join: &mut JoinOperator) -> Option<&mut Vec<ObjectName>> {
+    let (JoinOperator::Join(constraint)
+    | JoinOperator::Inner(constraint)
+    | JoinOperator::Left(constraint)
+    | JoinOperator::LeftOuter(constraint)
+    | JoinOperator::Right(constraint)
+    | JoinOperator::RightOuter(constraint)
+    | JoinOperator::FullOuter(constraint)
+    | JoinOperator::Semi(constraint)
+    | JoinOperator::LeftSemi(constraint)
+    | JoinOperator::RightSemi(constraint)
+    | JoinOperator::Anti(constraint)
+    | JoinOperator::LeftAnti(constraint)
+    | JoinOperator::RightAnti(constraint)) = join
+    else {
+        return None;
+    };
+    match constraint {
+        JoinConstraint::Using(columns) => Some(columns),
+        _ => None,
+    }
+}
+
+/// A column of USING is spelt as both sides spell it, if they agree.
+fn rewrite_using(column: &mut ObjectName, relations: &[Relation], left: usize) {
+    let [part] = column.0.as_slice() else {
+        return;
+    };
+    let Some(written) = part.as_ident() else {
+        return;
+    };
+    let side = |relations: &[Relation]| {
+        let scope = Scope {
+            relations: relations.to_vec(),
+            aliases: Vec::new(),
+        };
+        let scopes = Scopes {
+            scope: &scope,
+            outer: None,
+        };
+        scopes.column(written).ok().flatten()
+    };
+    let (a, b) = relations.split_at(left);
+    if let (Some(a), Some(b)) = (side(a), side(b))
+        && a == b
+    {
+        *column = ObjectName::from(vec![resolved(a)]);
+    }
+}

@@ -1,0 +1,84 @@
+//! From what the index knows of a table to its rows.
+
+use limn_lake::scan::TableRows;
+use limn_lake::{DataFile, FileSummary, Format, ObjectRecord, ReadOptions, TableName};
+use limn_segment::{FileRecord, TableRecord};
+use limn_store::{Store, one_line};
+
+use crate::error::AskError;
+
+/// The formats of files, to find one by its label.
+const FORMATS: [Format; 9] = [
+    Format::Parquet,
+    Format::Csv,
+    Format::Text,
+    Format::JsonLines,
+    Format::Arrow,
+    Format::Avro,
+    Format::Orc,
+    Format::Sqlite,
+    Format::Sheet,
+];
+
+/// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake, `options` those that
+/// the lake was indexed with. Reads nothing yet.
+///
+/// # Errors
+/// [`AskError::Unreadable`] if none of its files could be read, or limn cannot read any more what it knows of one.
+pub fn rows_of(
+    record: &TableRecord,
+    store: Store,
+    options: ReadOptions,
+) -> Result<TableRows, AskError> {
+    let unreadable = |cause: String| AskError::Unreadable {
+        table: record.name.clone(),
+        cause,
+    };
+    let name = TableName::parse(&record.name).map_err(|error| unreadable(error.to_string()))?;
+    let mut files = Vec::new();
+    for (file, summary) in readable(record) {
+        let summary = FileSummary::from_json(summary).map_err(|_| {
+            let path = one_line(&file.path);
+            unreadable(format!(
+                "another version of limn has indexed {path}; run limn index again"
+            ))
+        })?;
+        files.push((data_file(file, record, &name), summary));
+    }
+    if files.is_empty() {
+        let error = record.error.as_deref();
+        let cause = error.or(record.files.iter().find_map(|it| it.error.as_deref()));
+        let cause = cause.map_or("none of its files could be read".to_owned(), one_line);
+        return Err(unreadable(cause));
+    }
+    Ok(TableRows::new(store, files, options))
+}
+
+/// How many of a table's files could not be read when it was indexed: their rows are missing.
+pub(crate) fn left_out(record: &TableRecord) -> usize {
+    record.files_now().count() - readable(record).count()
+}
+
+/// The files that could be read, with what is known of them.
+fn readable(record: &TableRecord) -> impl Iterator<Item = (&FileRecord, &str)> {
+    let files = record.files_now().filter(|file| file.error.is_none());
+    files.filter_map(|file| Some((file, file.summary.as_deref()?)))
+}
+
+fn data_file(file: &FileRecord, record: &TableRecord, name: &TableName) -> DataFile {
+    let labelled = || FORMATS.into_iter().find(|it| it.label() == record.format);
+    let format = Format::of_path(&file.path).or_else(labelled);
+    DataFile {
+        object: ObjectRecord {
+            path: file.path.clone(),
+            etag: file.etag.clone(),
+            version: file.version.clone(),
+            size: file.size,
+            modified_ms: file.modified_ms,
+        },
+        // A file of no format is told by the scan.
+        format: format.unwrap_or(Format::Text),
+        table_name: name.clone(),
+        is_beside: file.beside,
+    }
+}

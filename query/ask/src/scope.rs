@@ -1,0 +1,304 @@
+//! The columns that are in scope at a place of a query, and which of them a written name means.
+//!
+//! Columns of lakes are called `CustomerID`, and people write `customerid`. A name in quotes is exact. One without quotes means
+//! the column that is spelt so; where there is none, the only one that is spelt so but for case. Inner queries are looked
+//! through before outer ones, and a withheld column is found so that it can be refused by name.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use datafusion::sql::sqlparser::ast::Ident;
+use datafusion::sql::sqlparser::tokenizer::{Location, Span};
+
+use crate::error::AskError;
+use crate::near::near;
+
+/// A column that a source of rows has.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) name: String,
+    /// Why nobody sees its values, if so.
+    pub(crate) withheld: Option<Rc<Hidden>>,
+}
+
+/// A withheld column, as its table has it.
+#[derive(Debug)]
+pub(crate) struct Hidden {
+    pub(crate) table: String,
+    pub(crate) column: String,
+    /// What it holds, if that is why.
+    pub(crate) sensitive: Option<String>,
+}
+
+impl Column {
+    pub(crate) fn named(name: impl Into<String>) -> Column {
+        Column {
+            name: name.into(),
+            withheld: None,
+        }
+    }
+
+    /// The column, if its values may be seen.
+    fn seen(&self) -> Result<&str, AskError> {
+        match &self.withheld {
+            None => Ok(&self.name),
+            Some(hidden) => Err(AskError::Withheld {
+                column: hidden.column.clone(),
+                table: hidden.table.clone(),
+                sensitive: hidden.sensitive.clone(),
+            }),
+        }
+    }
+}
+
+/// The columns of a query or table, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Columns {
+    pub(crate) list: Vec<Column>,
+    /// There are others, whose names are not known.
+    pub(crate) has_others: bool,
+}
+
+/// A source of rows in FROM.
+#[derive(Clone, Debug)]
+pub(crate) struct Relation {
+    /// What it is called in the statement that is planned; what nobody can call has none.
+    pub(crate) alias: Option<String>,
+    /// What may be written before its columns, each in parts.
+    pub(crate) names: Vec<Vec<String>>,
+    /// What it is called in messages.
+    pub(crate) told: Option<String>,
+    pub(crate) columns: Columns,
+}
+
+/// The columns of one SELECT.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) relations: Vec<Relation>,
+    /// The names that the SELECT list gives, for where they count.
+    pub(crate) aliases: Vec<String>,
+}
+
+/// A scope, and those around it.
+#[derive(Clone, Copy)]
+pub(crate) struct Scopes<'a> {
+    pub(crate) scope: &'a Scope,
+    pub(crate) outer: Option<&'a Scopes<'a>>,
+}
+
+/// What was looked up, and is not looked up again, has this place in the text.
+const RESOLVED: Location = Location {
+    line: u64::MAX,
+    column: u64::MAX,
+};
+
+/// Whether a name was looked up.
+pub(crate) fn is_resolved(ident: &Ident) -> bool {
+    ident.span.start == RESOLVED
+}
+
+/// A name that is exactly meant.
+pub(crate) fn resolved(name: impl Into<String>) -> Ident {
+    let mut ident = Ident::with_quote('"', name);
+    ident.span = Span::new(RESOLVED, RESOLVED);
+    ident
+}
+
+impl<'a> Scopes<'a> {
+    fn levels(&'a self) -> impl Iterator<Item = &'a Scope> {
+        let mut next = Some(self);
+        std::iter::from_fn(move || {
+            let level = next?;
+            next = level.outer;
+            Some(level.scope)
+        })
+    }
+
+    /// The spelling of the column that is meant; `None` where none is known, which the planner tells.
+    pub(crate) fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
+        for scope in self.levels() {
+            if let Some(name) = scope.column(written)? {
+                return Ok(Some(name));
+            }
+            if scope.relations.iter().any(|it| it.columns.has_others) {
+                return Ok(None);
+            }
+        }
+        Ok(None)
+    }
+
+    /// As [`Scopes::column`], of a name with dots: a column of a source, or a field of a column.
+    pub(crate) fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
+        for scope in self.levels() {
+            if let Some(path) = scope.path(written)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The source that is meant by these parts of a name.
+    pub(crate) fn relation(&self, written: &[Ident]) -> Result<Option<&'a Relation>, AskError>
+    where
+        Self: 'a,
+    {
+        self.scope.relation(written)
+    }
+}
+
+impl Scope {
+    fn columns(&self) -> impl Iterator<Item = (&Relation, &Column)> {
+        let relations = self.relations.iter();
+        relations.flat_map(|relation| relation.columns.list.iter().map(move |it| (relation, it)))
+    }
+
+    fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
+        let name = written.value.as_str();
+        let is_alias = self.aliases.iter().any(|it| it == name);
+        let exact: Vec<&Column> = self
+            .columns()
+            .map(|it| it.1)
+            .filter(|it| it.name == name)
+            .collect();
+        if is_alias || exact.iter().any(|it| it.withheld.is_none()) {
+            return Ok(Some(name.to_owned()));
+        }
+        if let Some(hidden) = exact.first() {
+            return hidden.seen().map(|it| Some(it.to_owned()));
+        }
+        if written.quote_style.is_some() {
+            return Ok(None);
+        }
+        let alike: Vec<(&Relation, &Column)> = self
+            .columns()
+            .filter(|(_, it)| same(&it.name, name))
+            .collect();
+        let open = alike.iter().filter(|(_, it)| it.withheld.is_none());
+        let aliases = self.aliases.iter().filter(|it| same(it, name));
+        let mut spellings: BTreeSet<&str> = open.map(|(_, it)| it.name.as_str()).collect();
+        spellings.extend(aliases.map(String::as_str));
+        match (spellings.first(), spellings.len(), alike.first()) {
+            (Some(one), 1, _) => Ok(Some((*one).to_owned())),
+            (Some(_), _, _) => Err(self.ambiguous(name, &alike)),
+            (None, _, Some((_, hidden))) => hidden.seen().map(|it| Some(it.to_owned())),
+            (None, _, None) => Ok(None),
+        }
+    }
+
+    fn ambiguous(&self, name: &str, alike: &[(&Relation, &Column)]) -> AskError {
+        let columns = alike.iter().filter(|(_, it)| it.withheld.is_none());
+        let mut columns: Vec<String> = columns
+            .map(|(relation, column)| match &relation.alias {
+                Some(alias) if self.relations.len() > 1 => {
+                    format!("\"{alias}\".\"{}\"", column.name)
+                }
+                _ => format!("\"{}\"", column.name),
+            })
+            .collect();
+        let aliases = self.aliases.iter().filter(|it| same(it, name));
+        columns.extend(aliases.map(|it| format!("\"{it}\"")));
+        columns.dedup();
+        AskError::AmbiguousColumn {
+            name: name.to_owned(),
+            columns,
+        }
+    }
+
+    fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
+        let mut missing = None;
+        for at in (1..written.len()).rev() {
+            let (qualifier, rest) = written.split_at(at);
+            let Some(relation) = self.relation(qualifier)? else {
+                continue;
+            };
+            let (Some(alias), Some((column, fields))) = (&relation.alias, rest.split_first())
+            else {
+                continue;
+            };
+            let found = match relation.column(column)? {
+                Some(found) => found,
+                // The planner knows.
+                None if relation.columns.has_others => column.value.clone(),
+                None => {
+                    missing.get_or_insert((relation, column));
+                    continue;
+                }
+            };
+            let mut path = vec![resolved(alias), resolved(found)];
+            path.extend(fields.iter().map(|it| resolved(&it.value)));
+            return Ok(Some(path));
+        }
+        if let Some((column, fields)) = written.split_first()
+            && let Some(found) = self.column(column)?
+        {
+            let mut path = vec![resolved(found)];
+            path.extend(fields.iter().map(|it| resolved(&it.value)));
+            return Ok(Some(path));
+        }
+        match missing {
+            Some((relation, column)) => Err(relation.lacks(&column.value)),
+            None => Ok(None),
+        }
+    }
+
+    fn relation(&self, written: &[Ident]) -> Result<Option<&Relation>, AskError> {
+        let find = |any_case: bool| -> Vec<&Relation> {
+            let relations = self.relations.iter();
+            relations
+                .filter(|it| it.is_called(written, any_case))
+                .collect()
+        };
+        let mut found = find(false);
+        if found.is_empty() {
+            found = find(true);
+        }
+        match found.as_slice() {
+            [] => Ok(None),
+            [relation] => Ok(Some(relation)),
+            several => {
+                let name: Vec<&str> = written.iter().map(|it| it.value.as_str()).collect();
+                let told = several.iter().map(|it| it.told.clone().unwrap_or_default());
+                Err(AskError::AmbiguousTable {
+                    name: name.join("."),
+                    tables: told.collect(),
+                })
+            }
+        }
+    }
+}
+
+impl Relation {
+    fn is_called(&self, written: &[Ident], any_case: bool) -> bool {
+        let is = |part: &Ident, name: &String| match any_case {
+            true => part.value == *name || (part.quote_style.is_none() && same(&part.value, name)),
+            false => part.value == *name,
+        };
+        self.names.iter().any(|name| {
+            name.len() == written.len() && written.iter().zip(name).all(|(part, it)| is(part, it))
+        })
+    }
+
+    fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
+        let alone = Scope {
+            relations: vec![self.clone()],
+            aliases: Vec::new(),
+        };
+        alone.column(written)
+    }
+
+    fn lacks(&self, column: &str) -> AskError {
+        let open = self.columns.list.iter().filter(|it| it.withheld.is_none());
+        AskError::UnknownColumn {
+            name: column.to_owned(),
+            table: self.told.clone(),
+            near: near(column, open.map(|it| it.name.as_str())),
+            is_text: false,
+        }
+    }
+}
+
+/// Whether names are the same but for case.
+pub(crate) fn same(a: &str, b: &str) -> bool {
+    a.eq_ignore_ascii_case(b)
+        || (!(a.is_ascii() && b.is_ascii()) && a.to_lowercase() == b.to_lowercase())
+}

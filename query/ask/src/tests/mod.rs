@@ -1,0 +1,1 @@
+//! Statements over tables of a lake in memory.
