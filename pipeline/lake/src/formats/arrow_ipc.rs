@@ -27,7 +27,7 @@ use self::dictionaries::Dictionaries;
 use self::messages::{Block, Content, MAGIC, Messages, parse};
 use self::plan::{Headers, Plan, Slice};
 use super::ranged::{Fetched, Ranged};
-use super::typed::{MAX_ROWS, Outcome, Purpose, Stopped, Typed, row_at};
+use super::typed::{MAX_ROWS, Outcome, Purpose, Stopped, Typed, Work, row_at};
 use super::{Failure, ReadOptions, counted, documented, parse as on_thread, sniff};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
@@ -72,7 +72,7 @@ fn read(object: Ranged, sample_path: &str, options: &ReadOptions) -> Result<File
         let cause = "it is a Feather file of version 1";
         return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(sniff::FEATHER_2));
     } else if messages::is_stream(&head) {
-        messages::of_stream(&mut content, most)?
+        messages::of_stream(&mut content, most, messages::MOST_STEPS)?
     } else {
         return Err(sniff::not_its_format(&head, "Arrow"));
     };

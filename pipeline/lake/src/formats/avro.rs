@@ -26,7 +26,7 @@ use self::schema::Schema;
 use self::walk::{Stopped, Walk};
 use super::codec::{Codec, Refused};
 use super::ranged::Ranged;
-use super::typed::{MAX_ROWS, Outcome, Purpose, Typed, decoding, row_at};
+use super::typed::{MAX_ROWS, Outcome, Purpose, Typed, Work, decoding, row_at};
 use super::{Failure, ReadOptions, counted, input, one_line, parse, sniff};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;

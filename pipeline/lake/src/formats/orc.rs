@@ -28,7 +28,7 @@ use self::proto::{Broken, StripeFooter, StripeInfo, TypeInfo};
 use self::stream::File;
 use self::tail::{Tail, kind};
 use super::ranged::{Fetched, Ranged, joined};
-use super::typed::{Outcome, Purpose, Stopped, Typed};
+use super::typed::{Outcome, Purpose, Stopped, Typed, Work};
 use super::{Failure, ReadOptions, counted, documented, input, one_line, parse};
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;

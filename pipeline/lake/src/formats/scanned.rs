@@ -111,7 +111,7 @@ impl OneFile<'_> {
         match file.format {
             Format::Parquet => parquet::batches::read(object(), wanted, options, sink),
             Format::Orc => orc::batches::read(object(), wanted, options, sink),
-            Format::Arrow => arrow_ipc::batches::read(&object(), wanted, sink),
+            Format::Arrow => arrow_ipc::batches::read(object(), wanted, options, sink),
             Format::Avro => avro::batches::read(&object(), wanted, options, sink),
             Format::Sqlite => containers::sqlite::batches::rows(store, file, wanted, options, sink),
             Format::JsonLines => match fetched {

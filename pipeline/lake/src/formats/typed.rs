@@ -68,6 +68,26 @@ pub(super) fn decoding(message: &str) -> Failure {
     Failure::new(FileErrorKind::Corrupt, cause)
 }
 
+/// What is counted of the work that decoding is.
+pub(super) trait Work {
+    /// Whether no more bytes may be decoded.
+    fn has_no_work(&self) -> bool;
+
+    /// Counts bytes that were unpacked or walked over: a broken file may have very many that become no text.
+    fn charge(&mut self, bytes: u64);
+}
+
+/// As much work as there is, as where all rows are wanted.
+pub(super) struct AllWork;
+
+impl Work for AllWork {
+    fn has_no_work(&self) -> bool {
+        false
+    }
+
+    fn charge(&mut self, _: u64) {}
+}
+
 /// What values are taken for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
@@ -110,6 +130,16 @@ pub(super) struct Outcome {
     pub(super) complete: bool,
     /// What else a person should know.
     pub(super) notes: Vec<String>,
+}
+
+impl Work for Typed {
+    fn has_no_work(&self) -> bool {
+        self.work == 0
+    }
+
+    fn charge(&mut self, bytes: u64) {
+        self.work = self.work.saturating_sub(bytes);
+    }
 }
 
 impl Typed {
@@ -190,21 +220,10 @@ impl Typed {
         self.profiled > self.most_profiled
     }
 
-    /// Whether no more bytes may be decoded.
-    pub(super) fn has_no_work(&self) -> bool {
-        self.work == 0
-    }
-
     /// Whether nothing more is decoded of rows of which these are drawn: all work is done, or only the
     /// sample goes on and none of them is in it.
     pub(super) fn is_done(&self, picks: &[(usize, usize)]) -> bool {
         self.has_no_work() || (self.profile_is_full() && picks.is_empty())
-    }
-
-    /// Counts bytes that were unpacked or walked over: a broken file may have very many that become no
-    /// text.
-    pub(super) fn charge(&mut self, bytes: u64) {
-        self.work = self.work.saturating_sub(bytes);
     }
 
     /// Takes values of a column. `picks` says which of them are of drawn rows, and of which.

@@ -1,6 +1,6 @@
 //! A text of any length, from its beginning to its end, a window at a time: fetched ahead, unpacked, and made UTF-8.
 
-use std::io::{self, BufRead, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, Read};
 
 use bytes::{Buf, Bytes};
 use encoding_rs::{CoderResult, Decoder, Encoding};
@@ -22,7 +22,7 @@ const LONGEST_ROW: usize = 256 << 20;
 const MOST_TIMES: u64 = 1000;
 const LONG: u64 = 64 << 20;
 
-/// One object from some byte on, for a thread outside the runtime. What comes next is fetched while the last is read.
+/// One object from its beginning on, for a thread outside the runtime. What comes next is fetched while the last is read.
 pub(super) struct Sequential {
     object: Ranged,
     /// Where `rest` begins.
@@ -85,27 +85,6 @@ impl Read for Sequential {
         buffer[..length].copy_from_slice(&self.rest[..length]);
         self.consume(length);
         Ok(length)
-    }
-}
-
-impl Seek for Sequential {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let of = |from: u64, by: i64| from.checked_add_signed(by);
-        let to = match to {
-            SeekFrom::Start(to) => Some(to),
-            SeekFrom::End(by) => of(self.object.size(), by),
-            SeekFrom::Current(by) => of(self.at, by),
-        };
-        let to = to.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-        let within = to
-            .checked_sub(self.at)
-            .filter(|by| *by <= self.rest.len() as u64);
-        match within {
-            Some(by) => self.rest.advance(by as usize),
-            None => self.rest = Bytes::new(),
-        }
-        self.at = to;
-        Ok(to)
     }
 }
 

@@ -1,76 +1,131 @@
-//! The rows of Arrow files and streams, as the format's library reads them, from the beginning to the end.
+//! The rows of an Arrow file or stream: batch by batch, of the wanted columns only.
 
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::collections::HashMap;
 
-use arrow::array::{RecordBatch, RecordBatchOptions, RecordBatchReader};
-use arrow::error::ArrowError;
-use arrow::ipc::reader::{FileReader, StreamReader};
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::Field;
 
-use super::MAGIC;
+use super::arrays::Batch;
+use super::buffers::Source;
+use super::dictionaries::Dictionaries;
+use super::messages::{self, Block, Content, MAGIC, parse};
+use super::{FOOTER, HEAD, corrupt, record_batch, rows_of};
 use crate::error::FileErrorKind;
 use crate::formats::batches::{Sink, Stop, Wanted};
-use crate::formats::ranged::Ranged;
-use crate::formats::typed::decoding;
-use crate::formats::windows::Sequential;
-use crate::formats::{Failure, names};
+use crate::formats::ranged::{Fetched, Ranged};
+use crate::formats::typed::{AllWork, Stopped, decoding};
+use crate::formats::{Failure, ReadOptions, names};
+
+/// What all dictionaries, and one column of a batch, may take in memory, in bytes.
+const MEMORY: u64 = 512 << 20;
+/// A batch with a longer body is read column by column.
+const BODY: u64 = 256 << 20;
 
 /// Reads rows, on a thread outside the runtime.
 pub(in crate::formats) fn read(
-    object: &Ranged,
+    object: Ranged,
     wanted: &Wanted,
+    options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    let read = all(object, wanted, sink);
-    // The library tells of the store's failures as of damage.
-    read.map_err(|stop| match stop {
-        Stop::Failed(told) => Stop::Failed(object.take_failure().unwrap_or(told)),
-        Stop::Dropped => Stop::Dropped,
-    })
-}
-
-fn all(object: &Ranged, wanted: &Wanted, sink: &mut Sink) -> Result<(), Stop> {
-    let mut bytes = Sequential::new(object.clone());
-    let mut begin = [0; MAGIC.len()];
-    let begun = bytes.read_exact(&mut begin);
-    begun
-        .and_then(|()| bytes.seek(SeekFrom::Start(0)))
-        .map_err(|error| decoding(&error.to_string()))?;
-    match begin == *MAGIC {
-        true => give(FileReader::try_new(bytes, None), wanted, sink),
-        false => give(
-            StreamReader::try_new(BufReader::new(bytes), None),
-            wanted,
-            sink,
-        ),
-    }
-}
-
-/// Gives the wanted columns of all batches.
-fn give<R: RecordBatchReader>(
-    reader: Result<R, ArrowError>,
-    wanted: &Wanted,
-    sink: &mut Sink,
-) -> Result<(), Stop> {
-    let failed = |error: ArrowError| decoding(&error.to_string());
-    let reader = reader.map_err(failed)?;
-    let schema = reader.schema();
-    let names = names::unique(schema.fields().iter().map(|field| field.name()));
+    let head = object.get(0..HEAD.min(object.size()))?;
+    let is_file = head.starts_with(MAGIC);
+    let mut content = Content {
+        object,
+        fetched: Fetched::whole(head),
+    };
+    let most = options.scan_budget.max(FOOTER);
+    let messages = match is_file {
+        true => messages::of_file(&mut content, most)?,
+        false => messages::of_stream(&mut content, most, usize::MAX)?,
+    };
+    let fields = messages.schema.fields();
+    let names = names::unique(fields.iter().map(|field| field.name()));
     let mut asked = wanted.columns.iter().zip(&wanted.names);
     if !asked.all(|(column, name)| names.get(*column) == Some(name)) {
-        let cause = "it has other columns than when it was indexed";
-        return Err(Failure::new(FileErrorKind::Corrupt, cause).into());
+        return Err(corrupt("it has other columns than when it was indexed").into());
     }
-    for batch in reader {
-        let batch = batch.map_err(failed)?;
-        let options = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-        let arrays = wanted
-            .columns
-            .iter()
-            .map(|column| batch.column(*column).clone());
-        let chosen = schema.project(&wanted.columns).and_then(|schema| {
-            RecordBatch::try_new_with_options(schema.into(), arrays.collect(), &options)
-        });
-        sink.give(chosen.map_err(failed)?)?;
+    let mut dictionaries = Dictionaries::new(&messages.schema, MEMORY, u64::MAX);
+    for block in &messages.batches {
+        // A file's dictionaries stand anywhere, a stream's before the batches that they are for.
+        let end = if is_file { u64::MAX } else { block.offset };
+        dictionaries.take_until(end, &messages.dictionaries, &content, &mut AllWork)?;
+        let rows = Rows {
+            content: &content,
+            dictionaries: &dictionaries,
+            wanted,
+        };
+        let fields = fields.iter().map(AsRef::as_ref);
+        sink.give(rows.batch(block, fields)?)?;
     }
     Ok(())
+}
+
+struct Rows<'a> {
+    content: &'a Content,
+    dictionaries: &'a Dictionaries,
+    wanted: &'a Wanted,
+}
+
+impl Rows<'_> {
+    fn batch<'f>(
+        &self,
+        block: &Block,
+        fields: impl Iterator<Item = &'f Field>,
+    ) -> Result<RecordBatch, Failure> {
+        let metadata = self.content.get(block.metadata_range())?;
+        let message = parse(&metadata)?;
+        let batch = record_batch(&message)?;
+        let rows = rows_of(batch)?;
+        let source = self.source(block)?;
+        let values = self.dictionaries.values();
+        let mut columns = Batch::new(batch, message.version(), &source, values)?;
+        let mut read: HashMap<usize, ArrayRef> = HashMap::new();
+        for (column, field) in fields.enumerate() {
+            if !self.wanted.columns.contains(&column) {
+                columns.skip(field)?;
+                continue;
+            }
+            if self.dictionaries.lack(field) {
+                return Err(too_much());
+            }
+            let array = columns.column(field, rows, MEMORY, &mut u64::MAX.clone());
+            read.insert(
+                column,
+                array.map_err(|stopped| match stopped {
+                    Stopped::Failed(failure) => failure,
+                    Stopped::TooMuch => too_much(),
+                })?,
+            );
+        }
+        let arrays = self.wanted.columns.iter();
+        let arrays: Vec<ArrayRef> = arrays.filter_map(|it| read.get(it).cloned()).collect();
+        let named = self.wanted.names.iter().zip(arrays);
+        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
+        let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = named
+            .map(|(name, array)| (Field::new(name, array.data_type().clone(), true), array))
+            .unzip();
+        let schema = arrow::datatypes::Schema::new(fields).into();
+        RecordBatch::try_new_with_options(schema, arrays, &options)
+            .map_err(|error| decoding(&error.to_string()))
+    }
+
+    /// A batch's body, fetched if it is not too large.
+    fn source(&self, block: &Block) -> Result<Source, Failure> {
+        let body = block.body_range();
+        if block.body <= BODY {
+            return Ok(Source::Memory(self.content.get(body)?));
+        }
+        Ok(Source::File {
+            object: self.content.object.clone(),
+            body,
+            requests: std::rc::Rc::default(),
+        })
+    }
+}
+
+fn too_much() -> Failure {
+    let cause = format!("a column of it takes more than {MEMORY} bytes of memory at once");
+    Failure::new(FileErrorKind::Unsupported, cause)
+        .with_remedy("write the file with smaller batches, or as Parquet")
 }

@@ -10,7 +10,7 @@ use super::buffers::Source;
 use super::messages::{Block, Content, parse};
 use super::{corrupt, rows_of, schema};
 use crate::formats::Failure;
-use crate::formats::typed::{Stopped, Typed};
+use crate::formats::typed::{Stopped, Work};
 
 /// Dictionaries that grow are copied: no more than this many times the bytes that may be held.
 const COPIES: u64 = 16;
@@ -68,16 +68,16 @@ impl Dictionaries {
             .is_some_and(|values| values.logical_null_count() > 0)
     }
 
-    /// Takes the messages that begin before `end`, and charges `typed` for them, while there is work left.
+    /// Takes the messages that begin before `end`, and charges their work, while there is any left.
     pub(super) fn take_until(
         &mut self,
         end: u64,
         blocks: &[Block],
         content: &Content,
-        typed: &mut Typed,
+        work: &mut impl Work,
     ) -> Result<(), Failure> {
         while let Some(block) = blocks.get(self.taken).filter(|block| block.offset < end) {
-            if typed.has_no_work() {
+            if work.has_no_work() {
                 break;
             }
             self.taken += 1;
@@ -90,7 +90,7 @@ impl Dictionaries {
                 break;
             }
             let spent = self.take(block, content)?;
-            typed.charge(spent + block.metadata + MESSAGE);
+            work.charge(spent + block.metadata + MESSAGE);
         }
         Ok(())
     }

@@ -22,7 +22,7 @@ const TAIL: u64 = 64 << 10;
 /// Bytes fetched where a message of a stream begins: enough for most messages' metadata.
 const LOOK: u64 = 4 << 10;
 /// Messages that a walk over a stream visits, each a request where the stream is not read whole.
-const MOST_STEPS: usize = 512;
+pub(super) const MOST_STEPS: usize = 512;
 const CONTINUATION: [u8; 4] = [0xff; 4];
 
 /// A message with its body.
@@ -154,9 +154,13 @@ pub(super) fn of_file(content: &mut Content, most: u64) -> Result<Messages, Fail
     })
 }
 
-/// The messages of a stream, whose metadata have at most `most` bytes each; beyond [`MOST_STEPS`] of one
+/// The messages of a stream, whose metadata have at most `most` bytes each; beyond `most_steps` of one
 /// that is not at hand it is left.
-pub(super) fn of_stream(content: &mut Content, most: u64) -> Result<Messages, Failure> {
+pub(super) fn of_stream(
+    content: &mut Content,
+    most: u64,
+    most_steps: usize,
+) -> Result<Messages, Failure> {
     let size = content.object.size();
     let whole = content.fetched.get(&(0..size)).is_some();
     let mut found: Option<Messages> = None;
@@ -164,7 +168,7 @@ pub(super) fn of_stream(content: &mut Content, most: u64) -> Result<Messages, Fa
     let mut steps = 0;
     while let Some(message) = next(content, at, most)? {
         steps += 1;
-        if steps > MOST_STEPS && !whole {
+        if steps > most_steps && !whole {
             break;
         }
         let Message { block, bytes } = &message;
@@ -205,7 +209,7 @@ pub(super) fn of_stream(content: &mut Content, most: u64) -> Result<Messages, Fa
         }
     }
     let mut messages = found.ok_or_else(|| corrupt("it does not begin with a schema"))?;
-    if steps <= MOST_STEPS || whole {
+    if steps <= most_steps || whole {
         messages.walked = None;
     }
     Ok(messages)
