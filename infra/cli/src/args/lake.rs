@@ -86,7 +86,7 @@ impl FilterArgs {
 }
 
 /// A file's size, with or without a unit.
-fn size(text: &str) -> Result<u64, String> {
+pub(super) fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("'{text}' is no size: write it as 100, 20KB, 500MiB or 2GiB");
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -4,6 +4,7 @@ mod context;
 mod lake;
 mod oidc;
 mod serve;
+mod sql;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ pub use oidc::OidcArgs;
 pub use serve::{
     AddKeyArgs, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs, RemoveKeyArgs, ServeArgs,
 };
+pub use sql::SqlArgs;
 
 /// The heading of what few people need: above it are the options that most begin with.
 const MORE: &str = "More options";
@@ -146,6 +148,16 @@ their tables found; full = share with all of them.")]
     Tables(TablesArgs),
     /// Show what is known of one table.
     Show(ShowArgs),
+    /// Ask the tables of an index in SQL, whatever the format of their files.
+    #[command(after_help = "\
+Examples:
+  limn sql 'SHOW TABLES' --index lake.limn
+  limn sql 'DESCRIBE \"crm/churn\"' --index lake.limn
+  limn sql 'SELECT region, count(*) FROM crm.churn GROUP BY region ORDER BY 2 DESC' --index lake.limn
+  limn sql - --index lake.limn --output joined.parquet < join.sql
+
+The rows are those of the files that the index knows; where one has changed since, limn update first.")]
+    Sql(SqlArgs),
     /// List the snapshots of an index, newest first.
     Snapshots(SnapshotsArgs),
     /// Tell which tables appeared, changed and vanished between two snapshots.

@@ -25,6 +25,7 @@ pub mod search;
 pub mod serve;
 pub mod show;
 pub mod snapshots;
+pub mod sql;
 pub mod tables;
 pub mod verify;
 pub mod watch;

@@ -1,0 +1,180 @@
+//! `limn sql`: the tables of an index, asked in SQL.
+
+mod written;
+
+use std::io::{self, Read, Write};
+
+use anyhow::Context;
+use arrow::array::RecordBatch;
+use futures::TryStreamExt;
+use limn_ask::cells::{Cells, is_number, json_text, type_word};
+use limn_ask::{Answer, AskError, Catalogue, Engine, Lake, Limits};
+use limn_lake::{Confined, ReadOptions};
+use limn_pipeline::options::IndexSettings;
+use limn_segment::{IndexStore, Snapshot};
+use limn_store::{Access, Store};
+
+use crate::Outcome;
+use crate::args::SqlArgs;
+use crate::commands::newest;
+use crate::progress::say;
+use crate::table::Table;
+use crate::text::plural;
+
+/// Rows that are printed where nobody says how many.
+const PRINTED: u64 = 10_000;
+/// Temporary files may take so many times the memory.
+const SPILLED: u64 = 10;
+/// The longest statement that is read from standard input, in bytes. The engine takes fewer.
+const MOST_READ: u64 = 1 << 20;
+
+pub async fn run(args: SqlArgs) -> anyhow::Result<Outcome> {
+    let statement = statement(&args.statement)?;
+    let file = args.output.as_deref().map(written::Format::of);
+    let file = file.transpose()?;
+    let index = IndexStore::open(&args.index.index)?;
+    let snapshot = newest(&index).await?;
+    let tables = index.tables(&snapshot, None).await?;
+    let mut catalogue = Catalogue::new(tables, opener(snapshot, args.access.to_lake()));
+    if let Some(lake) = &args.lake {
+        catalogue = catalogue.of_lake(lake)?;
+    }
+    let limits = Limits {
+        max_rows: match (&args.output, args.max_rows) {
+            (None, None) => Some(PRINTED),
+            (_, said) => said,
+        },
+        timeout: args.timeout,
+        memory_bytes: args.memory,
+        spill_bytes: args.memory.saturating_mul(SPILLED),
+    };
+    let mut answer = Engine::new(catalogue, limits).run(&statement).await?;
+    match (file, &args.output) {
+        (Some(format), Some(path)) => {
+            let rows = written::write(format, path, &mut answer).await?;
+            say(&format!(
+                "{} written to {}",
+                plural(rows, "row"),
+                path.display()
+            ));
+        }
+        _ if args.json.json => print_json(&mut answer).await?,
+        _ => print(&mut answer).await?,
+    }
+    let notes = answer.notes();
+    // In JSON they are part of the answer.
+    if !args.json.json || args.output.is_some() {
+        notes.iter().for_each(|note| say(&format!("note: {note}")));
+    }
+    Ok(match answer.is_partial() {
+        true => Outcome::SomeFailed,
+        false => Outcome::Done,
+    })
+}
+
+fn statement(said: &str) -> anyhow::Result<String> {
+    if said != "-" {
+        return Ok(said.to_owned());
+    }
+    let mut text = String::new();
+    let read = io::stdin().take(MOST_READ).read_to_string(&mut text);
+    read.context("the statement on standard input cannot be read")?;
+    Ok(text)
+}
+
+/// Opens lakes by what the index says of them.
+fn opener(
+    snapshot: Snapshot,
+    access: Access,
+) -> impl Fn(&str) -> Result<Lake, AskError> + Send + Sync {
+    move |url| {
+        let store = Store::open_as(url, &access)?;
+        // Of an index that another limn made the tables say so.
+        let settings = IndexSettings::of_lake(&snapshot, url).ok().flatten();
+        let mut options = ReadOptions {
+            confined: std::env::current_exe().ok().map(Confined::new),
+            ..ReadOptions::default()
+        };
+        if let Some(settings) = settings {
+            options.scan_budget = settings.scan_budget;
+            options.seed = settings.seed;
+            options.sample_rows = settings.sample_rows;
+        }
+        Ok(Lake { store, options })
+    }
+}
+
+/// Prints aligned rows.
+async fn print(answer: &mut Answer) -> anyhow::Result<()> {
+    let schema = answer.schema();
+    let fields = schema.fields();
+    let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+    let numbers = (0..fields.len()).filter(|at| is_number(fields[*at].data_type()));
+    let mut table = Table::new(&names, &numbers.collect::<Vec<_>>());
+    let mut rows = 0;
+    while let Some(batch) = answer.try_next().await? {
+        let cells = cells_of(&batch)?;
+        for row in 0..batch.num_rows() {
+            let text = |cell: &Cells<'_>| cell.text(row).unwrap_or_else(|| "–".to_owned());
+            table.row(cells.iter().map(text).collect());
+        }
+        rows += batch.num_rows() as u64;
+    }
+    let mut out = io::stdout().lock();
+    table.write(&mut out)?;
+    out.flush()?;
+    say(&format!("({})", plural(rows, "row")));
+    Ok(())
+}
+
+/// The columns of a batch as texts.
+fn cells_of(batch: &RecordBatch) -> anyhow::Result<Vec<Cells<'_>>> {
+    let columns = batch.columns().iter();
+    let cells = columns.map(|column| Cells::of(column.as_ref()));
+    Ok(cells.collect::<Result<_, _>>()?)
+}
+
+/// Prints the answer as JSON, row by row as they come.
+async fn print_json(answer: &mut Answer) -> anyhow::Result<()> {
+    let mut text = String::from("{\"columns\":[");
+    for (at, field) in answer.schema().fields().iter().enumerate() {
+        text.push_str(if at > 0 { ",{\"name\":" } else { "{\"name\":" });
+        json_text(field.name(), &mut text);
+        text.push_str(",\"type\":");
+        json_text(type_word(field.data_type()), &mut text);
+        text.push('}');
+    }
+    text.push_str("],\"rows\":[");
+    let mut out = io::stdout().lock();
+    let mut is_first = true;
+    while let Some(batch) = answer.try_next().await? {
+        let cells = cells_of(&batch)?;
+        for row in 0..batch.num_rows() {
+            text.push_str(if is_first { "\n[" } else { ",\n[" });
+            is_first = false;
+            for (at, cell) in cells.iter().enumerate() {
+                if at > 0 {
+                    text.push(',');
+                }
+                cell.json(row, &mut text);
+            }
+            text.push(']');
+        }
+        out.write_all(text.as_bytes())?;
+        text.clear();
+    }
+    text.push_str(&format!(
+        "],\n\"truncated\":{},\"notes\":[",
+        answer.is_truncated()
+    ));
+    for (at, note) in answer.notes().iter().enumerate() {
+        if at > 0 {
+            text.push(',');
+        }
+        json_text(note, &mut text);
+    }
+    text.push_str("]}\n");
+    out.write_all(text.as_bytes())?;
+    out.flush()?;
+    Ok(())
+}

@@ -1,0 +1,181 @@
+//! The rows of an answer in a file.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow::ipc::writer::FileWriter;
+use futures::TryStreamExt;
+use limn_ask::Answer;
+use limn_ask::cells::json_text;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::{Compression, ZstdLevel};
+use parquet::file::properties::WriterProperties;
+use tempfile::NamedTempFile;
+
+use super::cells_of;
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// Rows as lines, after a header; null is nothing.
+    Csv,
+    /// An array of objects.
+    Json,
+    /// An object a line.
+    JsonLines,
+    /// Apache Parquet, packed with zstd.
+    Parquet,
+    /// An Arrow IPC file.
+    Arrow,
+}
+
+impl Format {
+    /// What a file's extension says.
+    ///
+    /// # Errors
+    /// It says nothing that is known.
+    pub fn of(path: &Path) -> anyhow::Result<Format> {
+        let extension = path
+            .extension()
+            .and_then(|it| it.to_str())
+            .unwrap_or_default();
+        Ok(match extension.to_ascii_lowercase().as_str() {
+            "csv" => Format::Csv,
+            "json" => Format::Json,
+            "jsonl" | "ndjson" => Format::JsonLines,
+            "parquet" | "pq" => Format::Parquet,
+            "arrow" | "feather" => Format::Arrow,
+            _ => bail!(
+                "--output {}: write .csv, .json, .jsonl, .parquet or .arrow",
+                path.display()
+            ),
+        })
+    }
+}
+
+/// Writes all rows, and tells how many. The file is there once it is whole.
+pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::Result<u64> {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
+    let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
+    let mut writer = Writer::new(format, file.reopen()?, answer.schema())?;
+    let mut rows = 0;
+    while let Some(batch) = answer.try_next().await? {
+        writer.write(&batch)?;
+        rows += batch.num_rows() as u64;
+    }
+    writer.finish()?;
+    let kept = file.persist(path);
+    kept.with_context(|| format!("{} cannot be written", path.display()))?;
+    Ok(rows)
+}
+
+enum Writer {
+    Csv(Box<csv::Writer<File>>),
+    Json {
+        file: BufWriter<File>,
+        names: Vec<String>,
+        is_array: bool,
+        is_first: bool,
+    },
+    Parquet(Box<ArrowWriter<File>>),
+    Arrow(Box<FileWriter<BufWriter<File>>>),
+}
+
+impl Writer {
+    fn new(format: Format, file: File, schema: SchemaRef) -> anyhow::Result<Writer> {
+        let names = schema.fields().iter().map(|field| field.name().clone());
+        Ok(match format {
+            Format::Csv => {
+                let mut writer = csv::Writer::from_writer(file);
+                writer.write_record(names)?;
+                Writer::Csv(Box::new(writer))
+            }
+            Format::Json | Format::JsonLines => Writer::Json {
+                file: BufWriter::new(file),
+                names: names.collect(),
+                is_array: format == Format::Json,
+                is_first: true,
+            },
+            Format::Parquet => {
+                let packed = Compression::ZSTD(ZstdLevel::default());
+                let properties = WriterProperties::builder().set_compression(packed).build();
+                Writer::Parquet(Box::new(ArrowWriter::try_new(
+                    file,
+                    schema,
+                    Some(properties),
+                )?))
+            }
+            Format::Arrow => {
+                let writer = FileWriter::try_new_buffered(file, &schema)?;
+                Writer::Arrow(Box::new(writer))
+            }
+        })
+    }
+
+    fn write(&mut self, batch: &RecordBatch) -> anyhow::Result<()> {
+        match self {
+            Writer::Csv(writer) => {
+                let cells = cells_of(batch)?;
+                for row in 0..batch.num_rows() {
+                    let texts = cells.iter().map(|cell| cell.text(row).unwrap_or_default());
+                    writer.write_record(texts)?;
+                }
+            }
+            Writer::Json {
+                file,
+                names,
+                is_array,
+                is_first,
+            } => {
+                let cells = cells_of(batch)?;
+                let mut text = String::new();
+                for row in 0..batch.num_rows() {
+                    text.push_str(match (*is_array, *is_first) {
+                        (true, true) => "[\n{",
+                        (true, false) => ",\n{",
+                        (false, _) => "{",
+                    });
+                    *is_first = false;
+                    for (at, (name, cell)) in names.iter().zip(&cells).enumerate() {
+                        if at > 0 {
+                            text.push(',');
+                        }
+                        json_text(name, &mut text);
+                        text.push(':');
+                        cell.json(row, &mut text);
+                    }
+                    text.push_str(if *is_array { "}" } else { "}\n" });
+                }
+                file.write_all(text.as_bytes())?;
+            }
+            Writer::Parquet(writer) => writer.write(batch)?,
+            Writer::Arrow(writer) => writer.write(batch)?,
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> anyhow::Result<()> {
+        match self {
+            Writer::Csv(mut writer) => writer.flush()?,
+            Writer::Json {
+                mut file,
+                is_array,
+                is_first,
+                ..
+            } => {
+                if is_array {
+                    file.write_all(if is_first { b"[]\n" } else { b"\n]\n" })?;
+                }
+                file.flush()?;
+            }
+            Writer::Parquet(writer) => drop(writer.close()?),
+            Writer::Arrow(mut writer) => writer.finish()?,
+        }
+        Ok(())
+    }
+}
