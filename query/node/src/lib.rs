@@ -41,7 +41,7 @@ mod shelf;
 pub mod traces;
 mod trouble;
 
-pub use answers::{Change, DescribeError, Describer, Describing, FeedbackFile};
+pub use answers::{Change, DescribeError, Describer, Describing, FeedbackFile, SqlOptions};
 pub use events::EventsTo;
 pub use node::{Node, NodeOptions};
 pub use problem::{Code, Problem};

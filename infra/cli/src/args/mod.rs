@@ -21,6 +21,7 @@ pub use lake::{AccessArgs, FilterArgs};
 pub use oidc::OidcArgs;
 pub use serve::{
     AddKeyArgs, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs, RemoveKeyArgs, ServeArgs,
+    SqlLimits,
 };
 
 /// The heading of what few people need: above it are the options that most begin with.
