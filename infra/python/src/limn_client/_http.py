@@ -311,7 +311,9 @@ class Transport:
         kept = connections.take()
         if kept is not None:
             try:
-                return self._converse(origin, connections, kept, method, target, payload, with_key, accept, is_kept=True)
+                return self._converse(
+                    origin, connections, kept, method, target, payload, with_key, accept, is_kept=True
+                )
             except _Stale as stale:
                 if not repeatable:
                     raise self._no_answer(origin, stale.__cause__) from stale.__cause__

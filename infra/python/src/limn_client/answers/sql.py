@@ -107,6 +107,8 @@ def _arrow(pa: Any, word: str, values: List[Any]) -> Any:
     if word == "date":
         return texts.cast(pa.date32())
     if word == "timestamp":
-        has_zone = any(value is not None and value.endswith("Z") for value in values)
-        return texts.cast(pa.timestamp("us", tz="UTC" if has_zone else None))
+        told = [value for value in values if value is not None]
+        is_fine = any(len(value.rstrip("Z").partition(".")[2]) > 6 for value in told)
+        has_zone = any(value.endswith("Z") for value in told)
+        return texts.cast(pa.timestamp("ns" if is_fine else "us", tz="UTC" if has_zone else None))
     return texts

@@ -325,9 +325,7 @@ class TableDetail(TableLine):
         """The sampled rows as a table: ``detail.preview.to_pandas()``."""
         return Preview(self.name, tuple(column.name for column in self.columns), self.sample)
 
-    def to_arrow(
-        self, *, columns: Optional[Sequence[str]] = None, limit: Optional[int] = None
-    ) -> pyarrow.Table:
+    def to_arrow(self, *, columns: Optional[Sequence[str]] = None, limit: Optional[int] = None) -> pyarrow.Table:
         """Rows of the table, read from the lake, with their types. Needs the right ``rows``.
 
         The node has a limit of its own: ``limn.truncated`` in the table's metadata says whether there are more rows.
