@@ -65,9 +65,16 @@ impl Running {
     pub fn written(self, form: Form) -> Written {
         let (parts, written) = mpsc::channel(WAITING);
         tokio::spawn(async move {
-            let sent = match form {
-                Form::Json => send_json(self, &parts).await,
-                Form::Arrow => send_arrow(self, &parts).await,
+            let sending = async {
+                match form {
+                    Form::Json => send_json(self, &parts).await,
+                    Form::Arrow => send_arrow(self, &parts).await,
+                }
+            };
+            // What nobody waits for is not computed to its end.
+            let sent = tokio::select! {
+                sent = sending => sent,
+                () = parts.closed() => return,
             };
             if let Err(error) = sent {
                 // Nobody reads any more, or what was sent is not to be taken for the whole.
