@@ -148,6 +148,7 @@ pub fn sql(args: &SqlLimits) -> Option<SqlOptions> {
         memory_bytes: args.sql_memory,
         max_rows: args.sql_rows,
         at_once: args.sql_at_once,
+        confined_program: std::env::current_exe().ok(),
     })
 }
 

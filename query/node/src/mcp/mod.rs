@@ -148,7 +148,8 @@ impl Agent {
                 max_rows: Some(most),
                 timeout_s: None,
             };
-            rows::told(answers::sql(&self.node, &grant, &request).await?).await
+            let running = answers::sql(&self.node, &grant, &request).await?;
+            running.home().run(rows::told(running)).await?
         };
         Ok(told(answered.await))
     }

@@ -1,13 +1,15 @@
 //! What statements may take, and whose turn it is.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use limn_ask::{AskError, Lake, Limits};
-use limn_lake::ReadOptions;
+use limn_lake::{Confined, ReadOptions};
 use limn_store::Store;
 
+use super::threads::{Home, Threads};
 use crate::access::{Caller, Turn, Turns};
 use crate::problem::{Code, Problem};
 
@@ -27,6 +29,8 @@ pub struct SqlOptions {
     pub max_rows: u64,
     /// Statements of one caller that run at a time; of all callers together four times as many.
     pub at_once: usize,
+    /// The program that reads views of databases in a process apart: `limn` itself. Without one they are refused.
+    pub confined_program: Option<PathBuf>,
 }
 
 impl Default for SqlOptions {
@@ -36,6 +40,7 @@ impl Default for SqlOptions {
             memory_bytes: 512 << 20,
             max_rows: 10_000,
             at_once: 2,
+            confined_program: None,
         }
     }
 }
@@ -59,6 +64,7 @@ pub(crate) struct Sql {
     pub(super) options: SqlOptions,
     turns: Turns,
     lakes: Arc<Lakes>,
+    threads: Threads,
 }
 
 impl Sql {
@@ -67,7 +73,14 @@ impl Sql {
         let of_one = options.at_once.max(1);
         Sql {
             turns: Turns::new(of_one.saturating_mul(CALLERS), of_one),
-            lakes: Arc::default(),
+            lakes: Arc::new(Lakes {
+                stores: Mutex::default(),
+                options: ReadOptions {
+                    confined: options.confined_program.clone().map(Confined::new),
+                    ..ReadOptions::default()
+                },
+            }),
+            threads: Threads::start(),
             options,
         }
     }
@@ -85,6 +98,11 @@ impl Sql {
         })
     }
 
+    /// Where statements run.
+    pub(super) fn home(&self) -> Home {
+        self.threads.home()
+    }
+
     /// The lakes that are open.
     pub(super) fn lakes(&self) -> Arc<Lakes> {
         Arc::clone(&self.lakes)
@@ -92,8 +110,10 @@ impl Sql {
 }
 
 /// The lakes that were opened, by URL, with the credentials of the node's environment.
-#[derive(Default)]
-pub(super) struct Lakes(Mutex<HashMap<String, Store>>);
+pub(super) struct Lakes {
+    stores: Mutex<HashMap<String, Store>>,
+    options: ReadOptions,
+}
 
 impl std::fmt::Debug for Lakes {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -105,7 +125,7 @@ impl Lakes {
     /// The lake of this URL.
     pub(super) fn open(&self, url: &str) -> Result<Lake, AskError> {
         // A panic elsewhere leaves nothing half-done here.
-        let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stores = self.stores.lock().unwrap_or_else(PoisonError::into_inner);
         let store = match stores.get(url) {
             Some(store) => store.clone(),
             None => {
@@ -116,7 +136,7 @@ impl Lakes {
         };
         Ok(Lake {
             store,
-            options: ReadOptions::default(),
+            options: self.options.clone(),
         })
     }
 }

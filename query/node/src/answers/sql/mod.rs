@@ -2,11 +2,12 @@
 //!
 //! The order is that of every answer: rights first, then a view that has the allowed tables only, then the statement. What the
 //! engine knows is made of that view (`tables.rs`), so that no name, suggestion or error is of another table. A statement
-//! has a turn of its caller's from before it is planned until its last row is sent.
+//! has a turn of its caller's from before it is planned until its last row is sent, and runs on threads apart (`threads.rs`).
 
 mod limits;
 mod rows;
 mod tables;
+mod threads;
 mod told;
 mod written;
 
@@ -28,6 +29,7 @@ use crate::problem::{Code, ErrorDetail, Problem};
 pub(crate) use limits::Sql;
 pub use limits::SqlOptions;
 pub use rows::{RowsRequest, rows};
+use threads::Home;
 pub use written::Form;
 pub(crate) use written::{columns, json_rows, stream};
 
@@ -89,6 +91,7 @@ pub struct Running {
     limits: Limits,
     /// Whether it is a page of rows: that there are more goes without saying.
     is_page: bool,
+    home: Home,
     _turn: Turn,
 }
 
@@ -99,6 +102,11 @@ impl std::fmt::Debug for Running {
 }
 
 impl Running {
+    /// Where it runs: nobody else is to ask for its rows.
+    pub(crate) fn home(&self) -> Home {
+        self.home.clone()
+    }
+
     /// The columns.
     pub(crate) fn schema(&self) -> SchemaRef {
         self.answer.schema()
@@ -168,7 +176,7 @@ pub async fn sql(node: &Arc<Node>, grant: &Grant, asked: &SqlRequest) -> Result<
     let lake = asked.lake.as_deref();
     let known = tables::Known::of(node, grant, statement, lake).await?;
     let (answer, limits) = known.run(node, grant, statement, limits, until).await?;
-    started(answer, limits, turn).await
+    started(sql.home(), answer, limits, turn).await
 }
 
 /// What the node answers statements with, for who may ask.
@@ -210,20 +218,20 @@ fn within(limits: &Limits, until: Instant) -> Result<Limits, Problem> {
 
 /// With its first rows: what fails before them has an answer of its own.
 async fn started(
+    home: Home,
     mut answer: limn_ask::Answer,
     limits: Limits,
     turn: Turn,
 ) -> Result<Running, Problem> {
-    let first = match answer.next().await {
-        Some(Ok(batch)) => Some(batch),
-        Some(Err(error)) => return Err(told::problem(&error, &limits)),
-        None => None,
-    };
+    let begun = home.run(async move { (answer.next().await, answer) });
+    let (first, answer) = begun.await?;
+    let first = first.transpose();
     Ok(Running {
+        first: first.map_err(|error| told::problem(&error, &limits))?,
         answer,
-        first,
         limits,
         is_page: false,
+        home,
         _turn: turn,
     })
 }

@@ -84,7 +84,7 @@ pub async fn rows(
     let answer = running
         .await?
         .map_err(|error| told::problem(&error, &limits))?;
-    let running = started(answer, limits, turn).await?;
+    let running = started(sql.home(), answer, limits, turn).await?;
     Ok(running.as_page())
 }
 

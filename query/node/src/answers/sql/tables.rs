@@ -131,10 +131,12 @@ impl Catalogued {
         limits: &Limits,
         until: Instant,
     ) -> Result<Result<Answer, AskError>, Problem> {
-        let lakes = node.sql.as_ref().ok_or_else(Problem::internal)?.lakes();
+        let known = node.sql.as_ref().ok_or_else(Problem::internal)?;
+        let (lakes, sql) = (known.lakes(), sql.to_owned());
         let catalogue = Catalogue::new(self.0, move |url| lakes.open(url));
         let engine = Engine::new(catalogue, within(limits, until)?);
-        Ok(engine.run(sql).await)
+        let home = known.home();
+        home.run(async move { engine.run(&sql).await }).await
     }
 }
 

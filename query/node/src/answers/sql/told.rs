@@ -42,8 +42,10 @@ pub(super) fn problem(error: &AskError, limits: &Limits) -> Problem {
             "stopped: it took more room for temporary files than it may",
             "--sql-memory",
         ),
-        AskError::Scan(ScanError::Changed { path }) => Problem::unavailable(
-            &format!("{path} has changed since it was indexed"),
+        // Asking again soon does not mend it.
+        AskError::Scan(ScanError::Changed { path }) => Problem::new(
+            Code::Unavailable,
+            format!("{path} has changed since it was indexed"),
             "ask again when the index has been brought up to date (limn update)",
         ),
         AskError::Scan(ScanError::Store { path, .. }) => {

@@ -64,7 +64,7 @@ impl Running {
     /// Writes the rows. The work is done on a task of its own, which ends when nobody reads any more.
     pub fn written(self, form: Form) -> Written {
         let (parts, written) = mpsc::channel(WAITING);
-        tokio::spawn(async move {
+        self.home().begin(async move {
             let sending = async {
                 match form {
                     Form::Json => send_json(self, &parts).await,
