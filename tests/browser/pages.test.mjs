@@ -66,6 +66,55 @@ test("columns are a grid that opens one and is searched", () =>
     assert.equal(await lines.count(), 0);
   }));
 
+test("a table's rows are read when asked for, page by page, and sorted by their headings", () =>
+  withPage({}, async (page) => {
+    await open(page, "/table", { table: "music/concerts" });
+    assert.equal(await page.locator("#rows table").count(), 0, "nothing is read before a press");
+    const settle = () => page.waitForFunction(() => document.querySelector("#rows [aria-busy]")?.getAttribute("aria-busy") === "false");
+    const first = () => page.locator("#rows tbody tr > td").first().textContent();
+    await page.locator("#rows .read").focus();
+    await page.keyboard.press("Enter");
+    await settle();
+    assert.equal(await page.locator("#rows tbody tr").count(), 50);
+    assert.equal(await page.textContent("#rows thead th .type >> nth=0"), "integer");
+    assert.ok((await page.locator("#rows tbody td.numeric").count()) > 0);
+    assert.ok((await page.locator("#rows tbody .nothing-there").count()) > 0, "a null is not a text");
+    assert.equal(await first(), "4100");
+    await page.click("#rows .pager button >> text=Next");
+    await page.waitForFunction(() => document.querySelector("#rows .pager .faint").textContent.startsWith("Rows 51 "));
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Next", "the button keeps the focus");
+    await page.click("#rows .pager button >> text=Previous");
+    await page.waitForFunction(() => document.querySelector("#rows .pager .faint").textContent.startsWith("Rows 1 "));
+    const heading = page.locator("#rows th .sort").first();
+    for (const order of ["ascending", "descending"]) {
+      await heading.click();
+      await page.waitForSelector(`#rows th[aria-sort="${order}"]`);
+    }
+    assert.ok(Number(await first()) > 4150);
+    await accessible(page);
+  }));
+
+test("a statement of SQL is run by a key, and what is wrong with it is told", () =>
+  withPage({ allowed: /Failed to load resource/ }, async (page) => {
+    await open(page, "/table", { table: "music/concerts" });
+    const box = page.locator("#sql textarea");
+    assert.equal(await box.inputValue(), 'SELECT * FROM "music/concerts" LIMIT 20');
+    await box.focus();
+    await page.keyboard.press("Control+Enter");
+    await page.waitForSelector("#sql tbody tr");
+    assert.equal(await page.locator("#sql tbody tr").count(), 20);
+    await box.fill('SELECT count(*) AS "<b>n</b>", 9007199254740993 AS large, NULL AS nothing FROM "music/concerts"');
+    await page.click("#sql button >> text=Run");
+    await page.waitForFunction(() => document.querySelectorAll("#sql tbody tr").length === 1);
+    const told = await page.textContent("#sql table");
+    for (const text of ["<b>n</b>", "9007199254740993", "null"]) assert.ok(told.includes(text), told);
+    await box.fill('SELECT "artst" FROM "music/concerts"');
+    await page.keyboard.press("Control+Enter");
+    await page.waitForSelector("#sql .failure");
+    assert.match(await page.textContent("#sql .failure"), /artist/);
+    await accessible(page);
+  }));
+
 test("the lake lists its tables: sorted, found, and families folded", () =>
   withPage({}, async (page) => {
     await open(page, "/browse");

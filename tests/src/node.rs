@@ -161,6 +161,14 @@ impl Node {
         self.send("POST", path, &[], Some(&body.to_string()))
     }
 
+    /// Asks a statement of SQL with a key.
+    pub fn ask_sql(&self, key: &str, statement: &str) -> Reply {
+        let shown = format!("Bearer {key}");
+        let body = serde_json::json!({ "sql": statement }).to_string();
+        let headers = [("authorization", shown.as_str())];
+        self.send("POST", "/v1/sql", &headers, Some(&body))
+    }
+
     /// Asks the node to end, and waits for it; its exit code.
     pub fn end(mut self) -> Option<i32> {
         let asked = Command::new("kill")

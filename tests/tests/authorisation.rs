@@ -60,6 +60,7 @@ fn paths() -> Vec<String> {
         paths.push(format!("/v1/table?table={table}"));
         paths.push(format!("/v1/table/similar?table={table}&k=50"));
         paths.push(format!("/v1/table/history?table={table}"));
+        paths.push(format!("/v1/table/rows?table={table}&limit=1"));
     }
     paths
 }
@@ -136,6 +137,23 @@ fn a_key_of_one_folder_is_answered_as_if_there_were_no_other() {
             assert!(asked || !seen.body.contains(hidden), "{path}: {seen:?}");
         }
     }
+    for statement in [
+        "SHOW TABLES",
+        "SELECT * FROM employees ORDER BY 1",
+        "SELECT * FROM \"shop/orders\"",
+        "SELECT * FROM ordes",
+        "DESCRIBE songs",
+        "SELECT count(*) FROM employees JOIN orders ON true",
+        "SELECT nothing FROM employees",
+    ] {
+        let (seen, wanted) = (
+            whole.ask_sql(&hr, statement),
+            alone.ask_sql(&all, statement),
+        );
+        assert_eq!(essence(&seen), essence(&wanted), "{statement}");
+    }
+    let listed = whole.ask_sql(&all, "SHOW TABLES").ok();
+    assert!(listed["rows"].to_string().contains("shop/orders"));
     // The test can fail: the other key sees them.
     let found = whole.get_with(&all, "/v1/search?q=Nakamura&k=20");
     assert!(found.body.contains("shop/orders"));
@@ -371,6 +389,14 @@ fn rights_are_asked_for() {
         );
     }
     // Nor can they be guessed: a value that there is is answered as one that there is not.
+    let statement = "SELECT * FROM \"hr/employees\"";
+    let told = node.ask_sql(&rows, statement).ok();
+    assert!(told.to_string().contains("Hopper"), "{told}");
+    for key in [&search, &admin] {
+        node.ask_sql(key, statement).is_error(403, "forbidden");
+        node.get_with(key, "/v1/table/rows?table=hr/employees")
+            .is_error(403, "forbidden");
+    }
     let guessed = |key: &str, value: &str| {
         let path = format!("/v1/search?q=sick+leave+of+{value}&k=20&alpha=1");
         let mut answer = node.get_with(key, &path).ok();
@@ -425,6 +451,10 @@ fn a_node_without_previews_shows_values_to_nobody() {
     let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     let node = Node::start(&at("index"), &["--no-previews"]);
+    node.get("/v1/table/rows?table=hr/employees")
+        .is_error(403, "forbidden");
+    node.post("/v1/sql", &json!({"sql": "SHOW TABLES"}))
+        .is_error(403, "forbidden");
     let table = node.get("/v1/table?table=hr/employees").ok();
     assert_eq!(table["previews"], false);
     assert!(!table.to_string().contains("Hopper"));

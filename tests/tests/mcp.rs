@@ -71,6 +71,7 @@ fn calls() -> Value {
         ["list_tables", {"format": "xlsx"}],
         ["describe_table", {"table": ""}],
         ["lake_changes", {"from": 999}],
+        ["sql", {"sql": "SELECT count(*) AS n FROM \"hr/employees\""}],
     ])
 }
 
@@ -82,6 +83,7 @@ fn check(told: &Value) {
         "lake_changes",
         "list_tables",
         "sample_rows",
+        "sql",
     ];
     assert_eq!(names, wanted);
     let answers = told["answers"].as_array().unwrap();
@@ -108,6 +110,7 @@ fn check(told: &Value) {
     assert_eq!(answer(5)["rows"].as_array().unwrap().len(), 2);
     assert_eq!(answer(6)["tables"].as_array().unwrap().len(), 3);
     assert!(answer(6)["next"].is_string());
+    assert_eq!(answer(14)["rows"], json!([[3]]), "{}", answer(14));
     for (at, word) in [
         (8, "no table"),
         (9, "since"),
@@ -336,7 +339,7 @@ fn what_is_asked_wrongly_over_http_is_told_as_json() {
         "{unknown}"
     );
     let tools = node.send("POST", "/mcp", &[accept], Some(LIST)).ok();
-    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 5);
+    assert_eq!(tools["result"]["tools"].as_array().unwrap().len(), 6);
     let vast = format!("\"{}\"", "x".repeat(100_000));
     node.send("POST", "/mcp", &[accept], Some(&vast))
         .is_error(413, "too_large");
@@ -374,6 +377,7 @@ fn tools_over_http_see_what_the_key_may_see() {
     // No right to see rows.
     assert_eq!(answers[5]["answer"]["rows"], json!([]));
     assert!(answers[5]["answer"]["note"].is_string());
+    assert_eq!(answers[14]["error"], true);
     assert_eq!(answers[6]["answer"]["count"], 1);
     assert_eq!(answers[7]["answer"]["appeared"], json!([]));
     assert_eq!(

@@ -4,8 +4,9 @@
 import { forgetKey, key } from "./key.js";
 
 const PATIENCE_MS = 30_000;
-// A judge reads tables for up to a minute on a processor, and a description is a run over its table.
+// A judge reads tables for up to a minute on a processor, rows are read from the lake, and a description is a run over its table.
 const LONG_PATIENCE_MS = 150_000;
+const LONG = ["/v1/search", "/v1/sql", "/v1/table/rows"];
 const REMEMBERED = 40;
 
 const answers = new Map();
@@ -29,13 +30,32 @@ export async function ask(path, parameters = {}, { signal, remembered = false } 
     signal?.throwIfAborted();
     return answers.get(address);
   }
-  const answer = await (await send(address, { signal })).json().catch(() => {
-    signal?.throwIfAborted();
-    throw unreadable();
-  });
-  signal?.throwIfAborted();
+  const answer = await read(await send(address, { signal }), signal);
   remember(address, answer);
   return answer;
+}
+
+/** Asks with a body: a JSON object. The answer is not remembered. */
+export async function query(path, body, { signal } = {}) {
+  return read(await send(path, { signal, ...saying("POST", body) }), signal);
+}
+
+async function read(response, signal) {
+  const answer = await response
+    .text()
+    .then((text) => JSON.parse(text, exactly))
+    .catch(() => {
+      signal?.throwIfAborted();
+      throw unreadable();
+    });
+  signal?.throwIfAborted();
+  return answer;
+}
+
+// An integer that a number here cannot hold is shown as it was sent, by browsers that tell how that was.
+function exactly(_, value, sent) {
+  const isOff = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
+  return isOff && typeof sent?.source === "string" ? sent.source : value;
 }
 
 /** Tells the node something: a JSON object. */
@@ -45,12 +65,14 @@ export const post = (path, body) => told("POST", path, body);
 export const put = (path, body) => told("PUT", path, body);
 
 async function told(method, path, body) {
-  await send(path, {
-    method,
-    body: JSON.stringify(body),
-    headers: { "Content-Type": "application/json" },
-  });
+  await send(path, saying(method, body));
 }
+
+const saying = (method, body) => ({
+  method,
+  body: JSON.stringify(body),
+  headers: { "Content-Type": "application/json" },
+});
 
 /** Forgets all answers: they were another person's, or are to be asked for anew. */
 export function forgetAnswers() {
@@ -64,7 +86,7 @@ function remember(address, answer) {
 }
 
 async function send(address, { signal, headers = {}, ...options }) {
-  const takesLong = address.startsWith("/v1/search") || options.method === "PUT";
+  const takesLong = LONG.some((path) => address.startsWith(path)) || options.method === "PUT";
   const patience = AbortSignal.timeout(takesLong ? LONG_PATIENCE_MS : PATIENCE_MS);
   const own = key();
   let response;

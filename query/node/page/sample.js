@@ -1,4 +1,5 @@
-// Sampled rows as a table that scrolls by itself, its header in sight. Long cells are cut, and open by a press.
+// Rows as a table that scrolls by itself, its header in sight: sampled ones, those of a page, those of an answer. Long cells are
+// cut, and open by a press.
 
 import { data, el, visible } from "./dom.js";
 
@@ -7,12 +8,12 @@ const LONG_NAME = 60;
 const MOST = 20_000;
 const COLUMNS_SHOWN = 200;
 
-/** The rows, in the order of `columns`. */
-export function sampleTable(columns, rows) {
+/** The rows, in the order of `columns`. `sorting` tells of a column how it is sorted (`ascending`, `descending` or null), and sorts by it. */
+export function sampleTable(columns, rows, { label = "Sample rows", sorting = null } = {}) {
   const shown = columns.slice(0, COLUMNS_SHOWN);
   return el(
     "div",
-    { class: "scroll sample", tabindex: "0", role: "region", "aria-label": "Sample rows" },
+    { class: "scroll sample", tabindex: "0", role: "region", "aria-label": label },
     el(
       "table",
       {},
@@ -25,8 +26,15 @@ export function sampleTable(columns, rows) {
           shown.map(({ name, data_type: type }) =>
             el(
               "th",
-              { scope: "col", class: isNumeric(type) ? "numeric" : "" },
-              el("div", { class: "cell" }, cell(name, LONG_NAME), el("span", { class: "type" }, type)),
+              { scope: "col", class: isNumeric(type) ? "numeric" : "", "aria-sort": sorting?.of(name) ?? null },
+              el(
+                "div",
+                { class: "cell" },
+                sorting
+                  ? el("button", { type: "button", class: "sort", click: () => sorting.by(name) }, cut(name, LONG_NAME))
+                  : cell(name, LONG_NAME),
+                el("span", { class: "type" }, type),
+              ),
             ),
           ),
         ),
@@ -48,12 +56,14 @@ export function sampleTable(columns, rows) {
   );
 }
 
-const isNumeric = (type) => type === "integer" || type === "float";
+const isNumeric = (type) => type === "integer" || type === "float" || type === "decimal";
+
+const cut = (text, long) => data(text.length > long ? `${text.slice(0, long)}…` : text);
 
 function content(value) {
   if (value === null || value === undefined) return el("span", { class: "nothing-there" }, "null");
   if (value === "") return el("span", { class: "nothing-there" }, "empty");
-  return cell(String(value));
+  return cell(typeof value === "object" ? JSON.stringify(value) : String(value));
 }
 
 function cell(text, long = LONG_CELL) {

@@ -1,4 +1,4 @@
-// One table's page: its facts, columns, sampled rows, the texts about it, its files, its history, and tables like it.
+// One table's page: its facts, columns, sampled rows, its rows page by page, a box for SQL, the texts about it, its files, its history, and tables like it.
 
 import { about } from "./about.js";
 import { columnGrid } from "./columns.js";
@@ -7,6 +7,8 @@ import { counted, number, rowCount, score, share, size, time } from "./format.js
 import { facts, formatName, holderOf, split, tableAddress, trail } from "./names.js";
 import { emptiness, failureNotice, remark } from "./notice.js";
 import { shareBar } from "./picture.js";
+import { queryBox } from "./query.js";
+import { rowPages } from "./rows.js";
 import { sampleTable } from "./sample.js";
 
 /** The view at "/table?table=…&lake=…". */
@@ -17,6 +19,7 @@ export async function table(visit) {
   const sections = [
     section("columns", "Columns", answer.columns.length, columnGrid(answer.columns, answer)),
     section("sample", "Sample rows", null, sample(answer)),
+    ...(status.sql ? [section("rows", "Rows", null, rowPages(visit, answer)), section("sql", "SQL", null, queryBox(visit, answer))] : []),
     section("texts", "About it", answer.contexts.length, about(visit, answer, status)),
     section("files", "Files", answer.file_count, files(answer)),
     section("history", "History", null, later(visit, "/v1/table/history", which, history)),

@@ -19,7 +19,8 @@
 //! Bodies, heads, questions and lists have bounds, and what exceeds one is told so.
 //!
 //! **Non-guarantees.** That a snapshot was published is known to every caller: its number and time. A node indexes nothing:
-//! events are handed to a watcher.
+//! events are handed to a watcher. Rows and SQL (`answers/sql/`) are read from the lake as its files are now; one that has changed since it
+//! was indexed is an error.
 //!
 //! **Recovery.** A node has no state but feedback: start another. While the index cannot be reached, the snapshot that
 //! is open is served, as far as its bytes are at hand.
@@ -41,7 +42,7 @@ mod shelf;
 pub mod traces;
 mod trouble;
 
-pub use answers::{Change, DescribeError, Describer, Describing, FeedbackFile};
+pub use answers::{Change, DescribeError, Describer, Describing, FeedbackFile, SqlOptions};
 pub use events::EventsTo;
 pub use node::{Node, NodeOptions};
 pub use problem::{Code, Problem};

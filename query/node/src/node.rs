@@ -16,7 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, info_span};
 
 use crate::access::{Access, Caller, Rates, Right, Shares, Turn, Turns};
-use crate::answers::{Describer, FeedbackFile, Grant};
+use crate::answers::sql::Sql;
+use crate::answers::{Describer, FeedbackFile, Grant, SqlOptions};
 use crate::events::EventsTo;
 use crate::live::{Live, Scope, View};
 use crate::metrics::Metrics;
@@ -54,6 +55,8 @@ pub struct NodeOptions {
     pub events: Option<EventsTo>,
     /// Who writes descriptions of tables.
     pub describer: Option<Arc<dyn Describer>>,
+    /// What statements of SQL may take; none are answered without it, and no rows of the lake.
+    pub sql: Option<SqlOptions>,
     /// How long an answer may take.
     pub patience: Duration,
     /// Requests that are answered at a time; one of several callers has half of them at most.
@@ -80,6 +83,7 @@ impl NodeOptions {
             feedback: None,
             events: None,
             describer: None,
+            sql: Some(SqlOptions::default()),
             patience: Duration::from_secs(30),
             concurrency: 256,
             threads: std::thread::available_parallelism().map_or(2, Into::into),
@@ -99,6 +103,7 @@ pub struct Node {
     pub(crate) feedback: Option<FeedbackFile>,
     pub(crate) events: Option<EventsTo>,
     pub(crate) describer: Option<Arc<dyn Describer>>,
+    pub(crate) sql: Option<Sql>,
     pub(crate) access: Access,
     pub(crate) rates: Rates,
     pub(crate) shares: Arc<Shares>,
@@ -142,6 +147,7 @@ impl Node {
             feedback: options.feedback,
             events: options.events,
             describer: options.describer,
+            sql: options.sql.map(Sql::new),
             shares: Shares::new(share),
             access: options.access,
             rates: Rates::new(options.per_minute),

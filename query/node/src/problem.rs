@@ -64,6 +64,27 @@ impl Code {
     }
 }
 
+/// What went wrong, as a caller is told.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorDetail {
+    /// Its kind.
+    pub code: Code,
+    /// What failed, on what, why.
+    pub message: String,
+    /// What to do next.
+    pub remedy: String,
+}
+
+impl From<Problem> for ErrorDetail {
+    fn from(problem: Problem) -> ErrorDetail {
+        ErrorDetail {
+            code: problem.code,
+            message: problem.message,
+            remedy: problem.remedy,
+        }
+    }
+}
+
 /// A request that cannot be answered.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{message}; {remedy}")]

@@ -22,6 +22,7 @@ pub use lake::{AccessArgs, FilterArgs};
 pub use oidc::OidcArgs;
 pub use serve::{
     AddKeyArgs, CacheArgs, KeysArgs, KeysCommand, ListKeysArgs, McpArgs, RemoveKeyArgs, ServeArgs,
+    SqlLimits,
 };
 pub use sql::SqlArgs;
 
@@ -125,7 +126,7 @@ Examples:
     Serve(Box<ServeArgs>),
     /// Give an agent tools over an index: the Model Context Protocol on standard input and output.
     #[command(after_help = "\
-The tools: find_tables, describe_table, sample_rows, list_tables, lake_changes. limn serve offers the same at \
+The tools: find_tables, describe_table, sample_rows, sql, list_tables, lake_changes. limn serve offers the same at \
 /mcp (streamable HTTP), with keys.
 
 In the configuration of an agent:

@@ -82,10 +82,32 @@ pub struct ServeArgs {
     /// or more, is read from LIMN_EVENTS_TOKEN.
     #[arg(help_heading = MORE, long, value_name = "URL")]
     pub events_to: Option<String>,
+    #[command(flatten, next_help_heading = "SQL")]
+    pub sql: SqlLimits,
     #[command(flatten)]
     pub judge: JudgeOptions,
     #[command(flatten, next_help_heading = "Language models")]
     pub model: ModelOptions,
+}
+
+/// What statements of SQL may take; a request may ask for less.
+#[derive(Debug, clap::Args)]
+pub struct SqlLimits {
+    /// Answer no SQL, and read no rows of the lake.
+    #[arg(long)]
+    pub no_sql: bool,
+    /// How long a statement may take.
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = patience, conflicts_with = "no_sql")]
+    pub sql_timeout: Duration,
+    /// Memory for what one sorts, groups and joins.
+    #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = memory, conflicts_with = "no_sql")]
+    pub sql_memory: u64,
+    /// Rows that one answers with, at most.
+    #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "no_sql")]
+    pub sql_rows: u64,
+    /// Statements of one key that run at a time; of all keys four times as many.
+    #[arg(long, value_name = "N", default_value = "2", value_parser = positive, conflicts_with = "no_sql")]
+    pub sql_at_once: usize,
 }
 
 #[derive(Debug, clap::Args)]
@@ -98,6 +120,8 @@ pub struct McpArgs {
     /// Show no values of rows.
     #[arg(long)]
     pub no_previews: bool,
+    #[command(flatten, next_help_heading = "SQL")]
+    pub sql: SqlLimits,
     #[command(flatten)]
     pub cache: CacheArgs,
     #[command(flatten)]
@@ -196,6 +220,14 @@ fn bytes(text: &str) -> Result<u64, String> {
     };
     let number: u64 = number.parse().map_err(|_| wrong())?;
     number.checked_mul(unit).ok_or_else(wrong)
+}
+
+/// A size with which a statement can be answered.
+fn memory(text: &str) -> Result<u64, String> {
+    let least = 1 << 20;
+    let size = bytes(text)?;
+    let wrong = || "1MiB or more is needed".to_owned();
+    (size >= least).then_some(size).ok_or_else(wrong)
 }
 
 /// A path that names something: an empty one is a variable that was not set.

@@ -10,7 +10,7 @@ use limn_segment::IndexStore;
 
 use crate::Outcome;
 use crate::args::McpArgs;
-use crate::commands::serve::cache;
+use crate::commands::serve::{cache, sql};
 use crate::commands::{embedder_of, judge, newest};
 use crate::progress::say;
 
@@ -20,6 +20,7 @@ pub async fn run(args: McpArgs) -> anyhow::Result<Outcome> {
     let embedder = embedder_of(&snapshot).await?;
     let options = NodeOptions {
         previews: !args.no_previews,
+        sql: sql(&args.sql),
         judge: judge::open(&args.judge, &args.model).await?.judge,
         grading: judge::grading(&args.judge)?,
         cache: match index.store.local_root() {

@@ -6,13 +6,13 @@ use anyhow::{Context, bail};
 use limn_models::ModelStore;
 use limn_node::access::{Access, Issuer, IssuerError, IssuerOptions, KeyFile};
 use limn_node::http::{Hosts, ListenOptions, Listener, Tls, router};
-use limn_node::{Describer, EventsTo, FeedbackFile, Node, NodeOptions};
+use limn_node::{Describer, EventsTo, FeedbackFile, Node, NodeOptions, SqlOptions};
 use limn_pipeline::CancellationToken;
 use limn_segment::{IndexStore, SegmentCache};
 use limn_triggers::Token;
 
 use crate::Outcome;
-use crate::args::{CacheArgs, OidcArgs, ServeArgs};
+use crate::args::{CacheArgs, OidcArgs, ServeArgs, SqlLimits};
 use crate::commands::describer::ContextProcess;
 use crate::commands::{embedder_of, judge, newest};
 use crate::interrupt::stop_when_interrupted;
@@ -141,6 +141,17 @@ pub fn cache(args: &CacheArgs) -> Option<SegmentCache> {
     }
 }
 
+/// What statements may take, if they are answered.
+pub fn sql(args: &SqlLimits) -> Option<SqlOptions> {
+    (!args.no_sql).then_some(SqlOptions {
+        timeout: args.sql_timeout,
+        memory_bytes: args.sql_memory,
+        max_rows: args.sql_rows,
+        at_once: args.sql_at_once,
+        confined_program: std::env::current_exe().ok(),
+    })
+}
+
 async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions> {
     let judging = judge::open(&args.judge, &args.model).await?;
     for note in &judging.notes {
@@ -172,6 +183,7 @@ async fn options(args: &ServeArgs, access: Access) -> anyhow::Result<NodeOptions
             let describer = ContextProcess::new(&args.index.index);
             Arc::new(describer) as Arc<dyn Describer>
         }),
+        sql: sql(&args.sql),
         patience: args.patience,
         concurrency: args.concurrency,
         threads: args.threads.unwrap_or(defaults.threads),

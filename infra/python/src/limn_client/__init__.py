@@ -8,6 +8,8 @@
     answer = client.search("how clear is the water in summer?")
     answer                      # a table, in a terminal and in a notebook
     answer[0].table().preview   # sampled rows of the best
+    answer[0].table().to_arrow(limit=1000)
+    client.sql('SELECT count(*) FROM "lakes/depths"')
     answer.to_pandas()
 """
 
@@ -33,6 +35,7 @@ from .answers import (
     DeclaredKeys,
     Described,
     Diff,
+    ErrorDetail,
     Examples,
     Facets,
     Failure,
@@ -60,6 +63,8 @@ from .answers import (
     SinceCount,
     SnapshotInfo,
     Snapshots,
+    SqlAnswer,
+    SqlColumn,
     Status,
     Suggestion,
     Suggestions,
@@ -85,6 +90,7 @@ __all__ = [
     "DeclaredKeys",
     "Described",
     "Diff",
+    "ErrorDetail",
     "Examples",
     "Facets",
     "Failure",
@@ -117,6 +123,8 @@ __all__ = [
     "SinceCount",
     "SnapshotInfo",
     "Snapshots",
+    "SqlAnswer",
+    "SqlColumn",
     "Status",
     "Suggestion",
     "Suggestions",

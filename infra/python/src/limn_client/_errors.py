@@ -96,6 +96,15 @@ _BY_STATUS: Dict[int, Type[LimnError]] = {
 }
 
 
+_BY_CODE: Dict[str, Type[LimnError]] = {
+    "bad_request": BadRequestError,
+    "not_found": NotFoundError,
+    "busy": UnavailableError,
+    "timeout": UnavailableError,
+    "unavailable": UnavailableError,
+}
+
+
 def told(status: int, body: Any, request_id: Optional[str], retry_after: Optional[float]) -> LimnError:
     """The error that an answer of another status than success tells of."""
     kind = _BY_STATUS.get(status, LimnError)
@@ -110,6 +119,15 @@ def told(status: int, body: Any, request_id: Optional[str], retry_after: Optiona
             retry_after,
         )
     return kind(message, code, remedy, status, known_id or request_id, retry_after)
+
+
+def told_late(body: Any, request_id: Optional[str]) -> Optional[LimnError]:
+    """The error that ends an answer of success before its end, if one does."""
+    if not isinstance(body, dict) or body.get("error") is None:
+        return None
+    code, message, remedy, _ = _detail(body)
+    kind = _BY_CODE.get(code or "", LimnError)
+    return kind(message or "the answer ends before its end", code or "internal", remedy, None, request_id)
 
 
 def _detail(body: Any) -> Tuple[Optional[str], Optional[str], str, Optional[str]]:

@@ -245,12 +245,14 @@ class Transport:
         *,
         repeatable: bool = True,
         with_key: bool = True,
+        accept: str = "application/json",
     ) -> Answer:
         """Sends a request and gives the answer, if it is one of success.
 
         Where the node says when to ask again (``Retry-After`` of 429 and 503), that is done, within bounds.
 
         :param repeatable: whether it may be sent twice, where nobody knows if it was answered.
+        :param accept: the type of the answer that is wanted.
         """
         payload = None if body is None else json.dumps(body, allow_nan=False).encode("ascii")
         target = self._base + path
@@ -258,7 +260,7 @@ class Transport:
             target += "?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote)
         left, waited = self._retries, 0.0
         while True:
-            status, headers, told_body = self._follow(method, target, payload, repeatable, with_key)
+            status, headers, told_body = self._follow(method, target, payload, repeatable, with_key, accept)
             request_id = headers.get("X-Request-Id")
             if 200 <= status < 300:
                 return Answer(status, told_body, request_id)
@@ -271,11 +273,11 @@ class Transport:
             time.sleep(after * random.uniform(1.0, 1.1))
 
     def _follow(
-        self, method: str, target: str, payload: Optional[bytes], repeatable: bool, with_key: bool
+        self, method: str, target: str, payload: Optional[bytes], repeatable: bool, with_key: bool, accept: str
     ) -> Tuple[int, http.client.HTTPMessage, bytes]:
         origin = self.origin
         for _ in range(_REDIRECTS + 1):
-            status, headers, body = self._exchange(origin, method, target, payload, repeatable, with_key)
+            status, headers, body = self._exchange(origin, method, target, payload, repeatable, with_key, accept)
             place = headers.get("Location")
             if status not in (301, 302, 303, 307, 308) or place is None:
                 return status, headers, body
@@ -296,18 +298,27 @@ class Transport:
         )
 
     def _exchange(
-        self, origin: Origin, method: str, target: str, payload: Optional[bytes], repeatable: bool, with_key: bool
+        self,
+        origin: Origin,
+        method: str,
+        target: str,
+        payload: Optional[bytes],
+        repeatable: bool,
+        with_key: bool,
+        accept: str,
     ) -> Tuple[int, http.client.HTTPMessage, bytes]:
         connections = self._connections.setdefault(origin, _Connections())
         kept = connections.take()
         if kept is not None:
             try:
-                return self._converse(origin, connections, kept, method, target, payload, with_key, is_kept=True)
+                return self._converse(
+                    origin, connections, kept, method, target, payload, with_key, accept, is_kept=True
+                )
             except _Stale as stale:
                 if not repeatable:
                     raise self._no_answer(origin, stale.__cause__) from stale.__cause__
         connection = self._connect(origin)
-        return self._converse(origin, connections, connection, method, target, payload, with_key, is_kept=False)
+        return self._converse(origin, connections, connection, method, target, payload, with_key, accept, is_kept=False)
 
     def _connect(self, origin: Origin) -> http.client.HTTPConnection:
         proxy = self._proxy
@@ -337,6 +348,7 @@ class Transport:
         target: str,
         payload: Optional[bytes],
         with_key: bool,
+        accept: str,
         *,
         is_kept: bool,
     ) -> Tuple[int, http.client.HTTPMessage, bytes]:
@@ -344,7 +356,7 @@ class Transport:
         has_begun = False
         try:
             connection.sock.settimeout(self._timeout)
-            self._write(origin, connection, method, target, payload, with_key)
+            self._write(origin, connection, method, target, payload, with_key, accept)
             response = connection.getresponse()
             has_begun = True
             pieces = []
@@ -389,10 +401,11 @@ class Transport:
         target: str,
         payload: Optional[bytes],
         with_key: bool,
+        accept: str,
     ) -> None:
         is_by_proxy = self._proxy is not None and origin.scheme == "http"
         connection.putrequest(method, f"{origin}{target}" if is_by_proxy else target)
-        connection.putheader("Accept", "application/json")
+        connection.putheader("Accept", accept)
         connection.putheader("User-Agent", f"limn-client/{__version__} Python/{platform.python_version()}")
         if is_by_proxy and self._proxy is not None:
             for name, value in json.loads(self._proxy.headers.reveal()).items():

@@ -85,7 +85,7 @@ class Tabular(Generic[T_co]):
 
         :raises ImportError: without pandas (``pip install limn-client[pandas]``).
         """
-        pd = _extra("pandas")
+        pd = extra("pandas")
         columns = [
             pd.Series([it.value(item) for item in self._items()], dtype=_TYPES[it.kind][0]) for it in self._fields()
         ]
@@ -99,7 +99,7 @@ class Tabular(Generic[T_co]):
 
         :raises ImportError: without pyarrow (``pip install limn-client[arrow]``).
         """
-        pa = _extra("pyarrow", "arrow")
+        pa = extra("pyarrow", "arrow")
         columns = [
             pa.array([it.value(item) for item in self._items()], type=_TYPES[it.kind][1](pa)) for it in self._fields()
         ]
@@ -123,7 +123,8 @@ class Rows(Displayed, Tabular[T_co], Sequence[T_co]):
         return self._items()[place]
 
 
-def _extra(module: str, extra: str = "") -> Any:
+def extra(module: str, extra: str = "") -> Any:
+    """A module that need not be installed."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -6,11 +6,12 @@ import os
 import ssl
 from datetime import date, datetime, timezone
 from types import TracebackType
-from typing import Any, Dict, Iterator, Optional, Type, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Sequence, Type, TypeVar, Union
 
 from ._decode import Told, decode
-from ._errors import LimnError
-from ._http import Transport
+from ._arrow import ARROW, table_of
+from ._errors import LimnError, told_late
+from ._http import Answer, Transport
 from .answers import (
     Described,
     Diff,
@@ -20,6 +21,7 @@ from .answers import (
     SearchAnswer,
     SimilarAnswer,
     Snapshots,
+    SqlAnswer,
     Status,
     Suggestions,
     TableDetail,
@@ -28,6 +30,9 @@ from .answers import (
     Verdict,
     link,
 )
+
+if TYPE_CHECKING:
+    import pyarrow
 
 A = TypeVar("A", bound=Told)
 
@@ -184,6 +189,77 @@ class Client:
         said = _given(table=name, text=text, lake=lake, replaces=replaces)
         told = self._transport.send("PUT", "/v1/table/description", body=said, repeatable=False).json()
         return link(decode(Described, told), self)
+
+    def rows(
+        self,
+        name: str,
+        *,
+        lake: Optional[str] = None,
+        columns: Union[Sequence[str], str, None] = None,
+        sort: Optional[str] = None,
+        descending: Optional[bool] = None,
+        offset: Optional[int] = None,
+        limit: Optional[int] = None,
+    ) -> SqlAnswer:
+        """Rows of a table to look at, read from the lake. Needs the right ``rows``.
+
+        ``truncated`` says whether there are more behind them.
+
+        :param columns: only these columns.
+        :param sort: the column that they are sorted by; without it they come as the files have them.
+        :param descending: whether the greatest comes first.
+        :param offset: how many rows are passed over.
+        :param limit: how many, 1 to 1000 (50).
+        """
+        asked = _given(
+            table=name,
+            lake=lake,
+            columns=columns if columns is None or isinstance(columns, str) else ",".join(map(_in_csv, columns)),
+            sort=sort,
+            descending=_truth(descending),
+            offset=offset,
+            limit=limit,
+        )
+        return self._sql(self._transport.send("GET", "/v1/table/rows", asked))
+
+    def sql(
+        self,
+        sql: str,
+        *,
+        lake: Optional[str] = None,
+        max_rows: Optional[int] = None,
+        timeout_s: Optional[int] = None,
+    ) -> SqlAnswer:
+        """The answer to a statement of SQL that reads, over the tables that the key may see. Needs the right ``rows``.
+
+        ::
+
+            client.sql('SELECT "town", avg("depth") FROM "lakes/depths" GROUP BY 1').to_pandas()
+
+        :param sql: one statement. A table is called by its name in double quotes.
+        :param lake: only tables of the lake of this URL, where several lakes have a table of one name.
+        :param max_rows: how many rows at most; the node has a limit of its own. ``truncated`` says whether there are more.
+        :param timeout_s: how many seconds it may take; likewise.
+        """
+        asked = _given(sql=sql, lake=lake, max_rows=max_rows, timeout_s=timeout_s)
+        return self._sql(self._transport.send("POST", "/v1/sql", body=asked))
+
+    def sql_arrow(
+        self,
+        sql: str,
+        *,
+        lake: Optional[str] = None,
+        max_rows: Optional[int] = None,
+        timeout_s: Optional[int] = None,
+    ) -> pyarrow.Table:
+        """As :meth:`sql`, with the columns' own types, and sooner where there are many rows.
+
+        The table's metadata says what to know of it: ``limn.truncated`` (``true`` where there are more rows) and ``limn.notes``.
+
+        :raises ImportError: without pyarrow (``pip install limn-client[arrow]``).
+        """
+        asked = _given(sql=sql, lake=lake, max_rows=max_rows, timeout_s=timeout_s)
+        return table_of(lambda: self._transport.send("POST", "/v1/sql", body=asked, accept=ARROW).body)
 
     def similar(self, name: str, *, lake: Optional[str] = None, k: Optional[int] = None) -> SimilarAnswer:
         """Tables that are like one; ``k`` of them, 1 to 100 (5)."""
@@ -346,6 +422,13 @@ class Client:
         told = self._transport.send("GET", path, _given(**asked)).json()
         return link(decode(kind, told), self)
 
+    def _sql(self, answer: Answer) -> SqlAnswer:
+        told = answer.json()
+        late = told_late(told, answer.request_id)
+        if late is not None:
+            raise late
+        return decode(SqlAnswer, told)
+
     def _health(self, path: str) -> bool:
         try:
             return self._transport.send("GET", path, with_key=False).status == 204
@@ -361,6 +444,12 @@ def _given(**asked: Any) -> Dict[str, Any]:
 def _truth(said: Any) -> Any:
     """As an address has it."""
     return str(said).lower() if isinstance(said, bool) else said
+
+
+def _in_csv(name: str) -> str:
+    """A name as CSV has it."""
+    quoted = name.replace('"', '""')
+    return f'"{quoted}"'
 
 
 def _time(what: str, time: Union[date, str, None]) -> Optional[str]:

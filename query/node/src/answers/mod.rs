@@ -13,6 +13,7 @@ mod listing;
 mod lists;
 mod preview;
 mod search;
+pub(crate) mod sql;
 mod status;
 mod table;
 mod time_or_date;
@@ -43,6 +44,7 @@ pub use feedback::{Feedback, FeedbackFile, keep};
 pub use listing::{ListRequest, ListedTable, Listing, list};
 pub use lists::{Suggest, Suggestions, Tree, TreeRequest, suggest, tree};
 pub use search::{SearchAnswer, SearchRequest, search};
+pub use sql::{Form, RowsRequest, SqlAnswer, SqlOptions, SqlRequest, may_read_rows, rows, sql};
 pub use status::{Status, status};
 pub use table::{SimilarAnswer, SimilarRequest, TableDetail, TableRequest, describe, similar};
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Grant, may_describe, time};
+use super::{Grant, may_describe, may_read_rows, time};
 use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
@@ -50,6 +50,8 @@ pub struct Status {
     pub previews: bool,
     /// Whether the caller may write descriptions of tables, here.
     pub descriptions: bool,
+    /// Whether the caller may ask for rows of tables, and in SQL, here.
+    pub sql: bool,
 }
 
 /// A table that could not be read.
@@ -109,5 +111,6 @@ pub fn status(node: &Node, grant: &Grant) -> Result<Status, Problem> {
         prefixes: view.reach.paths().map(<[String]>::to_vec),
         previews: grant.shows_values,
         descriptions: may_describe(node, grant),
+        sql: may_read_rows(node, grant),
     })
 }

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, ErrorDetail, Problem};
 
 /// The body of an answer to a request that cannot be answered.
 #[derive(Debug, Serialize, ToSchema)]
@@ -16,17 +16,6 @@ pub struct ErrorAnswer {
     pub error: ErrorDetail,
     /// The request's id, as in the log.
     pub request_id: String,
-}
-
-/// What went wrong.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ErrorDetail {
-    /// Its kind.
-    pub code: Code,
-    /// What failed, on what, why.
-    pub message: String,
-    /// What to do next.
-    pub remedy: String,
 }
 
 impl IntoResponse for Problem {
@@ -43,21 +32,18 @@ fn status(code: Code) -> StatusCode {
 
 /// The answer that a problem becomes.
 pub(super) fn written(problem: Problem, request_id: &str) -> Response {
+    let (code, retry_after) = (problem.code, problem.retry_after);
     let body = ErrorAnswer {
-        error: ErrorDetail {
-            code: problem.code,
-            message: problem.message,
-            remedy: problem.remedy,
-        },
+        error: problem.into(),
         request_id: request_id.to_owned(),
     };
-    let mut response = (status(problem.code), axum::Json(body)).into_response();
+    let mut response = (status(code), axum::Json(body)).into_response();
     let headers = response.headers_mut();
-    if let Some(time) = problem.retry_after {
+    if let Some(time) = retry_after {
         let seconds = time.as_secs_f64().ceil().max(1.0) as u64;
         headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
-    if problem.code == Code::Unauthorized {
+    if code == Code::Unauthorized {
         headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
     response

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
-use axum::http::{StatusCode, Uri, header};
+use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -23,10 +24,10 @@ use super::{messages, page};
 use crate::access::{Caller, Right};
 use crate::answers;
 use crate::answers::{
-    Described, Description as TableDescription, Diff, DiffRequest, Examples, Feedback, Grant,
-    History, HistoryRequest, ListRequest, Listing, SearchAnswer, SearchRequest, SimilarAnswer,
-    SimilarRequest, Snapshots, Status, Suggest, Suggestions, TableDetail, TableRequest, Tree,
-    TreeRequest,
+    Described, Description as TableDescription, Diff, DiffRequest, Examples, Feedback, Form, Grant,
+    History, HistoryRequest, ListRequest, Listing, RowsRequest, SearchAnswer, SearchRequest,
+    SimilarAnswer, SimilarRequest, Snapshots, SqlAnswer, SqlRequest, Status, Suggest, Suggestions,
+    TableDetail, TableRequest, Tree, TreeRequest,
 };
 use crate::node::Node;
 use crate::problem::{Code, Problem};
@@ -148,6 +149,38 @@ async fn similar(
     Asked(asked): Asked<SimilarRequest>,
 ) -> Answer<SimilarAnswer> {
     answers::similar(&node, &grant, &asked).await.map(Json)
+}
+
+/// Reads rows of a table from the lake, as JSON, or as a stream of Arrow where that is accepted. Needs the right `rows`.
+#[utoipa::path(get, path = "/v1/table/rows", tag = "tables", params(RowsRequest), responses((status = 200, content((SqlAnswer = "application/json"), (String = "application/vnd.apache.arrow.stream"))), Failures))]
+async fn rows(
+    State(node): Shared,
+    grant: Grant,
+    headers: HeaderMap,
+    Asked(asked): Asked<RowsRequest>,
+) -> Result<Response, Problem> {
+    let running = answers::rows(&node, &grant, &asked).await?;
+    Ok(written(running, &headers))
+}
+
+/// Answers a statement of SQL that reads, over the tables that the caller may see; as JSON, or as a stream of Arrow where that is accepted. Needs the right `rows`.
+#[utoipa::path(post, path = "/v1/sql", tag = "tables", request_body = SqlRequest, responses((status = 200, content((SqlAnswer = "application/json"), (String = "application/vnd.apache.arrow.stream"))), Failures))]
+async fn sql(
+    State(node): Shared,
+    grant: Grant,
+    headers: HeaderMap,
+    Told(asked): Told<SqlRequest>,
+) -> Result<Response, Problem> {
+    let running = answers::sql(&node, &grant, &asked).await?;
+    Ok(written(running, &headers))
+}
+
+/// Rows as they come, in the form that the client takes.
+fn written(running: answers::sql::Running, headers: &HeaderMap) -> Response {
+    let accept = headers.get(header::ACCEPT);
+    let form = Form::accepted(accept.and_then(|it| it.to_str().ok()));
+    let body = Body::from_stream(answers::sql::stream(running.written(form)));
+    ([(header::CONTENT_TYPE, form.kind())], body).into_response()
 }
 
 /// Tells what became of a table.
@@ -281,6 +314,8 @@ fn described() -> OpenApiRouter<Arc<Node>> {
         .routes(routes!(table))
         .routes(routes!(set_description))
         .routes(routes!(similar))
+        .routes(routes!(rows))
+        .routes(routes!(sql))
         .routes(routes!(history))
         .routes(routes!(tables))
         .routes(routes!(tree))

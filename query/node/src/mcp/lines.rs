@@ -14,7 +14,7 @@ const COLUMNS_DESCRIBED: usize = 30;
 const WHY: usize = 240;
 const CONTEXT: usize = 400;
 /// Characters of a cell.
-const CELL: usize = 200;
+pub(super) const CELL: usize = 200;
 
 /// What `find_tables` is asked.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,6 +58,19 @@ pub struct SampleInput {
     pub lake: Option<String>,
     /// How many rows, 5 if nothing is said. The index keeps a few of each table.
     pub limit: Option<usize>,
+}
+
+/// What `sql` is asked.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SqlInput {
+    /// One statement, such as SELECT "town", avg("depth") FROM "lakes/depths" GROUP BY "town". Names of tables and columns
+    /// go in double quotes, texts in single quotes.
+    pub sql: String,
+    /// Its tables' lake, where several lakes have tables of one name.
+    pub lake: Option<String>,
+    /// How many rows: 1 to 500, 50 if nothing is said.
+    pub max_rows: Option<u64>,
 }
 
 /// What `list_tables` is asked.

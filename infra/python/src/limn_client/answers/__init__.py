@@ -25,6 +25,7 @@ from .search import (
     Suggestions,
     Verdict,
 )
+from .sql import ErrorDetail, SqlAnswer, SqlColumn
 from .tables import (
     ColumnDetail,
     ColumnLine,
@@ -50,6 +51,7 @@ __all__ = [
     "DeclaredKeys",
     "Described",
     "Diff",
+    "ErrorDetail",
     "Examples",
     "Facets",
     "Failure",
@@ -77,6 +79,8 @@ __all__ = [
     "SinceCount",
     "SnapshotInfo",
     "Snapshots",
+    "SqlAnswer",
+    "SqlColumn",
     "Status",
     "Suggestion",
     "Suggestions",

@@ -79,6 +79,8 @@ class Status(Displayed, Linked):
     previews: bool
     #: Whether the caller may write descriptions of tables, here; ``None`` where an older node does not tell.
     descriptions: Optional[bool]
+    #: Whether the caller may ask for rows of tables, and in SQL, here; ``None`` where an older node does not tell.
+    sql: Optional[bool]
 
     def _shown(self) -> Sequence[Shown]:
         seen = "everything" if self.prefixes is None else ", ".join(self.prefixes)

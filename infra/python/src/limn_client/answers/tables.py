@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
 
+from .._arrow import quoted
 from .._decode import Told
 from .._rows import Displayed, Field, Rows, Shown, cell, counted
 from .._text import printable, shortened
 from .linked import TableRef
+
+if TYPE_CHECKING:
+    import pyarrow
 
 
 @dataclass(frozen=True, repr=False)
@@ -320,6 +324,19 @@ class TableDetail(TableLine):
     def preview(self) -> Preview:
         """The sampled rows as a table: ``detail.preview.to_pandas()``."""
         return Preview(self.name, tuple(column.name for column in self.columns), self.sample)
+
+    def to_arrow(self, *, columns: Optional[Sequence[str]] = None, limit: Optional[int] = None) -> pyarrow.Table:
+        """Rows of the table, read from the lake, with their types. Needs the right ``rows``.
+
+        The node has a limit of its own: ``limn.truncated`` in the table's metadata says whether there are more rows.
+
+        :param columns: only these columns.
+        :param limit: how many rows at most.
+        :raises ImportError: without pyarrow (``pip install limn-client[arrow]``).
+        """
+        chosen = "*" if columns is None else ", ".join(map(quoted, columns))
+        statement = f"SELECT {chosen} FROM {quoted(self.name)}"
+        return self._asked.sql_arrow(statement, lake=self.lake, max_rows=limit)
 
     def _shown(self) -> Sequence[Shown]:
         (about,) = super()._shown()

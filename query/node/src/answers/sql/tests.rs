@@ -1,0 +1,443 @@
+//! Statements on a node, over a lake of files in a folder.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+use arrow::ipc::reader::StreamReader;
+use arrow::util::display::array_value_to_string;
+use axum::body::Body;
+use axum::http::{Request, header};
+use http_body_util::BodyExt;
+use limn_lake::assemble::merge_files;
+use limn_lake::{
+    DataFile, FileSummary, Format, ObjectRecord, ReadOptions, Redact, TableName, summarise_file,
+};
+use limn_models::{Embedder, HashedWords};
+use limn_segment::{ColumnRecord, FileRecord, IndexStore, Shard, Snapshot, TableRecord};
+use limn_store::Store;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+use super::*;
+use crate::access::{Access, Caller, Reach};
+use crate::http::{Hosts, router};
+use crate::node::NodeOptions;
+
+const ORDERS: &str = "id,town,amount\n1,Eldmere,5\n2,,7\n3,Tarn,\n4,Tarn,2\n5,Ash,9\n";
+const CUSTOMERS: &str = "id,name,email\n1,Anna,anna@example.org\n2,Ben,ben@example.org\n";
+const STAFF: &str = "id,salary\n1,70\n2,80\n";
+
+/// A lake with its index, and a node over it.
+struct Ground {
+    folder: TempDir,
+    node: Arc<Node>,
+}
+
+impl Ground {
+    async fn new() -> Ground {
+        Self::with(NodeOptions::new(Access::Open)).await
+    }
+
+    async fn with(options: NodeOptions) -> Ground {
+        let folder = TempDir::new().unwrap();
+        let lake = folder.path().join("lake");
+        std::fs::create_dir(&lake).unwrap();
+        let lake = Store::open(lake.to_str().unwrap()).unwrap();
+        let records = [
+            table(&lake, "hr/staff", STAFF).await,
+            table(&lake, "shop/customers", CUSTOMERS).await,
+            table(&lake, "shop/orders", ORDERS).await,
+        ];
+        let index = folder.path().join("index");
+        let index = IndexStore::open(index.to_str().unwrap()).unwrap();
+        let embedder = HashedWords;
+        let dimensions = embedder.dimensions();
+        let mut snapshot = Snapshot::first(limn_models::HASHED_WORDS, dimensions, 1);
+        let entry = index.put_catalog(Shard(0), &records).await.unwrap();
+        snapshot.catalog.push(entry);
+        let node = Node::open(index, snapshot, Arc::new(embedder), options);
+        Ground {
+            node: Arc::new(node.await.unwrap()),
+            folder,
+        }
+    }
+
+    async fn grant(&self, caller: Caller) -> Grant {
+        self.node.grant(caller).await.unwrap()
+    }
+
+    /// The whole answer to a statement, as JSON.
+    async fn ask(&self, caller: Caller, asked: &SqlRequest) -> Result<Value, Problem> {
+        let grant = self.grant(caller).await;
+        let running = sql(&self.node, &grant, asked).await?;
+        Ok(serde_json::from_slice(&whole(running, Form::Json).await).unwrap())
+    }
+
+    async fn says(&self, caller: Caller, statement: &str) -> Problem {
+        self.ask(caller, &asked(statement)).await.unwrap_err()
+    }
+
+    async fn page(&self, asked: &RowsRequest) -> Result<Value, Problem> {
+        let grant = self.grant(Caller::anyone()).await;
+        let running = rows(&self.node, &grant, asked).await?;
+        Ok(serde_json::from_slice(&whole(running, Form::Json).await).unwrap())
+    }
+}
+
+async fn table(lake: &Store, name: &str, text: &str) -> TableRecord {
+    let path = format!("{name}.csv");
+    lake.put(&path, text.to_owned().into()).await.unwrap();
+    let object = lake.head(&path).await.unwrap();
+    let file = DataFile {
+        object: ObjectRecord {
+            path: path.clone(),
+            etag: object.etag,
+            version: object.version,
+            size: object.size,
+            modified_ms: object.modified_ms,
+        },
+        format: Format::Csv,
+        table_name: TableName::parse(name).unwrap(),
+        is_beside: false,
+    };
+    let options = ReadOptions::default();
+    let mut summary = summarise_file(lake, &file, &options).await.unwrap();
+    summary.redact(Redact::Marked);
+    record(lake.url(), name, &file, &summary)
+}
+
+fn record(lake: &str, name: &str, file: &DataFile, summary: &FileSummary) -> TableRecord {
+    let object = &file.object;
+    let merged = merge_files(&[(&*object.path, summary)], &[&*object.path]).unwrap();
+    let columns = merged.columns.iter().map(|column| ColumnRecord {
+        name: column.name.clone(),
+        data_type: column.data_type.to_string(),
+        sensitive: column.sensitive().map(|it| it.to_string()),
+        withheld: column.is_withheld(),
+        ..ColumnRecord::default()
+    });
+    TableRecord {
+        lake: lake.to_owned(),
+        name: name.to_owned(),
+        format: "csv".to_owned(),
+        rows: Some(merged.rows),
+        columns: columns.collect(),
+        files: vec![FileRecord {
+            path: object.path.clone(),
+            etag: object.etag.clone(),
+            version: object.version.clone(),
+            size: object.size,
+            modified_ms: object.modified_ms,
+            rows: Some(summary.rows),
+            summary: Some(summary.to_json().unwrap()),
+            ..FileRecord::default()
+        }],
+        ..TableRecord::default()
+    }
+}
+
+async fn whole(running: Running, form: Form) -> Vec<u8> {
+    let mut written = running.written(form);
+    let mut bytes = Vec::new();
+    while let Some(part) = written.recv().await {
+        bytes.extend_from_slice(&part.unwrap());
+    }
+    bytes
+}
+
+fn asked(sql: &str) -> SqlRequest {
+    SqlRequest {
+        sql: sql.to_owned(),
+        ..SqlRequest::default()
+    }
+}
+
+fn caller(reach: Reach, rights: &[Right]) -> Caller {
+    Caller {
+        id: "somebody".into(),
+        reach,
+        rights: rights.into(),
+        per_minute: None,
+    }
+}
+
+fn of_shop() -> Caller {
+    let reach = Reach::under(["shop".to_owned()]);
+    caller(reach, &[Right::Search, Right::Rows])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_is_answered_over_http_in_both_forms() {
+    let ground = Ground::new().await;
+    let router = router(Arc::clone(&ground.node), Hosts::Any);
+    let statement = r#"SELECT "town", sum("amount") AS total, count(*) AS n FROM orders GROUP BY 1 ORDER BY 1 NULLS LAST"#;
+    let send = async |accept: &str| {
+        let request = Request::post("/v1/sql")
+            .header(header::CONTENT_TYPE, "application/json")
+            .header(header::ACCEPT, accept)
+            .body(Body::from(json!({ "sql": statement }).to_string()))
+            .unwrap();
+        let answer = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(answer.status(), 200);
+        let kind = answer.headers()[header::CONTENT_TYPE].clone();
+        let bytes = answer.into_body().collect().await.unwrap().to_bytes();
+        (kind, bytes)
+    };
+    let (kind, bytes) = send("application/json").await;
+    assert_eq!(kind, "application/json");
+    let told: Value = serde_json::from_slice(&bytes).unwrap();
+    let wanted = json!({
+        "columns": [
+            {"name": "town", "type": "text"},
+            {"name": "total", "type": "integer"},
+            {"name": "n", "type": "integer"},
+        ],
+        "rows": [["Ash", 9, 1], ["Eldmere", 5, 1], ["Tarn", 2, 2], [null, 7, 1]],
+        "truncated": false,
+        "notes": [],
+    });
+    assert_eq!(told, wanted);
+    let (kind, bytes) = send("application/vnd.apache.arrow.stream").await;
+    assert_eq!(kind, "application/vnd.apache.arrow.stream");
+    let mut rest = &bytes[..];
+    let reader = StreamReader::try_new(&mut rest, None).unwrap();
+    let mut cells = Vec::new();
+    for batch in reader {
+        let batch = batch.unwrap();
+        for row in 0..batch.num_rows() {
+            let texts = batch.columns().iter();
+            let texts = texts.map(|it| array_value_to_string(it, row).unwrap());
+            cells.push(texts.collect::<Vec<_>>().join(" "));
+        }
+    }
+    assert_eq!(cells, ["Ash 9 1", "Eldmere 5 1", "Tarn 2 2", " 7 1"]);
+    let end = StreamReader::try_new(&mut rest, None).unwrap();
+    let metadata = end.schema().metadata().clone();
+    assert_eq!(metadata["limn.truncated"], "false");
+    assert_eq!(metadata["limn.notes"], "[]");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_not_read_rows_is_refused() {
+    let ground = Ground::new().await;
+    let statement = "SELECT * FROM orders";
+    for rights in [&[Right::Search][..], &[Right::Rows], &[Right::Admin], &[]] {
+        let caller = caller(Reach::Everything, rights);
+        let told = ground.says(caller, statement).await;
+        assert_eq!(told.code, Code::Forbidden, "{told}");
+    }
+    let hidden = NodeOptions {
+        previews: false,
+        ..NodeOptions::new(Access::Open)
+    };
+    let told = Ground::with(hidden).await;
+    let told = told.says(Caller::anyone(), statement).await;
+    assert_eq!(told.code, Code::Forbidden, "{told}");
+    let off = NodeOptions {
+        sql: None,
+        ..NodeOptions::new(Access::Open)
+    };
+    let told = Ground::with(off).await;
+    let told = told.says(Caller::anyone(), statement).await;
+    assert_eq!(told.code, Code::NotFound, "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_one_folder_learns_nothing_of_the_others() {
+    let ground = Ground::new().await;
+    for (there, nowhere) in [
+        ("\"hr/staff\"", "\"hr/stoff\""),
+        ("hr.staff", "hr.stoff"),
+        ("staff", "stoff"),
+    ] {
+        for form in ["SELECT * FROM ", "DESCRIBE ", "EXPLAIN SELECT 1 FROM "] {
+            let told = ground.says(of_shop(), &format!("{form}{there}")).await;
+            let nothing = ground.says(of_shop(), &format!("{form}{nowhere}")).await;
+            assert_eq!(told.code, Code::NotFound);
+            let same = told.to_string().replace("staff", "stoff");
+            assert_eq!(same, nothing.to_string());
+        }
+    }
+    let told = ground.says(of_shop(), "SELECT * FROM staf").await;
+    assert!(!told.to_string().contains("hr"), "{told}");
+    let told = ground.says(of_shop(), "SELECT * FROM ordes").await;
+    assert!(told.remedy.contains("orders"), "{told}");
+    let told = ground.ask(of_shop(), &asked("SHOW TABLES")).await.unwrap();
+    let names: Vec<&Value> = told["rows"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| &it[0])
+        .collect();
+    assert_eq!(names, ["shop/customers", "shop/orders"]);
+    let joined = ground.says(
+        of_shop(),
+        "SELECT * FROM orders JOIN \"hr/staff\" USING (\"id\")",
+    );
+    assert_eq!(joined.await.code, Code::NotFound);
+    let told = RowsRequest {
+        table: "hr/staff".to_owned(),
+        ..RowsRequest::default()
+    };
+    let grant = ground.grant(of_shop()).await;
+    let told = rows(&ground.node, &grant, &told).await.unwrap_err();
+    assert_eq!(told.code, Code::NotFound);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_withheld_column_is_refused_by_name() {
+    let ground = Ground::new().await;
+    let statement = "SELECT \"email\" FROM customers";
+    let told = ground.says(Caller::anyone(), statement).await;
+    assert_eq!(told.code, Code::BadRequest);
+    assert!(told.message.contains("'email'") && told.message.contains("withheld"));
+    let told = asked("SELECT * FROM customers ORDER BY 1");
+    let told = ground.ask(Caller::anyone(), &told).await.unwrap();
+    assert_eq!(told["rows"], json!([[1, "Anna"], [2, "Ben"]]));
+    for asked in [
+        RowsRequest {
+            sort: Some("email".to_owned()),
+            ..of("shop/customers")
+        },
+        RowsRequest {
+            columns: Some("id,email".to_owned()),
+            ..of("shop/customers")
+        },
+    ] {
+        let told = ground.page(&asked).await.unwrap_err();
+        assert!(told.message.contains("withheld"), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_hold_and_are_told() {
+    let options = NodeOptions {
+        sql: Some(SqlOptions {
+            max_rows: 3,
+            at_once: 1,
+            ..SqlOptions::default()
+        }),
+        ..NodeOptions::new(Access::Open)
+    };
+    let ground = Ground::with(options).await;
+    for (max_rows, wanted) in [(Some(2), 2), (Some(100), 3), (None, 3)] {
+        let asked = SqlRequest {
+            max_rows,
+            ..asked("SELECT * FROM orders")
+        };
+        let told = ground.ask(Caller::anyone(), &asked).await.unwrap();
+        assert_eq!(told["rows"].as_array().unwrap().len(), wanted);
+        assert_eq!(told["truncated"], true);
+        let note = format!("stopped after {wanted} rows, and there are more");
+        assert_eq!(told["notes"], json!([note]));
+    }
+    for asked in [
+        SqlRequest {
+            max_rows: Some(0),
+            ..asked("SELECT 1")
+        },
+        asked(" "),
+        asked(&"x".repeat(STATEMENT + 1)),
+        asked("DELETE FROM orders"),
+        SqlRequest {
+            lake: Some("/elsewhere".to_owned()),
+            ..asked("SELECT 1")
+        },
+    ] {
+        let told = ground.ask(Caller::anyone(), &asked).await.unwrap_err();
+        assert_eq!(told.code, Code::BadRequest, "{told}");
+    }
+    // A turn is kept until the rows are read.
+    let grant = ground.grant(Caller::anyone()).await;
+    let question = asked("SELECT 1");
+    let first = sql(&ground.node, &grant, &question).await.unwrap();
+    let second = sql(&ground.node, &grant, &question);
+    let waited = tokio::time::timeout(Duration::from_millis(200), second).await;
+    assert!(waited.is_err(), "one at a time");
+    drop(first);
+    sql(&ground.node, &grant, &question).await.unwrap();
+}
+
+fn of(table: &str) -> RowsRequest {
+    RowsRequest {
+        table: table.to_owned(),
+        ..RowsRequest::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_come_in_pages_and_sorted() {
+    let ground = Ground::new().await;
+    let page = async |asked: RowsRequest| {
+        let told = ground.page(&asked).await.unwrap();
+        let rows = told["rows"].as_array().unwrap().clone();
+        let ids: Vec<i64> = rows.iter().map(|row| row[0].as_i64().unwrap()).collect();
+        assert_eq!(told["notes"], json!([]));
+        (ids, told["truncated"].as_bool().unwrap())
+    };
+    let orders = || of("shop/orders");
+    assert_eq!(page(orders()).await, (vec![1, 2, 3, 4, 5], false));
+    let first = RowsRequest {
+        limit: Some(2),
+        ..orders()
+    };
+    assert_eq!(page(first.clone()).await, (vec![1, 2], true));
+    let second = RowsRequest {
+        offset: Some(2),
+        ..first.clone()
+    };
+    assert_eq!(page(second).await, (vec![3, 4], true));
+    let last = RowsRequest {
+        offset: Some(4),
+        ..first
+    };
+    assert_eq!(page(last).await, (vec![5], false));
+    let by = |column: &str, descending| RowsRequest {
+        sort: Some(column.to_owned()),
+        descending: Some(descending),
+        ..orders()
+    };
+    assert_eq!(page(by("amount", false)).await.0, [4, 1, 2, 5, 3]);
+    assert_eq!(page(by("amount", true)).await.0, [5, 2, 1, 4, 3]);
+    assert_eq!(page(by("town", false)).await.0, [5, 1, 3, 4, 2]);
+    let told = RowsRequest {
+        columns: Some("town,id".to_owned()),
+        limit: Some(1),
+        ..orders()
+    };
+    let told = ground.page(&told).await.unwrap();
+    assert_eq!(told["rows"], json!([["Eldmere", 1]]));
+    let wrong = [
+        RowsRequest {
+            columns: Some("nothing".to_owned()),
+            ..orders()
+        },
+        RowsRequest {
+            limit: Some(1001),
+            ..orders()
+        },
+        RowsRequest {
+            offset: Some(u64::MAX),
+            ..orders()
+        },
+    ];
+    for asked in wrong {
+        let told = ground.page(&asked).await.unwrap_err();
+        assert_eq!(told.code, Code::BadRequest, "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lake_that_changed_is_told_without_its_place() {
+    let ground = Ground::new().await;
+    let lake = ground.folder.path().join("lake");
+    let told = async || {
+        let told = ground.says(Caller::anyone(), "SELECT * FROM orders").await;
+        assert_eq!(told.code, Code::Unavailable, "{told}");
+        let place = ground.folder.path().to_str().unwrap();
+        assert!(!told.to_string().contains(place), "{told}");
+    };
+    std::fs::write(lake.join("shop/orders.csv"), "id,town,amount\n9,Ash,1\n").unwrap();
+    told().await;
+    std::fs::remove_dir_all(lake.join("shop")).unwrap();
+    told().await;
+}
