@@ -197,8 +197,6 @@ pub(crate) struct Exprs<'w, 'a, 's> {
     withs: &'s Withs,
     /// Queries around, below the part that is walked: what is in them is done.
     within: usize,
-    /// Names of the parameters of functions in place (`x -> x + 1`).
-    parameters: Vec<String>,
 }
 
 impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
@@ -213,7 +211,6 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
             scopes,
             withs,
             within: 0,
-            parameters: Vec::new(),
         };
         match part.visit(&mut exprs) {
             ControlFlow::Continue(()) => Ok(()),
@@ -224,9 +221,8 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
     fn expr(&mut self, expr: &mut Expr) -> Result<(), AskError> {
         match expr {
             Expr::Identifier(ident) => {
-                let is_parameter = self.parameters.iter().any(|it| *it == ident.value);
                 // `@x` is a variable, of which there is none.
-                match is_parameter || ident.value.starts_with('@') {
+                match ident.value.starts_with('@') {
                     true => Ok(()),
                     false => resolve(ident, self.scopes),
                 }
@@ -238,11 +234,6 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
                 Ok(())
             }
             Expr::CompoundFieldAccess { root, access_chain } => self.access(root, access_chain),
-            Expr::Lambda(lambda) => {
-                let names = lambda.params.iter().map(|it| it.name.value.clone());
-                self.parameters.extend(names);
-                Ok(())
-            }
             _ => Ok(()),
         }
     }
@@ -319,16 +310,5 @@ impl VisitorMut for Exprs<'_, '_, '_> {
             Ok(()) => ControlFlow::Continue(()),
             Err(error) => ControlFlow::Break(error),
         }
-    }
-
-    fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<AskError> {
-        if let (Expr::Lambda(lambda), 0) = (expr, self.within) {
-            let left = self
-                .parameters
-                .len()
-                .saturating_sub(lambda.params.iter().count());
-            self.parameters.truncate(left);
-        }
-        ControlFlow::Continue(())
     }
 }

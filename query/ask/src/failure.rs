@@ -14,6 +14,9 @@ use crate::near::near;
 use crate::scope::same;
 use crate::table::Table;
 
+/// What DataFusion says where temporary files take too much room.
+const DISK: &str = "used disk space during the spilling process";
+
 /// Why a statement cannot be planned.
 pub(crate) fn planning(
     error: &DataFusionError,
@@ -66,16 +69,16 @@ fn unknown_column(name: &str, sql: &str, tables: &BTreeMap<String, Arc<Table>>) 
 /// Why a query ended before its end.
 pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
     let root = error.find_root();
+    // Memory and disk are told by the words alone, and disk as an error of writing.
+    if error.to_string().contains(DISK) {
+        return AskError::Spill(limits.spill_bytes);
+    }
     let told = || one_line(&without_prefix(&root.strip_backtrace()));
     match root {
         DataFusionError::External(error) => match error.downcast_ref::<ScanError>() {
             Some(error) => AskError::Scan(error.clone()),
             None => AskError::Execution(told()),
         },
-        // Memory and disk are told by the words alone.
-        DataFusionError::ResourcesExhausted(cause) if cause.contains("disk space") => {
-            AskError::Spill(limits.spill_bytes)
-        }
         DataFusionError::ResourcesExhausted(_) => AskError::Memory(limits.memory_bytes),
         DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => AskError::Plan(told()),
         DataFusionError::NotImplemented(cause) => {

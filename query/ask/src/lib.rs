@@ -3,7 +3,7 @@
 //! [`Engine::run`] takes one statement and gives an [`Answer`], a stream of Arrow batches. The tables are those of a
 //! [`Catalogue`]: the records of one snapshot that the caller may see. A statement goes this way:
 //!
-//! 1. `statement`, `size`, `check`: it is parsed, and refused if it does not read, or is too large.
+//! 1. `statement`, `dialect`, `size`, `check`: it is parsed, and refused if it does not read, or is too large.
 //! 2. `relations`, `scope`, `names`: what its names mean. The tables that it names are opened ([`rows_of`]), no others.
 //! 3. DataFusion plans it over those tables (`provider`, `pushdown`, `statistics`) and runs it within [`Limits`].
 //! 4. Each table is read by limn's own scan ([`limn_lake::scan`]); what that met is told in the answer's notes.
@@ -34,6 +34,7 @@ pub mod cells;
 mod check;
 mod columns;
 mod describe;
+mod dialect;
 mod engine;
 mod error;
 mod failure;

@@ -62,12 +62,12 @@ fn ambiguous<T: Named>(wanted: &Wanted, several: &[&T]) -> AskError {
 }
 
 fn unknown<T: Named>(wanted: &Wanted, tables: &[T]) -> AskError {
-    let path = &wanted.path;
-    let is_path = path.contains("://") || path.contains('\\') || path.starts_with(['/', '.', '~']);
+    let (path, written) = (&wanted.path, &wanted.written);
+    let begins = written.starts_with(['/', '.', '~']);
+    let is_path = begins || written.contains("://") || written.contains('\\');
     if is_path {
         return AskError::ReadsOnly(format!(
-            "'{}' is a path or URL, and only tables of the index can be read",
-            wanted.written
+            "'{written}' is a path or URL, and only tables of the index can be read"
         ));
     }
     let names = || tables.iter().map(Named::name);

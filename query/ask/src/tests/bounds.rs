@@ -1,0 +1,215 @@
+//! Limits of rows, time, memory, disk and depth.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_has_no_more_rows_than_are_wanted() {
+    let made = Made::new().await;
+    let of = |max_rows| {
+        made.engine(Limits {
+            max_rows: Some(max_rows),
+            ..Limits::default()
+        })
+    };
+    for (most, rows, is_truncated) in [(0, 0, true), (2, 2, true), (5, 5, false), (6, 5, false)] {
+        for sql in [
+            "SELECT * FROM orders",
+            "SELECT * FROM orders ORDER BY amount",
+        ] {
+            let told = ask(&of(most), sql).await.unwrap();
+            assert_eq!(
+                (told.rows(), told.is_truncated),
+                (rows, is_truncated),
+                "{most} {sql}"
+            );
+            assert_eq!(
+                told.notes.len(),
+                usize::from(is_truncated),
+                "{:?}",
+                told.notes
+            );
+        }
+    }
+    let told = ask(&of(2), "SELECT * FROM orders").await.unwrap();
+    assert_eq!(
+        told.notes,
+        ["stopped after 2 rows, and there are more: --max-rows"]
+    );
+    let told = ask(&of(1), "SHOW TABLES").await.unwrap();
+    assert!(told.rows() == 1 && told.is_truncated);
+    // A count of many rows is one row.
+    assert!(
+        !ask(&of(1), "SELECT count(*) FROM orders")
+            .await
+            .unwrap()
+            .is_truncated
+    );
+}
+
+/// A table of `rows` rows of about 50 bytes, in a few files.
+async fn large(rows: usize) -> Made {
+    let mut made = Made::new().await;
+    let part = |part: usize| {
+        let mut text = "id,word,other\n".to_owned();
+        for row in (part * rows / 4)..((part + 1) * rows / 4) {
+            let _ = writeln!(
+                text,
+                "{row},word {:016x},{}",
+                row.wrapping_mul(0x9e37_79b9_7f4a_7c15),
+                row % 97
+            );
+        }
+        text
+    };
+    let texts: Vec<String> = (0..4).map(part).collect();
+    let paths: Vec<String> = (0..4).map(|it| format!("large/{it}.csv")).collect();
+    let files: Vec<(&str, &str)> = paths
+        .iter()
+        .zip(&texts)
+        .map(|(path, text)| (path.as_str(), text.as_str()))
+        .collect();
+    made.table("large", &files, Redact::Off).await;
+    made
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_that_takes_too_long_is_stopped() {
+    let made = large(20_000).await;
+    let engine = made.engine(Limits {
+        timeout: Duration::from_millis(700),
+        ..Limits::default()
+    });
+    let begun = Instant::now();
+    let sql = "SELECT count(*) FROM large a, large b, large c WHERE a.id + b.id = c.id + 1";
+    let error = ask(&engine, sql).await.unwrap_err();
+    assert!(matches!(error, AskError::Timeout(_)), "{error}");
+    assert!(error.to_string().contains("--timeout"), "{error}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_does_not_fit_in_memory_goes_to_disk_or_is_stopped() {
+    let made = large(400_000).await;
+    let limits = Limits {
+        memory_bytes: 16 << 20,
+        ..Limits::default()
+    };
+    // Sorts and groups go to disk.
+    let engine = made.engine(limits.clone());
+    let sorted = "SELECT sum(n) FROM (SELECT row_number() OVER (ORDER BY word) n FROM large)";
+    let told = ask(&engine, sorted).await.unwrap();
+    assert_eq!(told.lines(), ["80000200000"]);
+    // A join's smaller side has to fit.
+    let join = "SELECT count(*) FROM large a JOIN large b ON a.word = b.word";
+    let error = ask(&engine, join).await.unwrap_err();
+    assert!(matches!(error, AskError::Memory(_)), "{error}");
+    assert!(error.to_string().contains("--memory"), "{error}");
+    // There is a limit on disk, too.
+    let engine = made.engine(Limits {
+        spill_bytes: 1 << 20,
+        ..limits
+    });
+    let error = ask(&engine, sorted).await.unwrap_err();
+    assert!(matches!(error, AskError::Spill(_)), "{error}");
+}
+
+/// On threads with stacks as small as tokio's.
+#[tokio::test(flavor = "multi_thread")]
+async fn as_deep_as_is_allowed_is_no_stack_overflow() {
+    let made = Made::new().await;
+    let ors: String = (0..290)
+        .map(|it| format!(" OR amount + {it} = {it}"))
+        .collect();
+    let ands: String = (0..290)
+        .map(|it| format!(" AND amount + {it} <> {it}"))
+        .collect();
+    let sum = " + amount".repeat(290);
+    let joins: String = (0..90)
+        .map(|it| format!(" JOIN orders o{it} ON o{it}.orderid = o.orderid"))
+        .collect();
+    let windows: Vec<String> = (0..120)
+        .map(|it| format!("rank() OVER (ORDER BY amount + {it})"))
+        .collect();
+    let unions = " UNION ALL SELECT amount FROM orders".repeat(140);
+    let nested = format!("{}amount{}", "abs(".repeat(60), ")".repeat(60));
+    for sql in [
+        format!("SELECT count(*) FROM orders WHERE FALSE{ors}"),
+        format!("SELECT count(*) FROM orders WHERE TRUE{ands}"),
+        format!("SELECT max(amount{sum}) FROM orders"),
+        format!("SELECT count(*) FROM orders o{joins}"),
+        format!("SELECT {} FROM orders", windows.join(", ")),
+        format!("SELECT amount FROM orders{unions}"),
+        format!("SELECT {nested} FROM orders"),
+    ] {
+        let engine = made.engine(Limits::default());
+        let start: String = sql.chars().take(60).collect();
+        let begun = Instant::now();
+        let asked = tokio::spawn(async move { ask(&engine, &sql).await });
+        match asked.await.unwrap() {
+            Ok(told) => assert!(told.rows() > 0, "{start}"),
+            Err(error) => assert!(
+                matches!(error, AskError::TooLarge { .. }),
+                "{start}: {error}"
+            ),
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "{start}: {:?}",
+            begun.elapsed()
+        );
+    }
+}
+
+/// Each query of WITH names the one before twice.
+#[tokio::test(flavor = "multi_thread")]
+async fn queries_of_with_count_as_often_as_they_are_named() {
+    let made = Made::new().await;
+    let mut sql = "WITH a0 AS (SELECT 1 AS x)".to_owned();
+    for it in 1..40 {
+        let _ = write!(sql, ", a{it} AS (SELECT l.x FROM a{0} l, a{0} r)", it - 1);
+    }
+    sql += " SELECT * FROM a39";
+    let error = made.ask(&sql).await.unwrap_err();
+    assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bombs_are_errors() {
+    let made = Made::new().await;
+    for sql in [
+        format!("SELECT {}1{}", "(".repeat(10_000), ")".repeat(10_000)),
+        format!(
+            "SELECT * FROM orders WHERE amount = 0{}",
+            " OR amount = 1".repeat(10_000)
+        ),
+        format!("SELECT 1{}", "+1".repeat(100_000)),
+        format!(
+            "SELECT * FROM {}orders{}",
+            "(".repeat(10_000),
+            ")".repeat(10_000)
+        ),
+    ] {
+        let error = made.ask(&sql).await.unwrap_err();
+        assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_dropped_reads_no_more() {
+    let made = large(40_000).await;
+    let engine = made.engine(Limits::default());
+    let mut answer = engine.run("SELECT * FROM large").await.unwrap();
+    assert!(answer.try_next().await.unwrap().is_some());
+    drop(answer);
+    let before = made.store.counts();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let after = made.store.counts().since(&before);
+    assert_eq!(after.get, 0, "{after:?}");
+}

@@ -1,0 +1,204 @@
+//! Names of columns, those that are withheld, and what is suggested.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_without_quotes_have_any_case() {
+    let made = Made::new().await;
+    for sql in [
+        "SELECT customerid FROM customers",
+        "SELECT CUSTOMERID FROM CRM.CUSTOMERS",
+        "SELECT \"CustomerID\" FROM \"crm/Customers\"",
+        "SELECT crm.customers.customerid FROM crm.customers",
+        "SELECT customers.customerid FROM \"crm/Customers\"",
+        "SELECT C.customerid FROM customers c",
+        "SELECT x.customerid FROM (SELECT customerid FROM customers) x",
+        "SELECT customerid FROM (SELECT * FROM customers)",
+        "WITH x AS (SELECT customerid FROM customers) SELECT CUSTOMERID FROM X",
+        "WITH x (A) AS (SELECT customerid FROM customers) SELECT a FROM x",
+        "SELECT customerid FROM customers GROUP BY CUSTOMERID ORDER BY customerID",
+        "SELECT customerid AS Key FROM customers ORDER BY KEY",
+        "SELECT CustomerID FROM customers WHERE EXISTS (SELECT 1 FROM orders o WHERE o.customerid = customers.CUSTOMERID OR TRUE)",
+        "SELECT customerid FROM customers UNION ALL SELECT 1 WHERE FALSE ORDER BY CUSTOMERID",
+        "SELECT * EXCLUDE (name, joined, credit) FROM customers",
+        "SELECT customerid FROM customers QUALIFY row_number() OVER (ORDER BY JOINED) > 0",
+        "SELECT c.CustomerID FROM customers c, LATERAL (SELECT count(*) FROM orders WHERE orders.customerid = C.customerid) o",
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.rows(), 4, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_has_its_own_spelling_in_the_answer() {
+    let made = Made::new().await;
+    for (sql, columns) in [
+        (
+            "SELECT customerid, NAME AS n FROM customers",
+            &["CustomerID", "n"][..],
+        ),
+        ("SELECT id, ID_OLD FROM staff", &["ID", "id_old"]),
+        ("SELECT * FROM staff", &["ID", "id_old", "Name"]),
+        ("SELECT s.* FROM hr.staff S", &["ID", "id_old", "Name"]),
+    ] {
+        let told = made
+            .ask(sql)
+            .await
+            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.columns(), columns, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_of_one_last_name_are_told_apart() {
+    let mut made = Made::new().await;
+    made.table(
+        "old/orders",
+        &[("old/orders.csv", "OrderID,Amount\n1,2\n")],
+        Redact::Off,
+    )
+    .await;
+    let sql = "SELECT sales.orders.amount, old.orders.amount FROM sales.orders, old.orders \
+               WHERE sales.orders.orderid = 100";
+    assert_eq!(made.ask(sql).await.unwrap().lines(), ["5|2"]);
+    for sql in [
+        "SELECT 1 FROM orders",
+        "SELECT orders.amount FROM sales.orders, old.orders",
+        "SELECT amount FROM sales.orders, old.orders",
+    ] {
+        let error = made.ask(sql).await.unwrap_err();
+        let is_ambiguous = matches!(
+            error,
+            AskError::AmbiguousTable { .. } | AskError::AmbiguousColumn { .. }
+        );
+        assert!(is_ambiguous, "{sql}: {error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_that_may_be_several_or_none_are_errors() {
+    let mut made = Made::new().await;
+    made.table("both", &[("both.csv", "Key,KEY\n1,2\n")], Redact::Off)
+        .await;
+    let line = |sql: &'static str| {
+        let asked = made.ask(sql);
+        async move { asked.await.unwrap_err().to_string() }
+    };
+    let both = line("SELECT key FROM both").await;
+    assert!(
+        both.contains("\"KEY\"") && both.contains("\"Key\""),
+        "{both}"
+    );
+    for (sql, wanted) in [
+        (
+            "SELECT custmerid FROM customers",
+            "did you mean CustomerID?",
+        ),
+        (
+            "SELECT customer_id FROM customers",
+            "did you mean CustomerID?",
+        ),
+        (
+            "SELECT \"customerid\" FROM customers",
+            "did you mean CustomerID?",
+        ),
+        (
+            "SELECT c.nme FROM customers c",
+            "'crm/Customers' has no column 'nme'; did you mean Name?",
+        ),
+        ("SELECT weather FROM customers", "DESCRIBE"),
+        (
+            "SELECT name FROM customers WHERE name = \"Zurich\"",
+            "single quotes",
+        ),
+        ("SELECT * FROM custmers", "did you mean crm/Customers?"),
+        ("SELECT * FROM weather", "SHOW TABLES"),
+        ("SELECT * FROM 's3://bucket/x.csv'", "limn sql reads only"),
+        ("SELECT * FROM \"s3://bucket/x.csv\"", "limn sql reads only"),
+        ("SELECT * FROM \"/etc/passwd\"", "limn sql reads only"),
+        (
+            "SELECT * FROM information_schema.tables",
+            "no table 'information_schema.tables'",
+        ),
+        ("SELECT foo(1)", "foo"),
+        ("SELECT name + 1 FROM customers GROUP BY joined", ""),
+        ("SELECT $1", ""),
+        ("SELECT @x", ""),
+        ("SELECT max(amount) FROM orders WHERE max(amount) > 1", ""),
+    ] {
+        let told = line(sql).await;
+        assert!(told.contains(wanted), "{sql}: {told}");
+        assert!(!told.contains('\n'), "{sql}: {told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn withheld_columns_are_refused_by_name() {
+    let made = Made::new().await;
+    for sql in [
+        "SELECT e_mail FROM customers",
+        "SELECT E_MAIL FROM customers",
+        "SELECT \"e_mail\" FROM customers",
+        "SELECT c.e_mail FROM customers c",
+        "SELECT name FROM customers WHERE e_mail LIKE 'anna%'",
+        "SELECT count(*) FROM customers GROUP BY e_mail",
+        "SELECT name FROM customers ORDER BY e_mail",
+        "SELECT e_mail FROM (SELECT * FROM customers)",
+        "WITH c AS (SELECT * FROM customers) SELECT max(e_mail) FROM c",
+        "SELECT 1 FROM customers a JOIN customers b ON a.e_mail = b.e_mail",
+        "SELECT * EXCLUDE (e_mail) FROM customers",
+        "EXPLAIN SELECT e_mail FROM customers",
+    ] {
+        let error = made.ask(sql).await.unwrap_err();
+        assert!(matches!(error, AskError::Withheld { .. }), "{sql}: {error}");
+        let line = error.to_string();
+        assert_eq!(
+            line, "column 'e_mail' of 'crm/Customers' is withheld: it holds e-mail",
+            "{sql}"
+        );
+    }
+    for sql in ["SELECT * FROM customers", "SELECT c.* FROM customers c"] {
+        let told = made.ask(sql).await.unwrap();
+        assert_eq!(told.columns(), ["CustomerID", "Name", "Joined", "Credit"]);
+        assert_eq!(
+            told.notes,
+            ["'crm/Customers' is without 'e_mail', which is withheld"]
+        );
+        let text = told.lines().join("\n");
+        assert!(!text.contains('@'), "{text}");
+    }
+    let joined = "SELECT c.name FROM customers c JOIN customers d USING (e_mail)";
+    assert!(made.ask(joined).await.is_err());
+    let natural = "SELECT * FROM customers a NATURAL JOIN customers b";
+    assert_eq!(made.ask(natural).await.unwrap().columns().len(), 4);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_is_withheld_whole_can_be_counted() {
+    let mut made = Made::new().await;
+    made.table(
+        "secret",
+        &[("secret.csv", "a,b\n1,x\n2,y\n")],
+        Redact::AllValues,
+    )
+    .await;
+    let error = made.ask("SELECT * FROM secret").await.unwrap_err();
+    assert!(matches!(error, AskError::AllWithheld { .. }), "{error}");
+    let error = made.ask("SELECT a FROM secret").await.unwrap_err();
+    assert!(
+        error.to_string().contains("kept out of the index"),
+        "{error}"
+    );
+    assert_eq!(
+        made.ask("SELECT count(*) FROM secret")
+            .await
+            .unwrap()
+            .lines(),
+        ["2"]
+    );
+    let told = made
+        .ask("SELECT count(*) FROM secret a, orders b WHERE b.amount > 1")
+        .await;
+    assert_eq!(told.unwrap().lines(), ["8"]);
+}

@@ -1,0 +1,209 @@
+//! What statements answer.
+
+use super::*;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn statements_answer_with_rows() {
+    let made = Made::new().await;
+    for (sql, lines) in [
+        ("SELECT 1 + 1", &["2"][..]),
+        ("VALUES (1, 'a'), (2, 'b')", &["1|a", "2|b"]),
+        (
+            "SELECT Name FROM crm.customers WHERE CustomerID = 2",
+            &["Ben"],
+        ),
+        (
+            "SELECT name FROM Customers WHERE customerid > 2 ORDER BY customerid",
+            &["Cleo", ""],
+        ),
+        ("SELECT count(*) FROM orders", &["5"]),
+        ("SELECT count(*) FROM orders WHERE amount > 4", &["3"]),
+        ("SELECT count(*) FROM customers WHERE name IS NULL", &["1"]),
+        ("SELECT count(name) FROM customers", &["3"]),
+        (
+            "SELECT sum(amount), min(day) FROM \"sales/orders\"",
+            &["26|2024-03-01"],
+        ),
+        (
+            "SELECT c.name, sum(o.amount) AS total FROM customers c JOIN sales.orders o ON o.customerid = c.customerid \
+             GROUP BY c.name HAVING total > 2 ORDER BY total DESC",
+            &["Anna|12", "Ben|11"],
+        ),
+        (
+            "WITH big AS (SELECT * FROM orders WHERE amount >= 5) SELECT day, count(*) n FROM big GROUP BY day ORDER BY day",
+            &["2024-03-01|1", "2024-03-02|2"],
+        ),
+        (
+            "SELECT orderid, row_number() OVER (PARTITION BY customerid ORDER BY day) FROM orders ORDER BY orderid LIMIT 2",
+            &["100|1", "101|2"],
+        ),
+        (
+            "SELECT name FROM customers WHERE customerid IN (SELECT customerid FROM orders WHERE amount > 10)",
+            &["Ben"],
+        ),
+        (
+            "SELECT name, (SELECT max(amount) FROM orders o WHERE o.customerid = c.customerid) m FROM customers c ORDER BY CustomerID LIMIT 2",
+            &["Anna|7", "Ben|11"],
+        ),
+        ("SELECT 1 UNION ALL SELECT 2 ORDER BY 1", &["1", "2"]),
+        (
+            "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT I + 1 FROM n WHERE i < 3) SELECT max(i) FROM n",
+            &["3"],
+        ),
+        (
+            "SELECT name FROM customers WHERE joined BETWEEN '2024-01-01' AND '2024-01-31'",
+            &["Anna"],
+        ),
+        (
+            "SELECT upper(name) FROM customers WHERE name LIKE 'A%'",
+            &["ANNA"],
+        ),
+        ("FROM customers SELECT count(*)", &["4"]),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.lines(), lines, "{sql}");
+        assert!(!told.is_truncated && !told.is_partial, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_index_is_described() {
+    let made = Made::new().await;
+    let told = made.ask("SHOW TABLES").await.unwrap();
+    assert_eq!(told.columns(), ["table", "rows", "columns"]);
+    assert_eq!(
+        told.lines(),
+        ["crm/Customers|4|5", "hr/staff|2|3", "sales/orders|5|4"]
+    );
+    let like = made.ask("SHOW TABLES ILIKE 'CRM/%'").await.unwrap();
+    assert_eq!(like.lines(), ["crm/Customers|4|5"]);
+    assert_eq!(
+        made.ask("SHOW TABLES LIKE 'CRM/%'").await.unwrap().rows(),
+        0
+    );
+    for sql in ["DESCRIBE customers", "SHOW COLUMNS FROM crm.customers"] {
+        let lines = made.ask(sql).await.unwrap().lines();
+        assert_eq!(lines[0], "CustomerID|integer|", "{lines:?}");
+        assert_eq!(lines[4], "e_mail||withheld: it holds e-mail", "{lines:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn plans_show_what_the_scan_is_asked_for() {
+    let made = Made::new().await;
+    let explained = |sql: &'static str| async { made.ask(sql).await.unwrap().lines().join("\n") };
+    let filtered = explained("EXPLAIN SELECT name FROM customers WHERE customerid = 2").await;
+    assert!(
+        filtered.contains("LimnScan: crm/Customers, columns=[Name], where="),
+        "{filtered}"
+    );
+    assert!(!filtered.contains("FilterExec"), "{filtered}");
+    let like = explained("EXPLAIN SELECT name FROM customers WHERE name LIKE '%x'").await;
+    assert!(like.contains("FilterExec"), "{like}");
+    let limited = explained("EXPLAIN SELECT name FROM customers LIMIT 3").await;
+    assert!(
+        limited.contains("limit=3") && limited.contains("parts=1"),
+        "{limited}"
+    );
+    // The index knows it.
+    let counted = explained("EXPLAIN SELECT count(*) FROM customers").await;
+    assert!(!counted.contains("LimnScan"), "{counted}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_tables_that_are_named_are_opened() {
+    let mut made = Made::new().await;
+    for table in &mut made.tables[1..] {
+        table.files[0].summary = Some("no summary at all".to_owned());
+    }
+    assert_eq!(
+        made.ask("SELECT count(name) FROM customers")
+            .await
+            .unwrap()
+            .rows(),
+        1
+    );
+    let error = made.ask("SELECT * FROM orders").await.unwrap_err();
+    assert!(matches!(error, AskError::Unreadable { .. }), "{error}");
+    assert!(error.to_string().contains("limn index"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_could_not_be_read_are_told() {
+    let mut made = Made::new().await;
+    made.tables[1].files[1].error = Some("it is broken".to_owned());
+    let told = made.ask("SELECT count(*) FROM orders").await.unwrap();
+    assert_eq!(told.lines(), ["3"]);
+    assert!(
+        told.is_partial && told.notes[0].contains("without 1 of its 2 files"),
+        "{told:?}"
+    );
+    made.tables[1].files[0].error = Some("it is broken, too".to_owned());
+    let error = made.ask("SELECT count(*) FROM orders").await.unwrap_err();
+    assert!(error.to_string().contains("broken"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_has_changed_ends_the_answer() {
+    let made = Made::new().await;
+    made.store.delete("sales/orders/2.csv").await.unwrap();
+    let error = made
+        .ask("SELECT sum(amount) FROM orders")
+        .await
+        .unwrap_err();
+    assert!(matches!(error, AskError::Scan(_)), "{error}");
+    assert!(error.to_string().contains("sales/orders/2.csv"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn cells_that_do_not_fit_are_told() {
+    let mut made = Made::new().await;
+    let parts = [("m/1.csv", "a\n1\n2\n"), ("m/2.csv", "a\n3\n4\n")];
+    made.table("m", &parts, Redact::Off).await;
+    // As if the index had seen only part of the second file.
+    let size = made.tables[3].files[1].size;
+    made.store
+        .put("m/2.csv", Bytes::from_static(b"a\nx\n4\n"))
+        .await
+        .unwrap();
+    let head = made.store.head("m/2.csv").await.unwrap();
+    assert_eq!(head.size, size);
+    made.tables[3].files[1].etag = head.etag;
+    made.tables[3].files[1].version = head.version;
+    made.tables[3].files[1].modified_ms = head.modified_ms;
+    let told = made.ask("SELECT sum(a) FROM m").await.unwrap();
+    assert_eq!(told.lines(), ["7"]);
+    assert_eq!(
+        told.notes,
+        ["1 value of 'a' of 'm' is not of its type and read as null"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn lakes_are_told_apart() {
+    let made = Made::new().await;
+    let mut tables = made.tables.clone();
+    let mut other = tables[0].clone();
+    other.lake = "s3://other".to_owned();
+    tables.push(other);
+    let both = Engine::new(shared(tables.clone(), &made.store), Limits::default());
+    let error = ask(&both, "SELECT name FROM customers").await.unwrap_err();
+    assert!(matches!(error, AskError::SeveralLakes { .. }), "{error}");
+    let told = ask(&both, "SHOW TABLES LIKE 'crm%'").await.unwrap();
+    assert_eq!(told.columns(), ["table", "rows", "columns", "lake"]);
+    let one = Arc::into_inner(shared(tables, &made.store)).unwrap();
+    let one = Engine::new(one.of_lake("s3://other").unwrap(), Limits::default());
+    assert_eq!(
+        ask(&one, "SELECT name FROM customers")
+            .await
+            .unwrap()
+            .rows(),
+        4
+    );
+    let error = ask(&one, "SELECT * FROM orders").await.unwrap_err();
+    assert!(matches!(error, AskError::UnknownTable { .. }), "{error}");
+    let none = Arc::into_inner(shared(made.tables.clone(), &made.store)).unwrap();
+    let error = none.of_lake("/elsewhere").unwrap_err();
+    assert!(error.to_string().contains("/lake"), "{error}");
+}
