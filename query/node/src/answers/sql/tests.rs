@@ -26,6 +26,9 @@ const ORDERS: &str = "id,town,amount\n1,Eldmere,5\n2,,7\n3,Tarn,\n4,Tarn,2\n5,As
 const CUSTOMERS: &str = "id,name,email\n1,Anna,anna@example.org\n2,Ben,ben@example.org\n";
 const STAFF: &str = "id,salary\n1,70\n2,80\n";
 
+/// Tables of one last name: more than are read beforehand.
+const LIKE_NAMED: usize = 40;
+
 /// Many numbers, and late among them one that is none.
 fn codes() -> String {
     let code = |row: u32| match row {
@@ -52,12 +55,17 @@ impl Ground {
         let lake = folder.path().join("lake");
         std::fs::create_dir(&lake).unwrap();
         let lake = Store::open(lake.to_str().unwrap()).unwrap();
-        let records = [
+        let mut records = vec![
             table(&lake, "hr/staff", STAFF).await,
             table(&lake, "shop/codes", &codes()).await,
             table(&lake, "shop/customers", CUSTOMERS).await,
             table(&lake, "shop/orders", ORDERS).await,
         ];
+        for lake_of in 10..10 + LIKE_NAMED {
+            let name = format!("depths/{lake_of}/table");
+            records.push(table(&lake, &name, &format!("depth\n{lake_of}\n")).await);
+        }
+        records.sort_by(|one, other| one.name.cmp(&other.name));
         let index = folder.path().join("index");
         let index = IndexStore::open(index.to_str().unwrap()).unwrap();
         let embedder = HashedWords;
@@ -225,6 +233,20 @@ async fn a_statement_is_answered_over_http_in_both_forms() {
     let metadata = end.schema().metadata().clone();
     assert_eq!(metadata["limn.truncated"], "false");
     assert_eq!(metadata["limn.notes"], "[]");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_is_read_whichever_of_many_of_its_name_it_is() {
+    let ground = Ground::new().await;
+    let statement =
+        r#"SELECT a."depth" + b."depth" AS sum FROM "depths/48/table" a, "depths/49/table" b"#;
+    let told = ground.ask(Caller::anyone(), &asked(statement)).await;
+    assert_eq!(told.unwrap()["rows"], json!([[97]]));
+    let told = ground
+        .says(Caller::anyone(), "SELECT * FROM \"table\"")
+        .await;
+    assert_eq!(told.code, Code::BadRequest, "{told}");
+    assert!(told.message.contains("may be"), "{told}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
