@@ -133,7 +133,7 @@ impl Running {
     }
 
     /// As a page of rows.
-    fn as_page(self) -> Running {
+    fn into_page(self) -> Running {
         Running {
             is_page: true,
             ..self

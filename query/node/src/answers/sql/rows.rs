@@ -85,7 +85,7 @@ pub async fn rows(
         .await?
         .map_err(|error| told::problem(&error, &limits))?;
     let running = started(sql.home(), answer, limits, turn).await?;
-    Ok(running.as_page())
+    Ok(running.into_page())
 }
 
 /// The statement that reads the rows; how many is the limits' affair.

@@ -26,6 +26,19 @@ const ORDERS: &str = "id,town,amount\n1,Eldmere,5\n2,,7\n3,Tarn,\n4,Tarn,2\n5,As
 const CUSTOMERS: &str = "id,name,email\n1,Anna,anna@example.org\n2,Ben,ben@example.org\n";
 const STAFF: &str = "id,salary\n1,70\n2,80\n";
 
+/// Tables of one last name: more than are read beforehand.
+const LIKE_NAMED: usize = 40;
+
+/// Many numbers, and late among them one that is none.
+fn codes() -> String {
+    let code = |row: u32| match row {
+        30_000 => "none".to_owned(),
+        row => row.to_string(),
+    };
+    let rows = (1..=40_000).map(|row| format!("{row},{}\n", code(row)));
+    format!("id,code\n{}", rows.collect::<String>())
+}
+
 /// A lake with its index, and a node over it.
 struct Ground {
     folder: TempDir,
@@ -42,16 +55,22 @@ impl Ground {
         let lake = folder.path().join("lake");
         std::fs::create_dir(&lake).unwrap();
         let lake = Store::open(lake.to_str().unwrap()).unwrap();
-        let records = [
+        let mut records = vec![
             table(&lake, "hr/staff", STAFF).await,
+            table(&lake, "shop/codes", &codes()).await,
             table(&lake, "shop/customers", CUSTOMERS).await,
             table(&lake, "shop/orders", ORDERS).await,
         ];
+        for lake_of in 10..10 + LIKE_NAMED {
+            let name = format!("depths/{lake_of}/table");
+            records.push(table(&lake, &name, &format!("depth\n{lake_of}\n")).await);
+        }
+        records.sort_by(|one, other| one.name.cmp(&other.name));
         let index = folder.path().join("index");
         let index = IndexStore::open(index.to_str().unwrap()).unwrap();
         let embedder = HashedWords;
         let dimensions = embedder.dimensions();
-        let mut snapshot = Snapshot::first(limn_models::HASHED_WORDS, dimensions, 1);
+        let mut snapshot = Snapshot::first(&embedder.id().to_string(), dimensions, 1);
         let entry = index.put_catalog(Shard(0), &records).await.unwrap();
         snapshot.catalog.push(entry);
         let node = Node::open(index, snapshot, Arc::new(embedder), options);
@@ -217,6 +236,20 @@ async fn a_statement_is_answered_over_http_in_both_forms() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_table_is_read_whichever_of_many_of_its_name_it_is() {
+    let ground = Ground::new().await;
+    let statement =
+        r#"SELECT a."depth" + b."depth" AS sum FROM "depths/48/table" a, "depths/49/table" b"#;
+    let told = ground.ask(Caller::anyone(), &asked(statement)).await;
+    assert_eq!(told.unwrap()["rows"], json!([[97]]));
+    let told = ground
+        .says(Caller::anyone(), "SELECT * FROM \"table\"")
+        .await;
+    assert_eq!(told.code, Code::BadRequest, "{told}");
+    assert!(told.message.contains("may be"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_may_not_read_rows_is_refused() {
     let ground = Ground::new().await;
     let statement = "SELECT * FROM orders";
@@ -268,7 +301,7 @@ async fn a_key_of_one_folder_learns_nothing_of_the_others() {
         .iter()
         .map(|it| &it[0])
         .collect();
-    assert_eq!(names, ["shop/customers", "shop/orders"]);
+    assert_eq!(names, ["shop/codes", "shop/customers", "shop/orders"]);
     let joined = ground.says(
         of_shop(),
         "SELECT * FROM orders JOIN \"hr/staff\" USING (\"id\")",
@@ -355,6 +388,33 @@ async fn limits_hold_and_are_told() {
     assert!(waited.is_err(), "one at a time");
     drop(first);
     sql(&ground.node, &grant, &question).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fails_after_the_first_rows_is_told() {
+    let options = NodeOptions {
+        sql: Some(SqlOptions {
+            max_rows: 100_000,
+            // Read in one part, in the file's order.
+            memory_bytes: 32 << 20,
+            ..SqlOptions::default()
+        }),
+        ..NodeOptions::new(Access::Open)
+    };
+    let ground = Ground::with(options).await;
+    let question = asked("SELECT CAST(\"code\" AS BIGINT) AS n FROM codes");
+    let told = ground.ask(Caller::anyone(), &question).await.unwrap();
+    let rows = told["rows"].as_array().unwrap().len();
+    assert!((1..30_000).contains(&rows), "{rows}");
+    assert_eq!(told["error"]["code"], "bad_request", "{}", told["error"]);
+    let grant = ground.grant(Caller::anyone()).await;
+    let running = sql(&ground.node, &grant, &question).await.unwrap();
+    let mut written = running.written(Form::Arrow);
+    let mut last = None;
+    while let Some(part) = written.recv().await {
+        last = Some(part);
+    }
+    assert!(last.unwrap().is_err(), "the stream breaks off");
 }
 
 fn of(table: &str) -> RowsRequest {
