@@ -108,7 +108,7 @@ def main():
     given = arguments.parse_args()
     given.work.mkdir(parents=True, exist_ok=True)
     index = str(given.work / "index")
-    subprocess.run([given.limn, "index", str(given.corpus / "tables"), "--index", index, "--quiet"], check=True)
+    subprocess.run([given.limn, "index", str(given.corpus / "tables"), "--index", index], check=True, stderr=subprocess.DEVNULL)
     databases = tables_of(given.corpus / "tables")
     kept, counts, differing = {}, collections.Counter(), []
     for line in open(given.corpus / "questions.jsonl", encoding="utf-8"):

@@ -83,13 +83,13 @@ def main():
     for corpus in given.only:
         index = str(given.work / f"{corpus}.index")
         lake = given.corpora / corpus / "tables"
-        subprocess.run([given.limn, "index", str(lake), "--index", index, "--quiet"], check=True)
+        subprocess.run([given.limn, "index", str(lake), "--index", index], check=True, stderr=subprocess.DEVNULL)
         listed = subprocess.run([given.limn, "tables", "--index", index, "--json"], check=True, capture_output=True, text=True)
         tables = json.loads(listed.stdout)
         tables = tables["tables"] if isinstance(tables, dict) else tables
         agreed = all_columns = 0
         for table in tables:
-            name = table["name"]
+            name = table["table"]
             path = lake / f"{name}.csv"
             if not path.exists():
                 print(f"{corpus}/{name}\tno file of its name: not compared")

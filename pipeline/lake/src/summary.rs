@@ -152,7 +152,7 @@ pub struct FileSummary {
     pub presumed_names: bool,
     /// How the text was read, of delimited and plain text and of sheets.
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
-    pub reading: Option<TextReading>,
+    pub reading: Option<Box<TextReading>>,
 }
 
 fn is_zero(n: &u64) -> bool {

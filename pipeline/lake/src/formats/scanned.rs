@@ -124,7 +124,7 @@ impl OneFile<'_> {
     }
 
     fn delimited(&self, fetched: Option<input::Fetched>, sink: &mut Sink) -> Result<(), Stop> {
-        let Some(reading) = &self.summary.reading else {
+        let Some(reading) = self.summary.reading.as_deref() else {
             let cause = "the index does not say how it is to be read";
             let failure = Failure::new(FileErrorKind::Missing, cause);
             return Err(failure
@@ -156,6 +156,6 @@ impl OneFile<'_> {
         let object = Ranged::of(self.store, self.file);
         let beginning = object.get(0..BEGINNING.min(object.size()))?;
         let compression = Compression::of_content(&beginning);
-        Windows::open(object, compression, self.summary.reading.as_ref())
+        Windows::open(object, compression, self.summary.reading.as_deref())
     }
 }

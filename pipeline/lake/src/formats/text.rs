@@ -517,10 +517,10 @@ impl Scan {
             description: None,
             keys: DeclaredKeys::default(),
             presumed_names: self.plan.is_presumed,
-            reading: Some(TextReading {
+            reading: Some(Box::new(TextReading {
                 encoding: input.encoding.map(str::to_owned),
                 ..self.reading
-            }),
+            })),
         })
     }
 }
