@@ -18,8 +18,8 @@ use crate::error::AskError;
 
 /// Bytes of a statement.
 const TEXT: usize = 256 << 10;
-/// Brackets, queries and types within each other.
-pub(crate) const NESTED: usize = 64;
+/// Brackets, queries and types within each other. Brackets in FROM may be tried twice a level.
+pub(crate) const NESTED: usize = 20;
 /// Calls of the parser to itself: a few for each query and bracket.
 pub(crate) const PARSER: usize = 200;
 /// Times that the parser may try a query in brackets.

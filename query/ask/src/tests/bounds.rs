@@ -83,7 +83,7 @@ async fn a_query_that_takes_too_long_is_stopped() {
         ..Limits::default()
     });
     let begun = Instant::now();
-    let sql = "SELECT count(*) FROM large a, large b, large c WHERE a.id + b.id = c.id + 1";
+    let sql = "SELECT count(*) FROM large a, large b, large c WHERE a.id + b.id > c.id";
     let error = ask(&engine, sql).await.unwrap_err();
     assert!(matches!(error, AskError::Timeout(_)), "{error}");
     assert!(error.to_string().contains("--timeout"), "{error}");
