@@ -18,6 +18,8 @@
 //! - Rows are those of the files that the index knows. A file that has changed since is an error.
 //!
 //! # Non-guarantees
+//! - The time is looked at between batches: a join without an equality that is computed for long before its next batch goes on
+//!   until then.
 //! - Without ORDER BY, rows come in any order; which ones a limit leaves may differ from run to run.
 //! - [`Limits::memory_bytes`] is for what sorts, groups and joins hold. What a batch of rows takes, and what a function makes
 //!   of one value (`repeat`), is besides it. The larger side of a join is read as it comes; the smaller one must fit.

@@ -76,14 +76,14 @@ async fn large(rows: usize) -> Made {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_query_that_takes_too_long_is_stopped() {
+async fn a_query_whose_time_is_over_is_stopped() {
     let made = large(20_000).await;
     let engine = made.engine(Limits {
-        timeout: Duration::from_millis(700),
+        timeout: Duration::ZERO,
         ..Limits::default()
     });
     let begun = Instant::now();
-    let sql = "SELECT count(*) FROM large a, large b, large c WHERE a.id + b.id > c.id";
+    let sql = "SELECT count(*) FROM large a, large b, large c WHERE a.id + b.id = c.id + 1";
     let error = ask(&engine, sql).await.unwrap_err();
     assert!(matches!(error, AskError::Timeout(_)), "{error}");
     assert!(error.to_string().contains("--timeout"), "{error}");
