@@ -267,7 +267,7 @@ fn what_is_no_message_is_answered_and_a_session_goes_on() {
     let tools = agent.ask(LIST);
     assert_eq!(
         tools["result"]["tools"].as_array().unwrap().len(),
-        5,
+        6,
         "{tools}"
     );
     let listed = json!({"name": "list_tables", "arguments": {"limit": 1}});
