@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use limn_lake::{DataFile, Format, ObjectRecord, ReadOptions, TableName, summarise_file};
+use limn_formats::{DataFile, Format, ObjectRecord, ReadOptions, summarise_file};
 use limn_store::Store;
 
 type Failure = Box<dyn std::error::Error>;
@@ -48,7 +48,8 @@ fn main() -> Result<(), Failure> {
                 modified_ms: 0,
             },
             format: Format::of_path(name).ok_or("not the name of a data file")?,
-            table_name: TableName::parse(name)?,
+            // It is a table of its own.
+            sample_path: String::new(),
             is_beside: false,
         };
         let started = Instant::now();

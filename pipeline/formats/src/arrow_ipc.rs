@@ -19,6 +19,9 @@ use std::rc::Rc;
 
 use arrow::datatypes::{DataType, Field};
 use arrow::ipc;
+use limn_profile::FileSummary;
+use limn_profile::sample::draw_from;
+use limn_profile::text::counted;
 use limn_store::Store;
 
 use self::arrays::Batch;
@@ -28,11 +31,9 @@ use self::messages::{Block, Content, MAGIC, Messages, parse};
 use self::plan::{Headers, Plan, Slice};
 use super::ranged::{Fetched, Ranged};
 use super::typed::{MAX_ROWS, Outcome, Purpose, Stopped, Typed, Work, row_at};
-use super::{Failure, ReadOptions, counted, documented, parse as on_thread, sniff};
+use super::{Failure, ReadOptions, documented, parse as on_thread, sniff};
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
-use crate::sample::draw_from;
-use crate::summary::FileSummary;
 
 /// Of files that are not read whole, this much of the beginning tells what they are.
 const HEAD: u64 = 8 << 10;
@@ -49,7 +50,7 @@ pub(super) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let object = Ranged::of(store, file);
-    let sample_path = file.sample_path().to_owned();
+    let sample_path = file.sample_path.clone();
     let options = options.clone();
     on_thread(move || read(object, &sample_path, &options)).await
 }

@@ -19,7 +19,11 @@ use std::rc::Rc;
 use arrow::array::{ArrayRef, new_null_array};
 use arrow_avro::reader::ReaderBuilder;
 use bytes::Bytes;
+use limn_profile::FileSummary;
+use limn_profile::sample::draw_from;
+use limn_profile::text::counted;
 use limn_store::Store;
+use limn_store::one_line;
 
 use self::blocks::{Block, Header, MAGIC, Packing, Unread};
 use self::schema::Schema;
@@ -27,11 +31,9 @@ use self::walk::{Stopped, Walk};
 use super::codec::{Codec, Refused};
 use super::ranged::Ranged;
 use super::typed::{MAX_ROWS, Outcome, Purpose, Typed, Work, decoding, row_at};
-use super::{Failure, ReadOptions, counted, input, one_line, parse, sniff};
+use super::{Failure, ReadOptions, input, parse, sniff};
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
-use crate::sample::draw_from;
-use crate::summary::FileSummary;
 
 /// Of files that are not read whole, this much of the beginning: enough for most headers.
 const HEAD: u64 = 64 << 10;
@@ -56,7 +58,7 @@ pub(super) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let object = Ranged::of(store, file);
-    let sample_path = file.sample_path().to_owned();
+    let sample_path = file.sample_path.clone();
     let options = options.clone();
     parse(move || read(&object, &sample_path, &options)).await
 }

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 
 use super::Failure;
 use super::typed::decoding;
-use crate::scan::Test;
+use crate::test::Test;
 
 /// Rows of a batch of texts, at most, and their bytes, about.
 pub(crate) const BATCH_ROWS: usize = 8192;
@@ -22,17 +22,17 @@ const WAITING: usize = 2;
 
 /// What is wanted of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub struct Wanted {
     /// Columns of its summary, in the order in which batches have them.
-    pub(crate) columns: Vec<usize>,
+    pub columns: Vec<usize>,
     /// What the summary calls them.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// Tests of columns by their places in `columns`: what passes none of them may be left out.
-    pub(crate) tests: Vec<(usize, Test)>,
+    pub tests: Vec<(usize, Test)>,
     /// Row groups that begin in these bytes; of other files all rows are wanted.
-    pub(crate) bytes: Range<u64>,
+    pub bytes: Range<u64>,
     /// Whether it matters which rows of the file batches are of: then each holds rows without gaps.
-    pub(crate) numbered: bool,
+    pub numbered: bool,
 }
 
 impl Wanted {
@@ -50,11 +50,11 @@ impl Wanted {
 
 /// Rows of a file.
 #[derive(Debug)]
-pub(crate) struct FileBatch {
+pub struct FileBatch {
     /// The number of the first of them in the file.
-    pub(crate) first_row: u64,
+    pub first_row: u64,
     /// The wanted columns, in that order.
-    pub(crate) rows: RecordBatch,
+    pub rows: RecordBatch,
 }
 
 /// Why a reader stops before a file's end.

@@ -41,7 +41,7 @@ impl Eq for Confined {}
 
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub enum Ended {
     /// The process says so by an exit code of the work's own.
     Code(u8),
     /// The system has no limits.
@@ -73,12 +73,7 @@ impl Confined {
     ///
     /// # Errors
     /// There is no answer.
-    pub(crate) async fn run(
-        &self,
-        argument: &str,
-        inputs: &[&[u8]],
-        most: u64,
-    ) -> Result<Vec<u8>, Ended> {
+    pub async fn run(&self, argument: &str, inputs: &[&[u8]], most: u64) -> Result<Vec<u8>, Ended> {
         let started = Command::new(&self.program)
             .arg(argument)
             .stdin(Stdio::piped())

@@ -13,10 +13,11 @@ use csv::ByteRecord;
 
 use super::header;
 use super::rows::Rows;
-use super::{Failure, MAX_COLUMNS, counted};
+use super::{Failure, MAX_COLUMNS};
 use crate::error::FileErrorKind;
-pub(crate) use crate::reading::Quoting;
-use crate::reading::TextReading;
+pub(crate) use limn_profile::Quoting;
+use limn_profile::TextReading;
+use limn_profile::text::counted;
 
 /// How much of the beginning is looked at.
 pub(crate) const HEAD: usize = 256 << 10;

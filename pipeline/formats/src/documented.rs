@@ -4,12 +4,12 @@
 
 use std::collections::HashMap;
 
+use limn_profile::text::prefix;
+use limn_store::one_line;
 use serde_json::Value;
 
-use super::one_line;
-use crate::contexts::DESCRIPTION_CHARS;
-use crate::sample::prefix;
-
+/// Characters kept of a description.
+pub const DESCRIPTION_CHARS: usize = 600;
 /// Characters kept of what a file says of its table.
 pub(super) const TABLE_CHARS: usize = 4000;
 /// Spark's schema as JSON is looked at up to this length.

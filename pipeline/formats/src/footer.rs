@@ -6,12 +6,12 @@
 //! name, if no other row has it: where `total` is one of the values, it is one.
 
 use csv::ByteRecord;
+use limn_profile::DataType;
+use limn_profile::infer::classify;
+use limn_profile::text::counted;
 
-use super::counted;
 use super::dialect::{Dialect, is_below_blank};
-use super::infer::classify;
 use super::rows::Rows;
-use crate::data_type::DataType;
 
 /// How much of the end is looked at, in bytes.
 const TAIL: usize = 16 << 10;
@@ -247,7 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::formats::dialect::Quoting;
+    use crate::dialect::Quoting;
 
     const COMMAS: Dialect = Dialect {
         delimiter: b',',

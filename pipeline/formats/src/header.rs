@@ -4,13 +4,14 @@
 //! the first row is like the rest (numbers over numbers, e-mail addresses over e-mail addresses), and numbers seldom name a
 //! column.
 
+use limn_profile::infer::{classify, is_null, number};
+use limn_profile::notation::Evidence;
+use limn_profile::patterns::detect;
+use limn_profile::text::counted;
+use limn_profile::{DataType, privacy};
+
 use super::dialect::usual;
-use super::infer::{classify, is_null, number};
 use super::names;
-use crate::data_type::DataType;
-use crate::notation::Evidence;
-use crate::patterns::detect;
-use crate::privacy;
 
 use self::below::Second;
 
@@ -113,7 +114,7 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
     if skipped > 0 {
         notes.push(format!(
             "{} before the header skipped",
-            super::counted(skipped as u64, "line")
+            counted(skipped as u64, "line")
         ));
     }
     if has_groups {

@@ -9,11 +9,15 @@
 mod bare;
 pub(super) mod batches;
 mod columns;
+pub(crate) mod holds;
 mod list;
 mod plain;
 mod row;
 
+use limn_profile::text::counted;
+use limn_profile::{DeclaredKeys, FileSummary};
 use limn_store::Store;
+use limn_store::one_line;
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
@@ -21,11 +25,10 @@ pub(super) use self::bare::as_null;
 use self::columns::Columns;
 use self::row::{ArraySeed, RowSeed};
 use super::input::{self, Fetched, Input, Piece};
-use super::{Failure, MAX_COLUMNS, ReadOptions, counted, one_line, parse, sniff};
-use crate::contexts::{Holds, SIDECAR_BYTES, holds};
+use super::{Failure, MAX_COLUMNS, ReadOptions, parse, sniff};
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
-use crate::summary::{DeclaredKeys, FileSummary};
+use crate::json::holds::{Holds, SIDECAR_BYTES, holds};
 
 /// After so many lines that are not plain, one in so many is tried.
 const TRIED: u64 = 32;
@@ -42,7 +45,7 @@ pub(super) async fn summarise(
         options.scan_budget = options.scan_budget.max(SIDECAR_BYTES);
     }
     let fetched = input::fetch(store, file, &options).await?;
-    let sample_path = file.sample_path().to_owned();
+    let sample_path = file.sample_path.clone();
     parse(move || read(fetched, &sample_path, may_describe, &options)).await
 }
 

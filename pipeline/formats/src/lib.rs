@@ -1,251 +1,109 @@
-//! From one file's bytes to its [`FileSummary`]: Parquet, Arrow, Avro, ORC, delimited and plain text, JSON lines.
+//! From the bytes of one file to its rows and to what limn keeps of it: Parquet, Arrow, Avro, ORC, delimited and plain text, JSON
+//! lines, spreadsheets, SQLite databases, and any of these within an archive.
 //!
-//! [`summarise_file`] is the one door. Bytes are fetched on the caller's runtime; parsing runs on a
-//! blocking thread, so no operator or request waits behind it, and a parser that panics costs its
-//! own file only: it becomes a [`FileError`] like any other (design, invariant 6).
+//! There are three doors. [`summarise_file`] reads a file, within a budget, into a
+//! [`FileSummary`](limn_profile::FileSummary). [`rows`] reads the rows of a file that was so read, all of them, as Arrow record
+//! batches ([`FileBatch`]). [`open_container`] lists what is in an archive, database or spreadsheet file ([`member`]).
 //!
-//! What is read is bounded by [`ReadOptions::scan_budget`]: files within it are read whole, of
+//! Bytes are fetched on the caller's runtime; parsing runs on a blocking thread, so no operator or request waits behind it, and a
+//! parser that panics costs its own file only: it becomes a [`FileError`] like any other (design, invariant 6).
+//!
+//! What is read for a summary is bounded by [`ReadOptions::scan_budget`]: files within it are read whole, of
 //! larger ones ranges, row groups, batches or stripes that a stable hash chooses, so the same file is
 //! read in the same places on any machine and on any number of workers. Peak memory stays below about
 //! eight budgets: an Arrow file within the budget, its dictionaries (three) and one column (three) are the
-//! most.
+//! most. What a library does not bound is done by a child process ([`Confined`]); what all files together take is bounded by
+//! a [`Room`].
+//!
+//! ```
+//! use limn_formats::{DataFile, Format, ObjectRecord, ReadOptions, summarise_file};
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let store = limn_store::Store::in_memory();
+//! store.put("people.csv", "id,name\n1,ada\n2,bob\n".into()).await.unwrap();
+//! let file = DataFile {
+//!     object: ObjectRecord::from(store.head("people.csv").await.unwrap()),
+//!     format: Format::of_path("people.csv").unwrap(),
+//!     sample_path: String::new(),
+//!     is_beside: false,
+//! };
+//! let summary = summarise_file(&store, &file, &ReadOptions::default()).await.unwrap();
+//! assert_eq!(summary.rows, 2);
+//! # });
+//! ```
+//!
+//! # Guarantees
+//! - A summary is a function of the file's bytes, its `sample_path` and the options; the rows are those of the version that was
+//!   summarised, in the order of the file.
+//! - A file that cannot be read is a [`FileError`] that names the object, the cause and the remedy; it costs itself only.
+//!   What a file claims is checked before memory, time or stack is spent on it. Reading never panics.
+//!
+//! # Non-guarantees
+//! - Files above the scan budget are sampled for their summaries: row counts and profiles are marked as estimates, and sampled rows
+//!   are of the parts that were read.
+//! - Types of text are inferred to describe a table, not to parse it.
+//!
+//! # Recovery
+//! Nothing here keeps state: read again. [`FileError::is_retryable`] says whether reading the same version of an object again
+//! can help.
 
 mod arrow_ipc;
+mod arrow_type;
 mod avro;
-pub(crate) mod batches;
+mod batches;
 mod codec;
+mod compression;
+mod confined;
 mod containers;
+mod data_file;
 mod dialect;
 mod documented;
+mod error;
+mod failure;
 mod footer;
+mod format;
 mod header;
-pub mod infer;
 mod input;
 mod json;
-pub(crate) mod names;
+pub mod member;
+pub mod names;
+mod object;
+mod options;
 mod orc;
 mod parquet;
 mod plain;
 mod ranged;
-pub(crate) mod render;
+pub mod render;
+mod room;
 mod rows;
 mod scanned;
 mod sniff;
+mod summarise;
+mod test;
 mod text;
 mod typed;
 mod windows;
 
-use std::any::Any;
-use std::panic::AssertUnwindSafe;
-
-use futures::FutureExt;
-use limn_store::{Store, StoreError, one_line};
-
-pub use self::containers::open_container;
-pub use self::containers::sqlite::view::{VIEW_ARGUMENT, answer_view};
-pub(crate) use self::scanned::rows;
-use crate::confined::Confined;
-use crate::error::{FileError, FileErrorKind};
-use crate::layout::DataFile;
-use crate::member;
-use crate::object::Format;
-use crate::room::Room;
-use crate::summary::FileSummary;
-
-/// More columns than this are no table anyone searches for, and a profile of each would not fit the
-/// memory a file may use.
-const MAX_COLUMNS: usize = 16_384;
-
-/// How much of each file is read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ReadOptions {
-    /// Rows that a file's sample holds (the paper's r). Default 5.
-    pub sample_rows: usize,
-    /// Bytes read of one file for its profile and its sample. Default 16 MiB. Rows drawn from a
-    /// Parquet file may cost more: see [`summarise_file`].
-    pub scan_budget: u64,
-    /// What rows and ranges are drawn with. Default 0.
-    pub seed: u64,
-    /// Room for what is read, shared by all who read at once. Default: any.
-    pub room: Room,
-    /// Reads views of databases; without one they are refused. Default none.
-    pub confined: Option<Confined>,
-}
-
-impl Default for ReadOptions {
-    fn default() -> Self {
-        ReadOptions {
-            sample_rows: 5,
-            scan_budget: 16 << 20,
-            seed: 0,
-            room: Room::default(),
-            confined: None,
-        }
-    }
-}
-
-/// Reads what limn keeps of a file: its columns with their types and profiles, its row count and a
-/// row sample. The result is a function of the file's content, its `sample_path` and the options.
-///
-/// Requests: files within the budget one ranged read; above it text and Avro files sixteen, the others
-/// one for the footer and a few for the values (an Arrow stream one for each of its first 512 batches).
-/// The rows drawn from a Parquet file with no page index cost up to their whole column chunks, read in
-/// windows, whatever the budget.
-///
-/// Must be called on a tokio runtime.
-///
-/// # Errors
-/// A [`FileError`] that names the object, the cause and the remedy: the store failed, or the content
-/// is not of the format that the file's name promises, or broken.
-pub async fn summarise_file(
-    store: &Store,
-    file: &DataFile,
-    options: &ReadOptions,
-) -> Result<FileSummary, FileError> {
-    if file.is_stray() {
-        let cause = "it lies among a table's files of another format";
-        return Err(Failure::new(FileErrorKind::NoTable, cause).about(&file.object.path));
-    }
-    if let Some(refusal) = member::refusal(&file.object) {
-        return Err(refusal);
-    }
-    let read = async {
-        match containers::enter(store, file, options).await? {
-            Some((view, member)) => by_format(&view, &member, options).await,
-            None => by_format(store, file, options).await,
-        }
-    };
-    // Parsing panics are caught at the blocking thread; this is for whatever runs here.
-    let outcome = AssertUnwindSafe(read)
-        .catch_unwind()
-        .await
-        .unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref())));
-    outcome.map_err(|failure| failure.about(&file.object.path))
-}
-
-async fn by_format(
-    store: &Store,
-    file: &DataFile,
-    options: &ReadOptions,
-) -> Result<FileSummary, Failure> {
-    match file.format {
-        Format::Parquet => parquet::summarise(store, file, options).await,
-        Format::Csv => text::summarise(store, file, options).await,
-        Format::Text => plain::summarise(store, file, options).await,
-        Format::JsonLines => json::summarise(store, file, options).await,
-        Format::Arrow => arrow_ipc::summarise(store, file, options).await,
-        Format::Avro => avro::summarise(store, file, options).await,
-        Format::Orc => orc::summarise(store, file, options).await,
-        Format::Sqlite => containers::sqlite::summarise(store, file, options).await,
-        Format::Sheet => containers::book::summarise(store, file, options).await,
-        Format::Archive => Err(containers::not_there()),
-    }
-}
-
-/// Runs a parser on a blocking thread.
-async fn parse<T: Send + 'static>(
-    parser: impl FnOnce() -> Result<T, Failure> + Send + 'static,
-) -> Result<T, Failure> {
-    match tokio::task::spawn_blocking(parser).await {
-        Ok(result) => result,
-        Err(error) => Err(match error.try_into_panic() {
-            Ok(panic) => Failure::panicked(panic.as_ref()),
-            Err(_) => Failure::new(FileErrorKind::Unreachable, "the runtime is shutting down"),
-        }),
-    }
-}
-
-/// A [`FileError`] that does not know its object yet.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    Content {
-        kind: FileErrorKind,
-        cause: String,
-        remedy: Option<String>,
-    },
-    Store(StoreError),
-}
-
-impl Failure {
-    fn new(kind: FileErrorKind, cause: impl Into<String>) -> Self {
-        Failure::Content {
-            kind,
-            cause: cause.into(),
-            remedy: None,
-        }
-    }
-
-    fn with_remedy(self, advice: impl Into<String>) -> Self {
-        match self {
-            Failure::Content { kind, cause, .. } => Failure::Content {
-                kind,
-                cause,
-                remedy: Some(advice.into()),
-            },
-            Failure::Store(_) => self,
-        }
-    }
-
-    /// What is wrong, in one line.
-    fn cause(&self) -> String {
-        match self {
-            Failure::Content { cause, .. } => cause.clone(),
-            Failure::Store(error) => one_line(&error.to_string()),
-        }
-    }
-
-    fn panicked(panic: &(dyn Any + Send)) -> Self {
-        let message = panic
-            .downcast_ref::<&str>()
-            .copied()
-            .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-            .unwrap_or("no message");
-        Failure::new(
-            FileErrorKind::Panicked,
-            format!("the reader panicked: {}", one_line(message)),
-        )
-        .with_remedy(
-            "write the file again from its source; if that does not help, report this as a bug",
-        )
-    }
-
-    fn too_many_columns(count: usize) -> Self {
-        Failure::new(
-            FileErrorKind::Unsupported,
-            format!("it has {count} columns, more than {MAX_COLUMNS}"),
-        )
-        .with_remedy("store it with a row per value, or in several files")
-    }
-
-    pub(crate) fn about(self, path: &str) -> FileError {
-        match self {
-            Failure::Store(error) => FileError::from_store(path, &error),
-            Failure::Content {
-                kind,
-                cause,
-                remedy,
-            } => {
-                let error = FileError::new(path, kind, cause);
-                match remedy {
-                    Some(remedy) => error.with_remedy(remedy),
-                    None => error,
-                }
-            }
-        }
-    }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        Failure::Store(error)
-    }
-}
-
-/// `count` things in words: "1 row", "3 rows".
-pub(crate) fn counted(count: u64, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
-}
+pub use arrow_type::arrow_type;
+pub use batches::{FileBatch, Wanted};
+pub use compression::{Compression, without_compression};
+pub use confined::{Confined, Ended, NO_LIMITS};
+pub use containers::sqlite::view::{VIEW_ARGUMENT, answer_view};
+pub use containers::{MemberNames, open_container};
+pub use data_file::DataFile;
+pub use documented::DESCRIPTION_CHARS;
+pub use error::{FileError, FileErrorKind};
+pub use failure::Failure;
+pub use format::{Container, Format};
+pub use json::holds::{Holds, SIDECAR_BYTES, holds};
+pub use member::Listed;
+pub use object::{Fingerprint, Hasher, ObjectRecord};
+use options::MAX_COLUMNS;
+pub use options::ReadOptions;
+pub use room::{Held, Room};
+pub use scanned::rows;
+use summarise::parse;
+pub use summarise::summarise_file;
+pub use test::{Bounds, Comparison, Test};
 
 #[cfg(test)]
 mod tests;

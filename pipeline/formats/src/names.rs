@@ -1,48 +1,21 @@
 //! Column names as files give them, made presentable and unique.
 
-use std::collections::{HashMap, HashSet};
-
+use limn_profile::names::distinct;
 use limn_store::is_steering;
 
 /// Column names longer than this are cut: no one searches for more, and a broken file can have a
 /// "name" of megabytes.
-pub(crate) const NAME_CHARS: usize = 200;
+pub const NAME_CHARS: usize = 200;
 
 /// Trims names and joins their lines, calls nameless columns `column_3` by their place, and makes
 /// repeated names unique: `name`, `name_2`.
-pub(crate) fn unique(raw: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
+pub fn unique(raw: impl IntoIterator<Item = impl AsRef<str>>) -> Vec<String> {
     let tidied: Vec<String> = raw.into_iter().map(|name| tidy(name.as_ref())).collect();
-    // A made-up name must not take one that a later column has by right.
-    let given: HashSet<&str> = tidied.iter().map(String::as_str).collect();
-    let mut taken: HashSet<String> = HashSet::with_capacity(tidied.len());
-    let mut names = Vec::with_capacity(tidied.len());
-    // The last number that a name was given: thousands of columns may have the same one.
-    let mut last: HashMap<String, usize> = HashMap::new();
-    for (i, name) in tidied.iter().enumerate() {
-        let base = if name.is_empty() {
-            format!("column_{}", i + 1)
-        } else {
-            name.clone()
-        };
-        let mut candidate = base.clone();
-        let mut n = last.get(&base).copied().unwrap_or(1);
-        while taken.contains(&candidate)
-            || (candidate != *name && given.contains(candidate.as_str()))
-        {
-            n += 1;
-            candidate = format!("{base}_{n}");
-        }
-        if n > 1 {
-            last.insert(base, n);
-        }
-        taken.insert(candidate.clone());
-        names.push(candidate);
-    }
-    names
+    distinct(&tidied)
 }
 
 /// The name without what steers a terminal, runs of white space as one space.
-pub(crate) fn tidy(name: &str) -> String {
+pub fn tidy(name: &str) -> String {
     let mut tidied = String::with_capacity(name.len().min(4 * NAME_CHARS));
     let mut length = 0;
     let mut space = false;
@@ -67,6 +40,8 @@ pub(crate) fn tidy(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
     use proptest::prelude::*;
 

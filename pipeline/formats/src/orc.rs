@@ -21,7 +21,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use arrow::datatypes::FieldRef;
+use limn_profile::FileSummary;
+use limn_profile::sample::draw_from;
+use limn_profile::text::counted;
 use limn_store::Store;
+use limn_store::one_line;
 
 use self::columns::{DICTIONARY_DATA, Stripe, fields};
 use self::proto::{Broken, StripeFooter, StripeInfo, TypeInfo};
@@ -29,11 +33,9 @@ use self::stream::File;
 use self::tail::{Tail, kind};
 use super::ranged::{Fetched, Ranged, joined};
 use super::typed::{Outcome, Purpose, Stopped, Typed, Work};
-use super::{Failure, ReadOptions, counted, documented, input, one_line, parse};
+use super::{Failure, ReadOptions, documented, input, parse};
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
-use crate::sample::draw_from;
-use crate::summary::FileSummary;
 
 /// Slices that a profile is spread over, if it can be.
 const SLICES: u64 = 8;
@@ -74,7 +76,7 @@ pub(super) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let object = Ranged::of(store, file);
-    let sample_path = file.sample_path().to_owned();
+    let sample_path = file.sample_path.clone();
     let options = options.clone();
     parse(move || read(object, &sample_path, &options)).await
 }

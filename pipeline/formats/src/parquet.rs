@@ -16,6 +16,7 @@ mod reading;
 mod statistics;
 mod thrift;
 
+use limn_profile::FileSummary;
 use limn_store::Store;
 use parquet::file::metadata::ParquetMetaData;
 
@@ -23,11 +24,10 @@ use self::object::ObjectReader;
 use self::plan::{Column, Limits};
 use self::reading::Reading;
 #[cfg(test)]
-pub(in crate::formats) use self::thrift::{deep_footer, file_of, varint_of};
+pub(crate) use self::thrift::{deep_footer, file_of, varint_of};
 use super::ranged::Ranged;
 use super::{Failure, ReadOptions, parse};
-use crate::layout::DataFile;
-use crate::summary::FileSummary;
+use crate::data_file::DataFile;
 
 pub(super) async fn summarise(
     store: &Store,
@@ -35,7 +35,7 @@ pub(super) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let object = ObjectReader::new(Ranged::of(store, file), options.scan_budget);
-    let sample_path = file.sample_path().to_owned();
+    let sample_path = file.sample_path.clone();
     let options = options.clone();
     parse(move || read(object, &sample_path, &options)).await
 }

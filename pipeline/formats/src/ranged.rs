@@ -16,8 +16,8 @@ use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
 
 use super::Failure;
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
 use crate::object::ObjectRecord;
 
 /// Ranges under way at a time.

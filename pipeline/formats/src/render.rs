@@ -20,11 +20,11 @@ use arrow::datatypes::{
 };
 use arrow::json::writer::{EncoderOptions, NullableEncoder, make_encoder};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
+use limn_profile::DataType;
 
 use self::decimals::Decimals;
 use self::moments::Moment;
 use self::nested::Bounded;
-use crate::data_type::DataType;
 
 /// limn's name for an Arrow type.
 pub(super) fn data_type(arrow: &Arrow) -> DataType {
@@ -109,7 +109,7 @@ fn prepare_union(array: &ArrayRef) -> ArrayRef {
 }
 
 /// All values of an array as texts.
-pub(crate) fn texts(values: &ArrayRef) -> ArrayRef {
+pub fn texts(values: &ArrayRef) -> ArrayRef {
     let field: FieldRef = Arc::new(Field::new("", values.data_type().clone(), true));
     let styles = Styles::default();
     let prepared = prepare(values);

@@ -8,10 +8,9 @@
 use std::cell::Cell;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use limn_profile::NARROW;
 use tokio::sync::Notify;
 
-/// Columns that a file may have without waiting for its turn.
-pub(crate) const NARROW: usize = 512;
 /// Columns of wider files that are counted at once: those of one of the widest.
 const COLUMNS_AT_ONCE: u64 = 1 << 14;
 

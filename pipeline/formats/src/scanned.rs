@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use limn_profile::FileSummary;
 use limn_store::Store;
 use tokio::sync::mpsc::Receiver;
 
@@ -11,18 +12,17 @@ use super::text::batches::Delimited;
 use super::windows::Windows;
 use super::{Failure, ReadOptions, arrow_ipc, avro, containers, input, json, orc, parquet, plain};
 use crate::compression::Compression;
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
+use crate::format::Format;
 use crate::member;
-use crate::object::Format;
-use crate::summary::FileSummary;
 
 /// Enough of a file to tell how it is compressed.
 const BEGINNING: u64 = 16;
 
 /// Reads the rows of a file of which this summary was made. They come in the order of the file; after an error none come. Must
 /// be called on a tokio runtime.
-pub(crate) fn rows(
+pub fn rows(
     store: Store,
     file: DataFile,
     summary: FileSummary,

@@ -1,21 +1,12 @@
-//! Filters: which rows are wanted, and which files and stretches of files can have none of them.
+//! Tests of values, and which stretches of a file can have none that passes.
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar};
+use arrow::array::{Array, ArrayRef, BooleanArray, Scalar, new_null_array};
 use arrow::compute::kernels::cmp;
-use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or};
+use arrow::compute::{is_not_null, is_null, or};
 use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 
-/// A test of one column, as SQL has it: a null passes [`Test::IsNull`] only.
-#[derive(Clone, Debug)]
-pub struct Filter {
-    /// The column's place in [`super::TableRows::schema`].
-    pub column: usize,
-    /// What is tested.
-    pub test: Test,
-}
-
-/// What is tested. Values are arrays of the column's type.
+/// What is tested, as SQL has it: a null passes [`Test::IsNull`] only. Values are arrays of the column's type.
 #[derive(Clone, Debug)]
 pub enum Test {
     /// Compared with the one value of an array.
@@ -61,7 +52,7 @@ impl Test {
     ///
     /// # Errors
     /// Values of another type.
-    pub(super) fn of(&self, values: &ArrayRef) -> Result<BooleanArray, ArrowError> {
+    pub fn of(&self, values: &ArrayRef) -> Result<BooleanArray, ArrowError> {
         match self {
             Test::Is(comparison, value) => comparison.of(values, value),
             Test::In(wanted) => {
@@ -80,7 +71,7 @@ impl Test {
     }
 
     /// The type of its values, if it has any.
-    pub(crate) fn data_type(&self) -> Option<&DataType> {
+    pub fn data_type(&self) -> Option<&DataType> {
         match self {
             Test::Is(_, values) | Test::In(values) => Some(values.data_type()),
             Test::IsNull | Test::IsNotNull => None,
@@ -89,7 +80,7 @@ impl Test {
 
     /// Whether a value between these bounds may pass; each is the one value of an array of the column's type, null where it is
     /// not known. `has_nulls`, `has_values`: whether there may be any.
-    pub(crate) fn may_pass(&self, bounds: &Bounds) -> bool {
+    pub fn may_pass(&self, bounds: &Bounds) -> bool {
         match self {
             Test::IsNull => bounds.has_nulls,
             Test::IsNotNull => bounds.has_values,
@@ -103,14 +94,28 @@ impl Test {
 }
 
 /// What is known of some values.
-pub(crate) struct Bounds {
-    pub(crate) min: ArrayRef,
-    pub(crate) max: ArrayRef,
-    pub(crate) has_nulls: bool,
-    pub(crate) has_values: bool,
+pub struct Bounds {
+    /// No value is less: the one value of an array, null where it is not known.
+    pub min: ArrayRef,
+    /// No value is greater, likewise.
+    pub max: ArrayRef,
+    /// Whether there may be nulls.
+    pub has_nulls: bool,
+    /// Whether there may be values.
+    pub has_values: bool,
 }
 
 impl Bounds {
+    /// Those of nothing but nulls of a type.
+    pub fn nulls(data_type: &DataType) -> Bounds {
+        Bounds {
+            min: new_null_array(data_type, 1),
+            max: new_null_array(data_type, 1),
+            has_nulls: true,
+            has_values: false,
+        }
+    }
+
     fn allows(&self, comparison: Comparison, value: &ArrayRef) -> bool {
         // What cannot be compared, or is not known, may pass.
         let is = |comparison: Comparison, bound: &ArrayRef| {
@@ -124,27 +129,5 @@ impl Bounds {
             Comparison::Less | Comparison::LessOrEqual => is(comparison, &self.min),
             Comparison::Greater | Comparison::GreaterOrEqual => is(comparison, &self.max),
         }
-    }
-}
-
-/// The rows of a batch that pass all tests, each of the column at its place in the batch.
-///
-/// # Errors
-/// Values of another type.
-pub(super) fn passing<'a>(
-    batch: RecordBatch,
-    tests: impl Iterator<Item = (usize, &'a Test)>,
-) -> Result<RecordBatch, ArrowError> {
-    let mut passing: Option<BooleanArray> = None;
-    for (place, test) in tests {
-        let told = test.of(batch.column(place))?;
-        passing = Some(match passing {
-            Some(before) => and(&before, &told)?,
-            None => told,
-        });
-    }
-    match passing {
-        Some(passing) => filter_record_batch(&batch, &passing),
-        None => Ok(batch),
     }
 }

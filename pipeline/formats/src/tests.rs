@@ -20,13 +20,14 @@ mod typed_hostile;
 mod written_elsewhere;
 
 use bytes::Bytes;
+use limn_profile::{ColumnSummary, FileSummary};
 use limn_store::Store;
 
 use super::{ReadOptions, summarise_file};
+use crate::data_file::DataFile;
 use crate::error::{FileError, FileErrorKind};
-use crate::layout::DataFile;
-use crate::object::{Format, ObjectRecord, TableName};
-use crate::summary::{ColumnSummary, FileSummary};
+use crate::format::Format;
+use crate::object::ObjectRecord;
 
 /// The data file at `path`, of `size` bytes.
 fn data_file(path: &str, size: usize) -> DataFile {
@@ -39,7 +40,7 @@ fn data_file(path: &str, size: usize) -> DataFile {
             modified_ms: 0,
         },
         format: Format::of_path(path).unwrap(),
-        table_name: TableName::of_path(path),
+        sample_path: String::new(),
         is_beside: false,
     }
 }
@@ -147,7 +148,7 @@ fn column<'a>(summary: &'a FileSummary, name: &str) -> &'a ColumnSummary {
 fn sample(summary: &FileSummary) -> Vec<String> {
     let mut rows: Vec<_> = summary.sample.rows.iter().collect();
     rows.sort_by_key(|row| row.row);
-    let cells = |row: &crate::sample::SampledRow| -> String {
+    let cells = |row: &limn_profile::SampledRow| -> String {
         row.values
             .iter()
             .map(|value| value.as_deref().unwrap_or("-"))

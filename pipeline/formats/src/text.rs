@@ -12,23 +12,24 @@ pub(super) mod batches;
 use std::collections::BTreeMap;
 
 use csv::ByteRecord;
+use limn_profile::infer::{is_marker, is_null};
+use limn_profile::notation::{self, Decided};
+use limn_profile::text::counted;
+use limn_profile::{
+    ColumnBuilder, ColumnSummary, DeclaredKeys, FileSummary, Notation, RowSample, RowSampler,
+    TextReading, ValueLimits,
+};
 use limn_store::Store;
 
 use super::dialect::{self, Dialect, Plan, Quoting};
 use super::footer;
-use super::infer::{is_marker, is_null};
 use super::input::{self, Fetched, Input, Piece};
 use super::rows::{LINES_IN_A_CELL, Rows};
-use super::{Failure, ReadOptions, counted, parse, sniff};
+use super::{Failure, ReadOptions, parse, sniff};
 use crate::compression::without_compression;
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
-use crate::notation::{self, Decided, Notation};
-use crate::profile::{ColumnBuilder, ValueLimits};
-use crate::reading::TextReading;
 use crate::room::Held;
-use crate::sample::{RowSample, RowSampler};
-use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 /// Lines tried as the first of a range.
 const ENTRIES: usize = 64;
@@ -41,7 +42,7 @@ pub(super) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let fetched = input::fetch(store, file, options).await?;
-    let (path, sample_path) = (file.object.path.clone(), file.sample_path().to_owned());
+    let (path, sample_path) = (file.object.path.clone(), file.sample_path.clone());
     let options = options.clone();
     parse(move || read(fetched, &path, &sample_path, &options)).await
 }

@@ -6,17 +6,20 @@ use std::ops::Range;
 
 use arrow::array::{Array, ArrayRef};
 use arrow::datatypes::FieldRef;
+use limn_profile::sample::CELL_CHARS;
+use limn_profile::text::counted;
+use limn_profile::text::prefix;
+use limn_profile::{
+    ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, FileSummary, RowSampler, ValueLimits,
+};
+use limn_store::one_line;
 
 use super::documented::{self, Documented};
 use super::render::{Renderer, Styles, data_type, prepare};
-use super::{Failure, ReadOptions, counted, names, one_line};
-use crate::data_type::DataType;
+use super::{Failure, ReadOptions, names};
+use crate::arrow_type::kept_type;
 use crate::error::FileErrorKind;
-use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::room::Held;
-use crate::sample::{CELL_CHARS, RowSampler, prefix};
-use crate::scan::kept_type;
-use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 /// Budgets of text that a profile takes: a dictionary of few bytes may unpack to any number.
 const TEXT_BUDGETS: u64 = 16;

@@ -4,13 +4,15 @@ use std::io::{self, BufRead, Read};
 
 use bytes::{Buf, Bytes};
 use encoding_rs::{CoderResult, Decoder, Encoding};
+use limn_profile::TextReading;
 use tokio::task::JoinHandle;
+
+use limn_store::one_line;
 
 use super::Failure;
 use super::ranged::Ranged;
 use crate::compression::Compression;
 use crate::error::FileErrorKind;
-use crate::reading::TextReading;
 
 /// Bytes fetched at a time.
 const FETCH: u64 = 4 << 20;
@@ -194,10 +196,7 @@ impl Windows {
 }
 
 fn damaged(error: &io::Error) -> Failure {
-    let cause = format!(
-        "it cannot be unpacked: {}",
-        super::one_line(&error.to_string())
-    );
+    let cause = format!("it cannot be unpacked: {}", one_line(&error.to_string()));
     Failure::new(FileErrorKind::Corrupt, cause)
         .with_remedy("write or copy the file again from its source")
 }

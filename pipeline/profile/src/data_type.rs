@@ -5,13 +5,10 @@
 //! idempotent, with [`DataType::Unknown`] below and [`DataType::Text`] above everything), which is
 //! what lets the types of ten thousand files be merged in any order.
 
-use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-use crate::formats::infer;
 
 /// What kind of values a column holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -73,43 +70,6 @@ impl DataType {
             DataType::Other(name) => name,
         }
     }
-
-    /// Whether values are ordered as numbers or instants rather than as text.
-    pub(crate) fn order(&self) -> Order {
-        match self {
-            DataType::Integer | DataType::Float => Order::Number,
-            DataType::Date | DataType::Timestamp => Order::Instant,
-            _ => Order::Text,
-        }
-    }
-
-    /// Compares two values of this type: numbers by value, dates and timestamps by instant,
-    /// everything else (and whatever cannot be parsed) by its UTF-8 bytes.
-    pub fn compare(&self, a: &str, b: &str) -> Ordering {
-        let by_value = match self.order() {
-            Order::Number => match (a.parse::<i128>(), b.parse::<i128>()) {
-                (Ok(x), Ok(y)) => Some(x.cmp(&y)),
-                _ => infer::number(a)
-                    .zip(infer::number(b))
-                    .map(|(x, y)| x.total_cmp(&y)),
-            },
-            Order::Instant => infer::instant(a)
-                .zip(infer::instant(b))
-                .map(|(x, y)| x.cmp(&y)),
-            Order::Text => None,
-        };
-        // Equal numbers with different spellings ("1" and "1.0") still need one order.
-        by_value.unwrap_or(Ordering::Equal).then_with(|| a.cmp(b))
-    }
-}
-
-/// The three orders values are compared in. A column's minimum and maximum mean something only
-/// within one of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Order {
-    Number,
-    Instant,
-    Text,
 }
 
 impl fmt::Display for DataType {

@@ -72,7 +72,7 @@ pub fn is_null(text: &str) -> bool {
 
 /// Whether a cell is a sign that people put where a number or date is missing. It may as well be a value: what all other
 /// values of its column are decides.
-pub(crate) fn is_marker(text: &str) -> bool {
+pub fn is_marker(text: &str) -> bool {
     text.len() <= 4
         && matches!(
             text,
@@ -231,7 +231,7 @@ fn date(cell: &[u8]) -> Option<(DataType, i64)> {
 }
 
 /// Days since 1970-01-01 in the proleptic Gregorian calendar; none for a day that is not in it.
-pub(crate) fn day_number(year: u32, month: u32, day: u32) -> Option<i64> {
+pub fn day_number(year: u32, month: u32, day: u32) -> Option<i64> {
     let leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
     let days = match month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,

@@ -11,8 +11,9 @@
 use std::cmp::Reverse;
 
 use crate::data_type::DataType;
-use crate::profile::{ColumnProfile, join_key};
+use crate::profile::ColumnProfile;
 use crate::summary::{ColumnSummary, TableSummary};
+use crate::values::join_key;
 
 /// A sketch may say so many standard errors less than there are values, and the column still be unique: one
 /// unique column in 700 is missed.

@@ -3,17 +3,14 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
 
 use crate::data_type::DataType;
-use crate::formats::infer;
+use crate::infer;
 use crate::notation::Notation;
-use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
-use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, TableSummary};
+use crate::sensitive::Sensitive;
+use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, InFiles, TableSummary};
 
 /// Notations of one column that a note names.
 const NOTATIONS_TOLD: usize = 4;
@@ -91,7 +88,7 @@ impl TableSummary {
 
 /// Where a merged column's values in one file come from.
 #[derive(Clone, Copy)]
-pub(crate) enum Source {
+pub enum Source {
     /// A column of the file.
     Column(usize),
     /// A partition key.
@@ -99,23 +96,26 @@ pub(crate) enum Source {
 }
 
 /// A column of a table.
-pub(crate) struct UnionColumn<'a> {
-    pub(crate) name: &'a str,
+pub struct UnionColumn<'a> {
+    /// Its name.
+    pub name: &'a str,
     /// (file, source), by file.
-    pub(crate) sources: Vec<(usize, Source)>,
+    pub sources: Vec<(usize, Source)>,
 }
 
 /// The columns of all files, and for each file the place of each of its sources among them.
 #[derive(Default)]
-pub(crate) struct Union<'a> {
-    pub(crate) columns: Vec<UnionColumn<'a>>,
+pub struct Union<'a> {
+    /// The columns in the order in which files have them, by path; keys come last.
+    pub columns: Vec<UnionColumn<'a>>,
     // A column is a name and which of that name it is within its file.
     index: HashMap<(&'a str, usize), usize>,
     places: Vec<Vec<(Source, usize)>>,
 }
 
 impl<'a> Union<'a> {
-    pub(crate) fn of(files: &[FilePart<'a>]) -> Self {
+    /// The columns of these files, which are given in path order.
+    pub fn of(files: &[FilePart<'a>]) -> Self {
         let mut union = Union {
             places: vec![Vec::new(); files.len()],
             ..Union::default()
@@ -247,23 +247,6 @@ fn merge_column(
     }
 }
 
-/// Which of a table's files, in the order of their paths, have a column.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct InFiles {
-    /// How many have it.
-    #[serde(rename = "f")]
-    pub files: usize,
-    /// How many have columns.
-    #[serde(rename = "o")]
-    pub of: usize,
-    /// The first one that has it, where earlier ones do not.
-    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
-    /// The last one that has it, where later ones do not.
-    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
-    pub until: Option<String>,
-}
-
 impl InFiles {
     /// `None` for a column of all files, and for a partition key.
     fn of(
@@ -285,19 +268,6 @@ impl InFiles {
             since: (with_columns.first() != Some(&first)).then(|| path(first)),
             until: (with_columns.last() != Some(&last)).then(|| path(last)),
         })
-    }
-}
-
-impl fmt::Display for InFiles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "in {} of {} files", self.files, self.of)?;
-        match (&self.since, &self.until) {
-            (Some(since), Some(until)) if since == until => write!(f, ", {since}"),
-            (Some(since), Some(until)) => write!(f, ", {since} to {until}"),
-            (Some(since), None) => write!(f, ", since {since}"),
-            (None, Some(until)) => write!(f, ", until {until}"),
-            (None, None) => Ok(()),
-        }
     }
 }
 

@@ -14,7 +14,7 @@ mod evidence;
 mod numbers;
 
 pub use dates::{DateNotation, DateOrder};
-pub(crate) use evidence::{Decided, Evidence, decide};
+pub use evidence::{Decided, Evidence, decide};
 pub use numbers::{NumberNotation, NumberStyle};
 
 /// How a column's values are written in its file. Its profile is of the plain values.
@@ -52,7 +52,7 @@ impl Proof {
 
 impl Notation {
     /// Writes the plain form of `value` into `plain`. Returns whether `value` is written in this notation.
-    pub(crate) fn plain(&self, value: &str, plain: &mut String) -> bool {
+    pub fn plain(&self, value: &str, plain: &mut String) -> bool {
         plain.clear();
         match self {
             Notation::Number(number) => number.plain(value, plain),

@@ -3,7 +3,7 @@
 //! Every value has one form at most: that of the first of the [`DETECTORS`] that knows it, or else its *shape*, in which
 //! letters and digits are told apart and everything else stands for itself (`AA-9999`, `Aaa 9+`).
 //!
-//! Forms are found in the values that a profile keeps anyway ([`Frequent::sample`](crate::Frequent::sample)), when they
+//! Forms are found in the values that a profile keeps anyway ([`Frequent::sample`](crate::values::Frequent::sample)), when they
 //! are asked for: nothing is stored for them, reading costs nothing more, a new detector needs no file to be read
 //! again, and they merge as profiles do. A form's share is of the *distinct* values: exact below 128 of
 //! them, else seen in the 128 of lowest hash, a uniform sample that depends on nothing but the set of values, with a

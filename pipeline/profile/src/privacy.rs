@@ -19,9 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::data_type::DataType;
 use crate::patterns::detect;
-use crate::profile::{Frequent, VALUE_CHARS};
-use crate::sample::{RowSample, truncate};
+use crate::sample::RowSample;
+use crate::sensitive::Sensitive;
 use crate::summary::{ColumnSummary, FileSummary, TableSummary};
+use crate::text::truncate;
+use crate::values::{Frequent, VALUE_CHARS};
 
 mod names;
 
@@ -62,37 +64,6 @@ impl FromStr for Redact {
             .into_iter()
             .find(|it| it.to_string() == text)
             .ok_or_else(|| format!("'{text}' is not one of off, marked, all-values"))
-    }
-}
-
-/// What a sensitive column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Sensitive {
-    /// Passwords, keys and the like.
-    Secret,
-    /// Numbers of payment cards.
-    PaymentCard,
-    /// Numbers of bank accounts.
-    BankAccount,
-    /// Numbers that a state gave a person.
-    NationalId,
-    /// E-mail addresses.
-    EMail,
-    /// Telephone numbers.
-    Phone,
-}
-
-impl fmt::Display for Sensitive {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Sensitive::Secret => "secret",
-            Sensitive::PaymentCard => "payment card",
-            Sensitive::BankAccount => "bank account",
-            Sensitive::NationalId => "national id",
-            Sensitive::EMail => "e-mail",
-            Sensitive::Phone => "phone",
-        })
     }
 }
 
@@ -339,7 +310,7 @@ impl ColumnSummary {
 }
 
 /// Whether a text is of a form that people are known by, as a whole.
-pub(crate) fn is_personal(text: &str) -> bool {
+pub fn is_personal(text: &str) -> bool {
     detect(text).is_some_and(|detector| of_form(detector.name).is_some())
 }
 

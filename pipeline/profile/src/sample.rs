@@ -12,6 +12,8 @@ use std::ops::Range;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
+use crate::text::truncate;
+
 /// Cells in a sample are cut at this many characters.
 pub const CELL_CHARS: usize = 500;
 
@@ -113,7 +115,7 @@ pub fn draw(seed: u64, sample_path: &str, rows: u64, r: usize) -> Vec<u64> {
 }
 
 /// As [`draw`], of rows in ranges that do not overlap: of the parts of a file that are read.
-pub(crate) fn draw_from(
+pub fn draw_from(
     seed: u64,
     sample_path: &str,
     ranges: impl IntoIterator<Item = Range<u64>>,
@@ -208,22 +210,6 @@ impl RowSample {
 fn keep_lowest(rows: &mut Vec<SampledRow>, limit: u32) {
     rows.sort_unstable();
     rows.truncate(limit as usize);
-}
-
-/// Cuts `text` after `chars` characters, at a character boundary.
-pub(crate) fn truncate(text: &mut String, chars: usize) {
-    let end = prefix(text, chars).len();
-    text.truncate(end);
-}
-
-/// The first `chars` characters of `text`.
-pub(crate) fn prefix(text: &str, chars: usize) -> &str {
-    if text.len() <= chars {
-        return text;
-    }
-    text.char_indices()
-        .nth(chars)
-        .map_or(text, |(end, _)| &text[..end])
 }
 
 #[cfg(test)]

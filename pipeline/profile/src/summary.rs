@@ -4,6 +4,7 @@
 //! bytes, its `sample_path` and the reading options, stored in the catalog as compact JSON text. A
 //! [`TableSummary`] is a merge of summaries and never stored.
 
+use std::fmt;
 use std::io::{self, BufReader, Cursor};
 
 use base64::Engine;
@@ -12,19 +13,19 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
-use crate::merge::InFiles;
 use crate::notation::Notation;
-use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::reading::TextReading;
-use crate::room::NARROW;
 use crate::sample::RowSample;
+use crate::sensitive::Sensitive;
 
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
 pub const SUMMARY_VERSION: u32 = 12;
 
+/// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and read in turns.
+pub const NARROW: usize = 512;
 /// What a packed summary begins with; no JSON does.
 const PACKED: &str = "zstd:";
 /// How hard it is packed.
@@ -67,6 +68,36 @@ pub struct ColumnSummary {
     pub arrow_type: Option<String>,
 }
 
+/// Which of a table's files, in the order of their paths, have a column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFiles {
+    /// How many have it.
+    #[serde(rename = "f")]
+    pub files: usize,
+    /// How many have columns.
+    #[serde(rename = "o")]
+    pub of: usize,
+    /// The first one that has it, where earlier ones do not.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// The last one that has it, where later ones do not.
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+impl fmt::Display for InFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "in {} of {} files", self.files, self.of)?;
+        match (&self.since, &self.until) {
+            (Some(since), Some(until)) if since == until => write!(f, ", {since}"),
+            (Some(since), Some(until)) => write!(f, ", {since} to {until}"),
+            (Some(since), None) => write!(f, ", since {since}"),
+            (None, Some(until)) => write!(f, ", until {until}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
 /// The keys that a file declares of its table; names of columns as the summary has them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclaredKeys {
@@ -87,7 +118,7 @@ pub struct Reference {
     /// The columns here.
     #[serde(rename = "c")]
     pub columns: Vec<String>,
-    /// The other table, as the same database calls it ([`crate::member::beside`]).
+    /// The other table, as the same database calls it (`limn_formats::member::beside`).
     #[serde(rename = "t")]
     pub table: String,
     /// Its columns, in the same order; empty where they are its primary key.
@@ -198,7 +229,7 @@ impl FileSummary {
     }
 
     /// Whether the file names none of its columns: they are called by their places.
-    pub(crate) fn is_nameless(&self) -> bool {
+    pub fn is_nameless(&self) -> bool {
         let names = self.column_names().zip(1..);
         let mut digits = names.map(|(name, place)| Some((name.strip_prefix("column_")?, place)));
         digits.all(|it| it.is_some_and(|(digits, place): (_, usize)| digits == place.to_string()))

@@ -1,6 +1,6 @@
 //! How the values of two columns overlap, from their profiles: what joins are found by.
 //!
-//! A [`ValueSet`] is a column's distinct values as hashes of their [join keys](crate::profile::join_key), so that it compares
+//! A [`ValueSet`] is a column's distinct values as hashes of their [join keys](crate::values::join_key), so that it compares
 //! values as a join would. Below 128 distinct values all are there and every figure is exact. Beyond, there
 //! are the hashes below a threshold, of *all* values below it: a KMV synopsis (Beyer, Haas, Reinwald, Sismanis &
 //! Gemulla 2007). Below the lower one of two thresholds both columns are known completely, and as hashes are

@@ -9,7 +9,7 @@
 //!   commutative. Beyond the exact case they are a uniform sample of the distinct values: of how often
 //!   they repeat, of what they look like ([`crate::patterns`]), and, as the same values are drawn in every
 //!   column, of how two columns overlap ([`crate::value_set`]). So that they are drawn alike where a
-//!   join finds them equal, they are ordered by the hash of their [join key](crate::profile::join_key).
+//!   join finds them equal, they are ordered by the hash of their [join key](crate::values::join_key).
 //! - **The number of distinct values** ([`HyperLogLog`]), beyond the exact case. Union is associative
 //!   and commutative.
 //! - **The frequent ones** (Misra & Gries 1982, evicting half at a time like Anderson et al. 2017):
@@ -22,7 +22,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::sample::prefix;
+use crate::text::prefix;
 
 mod counter;
 mod hyperloglog;
@@ -268,7 +268,7 @@ impl Frequent {
         self.lowest.is_empty() && self.withheld.is_none()
     }
 
-    /// Hashes (xxh3-64) of the [join keys](crate::profile::join_key) of the values of lowest hash, ascending, with repeats where
+    /// Hashes (xxh3-64) of the [join keys](crate::values::join_key) of the values of lowest hash, ascending, with repeats where
     /// several spellings have one key: a sketch of the value set.
     pub fn hashes(&self) -> impl ExactSizeIterator<Item = u64> {
         self.lowest.iter().map(|c| c.place.0)

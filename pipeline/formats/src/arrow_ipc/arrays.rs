@@ -13,9 +13,9 @@ use arrow::ipc::{self, CompressionType, MetadataVersion};
 use super::buffers::{Buffers, Source, last, too_few};
 use super::corrupt;
 use super::schema::id;
-use crate::formats::Failure;
-use crate::formats::codec::Codec;
-use crate::formats::typed::{MAX_ROWS, Stopped, decoding};
+use crate::Failure;
+use crate::codec::Codec;
+use crate::typed::{MAX_ROWS, Stopped, decoding};
 
 /// A record batch whose columns are taken one after another, from the first on.
 pub(super) struct Batch<'a> {

@@ -10,11 +10,11 @@ use super::buffers::Source;
 use super::dictionaries::Dictionaries;
 use super::messages::{self, Block, Content, MAGIC, parse};
 use super::{FOOTER, HEAD, corrupt, record_batch, rows_of};
+use crate::batches::{Sink, Stop, Wanted};
 use crate::error::FileErrorKind;
-use crate::formats::batches::{Sink, Stop, Wanted};
-use crate::formats::ranged::{Fetched, Ranged};
-use crate::formats::typed::{AllWork, Stopped, decoding};
-use crate::formats::{Failure, ReadOptions, names};
+use crate::ranged::{Fetched, Ranged};
+use crate::typed::{AllWork, Stopped, decoding};
+use crate::{Failure, ReadOptions, names};
 
 /// What all dictionaries, and one column of a batch, may take in memory, in bytes.
 const MEMORY: u64 = 512 << 20;
@@ -22,7 +22,7 @@ const MEMORY: u64 = 512 << 20;
 const BODY: u64 = 256 << 20;
 
 /// Reads rows, on a thread outside the runtime.
-pub(in crate::formats) fn read(
+pub(crate) fn read(
     object: Ranged,
     wanted: &Wanted,
     options: &ReadOptions,

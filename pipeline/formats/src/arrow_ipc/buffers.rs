@@ -10,10 +10,10 @@ use arrow::ipc;
 use bytes::Bytes;
 
 use super::corrupt;
-use crate::formats::Failure;
-use crate::formats::codec::{Codec, Refused};
-use crate::formats::ranged::Ranged;
-use crate::formats::typed::{Stopped, decoding};
+use crate::Failure;
+use crate::codec::{Codec, Refused};
+use crate::ranged::Ranged;
+use crate::typed::{Stopped, decoding};
 
 /// Requests for parts of batches that are too large to be fetched whole, in one file.
 pub(super) const MOST_REQUESTS: u64 = 1024;

@@ -9,8 +9,8 @@ use super::arrays::{Batch, concat};
 use super::buffers::Source;
 use super::messages::{Block, Content, parse};
 use super::{corrupt, rows_of, schema};
-use crate::formats::Failure;
-use crate::formats::typed::{Stopped, Work};
+use crate::Failure;
+use crate::typed::{Stopped, Work};
 
 /// Dictionaries that grow are copied: no more than this many times the bytes that may be held.
 const COPIES: u64 = 16;

@@ -9,9 +9,9 @@ use bytes::Bytes;
 use flatbuffers::VerifierOptions;
 
 use super::{corrupt, schema};
+use crate::Failure;
 use crate::error::FileErrorKind;
-use crate::formats::Failure;
-use crate::formats::ranged::{Fetched, Ranged};
+use crate::ranged::{Fetched, Ranged};
 
 /// The first and last bytes of a file.
 pub(super) const MAGIC: &[u8] = b"ARROW1";

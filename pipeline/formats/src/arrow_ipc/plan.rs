@@ -7,8 +7,8 @@ use super::arrays::Batch;
 use super::buffers::{MOST_REQUESTS, Source};
 use super::messages::{Content, Messages, parse};
 use super::{FOOTER, corrupt, record_batch, rows_of};
-use crate::formats::typed::MAX_ROWS;
-use crate::formats::{Failure, ReadOptions, input};
+use crate::typed::MAX_ROWS;
+use crate::{Failure, ReadOptions, input};
 
 /// Batches of a file that is not read whole whose metadata are looked at.
 const MOST_HEADERS: usize = 1024;

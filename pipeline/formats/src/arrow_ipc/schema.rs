@@ -6,9 +6,10 @@ use std::collections::HashMap;
 use arrow::datatypes::{DataType, Field, SchemaRef};
 use arrow::ipc::convert::fb_to_schema;
 use arrow::ipc::{self, DateUnit, Endianness, IntervalUnit, Precision, TimeUnit, Type, UnionMode};
+use limn_store::one_line;
 
 use crate::error::FileErrorKind;
-use crate::formats::{Failure, MAX_COLUMNS, one_line};
+use crate::{Failure, MAX_COLUMNS};
 
 /// Fields in a schema, those within others included.
 const MAX_FIELDS: usize = 4 * MAX_COLUMNS;

@@ -7,11 +7,11 @@ use super::blocks::Block;
 use super::schema::Schema;
 use super::walk::{Stopped, Walk};
 use super::{HEAD, Pending, corrupt, decoder, open, unpacked};
+use crate::batches::{Sink, Stop, Wanted};
 use crate::error::FileErrorKind;
-use crate::formats::batches::{Sink, Stop, Wanted};
-use crate::formats::ranged::Ranged;
-use crate::formats::typed::decoding;
-use crate::formats::{Failure, ReadOptions, names};
+use crate::ranged::Ranged;
+use crate::typed::decoding;
+use crate::{Failure, ReadOptions, names};
 
 /// Bytes fetched at a time.
 const WINDOW: u64 = 8 << 20;
@@ -19,7 +19,7 @@ const WINDOW: u64 = 8 << 20;
 const MEMORY: u64 = 256 << 20;
 
 /// Reads rows, on a thread outside the runtime.
-pub(in crate::formats) fn read(
+pub(crate) fn read(
     object: &Ranged,
     wanted: &Wanted,
     options: &ReadOptions,

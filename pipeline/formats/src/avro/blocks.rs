@@ -6,9 +6,11 @@ use bytes::Bytes;
 
 use super::corrupt;
 use super::walk::long;
+use limn_store::one_line;
+
+use crate::Failure;
+use crate::codec::Codec;
 use crate::error::FileErrorKind;
-use crate::formats::Failure;
-use crate::formats::codec::Codec;
 
 pub(super) const MAGIC: &[u8] = b"Obj\x01";
 /// Bytes of the marker.
@@ -91,7 +93,7 @@ fn packed(name: &[u8]) -> Result<Packing, Failure> {
         b"snappy" => Packing::Snappy,
         b"zstandard" => Packing::Packed(Codec::Zstd),
         other => {
-            let name = crate::formats::one_line(&String::from_utf8_lossy(other));
+            let name = one_line(&String::from_utf8_lossy(other));
             return Err(Failure::new(
                 FileErrorKind::Unsupported,
                 format!("its blocks are packed with {name}"),

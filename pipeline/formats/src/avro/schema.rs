@@ -8,11 +8,12 @@
 
 use std::collections::HashMap;
 
+use limn_store::one_line;
 use serde_json::{Map, Value, json};
 
+use crate::documented::{self, Documented};
 use crate::error::FileErrorKind;
-use crate::formats::documented::{self, Documented};
-use crate::formats::{Failure, MAX_COLUMNS, one_line};
+use crate::{Failure, MAX_COLUMNS};
 
 /// Levels of types within types.
 const MAX_DEPTH: usize = 64;

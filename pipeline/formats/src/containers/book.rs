@@ -16,7 +16,9 @@ mod xlsb;
 mod xlsx;
 
 use bytes::Bytes;
+use limn_profile::FileSummary;
 use limn_store::Store;
+use limn_store::one_line;
 
 use self::cells::Cells;
 use self::ods::Ods;
@@ -26,15 +28,14 @@ use self::xls::Xls;
 use self::xlsb::Xlsb;
 use self::xlsx::Xlsx;
 use super::{COPY_FILE, Members, most_unpacked, not_there, too_long, zip};
+use crate::batches::{Sink, Stop};
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::formats::batches::{Sink, Stop};
-use crate::formats::input::Fetched;
-use crate::formats::ranged::Ranged;
-use crate::formats::text::batches::Delimited;
-use crate::formats::{Failure, ReadOptions, one_line, parse, text};
-use crate::layout::DataFile;
+use crate::input::Fetched;
 use crate::member::MemberPlace;
-use crate::summary::FileSummary;
+use crate::ranged::Ranged;
+use crate::text::batches::Delimited;
+use crate::{Failure, ReadOptions, parse, text};
 
 /// Sheets of a file that are listed.
 const MOST_SHEETS: usize = 200;
@@ -155,7 +156,7 @@ fn index_of(place: &MemberPlace) -> Result<usize, Failure> {
 }
 
 /// Reads the rows of a sheet, on a thread outside the runtime.
-pub(in crate::formats) fn rows(
+pub(crate) fn rows(
     store: &Store,
     file: &DataFile,
     rows: Delimited<'_>,
@@ -272,14 +273,14 @@ fn no_spreadsheet(error: &dyn std::error::Error) -> Failure {
 }
 
 /// Reads a sheet.
-pub(in crate::formats) async fn summarise(
+pub(crate) async fn summarise(
     store: &Store,
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let (container, place) = super::part(file)?;
     let ranged = Ranged::new(store.clone(), &container, tokio::runtime::Handle::current());
-    let sample_path = file.sample_path().to_owned();
+    let sample_path = file.sample_path.clone();
     let options = options.clone();
     parse(move || {
         let book = Book::open(&ranged, &options)?;

@@ -13,10 +13,10 @@
 
 use std::collections::HashMap;
 
-use crate::contexts::DESCRIPTION_CHARS;
-use crate::formats::MAX_COLUMNS;
-use crate::formats::documented::{Documented, TABLE_CHARS, kept};
-use crate::sample::prefix;
+use limn_profile::text::prefix;
+
+use crate::MAX_COLUMNS;
+use crate::documented::{DESCRIPTION_CHARS, Documented, TABLE_CHARS, kept};
 
 /// Comments of one column.
 const MOST_WAITING: usize = 64;

@@ -5,16 +5,16 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::{MemberNames, Members, list_parts, tar, unpack};
+use crate::data_file::DataFile;
+use crate::error::FileErrorKind;
+use crate::format::Container;
+use crate::member::{self, MemberPlace, MemberVersion, SEPARATOR};
+use crate::object::ObjectRecord;
+use crate::ranged::Ranged;
+use crate::{Failure, ReadOptions};
 use limn_store::Store;
 use tokio::runtime::Handle;
-
-use super::{Members, list_parts, tar, unpack};
-use crate::error::FileErrorKind;
-use crate::formats::ranged::Ranged;
-use crate::formats::{Failure, ReadOptions};
-use crate::layout::DataFile;
-use crate::member::{self, Container, MemberPlace, MemberVersion, SEPARATOR};
-use crate::object::{ObjectRecord, TableName};
 
 /// Such files of one archive that are opened.
 const MOST_OPENED: usize = 200;
@@ -63,7 +63,14 @@ pub(super) fn list(
         }
         // A library's panic costs this file only.
         let opened = catch_unwind(AssertUnwindSafe(|| {
-            open(store, archive, ranged, (&name, size, &place), options)
+            open(
+                store,
+                archive,
+                ranged,
+                (&name, size, &place),
+                members.names,
+                options,
+            )
         }));
         let opened = opened.unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref())));
         let parts = match opened {
@@ -105,6 +112,7 @@ fn open(
     archive: &ObjectRecord,
     ranged: &Ranged,
     (name, size, place): (&str, u64, &MemberPlace),
+    names: MemberNames,
     options: &ReadOptions,
 ) -> Result<Members, Failure> {
     let kind = Container::of_path(name);
@@ -120,15 +128,16 @@ fn open(
         modified_ms: archive.modified_ms,
     };
     let file = DataFile {
-        table_name: TableName::of_path(name),
         object: object.clone(),
         format,
+        // It is not summarised.
+        sample_path: String::new(),
         is_beside: false,
     };
     let (stretches, _) = unpack(ranged, place, file, options)?;
     let view = store.view(&archive.path, archive.etag.as_deref(), stretches);
     let ranged = Ranged::new(view, &object, Handle::current());
-    let mut members = Members::default();
+    let mut members = Members::named(names);
     list_parts(kind, name, &ranged, options, &mut members)?;
     Ok(members)
 }
@@ -151,7 +160,7 @@ pub(super) fn file(file: &DataFile, name: &str, part: MemberPlace) -> DataFile {
             modified_ms: file.object.modified_ms,
         },
         format: file.format,
-        table_name: file.table_name.clone(),
+        sample_path: file.sample_path.clone(),
         is_beside: false,
     }
 }

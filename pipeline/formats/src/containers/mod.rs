@@ -20,17 +20,17 @@ use std::panic::AssertUnwindSafe;
 
 use bytes::Bytes;
 use futures::FutureExt;
+use limn_profile::text::counted;
 use limn_store::{Store, Stretch, one_line};
 use tokio::runtime::Handle;
 
 use super::ranged::Ranged;
-use super::{Failure, ReadOptions, counted, parse};
-use crate::contexts::SharedKind;
+use super::{Failure, ReadOptions, parse};
+use crate::data_file::DataFile;
 use crate::error::{FileError, FileErrorKind};
-use crate::layout::{DataFile, is_data};
-use crate::member::{self, Container, Listed, MemberPlace, MemberVersion, Refusal, SEPARATOR};
-use crate::object::{Format, ObjectRecord};
-use crate::place;
+use crate::format::{Container, Format};
+use crate::member::{self, Listed, MemberPlace, MemberVersion, Refusal, SEPARATOR};
+use crate::object::ObjectRecord;
 
 /// An archive with more members is refused.
 const MOST_MEMBERS: u64 = 100_000;
@@ -47,6 +47,17 @@ const UNPACK: &str = "unpack it, and lay its files there";
 /// What to do with a damaged file that is no archive.
 const COPY_FILE: &str = "write or copy the file again from its source";
 
+/// What names of members say, which is for who makes tables of them to know.
+#[derive(Clone, Copy, Debug)]
+pub struct MemberNames {
+    /// Whether a path is that of data.
+    pub is_data: fn(&str) -> bool,
+    /// Whether a path is one of those that writers mean to be skipped.
+    pub is_hidden: fn(&str) -> bool,
+    /// Whether a path is that of a text about several tables.
+    pub is_shared_text: fn(&str) -> bool,
+}
+
 /// Lists the members of a container that hold rows, as their names say, by path, and what cannot be read
 /// of them: a function of its bytes. Of a zip archive the directory is
 /// read, of a tar archive the headers, of a compressed one everything; of databases and spreadsheets in an archive all.
@@ -58,13 +69,14 @@ const COPY_FILE: &str = "write or copy the file again from its source";
 pub async fn open_container(
     store: &Store,
     container: &ObjectRecord,
+    names: MemberNames,
     options: &ReadOptions,
 ) -> Result<Listed, FileError> {
     let ranged = Ranged::new(store.clone(), container, Handle::current());
     let kind = Container::of_path(&container.path);
     let (options, store, object) = (options.clone(), store.clone(), container.clone());
     let listed = parse(move || {
-        let mut members = Members::default();
+        let mut members = Members::named(names);
         match kind {
             Some(Container::Zip) => zip::list(&ranged, &options, &mut members)?,
             Some(Container::Tar) => tar::list(&ranged, &options, &mut members)?,
@@ -226,8 +238,8 @@ fn too_many() -> Failure {
 }
 
 /// The members of a container that are of interest, as they are found.
-#[derive(Default)]
 struct Members {
+    names: MemberNames,
     found: BTreeMap<String, (u64, MemberPlace)>,
     /// Spreadsheets and databases, which have members of their own.
     inner: BTreeMap<String, (u64, MemberPlace)>,
@@ -241,6 +253,18 @@ struct Members {
 }
 
 impl Members {
+    fn named(names: MemberNames) -> Self {
+        Members {
+            names,
+            found: BTreeMap::new(),
+            inner: BTreeMap::new(),
+            refused: BTreeMap::new(),
+            remarks: 0,
+            untold: 0,
+            work: 0,
+        }
+    }
+
     /// A member's name, if it holds rows.
     fn wants(&mut self, raw: &[u8]) -> Option<String> {
         let shown = String::from_utf8_lossy(raw).replace('\\', "/");
@@ -249,10 +273,10 @@ impl Members {
         let container = Container::of_path(name);
         // What a member says of others is not looked for.
         let holds_rows = || match tidy {
-            Ok(_) => is_data(name),
-            Err(_) => Format::of_path(name).is_some() && SharedKind::of_path(name).is_none(),
+            Ok(_) => (self.names.is_data)(name),
+            Err(_) => Format::of_path(name).is_some() && !(self.names.is_shared_text)(name),
         };
-        if container.is_none() && !holds_rows() || tidy.is_ok() && place::is_hidden(name) {
+        if container.is_none() && !holds_rows() || tidy.is_ok() && (self.names.is_hidden)(name) {
             return None;
         }
         let is_archive = container.is_some_and(|kind| kind.format_of_parts().is_none());
@@ -275,7 +299,7 @@ impl Members {
     /// The name of a part that is a table.
     fn wants_part(&mut self, raw: &str) -> Option<String> {
         match member::tidy_name(raw.as_bytes()) {
-            Ok(name) if name.is_empty() || place::is_hidden(&name) => None,
+            Ok(name) if name.is_empty() || (self.names.is_hidden)(&name) => None,
             Ok(name) => Some(name),
             Err(cause) => {
                 let failure = Failure::new(FileErrorKind::Unsupported, cause);

@@ -9,7 +9,7 @@
 //! Comments in their definitions describe tables, views and columns (`ddl`). Values have the types they are stored by; text that is a date is one. Virtual tables and the tables that serve
 //! them, and SQLite's own, are no members.
 
-pub(in crate::formats) mod batches;
+pub(crate) mod batches;
 mod cage;
 mod keys;
 mod mentions;
@@ -20,7 +20,13 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use limn_profile::text::counted;
+use limn_profile::{
+    ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, FileSummary, RowSampler, ValueLimits,
+    infer,
+};
 use limn_store::Store;
+use limn_store::one_line;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
@@ -29,17 +35,13 @@ use rusqlite::{Connection, Error, ErrorCode};
 use self::keys::Declared;
 use super::ddl::{self, Commented};
 use super::{COPY_FILE, MOST_MEMBERS, Members, damaged, most_unpacked, too_many};
-use crate::data_type::DataType;
+use crate::data_file::DataFile;
+use crate::documented::Documented;
 use crate::error::FileErrorKind;
-use crate::formats::documented::Documented;
-use crate::formats::ranged::Ranged;
-use crate::formats::{Failure, MAX_COLUMNS, ReadOptions, counted, infer, names, one_line, parse};
-use crate::layout::DataFile;
 use crate::member::MemberPlace;
-use crate::profile::{ColumnBuilder, ValueLimits};
+use crate::ranged::Ranged;
 use crate::room::Held;
-use crate::sample::RowSampler;
-use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
+use crate::{Failure, MAX_COLUMNS, ReadOptions, names, parse};
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 /// A database must be in memory as a whole; never more than this.
@@ -100,14 +102,14 @@ fn no_database() -> Failure {
 }
 
 /// Reads a table or view.
-pub(in crate::formats) async fn summarise(
+pub(crate) async fn summarise(
     store: &Store,
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let (container, place) = super::part(file)?;
     let ranged = Ranged::new(store.clone(), &container, tokio::runtime::Handle::current());
-    let sample_path = file.sample_path().to_owned();
+    let sample_path = file.sample_path.clone();
     let options = options.clone();
     let MemberPlace::Table(id) = place else {
         return Err(super::not_there());

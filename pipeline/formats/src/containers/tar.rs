@@ -11,18 +11,19 @@ use std::rc::Rc;
 
 use bytes::{Buf, Bytes};
 use limn_store::Stretch;
+use limn_store::one_line;
 use tar::{EntryType, Header, PaxExtensions};
 
 use super::{
     MOST_MEMBERS, Members, at_hand, damaged, is_trap, most_unpacked, too_long, too_many, trap,
 };
 use crate::compression::Compression;
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::formats::input::ranges;
-use crate::formats::ranged::Ranged;
-use crate::formats::{Failure, ReadOptions, one_line};
-use crate::layout::DataFile;
+use crate::input::ranges;
 use crate::member::MemberPlace;
+use crate::ranged::Ranged;
+use crate::{Failure, ReadOptions};
 
 /// A header, and what members are padded to.
 const BLOCK: u64 = 512;
@@ -198,7 +199,7 @@ pub(super) fn unpack(
         return Ok((at_hand(Vec::new()), file));
     }
     let wanted = match is_text {
-        true => ranges(size, options, file.sample_path()),
+        true => ranges(size, options, &file.sample_path),
         false => std::iter::once(0..size).collect(),
     };
     let (mut stretches, mut here) = (Vec::new(), 0);

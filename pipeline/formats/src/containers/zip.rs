@@ -12,17 +12,18 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use limn_store::Stretch;
+use limn_store::one_line;
 
 use super::{
     MOST_MEMBERS, Members, at_hand, damaged, is_trap, most_unpacked, too_long, too_many, trap,
 };
 use crate::compression::Compression;
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::formats::ranged::Ranged;
-use crate::formats::{Failure, ReadOptions, one_line};
-use crate::layout::DataFile;
+use crate::format::Format;
 use crate::member::MemberPlace;
-use crate::object::Format;
+use crate::ranged::Ranged;
+use crate::{Failure, ReadOptions};
 
 const END: &[u8] = b"PK\x05\x06";
 const END_64: &[u8] = b"PK\x06\x06";

@@ -4,11 +4,12 @@
 //! header lacks the name of the first column, and of headers that leave names out. So the row below must differ from the
 //! values as a header does, in every column: in doubt nothing is above.
 
+use limn_profile::DataType;
+use limn_profile::infer::{classify, is_marker, is_null, number};
+
 use super::{PREAMBLE, counts_up, is_number, is_value, is_written_value, is_year, repeats};
-use crate::data_type::DataType;
-use crate::formats::MAX_COLUMNS;
-use crate::formats::infer::{classify, is_marker, is_null, number};
-use crate::formats::names::NAME_CHARS;
+use crate::MAX_COLUMNS;
+use crate::names::NAME_CHARS;
 
 /// A header below other lines.
 pub(super) struct Below {

@@ -1,11 +1,12 @@
 //! A row between the header and the values that is of neither: units, descriptions of the columns, or names below
 //! those of groups of columns.
 
+use limn_profile::DataType;
+use limn_profile::infer::{classify, is_marker, is_null};
+use limn_profile::notation::Evidence;
+
 use super::above::is_bracketed;
 use super::is_written_value;
-use crate::data_type::DataType;
-use crate::formats::infer::{classify, is_marker, is_null};
-use crate::notation::Evidence;
 
 /// Rows of values that must follow.
 const FEWEST: usize = 3;

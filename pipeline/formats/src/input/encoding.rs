@@ -141,7 +141,7 @@ fn whole_lines(piece: &Piece) -> &[u8] {
 
 /// UTF-16 without a mark: every other byte is zero in text with Latin letters, digits, commas or line breaks,
 /// and what it says has no control characters.
-pub(in crate::formats) fn utf16(beginning: &[u8]) -> Option<&'static encoding_rs::Encoding> {
+pub(crate) fn utf16(beginning: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     let zeros = |first: usize| {
         let bytes = beginning.iter().skip(first).step_by(2);
         bytes.filter(|byte| **byte == 0).count()

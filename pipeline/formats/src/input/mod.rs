@@ -15,14 +15,15 @@ use std::ops::Range;
 
 use bytes::Bytes;
 use futures::stream::{self, StreamExt, TryStreamExt};
+use limn_profile::text::counted;
 use limn_store::Store;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use self::encoding::Encoding;
-use super::{Failure, ReadOptions, counted, sniff};
+use super::{Failure, ReadOptions, sniff};
 use crate::compression::Compression;
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
 
 /// A budget is spent in this many ranges.
 const PIECES: u64 = 16;
@@ -142,7 +143,7 @@ pub(crate) async fn fetch(
     let path = file.object.path.as_str();
     let ranges = match Compression::of_path(path) {
         Some(_) => std::iter::once(0..size.min(budget(options))).collect(),
-        None => ranges(size, options, file.sample_path()),
+        None => ranges(size, options, &file.sample_path),
     };
     let pieces = stream::iter(ranges)
         .map(|range| async move {
@@ -253,11 +254,7 @@ fn budget(options: &ReadOptions) -> u64 {
 }
 
 /// The ranges to read of a file of `size` bytes.
-pub(in crate::formats) fn ranges(
-    size: u64,
-    options: &ReadOptions,
-    sample_path: &str,
-) -> Vec<Range<u64>> {
+pub(crate) fn ranges(size: u64, options: &ReadOptions, sample_path: &str) -> Vec<Range<u64>> {
     let budget = budget(options);
     if size <= budget {
         return std::iter::once(0..size).collect();

@@ -8,11 +8,12 @@ use std::cell::Cell;
 use std::io::{self, BufRead, ErrorKind, Read};
 
 use bytes::Bytes;
+use limn_store::one_line;
 
 use super::{Fetched, Input, Piece, budget, ranges};
 use crate::compression::Compression;
 use crate::error::FileErrorKind;
-use crate::formats::{Failure, ReadOptions, one_line};
+use crate::{Failure, ReadOptions};
 
 /// Text is unpacked up to this many budgets; what follows is not looked at.
 const MOST_BUDGETS: u64 = 64;
@@ -218,10 +219,7 @@ impl BufRead for Counted<'_> {
 
 impl Compression {
     /// What unpacks these bytes, with bounded memory.
-    pub(in crate::formats) fn reader<'a>(
-        self,
-        bytes: impl BufRead + 'a,
-    ) -> io::Result<Box<dyn Read + 'a>> {
+    pub(crate) fn reader<'a>(self, bytes: impl BufRead + 'a) -> io::Result<Box<dyn Read + 'a>> {
         Ok(match self {
             Compression::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(bytes)),
             Compression::Zstd => {

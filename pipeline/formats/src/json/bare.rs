@@ -8,7 +8,7 @@ use memchr::{memchr2, memmem};
 const WORDS: [&[u8]; 3] = [b"NaN", b"Infinity", b"-Infinity"];
 
 /// The text with `null` where one of these words stands as a value; `None` where none does.
-pub(in crate::formats) fn as_null(text: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn as_null(text: &[u8]) -> Option<Vec<u8>> {
     if memmem::find(text, b"NaN").is_none() && memmem::find(text, b"Infinity").is_none() {
         return None;
     }

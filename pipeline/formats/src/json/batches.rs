@@ -6,10 +6,10 @@ use arrow::array::RecordBatch;
 
 use super::columns::Columns;
 use super::{Scan, scanned};
-use crate::formats::batches::{Sink, Stop, Texts, Wanted};
-use crate::formats::input::Fetched;
-use crate::formats::windows::Windows;
-use crate::formats::{Failure, ReadOptions, names, sniff};
+use crate::batches::{Sink, Stop, Texts, Wanted};
+use crate::input::Fetched;
+use crate::windows::Windows;
+use crate::{Failure, ReadOptions, names, sniff};
 
 /// Takes rows, and makes batches of them.
 pub(super) struct RowsTo {
@@ -77,7 +77,7 @@ impl RowsTo {
 }
 
 /// Reads a text that is here as a whole.
-pub(in crate::formats) fn whole(
+pub(crate) fn whole(
     fetched: Fetched,
     wanted: &Wanted,
     options: &ReadOptions,
@@ -92,7 +92,7 @@ pub(in crate::formats) fn whole(
 }
 
 /// Reads lines from window to window.
-pub(in crate::formats) fn lines(
+pub(crate) fn lines(
     mut windows: Windows,
     wanted: &Wanted,
     options: &ReadOptions,

@@ -7,15 +7,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use arrow::array::RecordBatch;
+use limn_profile::{
+    ColumnBuilder, ColumnSummary, DataType, NARROW, RowSample, RowSampler, ValueLimits,
+};
 
 use super::batches::RowsTo;
 use super::list::{Element, Elements, Shown};
-use crate::data_type::DataType;
-use crate::formats::{Failure, MAX_COLUMNS, ReadOptions, names};
-use crate::profile::{ColumnBuilder, ValueLimits};
-use crate::room::{Held, NARROW, Room};
-use crate::sample::{RowSample, RowSampler};
-use crate::summary::ColumnSummary;
+use crate::room::{Held, Room};
+use crate::{Failure, MAX_COLUMNS, ReadOptions, names};
 
 /// Keys of an object within an object that become columns: what has more is not made of columns.
 const KEYS_WITHIN: usize = 256;

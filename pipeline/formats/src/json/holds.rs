@@ -2,12 +2,14 @@
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+/// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
+pub const SIDECAR_BYTES: u64 = 1 << 20;
 /// Objects from which on a file holds rows.
 const ROWS: u64 = 2;
 
 /// What a text of JSON holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub enum Holds {
     /// Objects, in an array or one after another.
     Rows,
     /// One value that is no rows.
@@ -17,7 +19,7 @@ pub(crate) enum Holds {
 }
 
 /// What `text` holds. It is looked at as far as that takes, and nothing of it is kept.
-pub(crate) fn holds(text: &[u8]) -> Holds {
+pub fn holds(text: &[u8]) -> Holds {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let mut values = 0;
     let mut objects = 0;

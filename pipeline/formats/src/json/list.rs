@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
-use crate::data_type::DataType;
-use crate::sample::{CELL_CHARS, prefix};
+use limn_profile::DataType;
+use limn_profile::sample::CELL_CHARS;
+use limn_profile::text::prefix;
 
 /// Elements of a row that are looked at; more are counted.
 const MOST_ELEMENTS: usize = 1 << 16;

@@ -5,10 +5,11 @@
 
 use std::ops::Range;
 
+use limn_profile::DataType;
+use limn_profile::infer::is_null;
+
 use super::columns::Columns;
-use crate::data_type::DataType;
-use crate::formats::MAX_COLUMNS;
-use crate::formats::infer::is_null;
+use crate::MAX_COLUMNS;
 
 /// So many digits are told by a float, and are its shortest text.
 const DIGITS: usize = 15;
@@ -161,7 +162,7 @@ mod tests {
 
     use super::super::row::RowSeed;
     use super::*;
-    use crate::formats::ReadOptions;
+    use crate::ReadOptions;
 
     /// What becomes of lines, read by the parser alone or as plain ones first, and how many were plain.
     fn all(lines: &[String], plain: bool) -> (String, u64) {

@@ -7,15 +7,15 @@
 
 use std::fmt::Write;
 
+use limn_profile::DataType;
+use limn_profile::infer::is_null;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::columns::Columns;
-use crate::data_type::DataType;
-use crate::formats::MAX_COLUMNS;
-use crate::formats::infer::is_null;
+use crate::MAX_COLUMNS;
 
 /// Levels of objects and lists that become columns; deeper ones are texts.
 const LEVELS: usize = 8;

@@ -12,11 +12,11 @@ use super::proto::{Broken, StripeFooter, StripeInfo};
 use super::stream::File;
 use super::tail::{self, Tail};
 use super::{GAP, MAX_STREAMS, MOST_FOOTER, corrupt, streams};
+use crate::batches::{Sink, Stop, Wanted};
 use crate::error::FileErrorKind;
-use crate::formats::batches::{Sink, Stop, Wanted};
-use crate::formats::ranged::{Fetched, Ranged};
-use crate::formats::typed::{Stopped, decoding};
-use crate::formats::{Failure, ReadOptions, names};
+use crate::ranged::{Fetched, Ranged};
+use crate::typed::{Stopped, decoding};
+use crate::{Failure, ReadOptions, names};
 
 /// Rows of a batch.
 const ROWS: u64 = 2048;
@@ -26,7 +26,7 @@ const AHEAD: u64 = 64 << 20;
 const MEMORY: u64 = 256 << 20;
 
 /// Reads rows, on a thread outside the runtime.
-pub(in crate::formats) fn read(
+pub(crate) fn read(
     object: Ranged,
     wanted: &Wanted,
     options: &ReadOptions,

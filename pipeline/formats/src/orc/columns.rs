@@ -30,8 +30,8 @@ use super::proto::{StripeFooter, TypeInfo};
 use super::rle::{Bits, Bytes, Numbers, Version};
 use super::stream::{File, Stream};
 use super::tail::kind;
-use crate::formats::ranged::Fetched;
-use crate::formats::typed::Stopped;
+use crate::ranged::Fetched;
+use crate::typed::Stopped;
 
 /// Kinds of streams, by number.
 const PRESENT: u64 = 0;

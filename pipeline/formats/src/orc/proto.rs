@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::formats::documented;
+use crate::documented;
 
 /// A message's fields, in the order in which they stand.
 pub(super) struct Fields<'a>(&'a [u8]);

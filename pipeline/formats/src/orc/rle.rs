@@ -3,7 +3,7 @@
 
 use super::corrupt;
 use super::stream::Stream;
-use crate::formats::typed::Stopped;
+use crate::typed::Stopped;
 
 /// Bytes.
 pub(super) struct Bytes {

@@ -6,12 +6,13 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use bytes::Bytes;
+use limn_store::one_line;
 
 use super::corrupt;
-use crate::formats::codec::{Codec, Refused};
-use crate::formats::ranged::{Fetched, Ranged};
-use crate::formats::typed::Stopped;
-use crate::formats::{Failure, one_line};
+use crate::Failure;
+use crate::codec::{Codec, Refused};
+use crate::ranged::{Fetched, Ranged};
+use crate::typed::Stopped;
 
 /// Bytes before a packed block: its length and whether it is packed after all.
 const BLOCK_HEADER: u64 = 3;

@@ -6,11 +6,11 @@ use bytes::Bytes;
 use super::corrupt;
 use super::proto::{Broken, Footer, PostScript, StripeInfo, TypeInfo};
 use super::stream::{Packing, unpacked};
+use crate::codec::Codec;
 use crate::error::FileErrorKind;
-use crate::formats::codec::Codec;
-use crate::formats::ranged::{Fetched, Ranged};
-use crate::formats::typed::MAX_ROWS;
-use crate::formats::{Failure, MAX_COLUMNS, sniff};
+use crate::ranged::{Fetched, Ranged};
+use crate::typed::MAX_ROWS;
+use crate::{Failure, MAX_COLUMNS, sniff};
 
 /// The first bytes of a file, and the last of its postscript.
 pub(super) const MAGIC: &[u8] = b"ORC";
@@ -41,25 +41,25 @@ pub(super) struct Tail {
 
 /// Kinds of types, by number.
 pub(super) mod kind {
-    pub(in crate::formats::orc) const BOOLEAN: u64 = 0;
-    pub(in crate::formats::orc) const BYTE: u64 = 1;
-    pub(in crate::formats::orc) const SHORT: u64 = 2;
-    pub(in crate::formats::orc) const INT: u64 = 3;
-    pub(in crate::formats::orc) const LONG: u64 = 4;
-    pub(in crate::formats::orc) const FLOAT: u64 = 5;
-    pub(in crate::formats::orc) const DOUBLE: u64 = 6;
-    pub(in crate::formats::orc) const STRING: u64 = 7;
-    pub(in crate::formats::orc) const BINARY: u64 = 8;
-    pub(in crate::formats::orc) const TIMESTAMP: u64 = 9;
-    pub(in crate::formats::orc) const LIST: u64 = 10;
-    pub(in crate::formats::orc) const MAP: u64 = 11;
-    pub(in crate::formats::orc) const STRUCT: u64 = 12;
-    pub(in crate::formats::orc) const UNION: u64 = 13;
-    pub(in crate::formats::orc) const DECIMAL: u64 = 14;
-    pub(in crate::formats::orc) const DATE: u64 = 15;
-    pub(in crate::formats::orc) const VARCHAR: u64 = 16;
-    pub(in crate::formats::orc) const CHAR: u64 = 17;
-    pub(in crate::formats::orc) const INSTANT: u64 = 18;
+    pub(in crate::orc) const BOOLEAN: u64 = 0;
+    pub(in crate::orc) const BYTE: u64 = 1;
+    pub(in crate::orc) const SHORT: u64 = 2;
+    pub(in crate::orc) const INT: u64 = 3;
+    pub(in crate::orc) const LONG: u64 = 4;
+    pub(in crate::orc) const FLOAT: u64 = 5;
+    pub(in crate::orc) const DOUBLE: u64 = 6;
+    pub(in crate::orc) const STRING: u64 = 7;
+    pub(in crate::orc) const BINARY: u64 = 8;
+    pub(in crate::orc) const TIMESTAMP: u64 = 9;
+    pub(in crate::orc) const LIST: u64 = 10;
+    pub(in crate::orc) const MAP: u64 = 11;
+    pub(in crate::orc) const STRUCT: u64 = 12;
+    pub(in crate::orc) const UNION: u64 = 13;
+    pub(in crate::orc) const DECIMAL: u64 = 14;
+    pub(in crate::orc) const DATE: u64 = 15;
+    pub(in crate::orc) const VARCHAR: u64 = 16;
+    pub(in crate::orc) const CHAR: u64 = 17;
+    pub(in crate::orc) const INSTANT: u64 = 18;
 }
 
 /// Reads a file's end. What was fetched of it is added to `fetched`.

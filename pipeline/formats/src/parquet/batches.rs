@@ -17,11 +17,11 @@ use super::columns;
 use super::footer::{self, broken};
 use super::object::{Chunk, ObjectReader};
 use super::plan::{self, Column};
-use crate::formats::ReadOptions;
-use crate::formats::batches::{Sink, Stop, Wanted};
-use crate::formats::ranged::Ranged;
-use crate::formats::typed::decoding;
-use crate::scan::{Bounds, Test};
+use crate::ReadOptions;
+use crate::batches::{Sink, Stop, Wanted};
+use crate::ranged::Ranged;
+use crate::test::{Bounds, Test};
+use crate::typed::decoding;
 
 /// Ranges at most this far apart are fetched together.
 const GAP: u64 = 64 << 10;
@@ -30,7 +30,7 @@ const AHEAD: u64 = 64 << 20;
 const WINDOW: u64 = 1 << 20;
 
 /// Reads rows, on a thread outside the runtime.
-pub(in crate::formats) fn read(
+pub(crate) fn read(
     object: Ranged,
     wanted: &Wanted,
     options: &ReadOptions,

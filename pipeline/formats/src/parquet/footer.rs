@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use arrow::datatypes::{DataType as Arrow, Field, Schema};
+use limn_store::one_line;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Type as Physical;
 use parquet::errors::ParquetError;
@@ -16,7 +17,7 @@ use super::object::ObjectReader;
 use super::plan::Column;
 use super::thrift::footer_depth;
 use crate::error::FileErrorKind;
-use crate::formats::{Failure, MAX_COLUMNS, one_line, sniff};
+use crate::{Failure, MAX_COLUMNS, sniff};
 
 /// Files up to this size are fetched at once.
 const AT_ONCE: u64 = 1 << 20;

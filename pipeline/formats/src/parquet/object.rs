@@ -18,8 +18,8 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
 use super::thrift::{self, Page, Refusal};
-use crate::formats::Failure;
-use crate::formats::ranged::{Fetched, Ranged, slice};
+use crate::Failure;
+use crate::ranged::{Fetched, Ranged, slice};
 
 /// Pages up to this size, packed or unpacked, are read whatever the budget.
 const PAGE: u64 = 8 << 20;

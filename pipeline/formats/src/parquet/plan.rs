@@ -7,7 +7,7 @@ use std::ops::Range;
 use parquet::arrow::arrow_reader::{RowSelection, RowSelector};
 use parquet::file::metadata::{ParquetMetaData, RowGroupMetaData};
 
-use crate::formats::input;
+use crate::input;
 
 /// Slices that a profile is spread over, if it can be.
 const SLICES: u64 = 8;

@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use arrow::datatypes::FieldRef;
+use limn_profile::FileSummary;
+use limn_profile::sample::draw;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection, RowSelectionPolicy,
@@ -13,10 +15,8 @@ use super::footer::{self, broken};
 use super::object::{Chunk, ObjectReader};
 use super::plan::{self, Column, Limits};
 use super::{rows, statistics};
-use crate::formats::typed::{Outcome, Purpose, Typed};
-use crate::formats::{Failure, ReadOptions, documented};
-use crate::sample::draw;
-use crate::summary::FileSummary;
+use crate::typed::{Outcome, Purpose, Typed};
+use crate::{Failure, ReadOptions, documented};
 
 /// Ranges at most this far apart are fetched together: a request costs more.
 const GAP: u64 = 64 << 10;

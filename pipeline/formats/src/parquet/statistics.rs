@@ -8,11 +8,11 @@ use std::cmp::Ordering;
 
 use arrow::array::{Array, ArrayRef, BooleanArray};
 use arrow::datatypes::FieldRef;
+use limn_profile::DataType;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::file::metadata::ParquetMetaData;
 
-use crate::data_type::DataType;
-use crate::formats::render::{Renderer, Styles, data_type, prepare};
+use crate::render::{Renderer, Styles, data_type, prepare};
 
 /// What is known of one column.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -314,7 +314,7 @@ impl Walk<'_> {
 
 /// A Parquet file that has this footer and nothing else.
 #[cfg(test)]
-pub(in crate::formats) fn file_of(footer: &[u8]) -> Vec<u8> {
+pub(crate) fn file_of(footer: &[u8]) -> Vec<u8> {
     let length = (footer.len() as u32).to_le_bytes();
     [b"PAR1", footer, &length, b"PAR1"].concat()
 }
@@ -322,7 +322,7 @@ pub(in crate::formats) fn file_of(footer: &[u8]) -> Vec<u8> {
 /// A footer whose schema has `depth` groups, each the only child of the one before. `schema` is the
 /// head of the list's field, `children` that of each element's number of children.
 #[cfg(test)]
-pub(in crate::formats) fn deep_footer(depth: usize, schema: &[u8], children: u8) -> Vec<u8> {
+pub(crate) fn deep_footer(depth: usize, schema: &[u8], children: u8) -> Vec<u8> {
     let mut footer = vec![0x15, 0x02];
     footer.extend(schema);
     footer.push(0xfc);
@@ -341,7 +341,7 @@ pub(in crate::formats) fn deep_footer(depth: usize, schema: &[u8], children: u8)
 }
 
 #[cfg(test)]
-pub(in crate::formats) fn varint_of(mut value: u64) -> Vec<u8> {
+pub(crate) fn varint_of(mut value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     while value >= 0x80 {
         bytes.push(value as u8 | 0x80);

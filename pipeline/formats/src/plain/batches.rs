@@ -1,17 +1,18 @@
 //! The rows of plain text: as of delimited text, of which lines that no delimiter cuts are written anew first.
 
+use limn_profile::TextReading;
+
 use super::cut::Cutter;
 use super::shape::{self, Shape};
 use super::{PROSE, line, no_table, plan};
-use crate::formats::batches::{Sink, Stop};
-use crate::formats::input::Fetched;
-use crate::formats::text::batches::Delimited;
-use crate::formats::windows::Windows;
-use crate::formats::{Failure, ReadOptions, dialect, sniff};
-use crate::reading::TextReading;
+use crate::batches::{Sink, Stop};
+use crate::input::Fetched;
+use crate::text::batches::Delimited;
+use crate::windows::Windows;
+use crate::{Failure, ReadOptions, dialect, sniff};
 
 /// Reads a text that is here as a whole, and whose lines are written anew.
-pub(in crate::formats) fn whole(
+pub(crate) fn whole(
     fetched: Fetched,
     rows: Delimited<'_>,
     reading: &TextReading,
@@ -26,7 +27,7 @@ pub(in crate::formats) fn whole(
 }
 
 /// Reads such a text from window to window.
-pub(in crate::formats) fn windows(
+pub(crate) fn windows(
     mut windows: Windows,
     mut rows: Delimited<'_>,
     sink: &mut Sink,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::line::{is_bar, is_corner, is_count_of_rows, is_rule};
-use crate::formats::dialect::{Dialect, Quoting};
+use crate::dialect::{Dialect, Quoting};
 
 /// How lines are written.
 pub(super) const TABS: Dialect = Dialect {

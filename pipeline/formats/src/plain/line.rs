@@ -1,7 +1,7 @@
 //! What single lines and cells of plain text look like.
 
-use crate::data_type::DataType;
-use crate::formats::infer::{classify, is_null};
+use limn_profile::DataType;
+use limn_profile::infer::{classify, is_null};
 
 /// Letters of a value that is a number, date, time or code.
 const LONGEST_VALUE: usize = 40;

@@ -12,6 +12,8 @@ mod log;
 mod shape;
 mod widths;
 
+use limn_profile::FileSummary;
+use limn_profile::text::counted;
 use limn_store::Store;
 use memchr::memchr_iter;
 
@@ -19,11 +21,10 @@ use self::cut::{Cutter, TABS};
 use self::shape::Shape;
 use super::dialect::{self, Plan};
 use super::input::{self, Fetched, Input};
-use super::{Failure, ReadOptions, counted, parse, sniff, text};
+use super::{Failure, ReadOptions, parse, sniff, text};
 use crate::compression::Compression;
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::layout::DataFile;
-use crate::summary::FileSummary;
 
 pub(super) async fn summarise(
     store: &Store,
@@ -35,7 +36,7 @@ pub(super) async fn summarise(
         return Err(no_table("it has no bytes"));
     }
     let is_packed = Compression::of_path(path).is_some();
-    let sample_path = file.sample_path().to_owned();
+    let sample_path = file.sample_path.clone();
     // Most that are long are no tables, which their beginning tells.
     let read_at_once = input::ranges(size, options, &sample_path)[0].end;
     let head = read_at_once.min(dialect::HEAD as u64);

@@ -10,9 +10,9 @@ use super::cut::{Cutter, by_bars, by_blanks, columns_of_rule};
 use super::line::{Column, columns, end_of, is_count_of_rows, is_rule, is_value, trimmed};
 use super::log::is_log;
 use super::widths;
-use crate::formats::dialect::{self, HEAD, Plan, usual};
-use crate::formats::header::PREAMBLE;
-use crate::formats::{MAX_COLUMNS, sniff};
+use crate::dialect::{self, HEAD, Plan, usual};
+use crate::header::PREAMBLE;
+use crate::{MAX_COLUMNS, sniff};
 
 /// Lines that are looked at.
 const LINES: usize = 1000;

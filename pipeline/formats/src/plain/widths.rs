@@ -3,7 +3,7 @@
 use super::cut::Gap;
 use super::line::{Column, columns, is_rule, is_stroke, is_value};
 use super::shape::Line;
-use crate::formats::header::PREAMBLE;
+use crate::header::PREAMBLE;
 
 /// Longer lines are no columns to read.
 const LONGEST_LINE: usize = 4096;

@@ -3,7 +3,7 @@
 use arrow::array::Decimal128Array;
 
 /// Numbers of which each has `scale` digits behind its point.
-pub(in crate::formats) struct Decimals<'a> {
+pub(crate) struct Decimals<'a> {
     pub(super) array: &'a Decimal128Array,
     precision: usize,
     scale: usize,

@@ -29,7 +29,7 @@ impl Moment {
         )
     }
 
-    /// What it is ordered by: microseconds since 1970, as [`crate::formats::infer::instant`] tells them of its text.
+    /// What it is ordered by: microseconds since 1970, as [`limn_profile::infer::instant`] tells them of its text.
     pub(super) fn instant(self) -> Option<f64> {
         let (seconds, nanos) = self.seconds_and_nanos();
         let is_told = DAYS.contains(&seconds.div_euclid(SECONDS_A_DAY));
@@ -120,7 +120,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::formats::infer;
+    use limn_profile::infer;
 
     fn arrows(array: &dyn Array) -> String {
         let formatter = ArrayFormatter::try_new(array, &FormatOptions::new()).unwrap();

@@ -25,7 +25,7 @@ const MOST: usize = 256 << 10;
 
 /// Makes encoders of nested values that end.
 #[derive(Clone, Debug, Default)]
-pub(in crate::formats) struct Bounded {
+pub(crate) struct Bounded {
     steps: Arc<AtomicU64>,
 }
 

@@ -8,9 +8,9 @@ use arrow::array::{
     TimestampSecondArray, UInt64Array,
 };
 use arrow::datatypes::{Field, Int16Type, Int32Type};
+use limn_profile::infer;
 
 use super::*;
-use crate::formats::infer;
 
 fn texts(array: ArrayRef) -> (DataType, Vec<Option<String>>) {
     let kind = data_type(array.data_type());

@@ -300,7 +300,7 @@ fn one_endless_line_is_an_error_and_not_memory() {
 fn samples_are_those_of_the_row_numbers() {
     let text: String = (0..1000).map(|i| format!("{i},v{i}\n")).collect();
     let summary = read("x.csv", format!("id,v\n{text}"));
-    let drawn = crate::sample::draw(0, "", 1000, 5);
+    let drawn = limn_profile::sample::draw(0, "", 1000, 5);
     let expected: Vec<String> = drawn.iter().map(|i| format!("{i}|v{i}")).collect();
     assert_eq!(sample(&summary), expected);
 }

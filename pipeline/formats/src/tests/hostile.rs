@@ -15,7 +15,7 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use proptest::prelude::*;
 
 use super::*;
-use crate::formats::parquet::{deep_footer, file_of, varint_of};
+use crate::parquet::{deep_footer, file_of, varint_of};
 
 /// Where code of this workspace panicked.
 static OWN_PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());

@@ -62,7 +62,7 @@ fn check(summary: &FileSummary) {
         (ROWS as u64, true, true)
     );
     // The sample is that of all rows.
-    let drawn = crate::sample::draw(0, "", ROWS as u64, 5);
+    let drawn = limn_profile::sample::draw(0, "", ROWS as u64, 5);
     assert_eq!(summary.sample.rows.len(), 5);
     let whole = batch();
     let texts = whole

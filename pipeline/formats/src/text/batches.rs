@@ -3,18 +3,18 @@
 use std::borrow::Cow;
 
 use csv::ByteRecord;
+use limn_profile::TextReading;
+use limn_profile::infer::is_null;
 
 use super::{is_blank, repeats};
-use crate::formats::batches::{Sink, Stop, Texts, Wanted};
-use crate::formats::dialect::Dialect;
-use crate::formats::footer;
-use crate::formats::infer::is_null;
-use crate::formats::rows::Rows;
-use crate::formats::windows::Windows;
-use crate::reading::TextReading;
+use crate::batches::{Sink, Stop, Texts, Wanted};
+use crate::dialect::Dialect;
+use crate::footer;
+use crate::rows::Rows;
+use crate::windows::Windows;
 
 /// Rows of one file while they are read.
-pub(in crate::formats) struct Delimited<'a> {
+pub(crate) struct Delimited<'a> {
     dialect: Dialect,
     /// How many columns the file has, and which are wanted.
     columns: usize,
@@ -31,7 +31,7 @@ pub(in crate::formats) struct Delimited<'a> {
 
 impl<'a> Delimited<'a> {
     /// Rows of a file with so many columns.
-    pub(in crate::formats) fn new(
+    pub(crate) fn new(
         reading: &TextReading,
         columns: usize,
         wanted: &'a Wanted,
@@ -51,7 +51,7 @@ impl<'a> Delimited<'a> {
     }
 
     /// Reads a text from window to window; the first one begins `start` bytes before the first row.
-    pub(in crate::formats) fn read(
+    pub(crate) fn read(
         mut self,
         mut windows: Windows,
         start: u64,
@@ -81,18 +81,18 @@ impl<'a> Delimited<'a> {
     }
 
     /// Reads all of a text that begins with the first row.
-    pub(in crate::formats) fn whole(mut self, text: &[u8], sink: &mut Sink) -> Result<(), Stop> {
+    pub(crate) fn whole(mut self, text: &[u8], sink: &mut Sink) -> Result<(), Stop> {
         self.window(text, true, sink)?;
         self.end(sink)
     }
 
     /// Gives the last rows.
-    pub(in crate::formats) fn end(mut self, sink: &mut Sink) -> Result<(), Stop> {
+    pub(crate) fn end(mut self, sink: &mut Sink) -> Result<(), Stop> {
         sink.give(self.texts.take()?)
     }
 
     /// Takes the rows that a window holds whole; how many bytes those are.
-    pub(in crate::formats) fn window(
+    pub(crate) fn window(
         &mut self,
         text: &[u8],
         is_all: bool,

@@ -1,67 +1,43 @@
 //! The files of a group: an object with rows, and what it is called alone.
 
+use limn_formats::{
+    DataFile, Fingerprint, Format, Hasher, ObjectRecord, member, without_compression,
+};
 use serde::{Deserialize, Serialize};
 
-use super::beside::is_uncertain;
-use crate::compression::Compression;
-use crate::member::MemberPlace;
-use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
-use crate::place;
+use crate::place::{MASK, mask, split_path, table_directory, without_extension};
+use crate::sheets;
+use crate::table_name::TableName;
 
-/// An object that holds rows.
+/// An object that holds rows, among those of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct DataFile {
+pub struct TableFile {
     /// The object.
     pub object: ObjectRecord,
     /// How to read it.
     pub format: Format,
     /// The table's name if the file is a table of its own (the path, in a
-    /// [`GroupKind::Directory`], where it never is).
+    /// [`GroupKind::Directory`](super::GroupKind::Directory), where it never is).
     pub table_name: TableName,
     /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
     /// text among the files of one table never is.
     pub is_beside: bool,
 }
 
-impl DataFile {
-    /// Whether its place says that it is no table, whatever it holds.
-    pub fn is_stray(&self) -> bool {
-        self.is_beside && self.format == Format::Text
-    }
-
+impl TableFile {
     /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
     /// drawn by it, so it changes with nothing else.
     pub fn sample_path(&self) -> &str {
-        place::sample_path(&self.object.path)
+        sample_path(&self.object.path)
     }
 
-    /// About how many bytes of it are in memory while it is read within a scan budget.
-    pub fn held(&self, scan_budget: u64) -> u64 {
-        let most = scan_budget.saturating_mul(2);
-        if let Some(place) = MemberPlace::of(&self.object) {
-            let size = self.object.size;
-            return match place {
-                // The container, and what is made of it.
-                MemberPlace::Table(_) | MemberPlace::Sheet(_) => {
-                    size.saturating_mul(2).saturating_add(most)
-                }
-                // And what it is unpacked from.
-                MemberPlace::Within(..) => size.saturating_mul(4).saturating_add(most),
-                MemberPlace::Refused(_) | MemberPlace::LeftOut(..) => 0,
-                place if place.is_plain() => size.min(most),
-                // Unpacked, and once more as a reader holds it.
-                _ => most.saturating_mul(3),
-            };
-        }
-        let held = match Compression::of_path(&self.object.path) {
-            // The text may be many times as long.
-            Some(_) => most,
-            None => self.object.size.min(most),
-        };
-        // It may be written anew.
-        match is_uncertain(self.format) {
-            true => held.saturating_mul(2),
-            false => held,
+    /// The file as its reader is to know it.
+    pub fn data_file(&self) -> DataFile {
+        DataFile {
+            object: self.object.clone(),
+            format: self.format,
+            sample_path: self.sample_path().to_owned(),
+            is_beside: self.is_beside,
         }
     }
 
@@ -72,7 +48,7 @@ impl DataFile {
     }
 }
 
-/// What [`DataFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not.
+/// What [`TableFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not.
 pub fn content_fingerprint(object: &ObjectRecord, is_beside: bool) -> Fingerprint {
     if !is_beside {
         return object.fingerprint();
@@ -80,4 +56,58 @@ pub fn content_fingerprint(object: &ObjectRecord, is_beside: bool) -> Fingerprin
     let mut hasher = Hasher::new("object beside a table");
     object.feed(&mut hasher);
     hasher.finish()
+}
+
+/// The file's path relative to its table, as far as the path alone tells: for a file that can be
+/// one of many (in a table directory, or with a number, date or uuid in its name) its path below
+/// the table's directory, else `""`. So a lone `orders.csv` draws the same rows under any name,
+/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too, or
+/// within an archive.
+fn sample_path(path: &str) -> &str {
+    let whole = path;
+    let path = without_compression(path);
+    let path = match member::split(path) {
+        Some((container, name)) if table_directory(container).is_none() => name,
+        _ => path,
+    };
+    let (_, name) = split_path(path);
+    match table_directory(path) {
+        Some("") => path,
+        Some(directory) => &path[directory.len() + 1..],
+        None if mask(without_extension(name)).contains(MASK) || sheets::form(whole).is_some() => {
+            name
+        }
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sample_paths_are_relative_to_the_table() {
+        for (path, expected) in [
+            ("a/b/orders.csv", ""),
+            ("a/b/orders-2.csv", "orders-2.csv"),
+            ("sales/year=2024/data.parquet", "year=2024/data.parquet"),
+            ("year=2024/data.parquet", "year=2024/data.parquet"),
+            ("out/part-00000.csv", "part-00000.csv"),
+            ("out/part-00000.csv.gz", "part-00000.csv"),
+            ("a/orders-2.csv.zst", "orders-2.csv"),
+        ] {
+            assert_eq!(sample_path(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_table_in_a_file_in_an_archive_draws_as_one_beside_it() {
+        for (alone, packed) in [
+            ("b.xlsx//Sheet1", "x.zip//b.xlsx//Sheet1"),
+            ("k=1/b.db//t", "x.zip//k=1/b.db//t"),
+            ("b.db//orders", "x.zip//d/b.db//orders"),
+        ] {
+            assert_eq!(sample_path(packed), sample_path(alone), "{packed}");
+        }
+    }
 }

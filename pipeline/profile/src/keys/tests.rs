@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::*;
-use crate::profile::ColumnBuilder;
+use crate::builder::ColumnBuilder;
 use crate::sample::RowSample;
 
 fn column<'a>(name: &str, cells: impl IntoIterator<Item = Option<&'a str>>) -> ColumnSummary {

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use serde::{Deserialize, Serialize};
 
 use super::Proof;
-use crate::formats::infer::{day_number, time_of_day};
+use crate::infer::{day_number, time_of_day};
 
 /// Two-digit years up to this one are of this century, as POSIX has it.
 const LAST_OF_2000S: u32 = 68;

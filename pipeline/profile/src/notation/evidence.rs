@@ -6,7 +6,7 @@ use crate::data_type::DataType;
 
 /// What a column's values have said so far. Small, and of a fixed size.
 #[derive(Clone, Debug)]
-pub(crate) struct Evidence {
+pub struct Evidence {
     numbers: Option<Numbers>,
     dates: Option<Dates>,
     seen: bool,
@@ -185,7 +185,7 @@ impl Dates {
 impl Evidence {
     /// Takes a value that is no plain number and no ISO date, or comes after one. Returns whether any notation is
     /// left: if not, there is no need for more values.
-    pub(crate) fn take(&mut self, value: &str) -> bool {
+    pub fn take(&mut self, value: &str) -> bool {
         self.seen = true;
         self.numbers = self.numbers.take().and_then(|it| it.take(value));
         self.dates = self.dates.take().and_then(|it| it.take(value));
@@ -213,12 +213,12 @@ struct File {
 }
 
 /// What is known of a column after it was read for the first time.
-pub(crate) type Decided<'a> = (&'a DataType, Option<&'a Evidence>);
+pub type Decided<'a> = (&'a DataType, Option<&'a Evidence>);
 
 /// The notations of a file's columns. Where a column alone cannot tell decimals from thousands, the columns that can
 /// decide, or else the delimiter: numbers with commas in a file that is itself cut at commas, tabs or bars are
 /// thousands; one cut at semicolons says nothing.
-pub(crate) fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Option<Notation>> {
+pub fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Option<Notation>> {
     let cut_at_commas = delimiter == b',';
     let alone = |(_, evidence): &Decided<'_>| {
         evidence.and_then(|it| {

@@ -232,7 +232,7 @@ proptest! {
             for value in values {
                 // A value that the notation reads has become a plain number or an ISO date.
                 prop_assert!(notation.plain(value, &mut plain), "{} {}", notation, value);
-                let class = crate::formats::infer::classify(&plain);
+                let class = crate::infer::classify(&plain);
                 let expected = match notation {
                     Notation::Number(_) => matches!(class, DataType::Integer | DataType::Float),
                     Notation::Date(_) => matches!(class, DataType::Date | DataType::Timestamp),

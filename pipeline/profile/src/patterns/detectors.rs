@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use regex::bytes::RegexSet;
 
 use super::personal;
-use crate::formats::infer;
+use crate::infer;
 
 /// Knows values of one form.
 #[derive(Clone, Copy, Debug)]

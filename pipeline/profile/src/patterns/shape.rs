@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::data_type::DataType;
-use crate::formats::infer;
+use crate::infer;
 
 /// Longer values are no codes.
 const LONGEST: usize = 32;

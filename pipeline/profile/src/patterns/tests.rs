@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use super::*;
-use crate::profile::ColumnBuilder;
+use crate::builder::ColumnBuilder;
 
 fn name(value: &str) -> Option<&'static str> {
     detect(value).map(|detector| detector.name)

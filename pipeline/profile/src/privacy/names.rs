@@ -8,9 +8,9 @@
 use std::collections::HashMap;
 
 use super::{Redact, kind_of, words};
-use crate::formats::counted;
-use crate::formats::names::unique;
+use crate::names::distinct;
 use crate::summary::FileSummary;
+use crate::text::counted;
 
 /// Digits that a usual name may have: `address_2`, `q4`.
 const DIGITS: usize = 2;
@@ -69,10 +69,11 @@ impl FileSummary {
             Redact::Marked => !is_value(name),
             Redact::AllValues => !is_value(name) && (!presumed || is_usual(name)),
         };
-        let kept = self
+        let kept: Vec<&str> = self
             .column_names()
-            .map(|it| if is_kept(it) { it } else { "" });
-        let names = unique(kept);
+            .map(|it| if is_kept(it) { it } else { "" })
+            .collect();
+        let names = distinct(&kept);
         // With `all-values` a name is judged once: a made-up one is not usual either.
         self.presumed_names &= redact != Redact::AllValues;
         let mut others = HashMap::new();

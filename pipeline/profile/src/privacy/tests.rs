@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::builder::ColumnBuilder;
 use crate::merge::FilePart;
-use crate::profile::ColumnBuilder;
 use crate::sample::{Priority, SampledRow};
 
 /// A file of these columns, all of its rows sampled.

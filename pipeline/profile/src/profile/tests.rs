@@ -6,6 +6,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::*;
+use crate::builder::ColumnBuilder;
+use crate::summary::ColumnSummary;
+use crate::values::EXACT_BELOW;
+use crate::values::ValueLimits;
 
 fn column(values: &[Option<&str>]) -> ColumnSummary {
     let mut builder = ColumnBuilder::new("c");

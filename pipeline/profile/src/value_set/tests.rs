@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::builder::ColumnBuilder;
 use crate::data_type::DataType;
-use crate::profile::ColumnBuilder;
 
 fn profile(cells: impl IntoIterator<Item = String>) -> ColumnProfile {
     let mut builder = ColumnBuilder::new("c");

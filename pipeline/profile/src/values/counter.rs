@@ -10,7 +10,7 @@ use super::once::Once;
 use super::{
     Counted, FREQUENT_KEPT, Frequent, HashedKeys, Place, VALUE_CHARS, ValueLimits, by_count,
 };
-use crate::sample::prefix;
+use crate::text::prefix;
 
 /// Counts the values of one column as they stream by. Bounded memory; no allocation for a value
 /// it still remembers, and in the long run none at all (buffers are used again).

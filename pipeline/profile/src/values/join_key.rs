@@ -275,7 +275,7 @@ mod tests {
 
         #[test]
         fn decimals_have_one_key_iff_they_are_one_number(a in "[-+]?[0-9]{0,2}[.]?[0-9]{0,2}", b in "[-+]?[0-9]{0,2}[.]?[0-9]{0,2}") {
-            let number = |text: &str| crate::formats::infer::number(text);
+            let number = |text: &str| crate::infer::number(text);
             if let (Some(x), Some(y)) = (number(&a), number(&b)) {
                 prop_assert_eq!(join_key(&a) == join_key(&b), x == y, "{} {}", a, b);
             }

@@ -2,7 +2,7 @@
 
 use super::cells::{number_of, serial};
 use super::damaged;
-use crate::formats::Failure;
+use crate::Failure;
 
 /// A file's strings, one after another: many are short, and each on its own would take more than its letters.
 pub(super) struct Strings {

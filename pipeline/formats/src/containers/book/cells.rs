@@ -7,7 +7,7 @@
 use calamine::{DataRef, ExcelDateTime, ExcelDateTimeType};
 
 use super::damaged;
-use crate::formats::Failure;
+use crate::Failure;
 
 /// Rows in which a title may stand.
 const TITLE_ROWS: u64 = 10;

@@ -14,8 +14,8 @@ use quick_xml::{Reader, XmlVersion};
 use super::super::zip::Parts;
 use super::cells::Cells;
 use super::{MOST_SHEETS, Sheet, damaged, no_spreadsheet, too_many_sheets};
+use crate::Failure;
 use crate::error::FileErrorKind;
-use crate::formats::Failure;
 
 mod cell;
 

@@ -5,7 +5,7 @@
 //! file. Only streams that lie at the top are found; those of embedded documents have the same names.
 
 use super::damaged;
-use crate::formats::Failure;
+use crate::Failure;
 
 pub(super) const MAGIC: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /// Ends a chain.

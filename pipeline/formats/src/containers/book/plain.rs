@@ -3,13 +3,13 @@
 //! Delimited text is read as that. Pages and the like are told from it, in one line.
 
 use bytes::Bytes;
+use limn_profile::FileSummary;
 
 use super::Sheet;
 use crate::compression::Compression;
 use crate::error::FileErrorKind;
-use crate::formats::input::Fetched;
-use crate::formats::{Failure, ReadOptions, dialect, sniff, text};
-use crate::summary::FileSummary;
+use crate::input::Fetched;
+use crate::{Failure, ReadOptions, dialect, sniff, text};
 
 /// What its one table is called.
 const NAME: &str = "text";

@@ -12,8 +12,8 @@ use encoding_rs::{BIG5, EUC_KR, Encoding, GBK, MACINTOSH, SHIFT_JIS, WINDOWS_125
 use super::biff::{Fields, Shown, Strings, Styles, packed_number, short};
 use super::cells::Cells;
 use super::{MOST_SHEETS, Sheet, damaged, too_many_sheets};
+use crate::Failure;
 use crate::error::FileErrorKind;
-use crate::formats::Failure;
 
 const BEGIN: u16 = 0x0809;
 const END: u16 = 0x000a;

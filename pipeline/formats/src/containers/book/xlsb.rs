@@ -12,7 +12,7 @@ use super::super::zip::Parts;
 use super::biff::{Fields, Shown, Strings, Styles, packed_number, short, wide};
 use super::cells::Cells;
 use super::{MOST_SHEETS, Sheet, damaged, no_spreadsheet, too_many_sheets};
-use crate::formats::Failure;
+use crate::Failure;
 
 const WORKBOOK: &str = "xl/workbook.bin";
 const RELATIONS: &str = "xl/_rels/workbook.bin.rels";

@@ -7,7 +7,7 @@ use calamine::{DataRef, Reader, SheetType, SheetVisible, XlsxError};
 
 use super::cells::{Cells, text_of};
 use super::{Sheet, no_spreadsheet};
-use crate::formats::Failure;
+use crate::Failure;
 
 pub(super) struct Xlsx(calamine::Xlsx<Cursor<Bytes>>);
 

@@ -13,19 +13,19 @@ use rusqlite::types::ValueRef;
 
 use super::view::{self, Answered};
 use super::{Base, cage, database, failure, member, quoted};
+use crate::batches::{Sink, Stop, Texts, Wanted};
+use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
-use crate::formats::batches::{Sink, Stop, Texts, Wanted};
-use crate::formats::ranged::Ranged;
-use crate::formats::typed::decoding;
-use crate::formats::{Failure, ReadOptions};
-use crate::layout::DataFile;
 use crate::member::MemberPlace;
+use crate::ranged::Ranged;
+use crate::typed::decoding;
+use crate::{Failure, ReadOptions};
 
 /// Bytes of text that a table's rows are, at most.
 const MOST_TEXT: usize = 512 << 20;
 
 /// Reads rows, on a thread outside the runtime.
-pub(in crate::formats) fn rows(
+pub(crate) fn rows(
     store: &Store,
     file: &DataFile,
     wanted: &Wanted,

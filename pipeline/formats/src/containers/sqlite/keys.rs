@@ -2,13 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use limn_profile::{DeclaredKeys, Reference};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Row};
 
 use super::quoted;
-use crate::formats::names;
-use crate::member;
-use crate::summary::{DeclaredKeys, Reference};
+use crate::{member, names};
 
 /// Keys of a kind that are looked at; columns that a key has.
 const MOST: usize = 64;

@@ -1,4 +1,4 @@
-//! Views of databases, read by a process of its own ([`crate::Confined`]).
+//! Views of databases, read by a process of its own ([`crate::confined::Confined`]).
 //!
 //! SQLite counts the steps of a statement that runs, and nothing of what preparing it takes: a view of views of itself doubles
 //! with each, and finding a way through a join of sixty tables may take minutes and gigabytes. What a view may be made of is
@@ -7,14 +7,14 @@
 use std::io::{BufRead, Read};
 
 use bytes::Bytes;
+use limn_profile::FileSummary;
 use serde::{Deserialize, Serialize};
 
 use super::{Base, REMEDY, batches};
+use crate::batches::Wanted;
 use crate::confined::Ended;
 use crate::error::FileErrorKind;
-use crate::formats::batches::Wanted;
-use crate::formats::{Failure, ReadOptions};
-use crate::summary::FileSummary;
+use crate::{Failure, ReadOptions};
 
 /// What the program is told to do.
 pub const VIEW_ARGUMENT: &str = "read-view";
@@ -120,7 +120,7 @@ fn failed(cause: &str) -> Failure {
 }
 
 /// What the program is given before the database.
-pub(in crate::formats) fn request(
+pub(crate) fn request(
     database: &[u8],
     id: u64,
     sample_path: &str,
@@ -153,7 +153,7 @@ impl Request {
 pub(super) type Answered<T> = Result<T, Failure>;
 
 /// What the program's answer says.
-pub(in crate::formats) fn taken(answer: &[u8]) -> Result<FileSummary, Failure> {
+pub(crate) fn taken(answer: &[u8]) -> Result<FileSummary, Failure> {
     let answer: Result<FileSummary, Refused> =
         serde_json::from_slice(answer).map_err(|error| failed(&error.to_string()))?;
     answer.map_err(|refused| {

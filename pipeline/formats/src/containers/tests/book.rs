@@ -1,7 +1,8 @@
 use std::fmt::Write as _;
 
+use limn_profile::DataType;
+
 use super::*;
-use crate::data_type::DataType;
 
 /// A spreadsheet file of sheets: name, state, and the rows as XML.
 fn book(sheets: &[(&str, &str, String)]) -> Vec<u8> {

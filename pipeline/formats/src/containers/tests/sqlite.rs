@@ -1,9 +1,8 @@
+use limn_profile::{DataType, DeclaredKeys, Reference};
 use rusqlite::Connection;
 
 use super::*;
-use crate::data_type::DataType;
-use crate::formats::containers::sqlite::view;
-use crate::summary::{DeclaredKeys, Reference};
+use crate::containers::sqlite::view;
 
 pub(super) fn database(sql: &str) -> Vec<u8> {
     let mut connection = Connection::open_in_memory().unwrap();

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use arrow::datatypes::{DataType, Field, FieldRef, Fields, TimeUnit, UnionFields, UnionMode};
 
-use crate::formats::orc::proto::TypeInfo;
-use crate::formats::orc::tail::kind;
+use crate::orc::proto::TypeInfo;
+use crate::orc::tail::kind;
 
 /// Digits of a decimal of which no precision is told.
 const DIGITS: u8 = 38;
 
 /// Arrow's name for a column's type.
-pub(in crate::formats::orc) fn data_type(types: &[TypeInfo], column: usize) -> DataType {
+pub(in crate::orc) fn data_type(types: &[TypeInfo], column: usize) -> DataType {
     let of = &types[column];
     let part = |i: usize| of.parts[i] as usize;
     match of.kind {
@@ -46,7 +46,7 @@ pub(super) fn digits(of: &TypeInfo) -> (u8, i8) {
 }
 
 /// The fields of a struct, whose names are made up where they are missing.
-pub(in crate::formats::orc) fn fields(types: &[TypeInfo], of: &TypeInfo) -> Fields {
+pub(in crate::orc) fn fields(types: &[TypeInfo], of: &TypeInfo) -> Fields {
     let parts = of.names.iter().zip(&of.parts);
     parts
         .map(|(name, part)| Field::new(name, data_type(types, *part as usize), true))

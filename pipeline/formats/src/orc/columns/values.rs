@@ -11,11 +11,11 @@ use arrow::datatypes::{DataType, Decimal128Type, DecimalType, Fields, UnionField
 use arrow::error::ArrowError;
 
 use super::Column;
-use crate::formats::Failure;
-use crate::formats::orc::corrupt;
-use crate::formats::orc::rle::{Bytes, Numbers};
-use crate::formats::orc::stream::{File, Stream};
-use crate::formats::typed::Stopped;
+use crate::Failure;
+use crate::orc::corrupt;
+use crate::orc::rle::{Bytes, Numbers};
+use crate::orc::stream::{File, Stream};
+use crate::typed::Stopped;
 
 /// 2015-01-01, from which timestamps are counted, in seconds since 1970.
 const EPOCH: i64 = 1_420_070_400;
@@ -232,5 +232,5 @@ pub(super) fn unions(
 }
 
 pub(super) fn decoding(error: ArrowError) -> Failure {
-    crate::formats::typed::decoding(&error.to_string())
+    crate::typed::decoding(&error.to_string())
 }

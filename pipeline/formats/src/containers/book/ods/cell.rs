@@ -4,9 +4,9 @@ use quick_xml::XmlVersion;
 use quick_xml::events::BytesStart;
 
 use super::{attribute, is};
-use crate::formats::Failure;
-use crate::formats::containers::book::cells::{number_of, serial};
-use crate::formats::containers::book::no_spreadsheet;
+use crate::Failure;
+use crate::containers::book::cells::{number_of, serial};
+use crate::containers::book::no_spreadsheet;
 
 /// Bytes of what a cell shows; programs let no cell show more than some ten thousand letters.
 const LONGEST: usize = 1 << 20;

@@ -4,9 +4,9 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use limn_lake::formats::infer::is_null;
-use limn_lake::profile::{ColumnBuilder, ColumnProfile, join_key};
-use limn_lake::value_set::{Share, ValueSet};
+use limn_profile::infer::is_null;
+use limn_profile::value_set::Share;
+use limn_profile::{ColumnBuilder, ColumnProfile, ValueSet, join_key};
 
 /// A column, profiled as a table of three files, and the truth about it.
 struct Column {

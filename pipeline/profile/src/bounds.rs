@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::sample::prefix;
+use crate::text::prefix;
 
 /// They are cut at this many characters.
 const BOUND_CHARS: usize = 200;
