@@ -37,7 +37,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// All rows of these columns.
-    pub(crate) fn all_rows(columns: Vec<usize>, names: Vec<String>) -> Wanted {
+    pub fn all_rows(columns: Vec<usize>, names: Vec<String>) -> Wanted {
         Wanted {
             columns,
             names,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Compression {
+pub(crate) enum Compression {
     /// RFC 1952, one member or several.
     Gzip,
     /// RFC 8878, one frame or several.
@@ -24,7 +24,7 @@ const ALL: [Compression; 4] = [
 
 impl Compression {
     /// What a name's last extension says.
-    pub fn of_path(path: &str) -> Option<Compression> {
+    pub(crate) fn of_path(path: &str) -> Option<Compression> {
         let extension = Path::new(path).extension()?.to_str()?;
         let is_named = |it: &Compression| {
             let mut names = it.extensions().iter();
@@ -34,7 +34,7 @@ impl Compression {
     }
 
     /// What a file's first bytes say.
-    pub fn of_content(beginning: &[u8]) -> Option<Compression> {
+    pub(crate) fn of_content(beginning: &[u8]) -> Option<Compression> {
         let begins = |it: &Compression| match it {
             Compression::Gzip => beginning.starts_with(b"\x1f\x8b\x08"),
             Compression::Zstd => beginning.starts_with(b"\x28\xb5\x2f\xfd"),

@@ -64,7 +64,7 @@ impl Confined {
     }
 
     /// Waits until no other work is done, which it then is not until the turn is dropped.
-    pub(crate) async fn turn(&self) -> Option<SemaphorePermit<'_>> {
+    pub async fn turn(&self) -> Option<SemaphorePermit<'_>> {
         // Nobody closes it.
         self.turns.acquire().await.ok()
     }

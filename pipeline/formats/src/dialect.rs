@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use csv::ByteRecord;
+pub(crate) use limn_profile::Quoting;
+use limn_profile::TextReading;
+use limn_profile::text::counted;
 
 use super::header;
 use super::rows::Rows;
 use super::{Failure, MAX_COLUMNS};
 use crate::error::FileErrorKind;
-pub(crate) use limn_profile::Quoting;
-use limn_profile::TextReading;
-use limn_profile::text::counted;
 
 /// How much of the beginning is looked at.
 pub(crate) const HEAD: usize = 256 << 10;

@@ -85,7 +85,7 @@ mod windows;
 
 pub use arrow_type::arrow_type;
 pub use batches::{FileBatch, Wanted};
-pub use compression::{Compression, without_compression};
+pub use compression::without_compression;
 pub use confined::{Confined, Ended, NO_LIMITS};
 pub use containers::sqlite::view::{VIEW_ARGUMENT, answer_view};
 pub use containers::{MemberNames, open_container};

@@ -18,8 +18,7 @@ mod version;
 
 pub use self::listed::{Listed, all_members, refusal, unopened};
 pub use self::path::{SEPARATOR, outside, split};
-pub(crate) use self::version::MemberVersion;
-pub use self::version::{MemberPlace, Refusal};
+pub(crate) use self::version::{MemberPlace, MemberVersion, Refusal};
 use crate::object::ObjectRecord;
 
 /// The size of a member's container.

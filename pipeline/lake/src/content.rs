@@ -89,11 +89,12 @@ fn of_file(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use limn_formats::ObjectRecord;
+    use limn_profile::{ColumnBuilder, Redact, RowSample};
+
     use super::*;
     use crate::contexts::Contexts;
     use crate::layout::layout;
-    use limn_formats::ObjectRecord;
-    use limn_profile::{ColumnBuilder, Redact, RowSample};
 
     type Cells<'a> = [&'a [Option<&'a str>]];
 

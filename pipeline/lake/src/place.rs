@@ -3,7 +3,7 @@
 //! Everything here is a function of one path, so that nothing a neighbour does changes how a file
 //! is read.
 
-use limn_formats::{Format, member, names, without_compression};
+use limn_formats::{Format, names, without_compression};
 
 /// Hive's name for a partition whose key is null.
 const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";

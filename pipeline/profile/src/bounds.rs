@@ -71,6 +71,7 @@ impl<K: Copy> Bounds<K> {
 }
 
 /// In the order of bytes, which the first eight nearly always tell.
+#[inline]
 pub(super) fn by_bytes(bounds: &mut Option<Bounds<u64>>, value: &str) {
     let first = match value.as_bytes().first_chunk() {
         Some(first) => u64::from_be_bytes(*first),

@@ -93,6 +93,7 @@ impl ColumnBuilder {
         (&self.data_type, self.evidence.as_deref())
     }
 
+    #[inline]
     fn look_at_notation(&mut self, value: &str) {
         if let Some(evidence) = &mut self.evidence
             && !evidence.take(value)
@@ -203,6 +204,7 @@ impl ColumnBuilder {
     }
 
     /// Takes `n` nulls at once.
+    #[inline]
     pub fn push_nulls(&mut self, n: u64) {
         self.nulls += n;
     }

@@ -50,6 +50,7 @@ impl DataType {
     }
 
     /// Widens in place; cheap when nothing changes.
+    #[inline]
     pub fn widen_with(&mut self, other: &DataType) {
         if self != other && *other != DataType::Unknown {
             *self = self.widen(other);

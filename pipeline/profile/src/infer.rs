@@ -57,6 +57,7 @@ pub(crate) fn read(text: &str) -> (DataType, Option<f64>) {
 
 /// Whether a cell says that there is no value: empty, or one of the spellings that databases, R and
 /// pandas write for it. `None`, `-` and `?` are left alone: they are ordinary words in many tables.
+#[inline]
 pub fn is_null(text: &str) -> bool {
     // The length test keeps this off the path of nearly every cell.
     match text.len() {
@@ -72,6 +73,7 @@ pub fn is_null(text: &str) -> bool {
 
 /// Whether a cell is a sign that people put where a number or date is missing. It may as well be a value: what all other
 /// values of its column are decides.
+#[inline]
 pub fn is_marker(text: &str) -> bool {
     text.len() <= 4
         && matches!(

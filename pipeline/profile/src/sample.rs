@@ -39,6 +39,7 @@ impl Priorities {
         }
     }
 
+    #[inline]
     fn of(self, row_number: u64) -> Priority {
         let x = mix(row_number
             .wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -47,6 +48,7 @@ impl Priorities {
     }
 }
 
+#[inline]
 fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -74,6 +76,7 @@ impl RowSampler {
 
     /// The row's priority if the row belongs to the sample of the rows seen so far; `None` for
     /// nearly every row of a long file, so that its cells need not be copied.
+    #[inline]
     pub fn wants(&self, row_number: u64) -> Option<Priority> {
         let priority = self.priorities.of(row_number);
         if self.kept.len() < self.limit {

@@ -7,6 +7,7 @@ pub fn truncate(text: &mut String, chars: usize) {
 }
 
 /// The first `chars` characters of `text`.
+#[inline]
 pub fn prefix(text: &str, chars: usize) -> &str {
     if text.len() <= chars {
         return text;

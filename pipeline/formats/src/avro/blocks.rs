@@ -3,11 +3,10 @@
 //! anywhere.
 
 use bytes::Bytes;
+use limn_store::one_line;
 
 use super::corrupt;
 use super::walk::long;
-use limn_store::one_line;
-
 use crate::Failure;
 use crate::codec::Codec;
 use crate::error::FileErrorKind;

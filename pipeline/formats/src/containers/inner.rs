@@ -5,6 +5,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use limn_store::Store;
+use tokio::runtime::Handle;
+
 use super::{MemberNames, Members, list_parts, tar, unpack};
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
@@ -13,8 +16,6 @@ use crate::member::{self, MemberPlace, MemberVersion, SEPARATOR};
 use crate::object::ObjectRecord;
 use crate::ranged::Ranged;
 use crate::{Failure, ReadOptions};
-use limn_store::Store;
-use tokio::runtime::Handle;
 
 /// Such files of one archive that are opened.
 const MOST_OPENED: usize = 200;

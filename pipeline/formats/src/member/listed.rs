@@ -1,8 +1,9 @@
 //! The members of a container that are looked at: found by opening it, or known without.
 
 use super::version::{MemberPlace, MemberVersion, Refusal};
-use super::{Container, LEFT_OUT, SEPARATOR, is_remark, outside, shown, split};
+use super::{LEFT_OUT, SEPARATOR, is_remark, outside, shown, split};
 use crate::error::{FileError, FileErrorKind};
+use crate::format::Container;
 use crate::object::ObjectRecord;
 
 /// The version of a member of the container as it is listed now; `None` if it is of another container or version.

@@ -8,13 +8,10 @@ use crate::object::ObjectRecord;
 
 /// Why a member cannot be read, as it was found when its container was listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// The class of the failure.
-    pub kind: FileErrorKind,
-    /// What is wrong.
-    pub cause: String,
-    /// What can be done about it.
-    pub remedy: String,
+pub(crate) struct Refusal {
+    pub(crate) kind: FileErrorKind,
+    pub(crate) cause: String,
+    pub(crate) remedy: String,
 }
 
 impl Refusal {
@@ -46,7 +43,7 @@ impl fmt::Display for Refusal {
 
 /// Where a member's bytes are in its container.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MemberPlace {
+pub(crate) enum MemberPlace {
     /// In a zip archive.
     Zip {
         /// How it is packed, as of the format's table (0: not at all).
@@ -76,13 +73,13 @@ pub enum MemberPlace {
 
 impl MemberPlace {
     /// Where the bytes of an object are, if it is a member of a container.
-    pub fn of(object: &ObjectRecord) -> Option<MemberPlace> {
+    pub(crate) fn of(object: &ObjectRecord) -> Option<MemberPlace> {
         split(&object.path)?;
         Some(MemberVersion::parse(object.version.as_deref()?)?.place)
     }
 
     /// Whether the bytes stand in the container as they are.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         matches!(
             self,
             MemberPlace::Zip { method: 0, .. } | MemberPlace::Tar(_)

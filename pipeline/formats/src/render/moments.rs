@@ -117,10 +117,10 @@ mod tests {
         TimestampNanosecondArray, TimestampSecondArray,
     };
     use arrow::util::display::{ArrayFormatter, FormatOptions};
+    use limn_profile::infer;
     use proptest::prelude::*;
 
     use super::*;
-    use limn_profile::infer;
 
     fn arrows(array: &dyn Array) -> String {
         let formatter = ArrayFormatter::try_new(array, &FormatOptions::new()).unwrap();

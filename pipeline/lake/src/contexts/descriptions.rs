@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 
+use limn_formats::DESCRIPTION_CHARS;
 use limn_profile::text::prefix;
 use limn_store::one_line;
 use serde_json::Value;

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use limn_formats::{Format, member};
+use limn_formats::member;
 
 use super::is_data;
 use crate::place::{split_path, table_directory, without_extension};

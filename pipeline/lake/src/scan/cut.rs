@@ -45,12 +45,12 @@ pub(super) fn files(files: &[(TableFile, FileSummary)], part: Part) -> Vec<(usiz
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use limn_formats::ObjectRecord;
+    use limn_profile::RowSample;
     use proptest::prelude::*;
 
     use super::*;
     use crate::table_name::TableName;
-    use limn_formats::ObjectRecord;
-    use limn_profile::RowSample;
 
     fn file(size: u64, format: Format) -> (TableFile, FileSummary) {
         let file = TableFile {

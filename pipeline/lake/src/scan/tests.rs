@@ -11,7 +11,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType as Arrow, Int32Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::TryStreamExt;
-use limn_formats::{Format, ObjectRecord, summarise_file};
+use limn_formats::{Comparison, Format, ObjectRecord, Test, summarise_file};
 use limn_store::Store;
 
 use super::*;

@@ -8,8 +8,6 @@ use proptest::sample::select;
 use super::*;
 use crate::builder::ColumnBuilder;
 use crate::summary::ColumnSummary;
-use crate::values::EXACT_BELOW;
-use crate::values::ValueLimits;
 
 fn column(values: &[Option<&str>]) -> ColumnSummary {
     let mut builder = ColumnBuilder::new("c");
@@ -74,7 +72,7 @@ fn a_column_counts_values_nulls_and_distinct_values() {
 fn typed_values_keep_their_type_even_when_seen_before() {
     let mut builder = ColumnBuilder::new("c");
     builder.push_typed(&DataType::Integer, Some("5"));
-    assert_eq!(builder.data_type, DataType::Integer);
+    assert_eq!(builder.evidence().0, &DataType::Integer);
     builder.push_typed(&DataType::Text, Some("5"));
     builder.push_typed(&DataType::Integer, None);
     builder.push_nulls(3);
