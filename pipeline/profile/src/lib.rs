@@ -68,4 +68,4 @@ pub use summary::{
     TableSummary,
 };
 pub use value_set::{Overlap, ValueSet};
-pub use values::{EXACT_BELOW, Frequent, HyperLogLog, VALUE_CHARS, ValueLimits, join_key};
+pub use values::{Frequent, HyperLogLog, ValueLimits, join_key};

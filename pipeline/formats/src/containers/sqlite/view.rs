@@ -17,7 +17,7 @@ use crate::error::FileErrorKind;
 use crate::{Failure, ReadOptions};
 
 /// What the program is told to do.
-pub const VIEW_ARGUMENT: &str = "read-view";
+const VIEW_ARGUMENT: &str = "read-view";
 
 /// The longest request, and the longest answer, in bytes.
 const MOST_REQUEST: u64 = 1 << 20;
