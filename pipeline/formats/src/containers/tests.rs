@@ -13,10 +13,14 @@ mod xls;
 
 /// What a lake says of names, as far as these tests go.
 const NAMES: MemberNames = MemberNames {
-    is_data: |path| Format::of_path(path).is_some() && !is_hidden(path),
+    is_data: |path| Format::of_path(path).is_some() && !is_hidden(path) && !is_shared_text(path),
     is_hidden,
-    is_shared_text: |_| false,
+    is_shared_text,
 };
+
+fn is_shared_text(path: &str) -> bool {
+    path.ends_with("datapackage.json")
+}
 
 fn is_hidden(path: &str) -> bool {
     path.split('/')
