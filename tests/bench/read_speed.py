@@ -2,7 +2,7 @@
 """How fast files are read and profiled on one core: limn, DuckDB and polars in turn, A B C A B C …, in one run, over the same files.
 
   python -m venv venv && venv/bin/pip install duckdb polars
-  cargo build --release -p limn-lake --example profile
+  cargo build --release -p limn-formats --example profile
   venv/bin/python tests/bench/read_speed.py --profile target/release/examples/profile --folder /tmp/read-speed \\
       --tables ../shared/corpora/adventureworks/tables/DW_ProspectiveBuyer.csv --out tests/bench/results/DATE-read-speed.json
 
@@ -213,7 +213,7 @@ def make_files(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--profile", type=pathlib.Path, help="the example `profile` of limn-lake, built for release")
+    parser.add_argument("--profile", type=pathlib.Path, help="the example `profile` of limn-formats, built for release")
     parser.add_argument("--folder", type=pathlib.Path, help="where the files are, or are made; on a local disk")
     parser.add_argument("--tables", type=pathlib.Path, nargs="*", default=[], help="CSV files whose rows are repeated")
     parser.add_argument("--megabytes", type=int, default=200)

@@ -103,7 +103,7 @@ for codec in ["uncompressed", "zlib", "snappy", "lz4", "zstd"]:
     out = io.BytesIO()
     pa.orc.write_table(flat, out, compression=codec)
     keep("orc", codec, out.getvalue())
-keep("orc", "described", (SEEDS / "../../../pipeline/lake/tests/data/described.orc").read_bytes())
+keep("orc", "described", (SEEDS / "../../../pipeline/formats/tests/data/described.orc").read_bytes())
 schema = {
     "type": "record",
     "name": "order",

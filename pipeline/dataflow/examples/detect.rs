@@ -19,10 +19,8 @@ use std::time::{Duration, Instant};
 
 use differential_dataflow::VecCollection;
 use differential_dataflow::input::InputSession;
-use limn_lake::{
-    Contexts, DataFile, Format, Group, GroupKey, GroupKind, ObjectRecord, ReadOptions, Redact,
-    TableName, layout,
-};
+use limn_formats::{Format, ObjectRecord, ReadOptions};
+use limn_lake::{Contexts, Group, GroupKey, GroupKind, TableFile, TableName, layout};
 use limn_pipeline::changes::{Change, Epoch, GroupId, MemberId, changed_groups, side};
 use limn_pipeline::listing::Listing;
 use limn_pipeline::plan::{Planner, members};
@@ -30,6 +28,7 @@ use limn_pipeline::published::Published;
 use limn_pipeline::read::Reader;
 use limn_pipeline::scope::Part;
 use limn_pipeline::{Progress, RunOptions};
+use limn_profile::Redact;
 use limn_store::Store;
 use timely::Config;
 use timely::dataflow::ProbeHandle;
@@ -159,7 +158,7 @@ impl Table {
         let directory = self.directory();
         let objects = self.objects(&directory, in_lake);
         let name = TableName::parse(&directory).unwrap();
-        let files = objects.into_iter().map(|object| DataFile {
+        let files = objects.into_iter().map(|object| TableFile {
             table_name: if self.files == 1 {
                 name.clone()
             } else {

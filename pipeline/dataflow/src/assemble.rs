@@ -7,12 +7,12 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use limn_formats::member::shown;
+use limn_formats::{Held, Room};
 use limn_lake::assemble::merge_files;
 use limn_lake::evolution::{Shapes, arrange};
-use limn_lake::member::shown;
-use limn_lake::{
-    ContextText, Contexts, FileSummary, Group, Held, Redact, Room, TableSummary, content,
-};
+use limn_lake::{ContextText, Contexts, Group, content};
+use limn_profile::{FileSummary, Redact, TableSummary};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
 use serde::{Deserialize, Serialize};

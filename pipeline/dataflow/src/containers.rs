@@ -1,17 +1,18 @@
 //! Containers: every archive that a listing names is replaced by its members.
 //!
 //! A container whose members are all in the index, in its present version, is not opened: they say so themselves
-//! ([`limn_lake::member`]), and so does what stands for members that cannot be read, that filters leave out, or that
+//! ([`limn_formats::member`]), and so does what stands for members that cannot be read, that filters leave out, or that
 //! there are not. One that cannot be opened is listed as the reason; its tables stay as they are in the
 //! index, as if it had not been listed.
 
 use std::collections::HashMap;
 
 use futures::stream::{self, StreamExt};
+use limn_formats::member::{all_members, is_remark, unopened};
+use limn_formats::{FileError, Listed, ObjectRecord, ReadOptions};
 use limn_lake::filter::{IgnoreFiles, Selection};
 use limn_lake::layout::is_container;
-use limn_lake::member::{all_members, is_remark, unopened};
-use limn_lake::{FileError, Listed, ObjectRecord, ReadOptions, open_container};
+use limn_lake::open_container;
 use limn_store::Store;
 
 use crate::listing::Listing;

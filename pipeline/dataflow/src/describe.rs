@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use limn_lake::Held;
+use limn_formats::Held;
 use limn_lake::contexts::column_descriptions;
 use limn_segment::TableRecord;
 use limn_summary::{TextBlock, TokenCounter};

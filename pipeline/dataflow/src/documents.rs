@@ -2,8 +2,9 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use limn_lake::member::beside;
-use limn_lake::{ColumnSummary, DeclaredKeys, Group, TableSummary};
+use limn_formats::member::beside;
+use limn_lake::Group;
+use limn_profile::{ColumnSummary, DeclaredKeys, TableSummary};
 use limn_segment::{
     ColumnRecord, ContextRecord, FileRecord, KeyRecords, PatternShare, ReferenceRecord,
     TableRecord, ValueCount,

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use half::f16;
-use limn_lake::Held;
+use limn_formats::Held;
 use limn_models::{Embedder, EmbeddingService};
 use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, TableRecord, text_hash};
 use limn_summary::TextBlock;

@@ -216,7 +216,7 @@ async fn read(lake: &Store, folder: &str, path: &str) -> Result<Option<String>, 
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-    use limn_lake::ObjectRecord;
+    use limn_formats::ObjectRecord;
 
     use super::*;
     use crate::scope::Part;

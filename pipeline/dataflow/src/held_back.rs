@@ -9,9 +9,11 @@
 
 use std::collections::HashSet;
 
+use limn_formats::Held;
+use limn_formats::member::is_remark;
+use limn_lake::Group;
 use limn_lake::assemble::merge_files;
-use limn_lake::member::is_remark;
-use limn_lake::{FileSummary, Group, Held, Redact};
+use limn_profile::{FileSummary, Redact};
 use limn_segment::{FileRecord, SinceSample, TableRecord};
 
 use crate::assemble::{Before, Position, TableDraft};

@@ -9,7 +9,8 @@
 use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 use differential_dataflow::input::InputSession;
-use limn_lake::{ContextSource, ContextText, GroupKind, Room};
+use limn_formats::Room;
+use limn_lake::{ContextSource, ContextText, GroupKind};
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
 use timely::dataflow::operators::vec::{Broadcast, Map};

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use futures::StreamExt;
+use limn_formats::ObjectRecord;
 use limn_lake::filter::{IgnoreFiles, Selection, is_ignore_file};
 use limn_lake::layout::{is_read, may_be_beside, reaches_below, texts_beside};
 use limn_lake::reach::{is_within, parent, shares_name};
-use limn_lake::{Declared, ObjectRecord, is_declared_file};
+use limn_lake::{Declared, is_declared_file};
 use limn_segment::{FOLDERS, IndexStore};
 use limn_store::{ObjectInfo, Store, StoreErrorKind};
 

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use limn_lake::{Confined, ReadOptions, Room};
+use limn_formats::{Confined, ReadOptions, Room};
 use limn_models::{Embedder, LanguageModel};
 use limn_segment::{IndexStore, Narrator, Snapshot, nonce};
 use limn_store::{RequestCounts, Store, StoreErrorKind};

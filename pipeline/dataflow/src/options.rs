@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use limn_lake::{Contexts, Filters, Redact, SUMMARY_VERSION};
+use limn_lake::{Contexts, Filters};
 use limn_models::{LanguageModel, ModelError, ModelId};
+use limn_profile::{Redact, SUMMARY_VERSION};
 use limn_segment::analyzer::ANALYZER_VERSION;
 use limn_segment::{Narrator, Snapshot};
 use limn_summary::narration::NARRATION_PROMPT_VERSION;
@@ -74,7 +75,7 @@ pub struct RunOptions {
     /// Cancelled, the run stops: epochs under way are published, what models have said is kept, and
     /// nothing else is begun.
     pub stop: CancellationToken,
-    /// The program that reads PDFs about tables and views of databases ([`limn_lake::Confined`]); without one they are refused.
+    /// The program that reads PDFs about tables and views of databases ([`limn_formats::Confined`]); without one they are refused.
     pub confined_program: Option<PathBuf>,
     /// Shards of the index; `None` keeps the index's own, or the default for a new one.
     pub shards: Option<u32>,

@@ -5,11 +5,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use limn_formats::Fingerprint;
+use limn_formats::member::{is_remark, shown};
 use limn_lake::contexts::{About, SharedText, Told};
-use limn_lake::member::{is_remark, shown};
-use limn_lake::{
-    ContextSource, ContextText, DataFile, FileSummary, Fingerprint, Group, Redact, TableName,
-};
+use limn_lake::{ContextSource, ContextText, Group, TableFile, TableName};
+use limn_profile::{FileSummary, Redact};
 use limn_segment::{ContextRecord, FileRecord};
 
 use crate::changes::MemberId;
@@ -200,7 +200,7 @@ impl GroupRead {
 
 /// The catalog's entry of a file. One whose failure may pass is known by no version, so that the next
 /// run tries it again, and is left out if nothing is known of it.
-fn file_record(file: &DataFile, id: MemberId, part: &FilePart) -> Option<FileRecord> {
+fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRecord> {
     let summary = part.summary.as_ref();
     let record = FileRecord {
         path: file.object.path.clone(),

@@ -12,9 +12,11 @@ use std::sync::Arc;
 
 use futures::future::join_all;
 use futures::{StreamExt, stream};
+use limn_formats::{FileError, Fingerprint};
 use limn_lake::evolution::{self, Shapes};
 use limn_lake::layout::layout_declared;
-use limn_lake::{ContextText, Contexts, FileError, Fingerprint, Group, GroupKind, Ignored, Redact};
+use limn_lake::{ContextText, Contexts, Group, GroupKind, Ignored};
+use limn_profile::Redact;
 use limn_segment::TableRecord;
 use serde::{Deserialize, Serialize};
 

@@ -8,10 +8,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use limn_formats::member::{is_left_out, shown};
+use limn_formats::{Fingerprint, ObjectRecord};
 use limn_lake::contexts::Told;
 use limn_lake::layout::content_fingerprint;
-use limn_lake::member::{is_left_out, shown};
-use limn_lake::{Contexts, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName};
+use limn_lake::{Contexts, Ignored, TableName};
+use limn_profile::FileSummary;
 use limn_segment::{
     ColumnRecord, ContextRecord, FileRecord, HeldRows, HeldValue, IndexStore, SinceSample,
     Snapshot, TableKey, TableRecord,
@@ -294,7 +296,7 @@ impl Published {
         let files = state.groups.values().flatten().flat_map(|it| &it.files);
         // Of a file that went there may be an entry of the version that it had.
         for file in files.filter(|it| it.since_sample != Some(SinceSample::Went)) {
-            if let Some((container, _)) = limn_lake::member::split(&file.path) {
+            if let Some((container, _)) = limn_formats::member::split(&file.path) {
                 let known = members.entry(container.to_owned()).or_default();
                 known.push(object_of(file));
             }

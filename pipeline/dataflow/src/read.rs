@@ -11,12 +11,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use limn_lake::contexts::{SharedKind, SharedText, Told, is_pdf, read_shared, read_sidecar};
-use limn_lake::member::{SEPARATOR, refusal};
-use limn_lake::{
-    DataFile, FileError, FileErrorKind, FileSummary, Fingerprint, Format, Held, ObjectRecord,
-    ReadOptions, TableName, summarise_file,
+use limn_formats::member::{SEPARATOR, refusal};
+use limn_formats::{
+    FileError, FileErrorKind, Fingerprint, Format, Held, ObjectRecord, ReadOptions, summarise_file,
 };
+use limn_lake::contexts::{SharedKind, SharedText, Told, is_pdf, read_shared, read_sidecar};
+use limn_lake::{TableFile, TableName};
+use limn_profile::FileSummary;
 use limn_store::Store;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
@@ -66,7 +67,7 @@ pub struct ReadTask {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ReadSource {
     /// A data file.
-    Data(DataFile),
+    Data(TableFile),
     /// A context beside a table, and the version of it that is wanted.
     Sidecar(ObjectRecord, Fingerprint),
     /// A text about several tables.
@@ -273,13 +274,13 @@ impl Reader {
     }
 
     /// Whether a file was read ahead of the dataflow.
-    pub fn is_probed(&self, file: &DataFile) -> bool {
+    pub fn is_probed(&self, file: &TableFile) -> bool {
         let probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
         !probed.is_empty() && probed.contains_key(&file.content_fingerprint())
     }
 
     /// Reads a file ahead of the dataflow, which is spared the read then.
-    pub async fn probe(&self, file: &DataFile) -> Option<FileSummary> {
+    pub async fn probe(&self, file: &TableFile) -> Option<FileSummary> {
         let result = self.summarise(file).await.ok()?;
         let summary = result.as_ref().ok().cloned();
         let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -289,7 +290,7 @@ impl Reader {
         summary
     }
 
-    async fn file(&self, file: &DataFile) -> Result<Result<ReadResult, Unread>, PipelineError> {
+    async fn file(&self, file: &TableFile) -> Result<Result<ReadResult, Unread>, PipelineError> {
         let content = file.content_fingerprint();
         let probed = {
             let mut probed = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -303,7 +304,7 @@ impl Reader {
                 error,
                 settled: true,
             }),
-            (None, None) => match refusal(&file.object).filter(|_| !file.is_stray()) {
+            (None, None) => match refusal(&file.object).filter(|_| !file.data_file().is_stray()) {
                 // Its container was read to find it out.
                 Some(error) => read_result(Err(error)),
                 None => read_result(self.summarise(file).await?),
@@ -366,13 +367,14 @@ impl Reader {
 
     async fn summarise(
         &self,
-        file: &DataFile,
+        file: &TableFile,
     ) -> Result<Result<FileSummary, FileError>, PipelineError> {
-        let _permits = self.reserve(file.held(self.options.scan_budget)).await?;
+        let data = file.data_file();
+        let _permits = self.reserve(data.held(self.options.scan_budget)).await?;
         // After the wait for a permit: all files of an epoch ask for one at once, while nothing is held yet.
         self.options.room.free().await;
         let start = Instant::now();
-        let summary = summarise_file(&self.store, file, &self.options).await;
+        let summary = summarise_file(&self.store, &data, &self.options).await;
         self.count(file);
         if let Ok(summary) = &summary {
             self.note_width(&file.object.path, summary.columns.len());
@@ -381,7 +383,7 @@ impl Reader {
         Ok(summary)
     }
 
-    fn count(&self, file: &DataFile) {
+    fn count(&self, file: &TableFile) {
         let holder = match file.format {
             Format::Sheet | Format::Sqlite => file.object.path.rsplit_once(SEPARATOR),
             _ => None,

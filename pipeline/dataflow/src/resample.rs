@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use limn_lake::{FileSummary, TableSummary};
+use limn_profile::{FileSummary, TableSummary};
 use limn_segment::{FileRecord, SinceSample, TableRecord};
 
 use limn_lake::assemble::merge_files;

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use limn_lake::member::outside;
+use limn_formats::member::outside;
 use limn_lake::reach::{is_within, parent, reach};
 
 /// Which part of a lake a run looks at. What is outside stays as it is in the index.

@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::time::Instant;
 
-use limn_lake::{Held, Ignored, Room};
+use limn_formats::{Held, Room};
+use limn_lake::Ignored;
 use limn_segment::{
     Block, CatalogEntry, IndexStore, SegmentEntry, SegmentSettings, Shard, TableBlocks,
     TableContent, TableKey, TableRecord, build_segment,

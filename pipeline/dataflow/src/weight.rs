@@ -1,11 +1,11 @@
 //! Weight: about how many bytes of memory a table takes on its way from its files to its segment.
 //!
 //! An epoch may be of any number of tables; what is in memory of it is bounded all the same. What comes of a read is counted in the
-//! reader's [`Room`](limn_lake::Room), and no file is read while too much is counted. Files that wait for others of their
+//! reader's [`Room`](limn_formats::Room), and no file is read while too much is counted. Files that wait for others of their
 //! group are not: the group would wait for itself. What waits for the end of its epoch leaves in parts, as a segment
 //! each (`crate::segments`).
 
-use limn_lake::FileSummary;
+use limn_profile::FileSummary;
 use limn_segment::{Block, ColumnRecord, TableRecord};
 
 use crate::assemble::TableDraft;

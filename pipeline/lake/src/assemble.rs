@@ -3,10 +3,10 @@
 //! The result is a function of the *set* of (path, summary) pairs, so it is the same whichever file
 //! was read first, and a file that did not change need not be read again.
 
-use crate::merge::FilePart;
+use limn_profile::{FilePart, FileSummary, TableSummary};
+
 use crate::place;
 use crate::sheets::SheetColumn;
-use crate::summary::{FileSummary, TableSummary};
 
 /// The summary of the table that these files (path, summary) make, as far as those at `paths` could be read; `None`
 /// without files. Partition keys in the paths are columns, and what tells the sheets of one table apart.

@@ -7,11 +7,12 @@
 
 use std::collections::HashMap;
 
+use limn_formats::{Fingerprint, Hasher};
+use limn_profile::{ColumnSummary, FileSummary};
+
 use crate::layout::Group;
-use crate::object::{Fingerprint, Hasher};
 use crate::place;
 use crate::sheets::SheetColumn;
-use crate::summary::{ColumnSummary, FileSummary};
 
 /// The fingerprint of the table that these files (path, summary) of a group make. `None` where there is no row, or no value that may be
 /// known: nothing shows then that two tables are the same.
@@ -88,13 +89,12 @@ fn of_file(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use limn_formats::ObjectRecord;
+    use limn_profile::{ColumnBuilder, Redact, RowSample};
+
     use super::*;
     use crate::contexts::Contexts;
     use crate::layout::layout;
-    use crate::object::ObjectRecord;
-    use crate::privacy::Redact;
-    use crate::profile::ColumnBuilder;
-    use crate::sample::RowSample;
 
     type Cells<'a> = [&'a [Option<&'a str>]];
 

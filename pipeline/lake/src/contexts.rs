@@ -6,28 +6,24 @@
 
 mod descriptions;
 mod html;
-mod json;
 mod pdf;
 mod shared;
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 
+use limn_formats::{
+    Confined, FileError, FileErrorKind, Holds, ObjectRecord, SIDECAR_BYTES, holds, member,
+};
 use limn_store::Store;
 use serde::Deserialize;
 
-use crate::confined::Confined;
-use crate::error::{FileError, FileErrorKind, LakeError};
-use crate::layout::may_describe;
-use crate::object::{ObjectRecord, TableName};
+use crate::error::LakeError;
+use crate::table_name::TableName;
 
-pub use descriptions::{DESCRIPTION_CHARS, column_descriptions};
-pub(crate) use json::{Holds, holds};
+pub use descriptions::column_descriptions;
 pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfRefusal, is_pdf};
 pub use shared::{About, SharedKind, SharedText, Told, read_shared};
-
-/// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
-pub const SIDECAR_BYTES: u64 = 1 << 20;
 
 /// Contexts by table, each table's in the order in which they were given.
 pub type Contexts = BTreeMap<TableName, Vec<String>>;
@@ -173,6 +169,12 @@ async fn read_text(
         .unwrap_or(&text)
         .trim()
         .to_owned())
+}
+
+/// Whether an object may describe a table beside it rather than hold rows, as its path says. What lies in an archive may not.
+pub(crate) fn may_describe(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|it| it.eq_ignore_ascii_case("json")) && member::split(path).is_none()
 }
 
 fn is_html(path: &str) -> bool {

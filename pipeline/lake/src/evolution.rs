@@ -9,9 +9,10 @@
 
 use std::collections::{HashMap, HashSet};
 
+use limn_formats::{Format, Hasher};
+use limn_profile::FileSummary;
+
 use crate::layout::{Group, GroupKind};
-use crate::object::{Format, Hasher};
-use crate::summary::FileSummary;
 
 /// Files that are looked at first.
 pub const PROBES: usize = 8;

@@ -9,32 +9,31 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, member};
+
 use crate::contexts::{Contexts, SharedKind};
 use crate::declared::{Declared, Says};
-use crate::error::{FileError, FileErrorKind};
-use crate::member;
-use crate::object::{Format, ObjectRecord, TableName};
+use crate::hidden::is_hidden;
 use crate::place;
+use crate::table_name::TableName;
 
 mod alike;
 mod beside;
 mod context_source;
-mod data_file;
 mod describing;
 mod group;
 mod names;
 mod of_use;
 mod shared;
+mod table_file;
 
 use alike::Alike;
-use beside::is_uncertain;
 pub use beside::{may_be_beside, texts_beside};
 pub use context_source::{ContextSource, ContextText};
-pub use data_file::{DataFile, content_fingerprint};
-pub(crate) use describing::may_describe;
 pub use group::{Group, GroupKey, GroupKind};
 use names::{Addressees, Names};
 pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
+pub use table_file::{TableFile, content_fingerprint};
 
 /// A lake's objects, arranged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -95,7 +94,7 @@ pub fn layout_declared(
             }
             data_file(object, format, name, is_beside)
         });
-        let mut alone: Vec<Option<DataFile>> = files.map(Some).collect();
+        let mut alone: Vec<Option<TableFile>> = files.map(Some).collect();
         for alike in sorted.alike.remove(&directory).unwrap_or_default() {
             let files = alike.members.iter();
             let files = files.filter_map(|at| alone.get_mut(*at)?.take()).collect();
@@ -121,7 +120,7 @@ pub fn layout_declared(
     if !sorted.strays.is_empty() {
         let strays = sorted.strays.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
-            let is_text = is_uncertain(format);
+            let is_text = format.is_uncertain();
             Group::of_file(data_file(object, format, name, is_text))
         });
         layout.groups.extend(strays);
@@ -137,8 +136,8 @@ fn data_file(
     format: Format,
     table_name: TableName,
     is_beside: bool,
-) -> DataFile {
-    DataFile {
+) -> TableFile {
+    TableFile {
         object,
         format,
         table_name,
@@ -190,10 +189,10 @@ impl Sorted {
     /// Of a directory that is one table, plain texts take part only if all its files are such.
     fn part_uncertain(&mut self) {
         for files in self.directories.values_mut() {
-            if files.iter().all(|(_, format)| is_uncertain(*format)) {
+            if files.iter().all(|(_, format)| format.is_uncertain()) {
                 continue;
             }
-            for (object, format) in files.extract_if(.., |(_, format)| is_uncertain(*format)) {
+            for (object, format) in files.extract_if(.., |(_, format)| format.is_uncertain()) {
                 if member::split(&object.path).is_some() {
                     // An archive is known by all its members.
                     self.strays.push((object, format));
@@ -212,7 +211,7 @@ impl Sorted {
             .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
         if member::is_remark(&object.path) {
             self.strays.push((object, Format::Archive));
-        } else if place::is_hidden(&object.path) {
+        } else if is_hidden(&object.path) {
             self.ignored.hidden += 1;
         } else if let Some(kind) = SharedKind::of_path(&object.path) {
             self.shared.push((kind, object));

@@ -1,78 +1,12 @@
-//! What an object's path alone says: hidden or not, partition keys, like-named files.
+//! What an object's path alone says: its table's directory, partition keys, like-named files.
 //!
 //! Everything here is a function of one path, so that nothing a neighbour does changes how a file
 //! is read.
 
-use crate::compression::without_compression;
-use crate::contexts::SharedKind;
-use crate::formats::names;
-use crate::member;
-use crate::object::Format;
-use crate::sheets;
+use limn_formats::{Format, names, without_compression};
 
 /// Hive's name for a partition whose key is null.
 const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
-
-/// Names of files and folders that programs leave beside data, in any case.
-const LITTER: [&str; 8] = [
-    "thumbs.db",
-    "ehthumbs.db",
-    "desktop.ini",
-    "lost+found",
-    "$recycle.bin",
-    "system volume information",
-    "@eadir",
-    "#recycle",
-];
-/// How names end that a program gives to what it has not finished, or to its notes about a file, in any case.
-const UNFINISHED: [&str; 14] = [
-    "~",
-    ".tmp",
-    ".temp",
-    ".part",
-    ".partial",
-    ".crdownload",
-    ".filepart",
-    ".inprogress",
-    ".incomplete",
-    "._copying_",
-    ".swp",
-    ".bak",
-    ".lock",
-    ".crc",
-];
-
-/// Whether writers mean this object to be skipped: a component that starts with `.` or `_`, as Hadoop's and
-/// Spark's own do (`_SUCCESS`, `_temporary`, `_started_…`, `.x.csv.crc`, `.~lock.x.xlsx#`); what a program is
-/// writing, or keeps beside its files (`x.csv.tmp`, `~$x.xlsx`, `Thumbs.db`). Of a directory,
-/// `_key=value` is a partition nevertheless (Spark's rule); and dbt's files are called `_models.yml`.
-pub(crate) fn is_hidden(path: &str) -> bool {
-    let (directory, name) = split_path(path);
-    name.starts_with('.')
-        || name.starts_with('_') && SharedKind::of_path(name) != Some(SharedKind::Dbt)
-        || name.starts_with("~$")
-        || is_unfinished(name)
-        || is_litter(name)
-        || directory.split('/').any(is_hidden_directory)
-}
-
-fn is_hidden_directory(part: &str) -> bool {
-    part.starts_with('.') || (part.starts_with('_') && !part.contains('=')) || is_litter(part)
-}
-
-fn is_litter(part: &str) -> bool {
-    LITTER.iter().any(|name| part.eq_ignore_ascii_case(name))
-}
-
-fn is_unfinished(name: &str) -> bool {
-    let ends_with = |end: &&str| {
-        let at = name.len().checked_sub(end.len());
-        at.and_then(|at| name.as_bytes().get(at..))
-            .is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
-    };
-    // Flink adds an id: `part-0-1.inprogress.6d2a…`.
-    UNFINISHED.iter().any(ends_with) || name.contains(".inprogress.")
-}
 
 /// A path's directory (`""` for the root; of what lies at the top of a container the container) and file name.
 pub(crate) fn split_path(path: &str) -> (&str, &str) {
@@ -168,29 +102,6 @@ fn percent_decoded(text: &str) -> String {
         i += if escaped.is_some() { 3 } else { 1 };
     }
     String::from_utf8_lossy(&decoded).into_owned()
-}
-
-/// The file's path relative to its table, as far as the path alone tells: for a file that can be
-/// one of many (in a table directory, or with a number, date or uuid in its name) its path below
-/// the table's directory, else `""`. So a lone `orders.csv` draws the same rows under any name,
-/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too, or
-/// within an archive.
-pub(crate) fn sample_path(path: &str) -> &str {
-    let whole = path;
-    let path = without_compression(path);
-    let path = match member::split(path) {
-        Some((container, name)) if table_directory(container).is_none() => name,
-        _ => path,
-    };
-    let (_, name) = split_path(path);
-    match table_directory(path) {
-        Some("") => path,
-        Some(directory) => &path[directory.len() + 1..],
-        None if mask(without_extension(name)).contains(MASK) || sheets::form(whole).is_some() => {
-            name
-        }
-        None => "",
-    }
 }
 
 /// Stands for what varies between like-named files. Not a character of any usual name.
@@ -290,68 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn writers_scaffolding_is_hidden() {
-        for hidden in [
-            "_SUCCESS",
-            "a/_tmp/x.csv",
-            ".x.csv.crc",
-            "a/.b/c.csv",
-            "a/_x=1.csv",
-            "_delta_log/0.json",
-            "out/_temporary/0/task_1/part-00000.csv",
-            "out/_started_7512",
-            "out/_committed_7512",
-            "a/.DS_Store",
-            ".~lock.x.xlsx#",
-            "~$x.xlsx",
-            "x.csv~",
-            "x.csv.tmp",
-            "x.TMP",
-            "x.parquet.crc",
-            "x.csv.part",
-            "x.csv.crdownload",
-            "x.csv._COPYING_",
-            "part-0-1.inprogress.6d2a4f",
-            "part-0-1.csv.inprogress",
-            "a/Thumbs.db",
-            "desktop.ini",
-            "@eaDir/x.csv",
-            "$RECYCLE.BIN/S-1/x.csv",
-            "lost+found/x.csv",
-            "__MACOSX/x.csv",
-            "_orders.yml",
-            "_data_dictionary.yml",
-            "_datapackage.json",
-            "._models.yml",
-            "_tmp/_models.yml",
-        ] {
-            assert!(is_hidden(hidden), "{hidden}");
-        }
-        for shown in [
-            "a.csv",
-            "a_b/c.csv",
-            "a/_year=2020/c.csv",
-            "a.b/c.csv",
-            "tmp/x.csv",
-            "x.tmp/y.csv",
-            "part.csv",
-            "x.part.csv",
-            "a~b.csv",
-            "bak.csv",
-            "thumbs.csv",
-            "crc.parquet",
-            "inprogress.csv",
-            "ü~/x.csv",
-            "_models.yml",
-            "a/__sources.yaml",
-            "_stg_shop__models.yml",
-            "_Schema.yml",
-        ] {
-            assert!(!is_hidden(shown), "{shown}");
-        }
-    }
-
-    #[test]
     fn table_directories_follow_from_partitions_and_part_names() {
         for (path, directory) in [
             ("sales/year=2024/month=1/x.parquet", Some("sales")),
@@ -388,22 +237,8 @@ mod tests {
     }
 
     #[test]
-    fn sample_paths_are_relative_to_the_table() {
-        for (path, expected) in [
-            ("a/b/orders.csv", ""),
-            ("a/b/orders-2.csv", "orders-2.csv"),
-            ("sales/year=2024/data.parquet", "year=2024/data.parquet"),
-            ("year=2024/data.parquet", "year=2024/data.parquet"),
-            ("out/part-00000.csv", "part-00000.csv"),
-            ("out/part-00000.csv.gz", "part-00000.csv"),
-            ("a/orders-2.csv.zst", "orders-2.csv"),
-        ] {
-            assert_eq!(sample_path(path), expected, "{path}");
-        }
-    }
-
-    #[test]
     fn only_the_last_extension_goes() {
+        assert_eq!(without_extension("x.zip//b.db//a.b"), "x.zip//b.db//a.b");
         assert_eq!(without_extension("a.b/c.d.csv"), "a.b/c.d");
         assert_eq!(without_extension("a.b/c"), "a.b/c");
         assert_eq!(without_extension("a/.csv"), "a/.csv");

@@ -4,7 +4,8 @@
 //! decides about its own table, its own directory, and files that would share a name with those. So
 //! a part of a lake can be laid out without the rest.
 
-use crate::object::Format;
+use limn_formats::Format;
+
 use crate::place::{split_path, table_directory, without_extension};
 
 /// The folder (`""` for the root) that an object's change is confined to, unless a file beside the

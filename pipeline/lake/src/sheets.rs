@@ -6,7 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::object::Format;
+use limn_formats::Format;
+
 use crate::place::split_path;
 
 const MONTHS: [&str; 12] = [

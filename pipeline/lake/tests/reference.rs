@@ -12,7 +12,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use limn_lake::{Contexts, FileSummary, ObjectRecord, ReadOptions, layout, summarise_file};
+use limn_formats::{ObjectRecord, ReadOptions, summarise_file};
+use limn_lake::{Contexts, layout};
+use limn_profile::FileSummary;
 use limn_store::Store;
 use serde_json::Value;
 
@@ -80,7 +82,7 @@ async fn read(corpus: &str) -> Vec<(String, Table)> {
     let files = found.groups.into_iter().flat_map(|group| group.files);
     let (store, options) = (&store, &ReadOptions::default());
     let tables = stream::iter(files).map(|file| async move {
-        let summary = summarise_file(store, &file, options).await;
+        let summary = summarise_file(store, &file.data_file(), options).await;
         let summary = summary.unwrap_or_else(|error| panic!("{corpus} is not read: {error}"));
         (format!("{corpus}/{}", file.table_name), table(&summary))
     });

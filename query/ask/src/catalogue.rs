@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use limn_lake::ReadOptions;
+use limn_formats::ReadOptions;
 use limn_segment::TableRecord;
 use limn_store::Store;
 

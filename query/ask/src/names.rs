@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use datafusion::sql::sqlparser::ast::ObjectName;
-use limn_lake::Format;
+use limn_formats::Format;
 
 use crate::error::AskError;
 use crate::near::near;

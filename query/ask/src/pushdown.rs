@@ -6,7 +6,8 @@ use arrow::datatypes::{DataType, SchemaRef};
 use datafusion::common::ScalarValue;
 use datafusion::logical_expr::expr::InList;
 use datafusion::logical_expr::{Between, BinaryExpr, Expr, Operator};
-use limn_lake::scan::{Comparison, Filter, Test};
+use limn_formats::{Comparison, Test};
+use limn_lake::scan::Filter;
 use std::sync::Arc;
 
 /// Values of an IN list that the scan compares one by one; DataFusion looks longer ones up by hash.

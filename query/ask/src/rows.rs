@@ -1,7 +1,9 @@
 //! From what the index knows of a table to its rows.
 
+use limn_formats::{Format, ObjectRecord, ReadOptions};
 use limn_lake::scan::TableRows;
-use limn_lake::{DataFile, FileSummary, Format, ObjectRecord, ReadOptions, TableName};
+use limn_lake::{TableFile, TableName};
+use limn_profile::FileSummary;
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::{Store, one_line};
 
@@ -43,7 +45,7 @@ pub fn rows_of(
                 "another version of limn has indexed {path}; run limn index again"
             ))
         })?;
-        files.push((data_file(file, record, &name), summary));
+        files.push((table_file(file, record, &name), summary));
     }
     if files.is_empty() {
         let error = record.error.as_deref();
@@ -65,10 +67,10 @@ fn readable(record: &TableRecord) -> impl Iterator<Item = (&FileRecord, &str)> {
     files.filter_map(|file| Some((file, file.summary.as_deref()?)))
 }
 
-fn data_file(file: &FileRecord, record: &TableRecord, name: &TableName) -> DataFile {
+fn table_file(file: &FileRecord, record: &TableRecord, name: &TableName) -> TableFile {
     let labelled = || FORMATS.into_iter().find(|it| it.label() == record.format);
     let format = Format::of_path(&file.path).or_else(labelled);
-    DataFile {
+    TableFile {
         object: ObjectRecord {
             path: file.path.clone(),
             etag: file.etag.clone(),

@@ -4,7 +4,8 @@
 use arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
 use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
-use limn_lake::scan::{Comparison, Filter, Test};
+use limn_formats::{Comparison, Test};
+use limn_lake::scan::Filter;
 use limn_segment::ColumnRecord;
 
 use crate::table::Table;

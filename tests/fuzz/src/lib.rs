@@ -7,11 +7,12 @@
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
-use limn_lake::member::{is_remark, refusal};
-use limn_lake::{
-    DataFile, FileError, FileErrorKind, FileSummary, Format, ObjectRecord, ReadOptions, TableName,
-    open_container, summarise_file,
+use limn_formats::member::{is_remark, refusal};
+use limn_formats::{
+    DataFile, FileError, FileErrorKind, Format, ObjectRecord, ReadOptions, summarise_file,
 };
+use limn_lake::open_container;
+use limn_profile::FileSummary;
 use limn_store::Store;
 
 /// Bytes of a file that are looked at: small, so that sampling is reached by small inputs.
@@ -155,7 +156,7 @@ fn data_file(object: ObjectRecord) -> DataFile {
     DataFile {
         format: Format::of_path(&object.path).expect("the name of a data file"),
         object,
-        table_name: TableName::parse("t").expect("a name of a table"),
+        sample_path: String::new(),
         is_beside: false,
     }
 }

@@ -1,8 +1,9 @@
 //! Sidecars, and files of registered contexts.
 #![no_main]
 
+use limn_formats::ObjectRecord;
 use limn_lake::contexts::{column_descriptions, parse_contexts, read_sidecar};
-use limn_lake::{Contexts, ObjectRecord};
+use limn_lake::Contexts;
 use limn_store::Store;
 
 libfuzzer_sys::fuzz_target!(|content: &[u8]| {

@@ -81,9 +81,8 @@ fn compound(content: &[u8]) -> Vec<u8> {
     let length = content.len().max(4096).div_ceil(512);
     let tables = (1..).find(|tables| tables * 128 > tables + length);
     let tables = tables.expect("some number is large enough");
-    let numbers = |numbers: &[u32]| -> Vec<u8> {
-        numbers.iter().flat_map(|it| it.to_le_bytes()).collect()
-    };
+    let numbers =
+        |numbers: &[u32]| -> Vec<u8> { numbers.iter().flat_map(|it| it.to_le_bytes()).collect() };
     let mut file = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".to_vec();
     file.resize(30, 0);
     file.resize(48, 9);

@@ -5,13 +5,13 @@ use std::io::{Cursor, Write};
 use super::{Odd, ignores, noted, reads, refuses};
 
 const SALES: &str = "id:integer name:text day:date at:timestamp share:float ok:boolean";
-/// Files that other programs wrote (`pipeline/lake/tests/data`).
-const EXCEL_97: &[u8] = include_bytes!("../../../pipeline/lake/tests/data/sheetjs.xls");
-const EXCEL_95: &[u8] = include_bytes!("../../../pipeline/lake/tests/data/sheetjs95.xls");
-const EXCEL_4: &[u8] = include_bytes!("../../../pipeline/lake/tests/data/sheetjs4.xls");
-const XLWT: &[u8] = include_bytes!("../../../pipeline/lake/tests/data/xlwt.xls");
-const ODFPY: &[u8] = include_bytes!("../../../pipeline/lake/tests/data/odfpy.ods");
-const FLAT: &[u8] = include_bytes!("../../../pipeline/lake/tests/data/sheetjs.fods");
+/// Files that other programs wrote (`pipeline/formats/tests/data`).
+const EXCEL_97: &[u8] = include_bytes!("../../../pipeline/formats/tests/data/sheetjs.xls");
+const EXCEL_95: &[u8] = include_bytes!("../../../pipeline/formats/tests/data/sheetjs95.xls");
+const EXCEL_4: &[u8] = include_bytes!("../../../pipeline/formats/tests/data/sheetjs4.xls");
+const XLWT: &[u8] = include_bytes!("../../../pipeline/formats/tests/data/xlwt.xls");
+const ODFPY: &[u8] = include_bytes!("../../../pipeline/formats/tests/data/odfpy.ods");
+const FLAT: &[u8] = include_bytes!("../../../pipeline/formats/tests/data/sheetjs.fods");
 
 const TEXT: &str = "id\tname\n1\tada\n2\tbob\n3\tcyd\n";
 const COLUMNS: &str = "id:integer name:text";

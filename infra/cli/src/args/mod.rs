@@ -12,8 +12,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use clap::{ArgAction, Parser, Subcommand, ValueEnum};
-use limn_lake::Redact;
 use limn_models::{DeviceChoice, Prices};
+use limn_profile::Redact;
 
 pub use context::{
     AddContextArgs, ContextArgs, ContextCommand, ListContextsArgs, RemoveContextArgs,

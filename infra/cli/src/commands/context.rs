@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
 
 use anyhow::{Context, bail};
-use limn_lake::contexts::SIDECAR_BYTES;
+use limn_formats::SIDECAR_BYTES;
 use limn_lake::{Contexts, TableName};
 use limn_node::Change;
 use limn_pipeline::{RunOptions, Scope};

@@ -1,11 +1,11 @@
-//! What a process of limn's own may take that does the work of another ([`limn_lake::Confined`]).
+//! What a process of limn's own may take that does the work of another ([`limn_formats::Confined`]).
 //!
 //! Before it looks at the first byte it limits its memory and processor time, and gives up opening files. What goes wrong then,
 //! however it does, ends this process and nothing else. Limits hold on Linux; where they cannot be set nothing is done.
 
 use std::process::ExitCode;
 
-use limn_lake::NO_LIMITS;
+use limn_formats::NO_LIMITS;
 use rlimit::{Resource, getrlimit, setrlimit};
 
 /// Memory that the process may take, in bytes.

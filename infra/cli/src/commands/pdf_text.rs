@@ -1,4 +1,4 @@
-//! `limn pdf-text`: the text of a PDF on standard input, for the process that started it ([`limn_lake::Confined`]).
+//! `limn pdf-text`: the text of a PDF on standard input, for the process that started it ([`limn_formats::Confined`]).
 //!
 //! The library that reads PDFs does what the PDF says, and may do so for ever; so the process limits itself first ([`limits`]).
 //!

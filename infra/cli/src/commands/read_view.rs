@@ -1,5 +1,5 @@
 //! `limn read-view`: what a view of a database on standard input holds, for the process that started it
-//! ([`limn_lake::Confined`]).
+//! ([`limn_formats::Confined`]).
 //!
 //! SQLite does what the view says, and preparing it may take any time and memory; so the process limits itself first
 //! ([`limits`]).
@@ -7,7 +7,7 @@
 use std::io::{BufReader, Write};
 use std::process::ExitCode;
 
-use limn_lake::formats::answer_view;
+use limn_formats::answer_view;
 
 use super::limits;
 

@@ -9,7 +9,7 @@ use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 use limn_ask::cells::{Cells, is_number, json_text, type_word};
 use limn_ask::{Answer, AskError, Catalogue, Engine, Lake, Limits};
-use limn_lake::{Confined, ReadOptions};
+use limn_formats::{Confined, ReadOptions};
 use limn_pipeline::options::IndexSettings;
 use limn_segment::{IndexStore, Snapshot};
 use limn_store::{Access, Store};

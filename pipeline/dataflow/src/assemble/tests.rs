@@ -1,8 +1,10 @@
 //! Files that hold no table and promised none: no table, no failure, and remembered.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-use limn_lake::{Contexts, Ignored, ObjectRecord, RowSample, layout};
+use limn_formats::ObjectRecord;
+use limn_lake::{Contexts, Ignored, layout};
 use limn_models::{Embedder, HashedWords};
+use limn_profile::RowSample;
 use limn_segment::{IndexStore, Shard, Snapshot};
 
 use super::*;

@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use limn_lake::Held;
+use limn_formats::Held;
 use limn_segment::NarrationRecord;
 use serde::{Deserialize, Serialize};
 use timely::container::CapacityContainerBuilder;

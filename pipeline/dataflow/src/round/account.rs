@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use limn_lake::member::shown;
-use limn_lake::{Ignored, Redact};
+use limn_formats::member::shown;
+use limn_lake::Ignored;
+use limn_profile::Redact;
 
 use super::Round;
 use crate::changes::GroupId;

@@ -2,19 +2,16 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use limn_formats::{FileError, FileErrorKind, ObjectRecord};
+use limn_profile::{ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, RowSampler};
 use proptest::prelude::*;
 use serde::Serialize;
 
 use super::*;
 use crate::contexts::Contexts;
-use crate::data_type::DataType;
-use crate::error::{FileError, FileErrorKind};
 use crate::evolution::{Shapes, arrange};
 use crate::layout::{Group, GroupKind, layout};
-use crate::object::{ObjectRecord, TableName};
-use crate::profile::ColumnBuilder;
-use crate::sample::RowSampler;
-use crate::summary::{ColumnSummary, DeclaredKeys};
+use crate::table_name::TableName;
 
 type Rows<'a> = &'a [&'a [&'a str]];
 
@@ -409,7 +406,7 @@ proptest! {
         let paths: Vec<String> =
             (0..files.len()).map(|f| if family { format!("d/{f}.csv") } else { format!("d/k={}/{f}.csv", f % 3) }).collect();
         let group = group(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-        let by_path = |file: &crate::layout::DataFile| paths.iter().position(|path| *path == file.object.path).unwrap();
+        let by_path = |file: &crate::layout::TableFile| paths.iter().position(|path| *path == file.object.path).unwrap();
         let read: Vec<Option<FileSummary>> = group.files.iter().map(|file| {
             let (header, rows) = files[by_path(file)].as_ref()?;
             let header: Vec<&str> = header.iter().map(String::as_str).collect();

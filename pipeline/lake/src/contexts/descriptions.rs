@@ -7,13 +7,11 @@
 
 use std::collections::HashMap;
 
+use limn_formats::DESCRIPTION_CHARS;
+use limn_profile::text::prefix;
 use limn_store::one_line;
 use serde_json::Value;
 
-use crate::sample::prefix;
-
-/// Characters kept of a description.
-pub const DESCRIPTION_CHARS: usize = 600;
 /// Letters of the longest name that is looked for.
 const NAME_CHARS: usize = 200;
 /// Levels of JSON that are looked into.

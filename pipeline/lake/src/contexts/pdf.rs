@@ -1,14 +1,11 @@
-//! PDFs about tables: their text, taken out by a process of its own ([`crate::Confined`]).
+//! PDFs about tables: their text, taken out by a process of its own ([`limn_formats::Confined`]).
 //!
 //! No PDF library bounds what a document may come to, and a document decides what the library does ([decision 20]).
 //!
 //! [decision 20]: ../../../../../docs/decisions/020-contexts.md
 
+use limn_formats::{Confined, Ended, FileError, FileErrorKind, ObjectRecord};
 use limn_store::Store;
-
-use crate::confined::{Confined, Ended};
-use crate::error::{FileError, FileErrorKind};
-use crate::object::ObjectRecord;
 
 /// The longest PDF that is read, in bytes.
 pub const MOST_PDF: u64 = 32 << 20;
@@ -135,14 +132,23 @@ pub(super) async fn read(
 #[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
-    use crate::confined::tests::scripted;
+
+    /// Work done by a script instead of the real program.
+    fn scripted(folder: &tempfile::TempDir, script: &str) -> Confined {
+        let program = folder.path().join("program");
+        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Confined::new(program)
+    }
 
     async fn text(script: &str) -> Result<String, FileError> {
         let folder = tempfile::TempDir::new().unwrap();
         let (store, pdf) = (Store::in_memory(), b"%PDF-1.4 and so on".as_slice());
         store.put("t.pdf", pdf.into()).await.unwrap();
-        let object = ObjectRecord::unversioned("t.pdf", pdf.len() as u64);
+        let object = ObjectRecord::from(store.head("t.pdf").await.unwrap());
         read(&store, &object, Some(&scripted(&folder, script))).await
     }
 

@@ -11,16 +11,13 @@ mod yaml;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
+use limn_formats::{Confined, Container, FileError, FileErrorKind, Format, ObjectRecord};
+use limn_profile::text::prefix;
 use limn_store::Store;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::read_text;
-use crate::confined::Confined;
-use crate::error::{FileError, FileErrorKind};
-use crate::member::Container;
-use crate::object::{Format, ObjectRecord};
 use crate::place::{split_path, without_extension};
-use crate::sample::prefix;
 
 /// Characters of a table's part of a shared text; more says nothing that a search could use.
 const PART_CHARS: usize = 64 << 10;

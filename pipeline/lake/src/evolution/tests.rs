@@ -2,15 +2,13 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+use limn_formats::ObjectRecord;
+use limn_profile::{ColumnBuilder, DeclaredKeys, RowSampler};
 use proptest::prelude::*;
 
 use super::*;
 use crate::contexts::Contexts;
 use crate::layout::layout;
-use crate::object::ObjectRecord;
-use crate::profile::ColumnBuilder;
-use crate::sample::RowSampler;
-use crate::summary::DeclaredKeys;
 
 fn family(extension: &str, count: usize) -> Group {
     let object = |n: usize| ObjectRecord::unversioned(&format!("d/x-{n:03}.{extension}"), 1);

@@ -5,9 +5,9 @@
 //! `**` for folders, `[a-z]` for a character, `{a,b}` for either.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use limn_formats::member::SEPARATOR;
 
 use super::FilterError;
-use crate::member::SEPARATOR;
 
 /// A set of globs, compiled into one.
 #[derive(Clone, Debug)]

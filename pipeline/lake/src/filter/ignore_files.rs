@@ -8,9 +8,8 @@ use std::collections::HashMap;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
-
-use crate::member::SEPARATOR;
-use crate::object::Hasher;
+use limn_formats::Hasher;
+use limn_formats::member::SEPARATOR;
 
 /// The name of such a file.
 pub const IGNORE_FILE: &str = ".limnignore";

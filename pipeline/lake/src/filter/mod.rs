@@ -10,13 +10,13 @@ mod glob;
 mod ignore_files;
 mod moment;
 
+use limn_formats::Hasher;
 use serde::{Deserialize, Serialize};
 
 use self::glob::Globs;
 pub use self::ignore_files::{IGNORE_FILE, IgnoreFiles, MOST_IGNORE_BYTES, is_ignore_file};
 pub use self::moment::Moment;
 use crate::layout::{is_container, is_data, may_be_beside};
-use crate::object::Hasher;
 
 /// Which objects of a lake count, as a person says it. The default leaves nothing out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,9 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{describing, is_uncertain};
-use crate::compression::without_compression;
-use crate::object::{Format, ObjectRecord};
+use limn_formats::{Format, ObjectRecord, without_compression};
+
+use super::describing;
 use crate::place::{self, MASK};
 use crate::sheets;
 
@@ -44,7 +44,7 @@ pub(super) fn among(
     };
     let is_certain = |at: &usize| {
         let file = files.get(*at);
-        file.is_some_and(|it| !is_uncertain(it.1) && is_free(&it.0.path))
+        file.is_some_and(|it| !it.1.is_uncertain() && is_free(&it.0.path))
     };
     let certain = (0..files.len()).filter(is_certain).count();
     let all = if certain > 0 { certain } else { files.len() };
@@ -123,13 +123,13 @@ struct Set {
 /// The sets of several files with different names. A plain text, which may be no data, is alike to others only where
 /// nothing else is.
 fn sets(files: &[(ObjectRecord, Format)], is_free: &impl Fn(&str) -> bool) -> Vec<Set> {
-    let are_uncertain = files.iter().all(|(_, format)| is_uncertain(*format));
+    let are_uncertain = files.iter().all(|(_, format)| format.is_uncertain());
     let beside = describing::of(files);
     let mut found: BTreeMap<(&str, String, Format), Vec<usize>> = BTreeMap::new();
     for (at, (object, format)) in files.iter().enumerate() {
         let (_, name) = place::split_path(&object.path);
         let mask = place::mask(place::without_extension(name));
-        let takes_part = are_uncertain || !is_uncertain(*format);
+        let takes_part = are_uncertain || !format.is_uncertain();
         // A star stands for what varies.
         let is_pattern = mask.contains(MASK) && !mask.contains('*');
         if takes_part && is_pattern && is_free(&object.path) && !beside.contains(&object.path) {

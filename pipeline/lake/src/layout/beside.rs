@@ -5,9 +5,9 @@
 
 use std::collections::{HashMap, HashSet};
 
+use limn_formats::member;
+
 use super::is_data;
-use crate::member;
-use crate::object::Format;
 use crate::place::{split_path, table_directory, without_extension};
 
 /// Whether a file may be either: as its path says, a `.txt` that is not compressed and in no archive.
@@ -42,9 +42,4 @@ pub fn texts_beside<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> HashSet
         }
     }
     found
-}
-
-/// Whether a format is told by the content only.
-pub(super) fn is_uncertain(format: Format) -> bool {
-    format == Format::Text
 }

@@ -1,9 +1,10 @@
 //! The contexts of a group: texts about its tables, and where they are.
 
+use limn_formats::{Fingerprint, Hasher, ObjectRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::contexts::{About, SharedKind};
-use crate::object::{Fingerprint, Hasher, ObjectRecord, TableName};
+use crate::table_name::TableName;
 
 /// Text about a table, and where it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

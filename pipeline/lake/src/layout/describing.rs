@@ -5,16 +5,11 @@
 
 use std::collections::HashSet;
 
-use super::{Group, GroupKind, is_uncertain};
-use crate::member;
-use crate::object::{Format, ObjectRecord};
-use crate::place;
+use limn_formats::{Format, ObjectRecord};
 
-/// Whether an object may describe a table beside it rather than hold rows, as its path says. What lies in an archive may not.
-pub(crate) fn may_describe(path: &str) -> bool {
-    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
-    extension.is_some_and(|it| it.eq_ignore_ascii_case("json")) && member::split(path).is_none()
-}
+use super::{Group, GroupKind};
+use crate::contexts::may_describe;
+use crate::place;
 
 /// Which of a directory's files, none of them a part of a larger table by its path, lie beside a table of their name in another
 /// format: `orders.json` and `orders.csv.json` beside `orders.csv`.
@@ -26,7 +21,7 @@ pub(super) fn of(files: &[(ObjectRecord, Format)]) -> HashSet<String> {
     }
     let others = files
         .iter()
-        .filter(|(_, format)| *format != Format::JsonLines && !is_uncertain(*format));
+        .filter(|(_, format)| *format != Format::JsonLines && !format.is_uncertain());
     let others: HashSet<&str> = others
         .flat_map(|(it, _)| [place::without_extension(&it.path), it.path.as_str()])
         .collect();

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use limn_formats::{Fingerprint, Hasher};
 use serde::{Deserialize, Serialize};
 
 use super::alike::Alike;
-use super::{ContextSource, ContextText, DataFile, shared};
-use crate::object::{Fingerprint, Hasher, TableName};
+use super::{ContextSource, ContextText, TableFile, shared};
 use crate::place;
+use crate::table_name::TableName;
 
 /// Identity of a group: a stable hash of its kind and path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,8 +43,8 @@ pub struct Group {
     pub kind: GroupKind,
     /// The table's name if the files are one table.
     pub name: TableName,
-    /// The files, by path; at least one. One that is a remark of a container ([`crate::member::is_remark`]) is alone.
-    pub files: Vec<DataFile>,
+    /// The files, by path; at least one. One that is a remark of a container ([`limn_formats::member::is_remark`]) is alone.
+    pub files: Vec<TableFile>,
     /// Contexts for the group's table or tables, by table; registered ones before sidecars.
     pub contexts: Vec<ContextSource>,
 }
@@ -164,7 +165,7 @@ impl Group {
         paths.map(|path| GroupKey::new(GroupKind::File, path))
     }
 
-    pub(super) fn of_file(file: DataFile) -> Group {
+    pub(super) fn of_file(file: TableFile) -> Group {
         let path = file.object.path.clone();
         Group {
             key: GroupKey::new(GroupKind::File, &path),
@@ -176,7 +177,7 @@ impl Group {
         }
     }
 
-    pub(super) fn of_directory(directory: &str, name: TableName, files: Vec<DataFile>) -> Group {
+    pub(super) fn of_directory(directory: &str, name: TableName, files: Vec<TableFile>) -> Group {
         Group {
             key: GroupKey::new(GroupKind::Directory, directory),
             path: directory.to_owned(),
@@ -191,7 +192,7 @@ impl Group {
         directory: &str,
         table: &str,
         name: TableName,
-        files: Vec<DataFile>,
+        files: Vec<TableFile>,
     ) -> Group {
         let path = place::join(directory, table);
         Group {
@@ -208,7 +209,7 @@ impl Group {
         directory: &str,
         alike: &Alike,
         name: TableName,
-        files: Vec<DataFile>,
+        files: Vec<TableFile>,
     ) -> Group {
         let pattern = alike.pattern.as_ref();
         let path = pattern.map_or(directory, |it| &it.path);

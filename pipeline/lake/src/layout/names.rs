@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use limn_formats::{Format, ObjectRecord};
+
 use super::alike::{self, Alike, Pattern};
 use super::{
-    ContextSource, ContextText, Group, GroupKind, Layout, Sorted, describing, is_uncertain,
-    sidecar_stem,
+    ContextSource, ContextText, Group, GroupKind, Layout, Sorted, describing, sidecar_stem,
 };
 use crate::contexts::{Contexts, SharedKind};
-use crate::object::{Format, ObjectRecord, TableName};
 use crate::place;
+use crate::table_name::TableName;
 
 /// Names that no two tables of a lake share.
 pub(super) struct Names {
@@ -29,7 +30,7 @@ impl Names {
         for (object, format) in sorted.loose.values().flatten() {
             let stem = place::without_extension(&object.path).to_owned();
             let files = stems.entry(stem).or_default();
-            match is_uncertain(*format) {
+            match format.is_uncertain() {
                 false => files.0 += 1,
                 true => files.1 += 1,
             }
@@ -78,7 +79,7 @@ impl Names {
     /// table, takes no other file's name.
     pub(super) fn file(&self, path: &str, format: Format) -> TableName {
         let stem = place::without_extension(path);
-        let is_shared = |(data, texts): &(usize, usize)| match is_uncertain(format) {
+        let is_shared = |(data, texts): &(usize, usize)| match format.is_uncertain() {
             false => *data > 1,
             true => data + texts > 1,
         };

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use limn_formats::{Container, Format, member};
 use serde::{Deserialize, Serialize};
 
 use super::sidecar_stem;
 use crate::contexts::SharedKind;
-use crate::member::{self, Container};
-use crate::object::Format;
+use crate::hidden::is_hidden;
 use crate::place;
 
 /// What comes after a dot is an extension up to this length.
@@ -87,7 +87,7 @@ pub fn is_data(path: &str) -> bool {
     Format::of_path(path).is_some()
         && !is_common(path)
         && SharedKind::of_path(path).is_none()
-        && !place::is_hidden(path)
+        && !is_hidden(path)
         && !member::is_remark(path)
 }
 
@@ -96,15 +96,15 @@ pub fn is_data(path: &str) -> bool {
 pub fn is_read(path: &str) -> bool {
     let is_text = || sidecar_stem(path).is_some() || SharedKind::of_path(path).is_some();
     let is_named = Format::of_path(path).is_some() && !is_common(path) || is_text();
-    is_named && !place::is_hidden(path) || is_container(path)
+    is_named && !is_hidden(path) || is_container(path)
 }
 
 /// Whether an object holds files that may hold rows, as its path says: an archive.
 pub fn is_container(path: &str) -> bool {
-    Container::of_path(path).is_some() && !place::is_hidden(path)
+    Container::of_path(path).is_some() && !is_hidden(path)
 }
 
 /// Whether an object is about tables in its directory and all directories below, as its path says.
 pub fn reaches_below(path: &str) -> bool {
-    SharedKind::of_path(path).is_some_and(SharedKind::reaches_below) && !place::is_hidden(path)
+    SharedKind::of_path(path).is_some_and(SharedKind::reaches_below) && !is_hidden(path)
 }

@@ -8,9 +8,10 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use limn_formats::ObjectRecord;
+
 use super::{ContextSource, ContextText, Group, GroupKind, Layout};
 use crate::contexts::{About, SharedKind};
-use crate::object::ObjectRecord;
 use crate::place::split_path;
 use crate::reach::is_within;
 

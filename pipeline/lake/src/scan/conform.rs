@@ -10,9 +10,8 @@ use arrow::array::{
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType as Arrow, FieldRef, TimeUnit};
 use arrow::util::display::FormatOptions;
-
-use crate::formats::{infer, render};
-use crate::notation::Notation;
+use limn_formats::render;
+use limn_profile::{Notation, infer};
 
 /// Microseconds of a day.
 const DAY: i64 = 86_400_000_000;

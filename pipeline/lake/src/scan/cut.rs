@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use limn_formats::Format;
+use limn_profile::FileSummary;
+
 use super::Part;
-use crate::layout::DataFile;
-use crate::object::Format;
-use crate::summary::FileSummary;
+use crate::layout::TableFile;
 
 /// The files of a part, and of each the bytes that row groups begin in which are wanted.
-pub(super) fn files(files: &[(DataFile, FileSummary)], part: Part) -> Vec<(usize, Range<u64>)> {
+pub(super) fn files(files: &[(TableFile, FileSummary)], part: Part) -> Vec<(usize, Range<u64>)> {
     let total: u64 = files.iter().map(|(file, _)| file.object.size).sum();
     let edge = |number: u32| {
         let edge = u128::from(total) * u128::from(number) / u128::from(part.of.max(1));
@@ -44,14 +45,15 @@ pub(super) fn files(files: &[(DataFile, FileSummary)], part: Part) -> Vec<(usize
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use limn_formats::ObjectRecord;
+    use limn_profile::RowSample;
     use proptest::prelude::*;
 
     use super::*;
-    use crate::object::{ObjectRecord, TableName};
-    use crate::sample::RowSample;
+    use crate::table_name::TableName;
 
-    fn file(size: u64, format: Format) -> (DataFile, FileSummary) {
-        let file = DataFile {
+    fn file(size: u64, format: Format) -> (TableFile, FileSummary) {
+        let file = TableFile {
             object: ObjectRecord::unversioned("a", size),
             format,
             table_name: TableName::parse("a").unwrap(),
@@ -68,7 +70,7 @@ mod tests {
             approximate: false,
             notes: Vec::new(),
             description: None,
-            keys: crate::DeclaredKeys::default(),
+            keys: limn_profile::DeclaredKeys::default(),
             presumed_names: false,
             reading: None,
         };

@@ -1,130 +1,17 @@
-//! Filters: which rows are wanted, and which files and stretches of files can have none of them.
+//! Filters: which rows are wanted.
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar};
-use arrow::compute::kernels::cmp;
-use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or};
-use arrow::datatypes::DataType;
+use arrow::array::{BooleanArray, RecordBatch};
+use arrow::compute::{and, filter_record_batch};
 use arrow::error::ArrowError;
+use limn_formats::Test;
 
-/// A test of one column, as SQL has it: a null passes [`Test::IsNull`] only.
+/// A test of one column,
 #[derive(Clone, Debug)]
 pub struct Filter {
     /// The column's place in [`super::TableRows::schema`].
     pub column: usize,
     /// What is tested.
     pub test: Test,
-}
-
-/// What is tested. Values are arrays of the column's type.
-#[derive(Clone, Debug)]
-pub enum Test {
-    /// Compared with the one value of an array.
-    Is(Comparison, ArrayRef),
-    /// One of an array's values.
-    In(ArrayRef),
-    /// Null.
-    IsNull,
-    /// Not null.
-    IsNotNull,
-}
-
-/// How values are compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
-    /// `=`
-    Equal,
-    /// `<`
-    Less,
-    /// `<=`
-    LessOrEqual,
-    /// `>`
-    Greater,
-    /// `>=`
-    GreaterOrEqual,
-}
-
-impl Comparison {
-    fn of(self, values: &ArrayRef, value: &ArrayRef) -> Result<BooleanArray, ArrowError> {
-        let value = Scalar::new(value);
-        match self {
-            Comparison::Equal => cmp::eq(values, &value),
-            Comparison::Less => cmp::lt(values, &value),
-            Comparison::LessOrEqual => cmp::lt_eq(values, &value),
-            Comparison::Greater => cmp::gt(values, &value),
-            Comparison::GreaterOrEqual => cmp::gt_eq(values, &value),
-        }
-    }
-}
-
-impl Test {
-    /// Which values pass; null where it is not known.
-    ///
-    /// # Errors
-    /// Values of another type.
-    pub(super) fn of(&self, values: &ArrayRef) -> Result<BooleanArray, ArrowError> {
-        match self {
-            Test::Is(comparison, value) => comparison.of(values, value),
-            Test::In(wanted) => {
-                let mut passing = BooleanArray::from(vec![false; values.len()]);
-                for at in 0..wanted.len() {
-                    passing = or(
-                        &passing,
-                        &Comparison::Equal.of(values, &wanted.slice(at, 1))?,
-                    )?;
-                }
-                Ok(passing)
-            }
-            Test::IsNull => is_null(values),
-            Test::IsNotNull => is_not_null(values),
-        }
-    }
-
-    /// The type of its values, if it has any.
-    pub(crate) fn data_type(&self) -> Option<&DataType> {
-        match self {
-            Test::Is(_, values) | Test::In(values) => Some(values.data_type()),
-            Test::IsNull | Test::IsNotNull => None,
-        }
-    }
-
-    /// Whether a value between these bounds may pass; each is the one value of an array of the column's type, null where it is
-    /// not known. `has_nulls`, `has_values`: whether there may be any.
-    pub(crate) fn may_pass(&self, bounds: &Bounds) -> bool {
-        match self {
-            Test::IsNull => bounds.has_nulls,
-            Test::IsNotNull => bounds.has_values,
-            Test::Is(comparison, value) => bounds.has_values && bounds.allows(*comparison, value),
-            Test::In(values) => {
-                let mut values = (0..values.len()).map(|at| values.slice(at, 1));
-                bounds.has_values && values.any(|value| bounds.allows(Comparison::Equal, &value))
-            }
-        }
-    }
-}
-
-/// What is known of some values.
-pub(crate) struct Bounds {
-    pub(crate) min: ArrayRef,
-    pub(crate) max: ArrayRef,
-    pub(crate) has_nulls: bool,
-    pub(crate) has_values: bool,
-}
-
-impl Bounds {
-    fn allows(&self, comparison: Comparison, value: &ArrayRef) -> bool {
-        // What cannot be compared, or is not known, may pass.
-        let is = |comparison: Comparison, bound: &ArrayRef| {
-            let told = comparison.of(bound, value);
-            told.map_or(true, |told| told.is_null(0) || told.value(0))
-        };
-        match comparison {
-            Comparison::Equal => {
-                is(Comparison::LessOrEqual, &self.min) && is(Comparison::GreaterOrEqual, &self.max)
-            }
-            Comparison::Less | Comparison::LessOrEqual => is(comparison, &self.min),
-            Comparison::Greater | Comparison::GreaterOrEqual => is(comparison, &self.max),
-        }
-    }
 }
 
 /// The rows of a batch that pass all tests, each of the column at its place in the batch.

@@ -1,7 +1,7 @@
 //! The scan: the rows of a table as Arrow record batches, whole, typed, in one order, pinned to the versions of its files
 //! that the index knows.
 //!
-//! Several files are one relation: columns are united by name as [`crate::TableSummary::merge`] unites them, a column that a
+//! Several files are one relation: columns are united by name as [`limn_profile::TableSummary::merge`] unites them, a column that a
 //! file lacks is null in its rows, partition keys are columns. Types are those of [`schema`]. A cell that does not fit its
 //! column's type is null and counted; no row is lost for it. A file that is damaged costs its own rows, and one line of the
 //! [`Report`]; a file that is not the one that was indexed ends the scan ([`ScanError::Changed`]).
@@ -20,17 +20,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::{FieldRef, SchemaRef};
+use limn_formats::ReadOptions;
+use limn_profile::FileSummary;
 use limn_store::Store;
 use thiserror::Error;
 
-pub(crate) use self::filter::Bounds;
-pub use self::filter::{Comparison, Filter, Test};
+pub use self::filter::Filter;
 pub use self::run::Rows;
 use self::schema::Columns;
-pub(crate) use self::schema::kept_type;
-use crate::formats::ReadOptions;
-use crate::layout::DataFile;
-use crate::summary::FileSummary;
+use crate::layout::TableFile;
 
 /// The name of the column that says which file a row is of: its path in the lake.
 pub const FILE_COLUMN: &str = "_file";
@@ -43,7 +41,7 @@ pub struct TableRows(Arc<Inner>);
 
 struct Inner {
     store: Store,
-    files: Vec<(DataFile, FileSummary)>,
+    files: Vec<(TableFile, FileSummary)>,
     columns: Columns,
     options: ReadOptions,
 }
@@ -156,7 +154,7 @@ impl TableRows {
     /// what of a file was found by them is found again.
     pub fn new(
         store: Store,
-        mut files: Vec<(DataFile, FileSummary)>,
+        mut files: Vec<(TableFile, FileSummary)>,
         options: ReadOptions,
     ) -> Self {
         files.sort_by(|(a, _), (b, _)| a.object.path.cmp(&b.object.path));
@@ -169,7 +167,7 @@ impl TableRows {
         }))
     }
 
-    /// The columns with their types, in the order of [`crate::TableSummary::columns`]; every column may be null. Names are
+    /// The columns with their types, in the order of [`limn_profile::TableSummary::columns`]; every column may be null. Names are
     /// unique: one that repeats has a number behind it.
     pub fn schema(&self) -> SchemaRef {
         self.0.columns.schema.clone()

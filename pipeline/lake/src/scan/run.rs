@@ -14,17 +14,14 @@ use arrow::datatypes::{DataType as Arrow, Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use futures::Stream;
 use futures::stream::{self, BoxStream, StreamExt};
+use limn_formats::{Bounds, Failure, FileBatch, FileError, FileErrorKind, Wanted};
+use limn_profile::{ColumnProfile, DataType, Order};
 use tokio::sync::mpsc::Receiver;
 
 use super::conform::{self, Conformed};
-use super::filter::{self, Bounds, Filter};
+use super::filter::{self, Filter};
 use super::schema::Place;
 use super::{FILE_COLUMN, Inner, ROW_COLUMN, Report, Request, ScanError, TableRows, cut};
-use crate::data_type::{DataType, Order};
-use crate::error::{FileError, FileErrorKind};
-use crate::formats::batches::{FileBatch, Wanted};
-use crate::formats::{self, Failure};
-use crate::profile::ColumnProfile;
 
 /// Files that are being read before their turn.
 const AHEAD: usize = 3;
@@ -201,8 +198,8 @@ impl Run {
             wanted.names.push(summary.columns[*place].name.clone());
             read.push(at);
         }
-        let (object, summary) = (object.clone(), summary.clone());
-        let batches = formats::rows(store.clone(), object, summary, wanted, options.clone());
+        let (object, summary) = (object.data_file(), summary.clone());
+        let batches = limn_formats::rows(store.clone(), object, summary, wanted, options.clone());
         OpenFile {
             file,
             read,
@@ -325,18 +322,6 @@ impl Run {
                 self.report.notes().damaged.push(error.to_string());
                 Ok(())
             }
-        }
-    }
-}
-
-impl Bounds {
-    /// Those of nothing but nulls.
-    fn nulls(to: &Arrow) -> Bounds {
-        Bounds {
-            min: new_null_array(to, 1),
-            max: new_null_array(to, 1),
-            has_nulls: true,
-            has_values: false,
         }
     }
 }

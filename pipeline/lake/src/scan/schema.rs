@@ -9,14 +9,13 @@ use std::collections::{BTreeSet, HashMap};
 use std::str::FromStr;
 use std::sync::Arc;
 
-use arrow::datatypes::{DataType as Arrow, Field, Schema, SchemaRef, TimeUnit};
+use arrow::datatypes::{DataType as Arrow, Field, Schema, SchemaRef};
+use limn_formats::{arrow_type, names};
+use limn_profile::merge::{Source, Union};
+use limn_profile::{ColumnSummary, DataType, FilePart, FileSummary, infer};
 
-use crate::data_type::DataType;
-use crate::formats::{infer, names};
-use crate::layout::DataFile;
-use crate::merge::{FilePart, Source, Union};
+use crate::layout::TableFile;
 use crate::place;
-use crate::summary::{ColumnSummary, FileSummary};
 
 /// The columns of a table, and where each file has them.
 pub(super) struct Columns {
@@ -35,7 +34,7 @@ pub(super) enum Place {
 }
 
 impl Columns {
-    pub(super) fn of(files: &[(DataFile, FileSummary)]) -> Columns {
+    pub(super) fn of(files: &[(TableFile, FileSummary)]) -> Columns {
         let keys: Vec<_> = files
             .iter()
             .map(|(file, _)| place::partition(&file.object.path))
@@ -133,14 +132,8 @@ impl Evidence {
             return given;
         }
         let element = match self.data_type {
-            DataType::Boolean => Arrow::Boolean,
             DataType::Integer if self.is_beyond_64_bits => Arrow::Decimal128(38, 0),
-            DataType::Integer => Arrow::Int64,
-            DataType::Float => Arrow::Float64,
-            DataType::Date => Arrow::Date32,
-            DataType::Timestamp => Arrow::Timestamp(TimeUnit::Microsecond, None),
-            DataType::Binary => Arrow::Binary,
-            DataType::Unknown | DataType::Text | DataType::Other(_) => Arrow::Utf8View,
+            _ => arrow_type(&self.data_type),
         };
         match (self.is_list, self.is_single) {
             (true, false) => Arrow::List(Arc::new(Field::new_list_field(element, true))),
@@ -148,33 +141,4 @@ impl Evidence {
             _ => element,
         }
     }
-}
-
-/// What is kept of the type that a file gives a column: none if it follows from limn's own name for it.
-pub(crate) fn kept_type(arrow: &Arrow, data_type: &DataType) -> Option<String> {
-    let plain = plain_type(arrow)?;
-    let implied = Evidence {
-        data_type: data_type.clone(),
-        ..Evidence::default()
-    };
-    if plain == implied.arrow_type() {
-        return None;
-    }
-    let told = plain.to_string();
-    // What cannot be read back would be another type.
-    (Arrow::from_str(&told).ok()? == plain).then_some(told)
-}
-
-/// A type without how its values are stored: dictionaries and runs are their values. None of what is read as text.
-fn plain_type(arrow: &Arrow) -> Option<Arrow> {
-    Some(match arrow {
-        Arrow::Dictionary(_, values) => plain_type(values)?,
-        Arrow::RunEndEncoded(_, values) => plain_type(values.data_type())?,
-        Arrow::Utf8 | Arrow::LargeUtf8 | Arrow::Utf8View => Arrow::Utf8View,
-        Arrow::LargeBinary | Arrow::FixedSizeBinary(_) | Arrow::BinaryView => Arrow::Binary,
-        Arrow::Date64 => Arrow::Date32,
-        Arrow::Float16 => Arrow::Float32,
-        Arrow::Null | Arrow::Union(..) => return None,
-        other => other.clone(),
-    })
 }

@@ -11,11 +11,11 @@ use arrow::array::{
 use arrow::datatypes::{DataType as Arrow, Int32Type};
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::TryStreamExt;
+use limn_formats::{Comparison, Format, ObjectRecord, Test, summarise_file};
 use limn_store::Store;
 
 use super::*;
-use crate::formats::summarise_file;
-use crate::object::{Format, ObjectRecord, TableName};
+use crate::table_name::TableName;
 
 /// A table of these files.
 async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
@@ -29,13 +29,15 @@ async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRo
         store.put(path, content.clone().into()).await.unwrap();
         let info = store.head(path).await.unwrap();
         let object = ObjectRecord::from(info);
-        let file = DataFile {
+        let file = TableFile {
             format: Format::of_path(path).unwrap(),
             table_name: TableName::parse(path).unwrap(),
             object,
             is_beside: false,
         };
-        let summary = summarise_file(&store, &file, options).await.unwrap();
+        let summary = summarise_file(&store, &file.data_file(), options)
+            .await
+            .unwrap();
         let json = summary.to_json().unwrap();
         read.push((file, FileSummary::from_json(&json).unwrap()));
     }
@@ -585,10 +587,10 @@ async fn a_scan_that_is_dropped_reads_nothing_more() {
     assert!(report.rows() < 400_000, "{}", report.rows());
 }
 
-/// Files that other programs wrote (tests/data): as many rows as their summaries tell, and none damaged.
+/// Files that other programs wrote (`pipeline/formats/tests/data`): as many rows as their summaries tell, and none damaged.
 #[tokio::test]
 async fn files_that_others_wrote_are_scanned() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../formats/tests/data");
     let (mut scanned, mut wrong) = (0, Vec::new());
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -602,14 +604,14 @@ async fn files_that_others_wrote_are_scanned() {
             .await
             .unwrap();
         let object = ObjectRecord::from(store.head(&name).await.unwrap());
-        let file = DataFile {
+        let file = TableFile {
             object,
             format,
             table_name: TableName::parse(&name).unwrap(),
             is_beside: false,
         };
         let options = ReadOptions::default();
-        let Ok(summary) = summarise_file(&store, &file, &options).await else {
+        let Ok(summary) = summarise_file(&store, &file.data_file(), &options).await else {
             continue;
         };
         let table = TableRows::new(store, vec![(file, summary.clone())], options);

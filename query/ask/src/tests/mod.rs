@@ -11,10 +11,10 @@ use arrow::array::RecordBatch;
 use arrow::util::pretty::pretty_format_batches;
 use bytes::Bytes;
 use futures::TryStreamExt;
+use limn_formats::{Format, ObjectRecord, ReadOptions, summarise_file};
 use limn_lake::assemble::merge_files;
-use limn_lake::{
-    DataFile, FileSummary, Format, ObjectRecord, ReadOptions, Redact, TableName, summarise_file,
-};
+use limn_lake::{TableFile, TableName};
+use limn_profile::{FileSummary, Redact};
 use limn_segment::{ColumnRecord, FileRecord, TableRecord};
 use limn_store::Store;
 
@@ -60,12 +60,12 @@ impl Made {
     }
 
     async fn table(&mut self, name: &str, files: &[(&str, &str)], redact: Redact) {
-        let mut read: Vec<(DataFile, FileSummary)> = Vec::new();
+        let mut read: Vec<(TableFile, FileSummary)> = Vec::new();
         for (path, text) in files {
             let content = Bytes::from((*text).to_owned());
             self.store.put(path, content).await.unwrap();
             let object = self.store.head(path).await.unwrap();
-            let file = DataFile {
+            let file = TableFile {
                 object: ObjectRecord {
                     path: (*path).to_owned(),
                     etag: object.etag,
@@ -78,7 +78,9 @@ impl Made {
                 is_beside: false,
             };
             let options = ReadOptions::default();
-            let mut summary = summarise_file(&self.store, &file, &options).await.unwrap();
+            let mut summary = summarise_file(&self.store, &file.data_file(), &options)
+                .await
+                .unwrap();
             summary.redact(redact);
             read.push((file, summary));
         }
@@ -101,7 +103,7 @@ impl Made {
     }
 }
 
-fn record(name: &str, read: &[(DataFile, FileSummary)]) -> TableRecord {
+fn record(name: &str, read: &[(TableFile, FileSummary)]) -> TableRecord {
     let files = read.iter().map(|(file, summary)| FileRecord {
         path: file.object.path.clone(),
         etag: file.object.etag.clone(),

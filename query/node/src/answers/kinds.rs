@@ -75,7 +75,8 @@ fn check<'a>(
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use limn_lake::{DataType, Format};
+    use limn_formats::Format;
+    use limn_profile::DataType;
     use utoipa::IntoParams;
 
     use super::*;

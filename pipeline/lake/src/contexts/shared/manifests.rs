@@ -5,13 +5,13 @@
 
 use std::collections::HashMap;
 
+use limn_formats::DESCRIPTION_CHARS;
+use limn_profile::text::prefix;
 use limn_store::one_line;
 use serde_json::{Map, Value};
 
 use super::{Parts, SharedKind};
-use crate::contexts::DESCRIPTION_CHARS;
 use crate::place::split_path;
-use crate::sample::prefix;
 
 /// Characters of what is said of a resource or a package.
 const TOLD: usize = 8000;

@@ -4,8 +4,9 @@
 //! several, the rows or items; else the paragraph. In running text a word that could be any (`orders`) names a table only if it is
 //! marked as a name (in quotes or code, or at the start of an item); one with a digit, an underscore or an extension always does.
 
+use limn_formats::Format;
+
 use super::Parts;
-use crate::object::Format;
 
 /// Words looked at in one line: a longer one is no prose.
 const WORDS: usize = 2000;

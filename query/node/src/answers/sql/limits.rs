@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use limn_ask::{AskError, Lake, Limits};
-use limn_lake::{Confined, ReadOptions};
+use limn_formats::{Confined, ReadOptions};
 use limn_store::Store;
 
 use super::threads::{Home, Threads};

@@ -6,11 +6,11 @@ use arrow::util::display::array_value_to_string;
 use axum::body::Body;
 use axum::http::{Request, header};
 use http_body_util::BodyExt;
+use limn_formats::{Format, ObjectRecord, ReadOptions, summarise_file};
 use limn_lake::assemble::merge_files;
-use limn_lake::{
-    DataFile, FileSummary, Format, ObjectRecord, ReadOptions, Redact, TableName, summarise_file,
-};
+use limn_lake::{TableFile, TableName};
 use limn_models::{Embedder, HashedWords};
+use limn_profile::{FileSummary, Redact};
 use limn_segment::{ColumnRecord, FileRecord, IndexStore, Shard, Snapshot, TableRecord};
 use limn_store::Store;
 use serde_json::{Value, json};
@@ -106,7 +106,7 @@ async fn table(lake: &Store, name: &str, text: &str) -> TableRecord {
     let path = format!("{name}.csv");
     lake.put(&path, text.to_owned().into()).await.unwrap();
     let object = lake.head(&path).await.unwrap();
-    let file = DataFile {
+    let file = TableFile {
         object: ObjectRecord {
             path: path.clone(),
             etag: object.etag,
@@ -119,12 +119,14 @@ async fn table(lake: &Store, name: &str, text: &str) -> TableRecord {
         is_beside: false,
     };
     let options = ReadOptions::default();
-    let mut summary = summarise_file(lake, &file, &options).await.unwrap();
+    let mut summary = summarise_file(lake, &file.data_file(), &options)
+        .await
+        .unwrap();
     summary.redact(Redact::Marked);
     record(lake.url(), name, &file, &summary)
 }
 
-fn record(lake: &str, name: &str, file: &DataFile, summary: &FileSummary) -> TableRecord {
+fn record(lake: &str, name: &str, file: &TableFile, summary: &FileSummary) -> TableRecord {
     let object = &file.object;
     let merged = merge_files(&[(&*object.path, summary)], &[&*object.path]).unwrap();
     let columns = merged.columns.iter().map(|column| ColumnRecord {

@@ -1,0 +1,44 @@
+//! Arrow types and limn's own.
+
+use std::str::FromStr;
+
+use arrow::datatypes::{DataType as Arrow, TimeUnit};
+use limn_profile::DataType;
+
+/// The Arrow type that follows from limn's own, of values within 64 bits.
+pub fn arrow_type(data_type: &DataType) -> Arrow {
+    match data_type {
+        DataType::Boolean => Arrow::Boolean,
+        DataType::Integer => Arrow::Int64,
+        DataType::Float => Arrow::Float64,
+        DataType::Date => Arrow::Date32,
+        DataType::Timestamp => Arrow::Timestamp(TimeUnit::Microsecond, None),
+        DataType::Binary => Arrow::Binary,
+        DataType::Unknown | DataType::Text | DataType::Other(_) => Arrow::Utf8View,
+    }
+}
+
+/// What is kept of the type that a file gives a column: none if it follows from limn's own name for it.
+pub(crate) fn kept_type(arrow: &Arrow, data_type: &DataType) -> Option<String> {
+    let plain = plain_type(arrow)?;
+    if plain == arrow_type(data_type) {
+        return None;
+    }
+    let told = plain.to_string();
+    // What cannot be read back would be another type.
+    (Arrow::from_str(&told).ok()? == plain).then_some(told)
+}
+
+/// A type without how its values are stored: dictionaries and runs are their values. None of what is read as text.
+fn plain_type(arrow: &Arrow) -> Option<Arrow> {
+    Some(match arrow {
+        Arrow::Dictionary(_, values) => plain_type(values)?,
+        Arrow::RunEndEncoded(_, values) => plain_type(values.data_type())?,
+        Arrow::Utf8 | Arrow::LargeUtf8 | Arrow::Utf8View => Arrow::Utf8View,
+        Arrow::LargeBinary | Arrow::FixedSizeBinary(_) | Arrow::BinaryView => Arrow::Binary,
+        Arrow::Date64 => Arrow::Date32,
+        Arrow::Float16 => Arrow::Float32,
+        Arrow::Null | Arrow::Union(..) => return None,
+        other => other.clone(),
+    })
+}

@@ -1,0 +1,126 @@
+//! The rows of an Avro file: block by block, each walked before it is decoded, as when it was read first.
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
+use arrow::datatypes::SchemaRef;
+
+use super::blocks::Block;
+use super::schema::Schema;
+use super::walk::{Stopped, Walk};
+use super::{HEAD, Pending, corrupt, decoder, open, unpacked};
+use crate::batches::{Sink, Stop, Wanted};
+use crate::error::FileErrorKind;
+use crate::ranged::Ranged;
+use crate::typed::decoding;
+use crate::{Failure, ReadOptions, names};
+
+/// Bytes fetched at a time.
+const WINDOW: u64 = 8 << 20;
+/// What a block, and a row, may take in memory, in bytes.
+const MEMORY: u64 = 256 << 20;
+
+/// Reads rows, on a thread outside the runtime.
+pub(crate) fn read(
+    object: &Ranged,
+    wanted: &Wanted,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let size = object.size();
+    let (header, schema, _) = open(object, HEAD.min(size), options)?;
+    let arrow = decoder(&schema, &[], 0)?.schema();
+    let names = names::unique(arrow.fields().iter().map(|field| field.name()));
+    let mut asked = wanted.columns.iter().zip(&wanted.names);
+    if !asked.all(|(column, name)| names.get(*column) == Some(name)) {
+        return Err(corrupt("it has other columns than when it was indexed").into());
+    }
+    let mut rows = Rows {
+        schema,
+        arrow,
+        wanted,
+        pending: Pending::default(),
+    };
+    let (mut at, mut window) = (header.end, WINDOW);
+    while at < size {
+        let piece = object.get(at..at.saturating_add(window).min(size))?;
+        window = WINDOW;
+        for block in header.blocks(&piece, at, size, true)? {
+            match &block.bytes {
+                Some(bytes) => {
+                    let bytes = unpacked(header.packing, bytes.clone(), MEMORY)?;
+                    rows.block(&block, &bytes.ok_or_else(too_much)?, sink)?;
+                    at = block.offset + block.size();
+                }
+                // The window ends within it.
+                None if block.size() > MEMORY => return Err(too_much().into()),
+                None => window = block.size().max(WINDOW),
+            }
+        }
+    }
+    rows.decode(sink)
+}
+
+struct Rows<'a> {
+    schema: Schema,
+    arrow: SchemaRef,
+    wanted: &'a Wanted,
+    pending: Pending,
+}
+
+impl Rows<'_> {
+    fn block(&mut self, block: &Block, bytes: &[u8], sink: &mut Sink) -> Result<(), Stop> {
+        let mut at = 0;
+        for _ in 0..block.rows {
+            let mut walk = Walk::new(&self.schema, &bytes[at..]);
+            let memory = walk.row(MEMORY).map_err(|stopped| match stopped {
+                Stopped::Broken => corrupt(format!(
+                    "a row of the block at byte {} is broken",
+                    block.offset
+                )),
+                Stopped::TooMuch => too_much(),
+            })?;
+            let end = at + walk.at();
+            self.pending.push(&bytes[at..end], 0, memory);
+            at = end;
+            if self.pending.is_enough() {
+                self.decode(sink)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the rows that wait.
+    fn decode(&mut self, sink: &mut Sink) -> Result<(), Stop> {
+        let Pending { bytes, count, .. } = std::mem::take(&mut self.pending);
+        let nulls = |column: &usize| new_null_array(self.arrow.field(*column).data_type(), count);
+        let arrays: Vec<ArrayRef> = match (count, bytes.is_empty()) {
+            (0, _) => return Ok(()),
+            // Rows of nulls alone: the decoder takes a block of no bytes for one of no rows.
+            (_, true) => self.wanted.columns.iter().map(nulls).collect(),
+            (_, false) => {
+                let mut batches = decoder(&self.schema, &bytes, count)?;
+                let batch = batches
+                    .next()
+                    .unwrap_or_else(|| Ok(RecordBatch::new_empty(self.arrow.clone())));
+                let batch = batch.map_err(|error| decoding(&error.to_string()))?;
+                if batch.num_rows() != count {
+                    let cause = "a block has another number of rows than it claims";
+                    return Err(corrupt(cause).into());
+                }
+                let columns = self.wanted.columns.iter();
+                columns
+                    .map(|column| batch.column(*column).clone())
+                    .collect()
+            }
+        };
+        let schema = self.arrow.project(&self.wanted.columns);
+        let options = RecordBatchOptions::new().with_row_count(Some(count));
+        let batch = schema
+            .and_then(|schema| RecordBatch::try_new_with_options(schema.into(), arrays, &options));
+        sink.give(batch.map_err(|error| decoding(&error.to_string()))?)
+    }
+}
+
+fn too_much() -> Failure {
+    let cause = format!("some rows of it take more than {MEMORY} bytes of memory");
+    Failure::new(FileErrorKind::Unsupported, cause)
+}

@@ -1,0 +1,181 @@
+//! Rows on their way from a reader to whoever scans a table: record batches of a file's own columns.
+//!
+//! Readers run on blocking threads and wait here while nobody takes their batches, so that a scan holds a few of them; and
+//! stop where nobody will.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder};
+use arrow::datatypes::{DataType, Field, Schema};
+use tokio::sync::mpsc;
+
+use super::Failure;
+use super::typed::decoding;
+use crate::test::Test;
+
+/// Rows of a batch of texts, at most, and their bytes, about.
+pub(crate) const BATCH_ROWS: usize = 8192;
+const BATCH_BYTES: usize = 4 << 20;
+/// Batches that wait to be taken.
+const WAITING: usize = 2;
+
+/// What is wanted of a file.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// Columns of its summary, in the order in which batches have them.
+    pub columns: Vec<usize>,
+    /// What the summary calls them.
+    pub names: Vec<String>,
+    /// Tests of columns by their places in `columns`: what passes none of them may be left out.
+    pub tests: Vec<(usize, Test)>,
+    /// Row groups that begin in these bytes; of other files all rows are wanted.
+    pub bytes: Range<u64>,
+    /// Whether it matters which rows of the file batches are of: then each holds rows without gaps.
+    pub numbered: bool,
+}
+
+impl Wanted {
+    /// All rows of these columns.
+    pub fn all_rows(columns: Vec<usize>, names: Vec<String>) -> Wanted {
+        Wanted {
+            columns,
+            names,
+            tests: Vec::new(),
+            bytes: 0..u64::MAX,
+            numbered: false,
+        }
+    }
+}
+
+/// Rows of a file.
+#[derive(Debug)]
+pub struct FileBatch {
+    /// The number of the first of them in the file.
+    pub first_row: u64,
+    /// The wanted columns, in that order.
+    pub rows: RecordBatch,
+}
+
+/// Why a reader stops before a file's end.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// Nobody takes its batches any more.
+    Dropped,
+    Failed(Failure),
+}
+
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Stop::Failed(failure)
+    }
+}
+
+/// Takes a reader's batches.
+pub(crate) struct Sink {
+    to: mpsc::Sender<Result<FileBatch, Failure>>,
+    rows: u64,
+}
+
+/// A sink, and where its batches come out.
+pub(crate) fn channel() -> (Sink, mpsc::Receiver<Result<FileBatch, Failure>>) {
+    let (to, from) = mpsc::channel(WAITING);
+    (Sink { to, rows: 0 }, from)
+}
+
+impl Sink {
+    /// Gives the next rows; waits until they may be taken.
+    ///
+    /// # Errors
+    /// Nobody will.
+    pub(crate) fn give(&mut self, rows: RecordBatch) -> Result<(), Stop> {
+        self.give_at(self.rows, rows)
+    }
+
+    /// As [`Sink::give`], of rows after others that were left out.
+    pub(crate) fn give_at(&mut self, first_row: u64, rows: RecordBatch) -> Result<(), Stop> {
+        self.rows = first_row + rows.num_rows() as u64;
+        if rows.num_rows() == 0 {
+            return Ok(());
+        }
+        let given = self.to.blocking_send(Ok(FileBatch { first_row, rows }));
+        given.map_err(|_| Stop::Dropped)
+    }
+
+    /// Says why nothing will be read.
+    pub(crate) async fn refuse(self, failure: Failure) {
+        let _ = self.to.send(Err(failure)).await;
+    }
+
+    /// Says how reading ended.
+    pub(crate) fn end(self, read: Result<(), Stop>) {
+        if let Err(Stop::Failed(failure)) = read {
+            // Whoever would learn of it may be gone.
+            let _ = self.to.blocking_send(Err(failure));
+        }
+    }
+}
+
+/// Texts, row by row, which become batches.
+pub(crate) struct Texts {
+    schema: Arc<Schema>,
+    builders: Vec<StringViewBuilder>,
+    rows: usize,
+    bytes: usize,
+}
+
+impl Texts {
+    pub(crate) fn new(wanted: &Wanted) -> Texts {
+        let fields = wanted.names.iter();
+        let fields = fields.map(|name| Field::new(name, DataType::Utf8View, true));
+        Texts {
+            schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())),
+            builders: wanted
+                .names
+                .iter()
+                .map(|_| StringViewBuilder::new())
+                .collect(),
+            rows: 0,
+            bytes: 0,
+        }
+    }
+
+    /// How many columns there are.
+    pub(crate) fn width(&self) -> usize {
+        self.builders.len()
+    }
+
+    /// Takes the row's next cell: of the column at this place.
+    #[inline]
+    pub(crate) fn cell(&mut self, place: usize, text: Option<&str>) {
+        let builder = &mut self.builders[place];
+        match text {
+            Some(text) => {
+                self.bytes += text.len();
+                builder.append_value(text);
+            }
+            None => builder.append_null(),
+        }
+    }
+
+    /// Ends a row of which every cell was taken; whether the batch should be taken now.
+    #[inline]
+    pub(crate) fn end_row(&mut self) -> bool {
+        self.rows += 1;
+        self.rows >= BATCH_ROWS || self.bytes >= BATCH_BYTES
+    }
+
+    /// The rows so far.
+    ///
+    /// # Errors
+    /// Cells that were not taken.
+    pub(crate) fn take(&mut self) -> Result<RecordBatch, Failure> {
+        let columns = self.builders.iter_mut();
+        let columns = columns.map(|builder| Arc::new(builder.finish()) as ArrayRef);
+        let options = RecordBatchOptions::new().with_row_count(Some(self.rows));
+        let columns = columns.collect();
+        (self.rows, self.bytes) = (0, 0);
+        RecordBatch::try_new_with_options(self.schema.clone(), columns, &options)
+            .map_err(|error| decoding(&error.to_string()))
+    }
+}

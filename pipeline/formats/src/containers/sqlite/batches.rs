@@ -1,0 +1,129 @@
+//! The rows of a table or view of a database, as texts.
+//!
+//! They are all read before the first is given: one database is read at a time in a process, and who waits for the rows
+//! of one may be waiting for those of another.
+
+use std::io::Cursor;
+
+use arrow::array::RecordBatch;
+use arrow::ipc::reader::StreamReader;
+use arrow::ipc::writer::StreamWriter;
+use limn_store::Store;
+use rusqlite::types::ValueRef;
+
+use super::view::{self, Answered};
+use super::{Base, cage, database, failure, member, quoted};
+use crate::batches::{Sink, Stop, Texts, Wanted};
+use crate::data_file::DataFile;
+use crate::error::FileErrorKind;
+use crate::member::MemberPlace;
+use crate::ranged::Ranged;
+use crate::typed::decoding;
+use crate::{Failure, ReadOptions};
+
+/// Bytes of text that a table's rows are, at most.
+const MOST_TEXT: usize = 512 << 20;
+
+/// Reads rows, on a thread outside the runtime.
+pub(crate) fn rows(
+    store: &Store,
+    file: &DataFile,
+    wanted: &Wanted,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let (container, place) = super::super::part(file)?;
+    let runtime = tokio::runtime::Handle::current();
+    let ranged = Ranged::new(store.clone(), &container, runtime.clone());
+    let MemberPlace::Table(id) = place else {
+        return Err(super::super::not_there().into());
+    };
+    let bytes = database(&ranged, options)?;
+    let base = Base::of(bytes.to_vec())?;
+    let batches = match member(&base.entries, id)?.is_view {
+        false => base.rows(id, wanted)?,
+        true => {
+            drop(base);
+            let rows = view::rows(bytes, id, wanted, options);
+            batches_of(&runtime.block_on(rows)?)?
+        }
+    };
+    for batch in batches {
+        sink.give(batch)?;
+    }
+    Ok(())
+}
+
+impl Base {
+    /// The wanted columns of all rows.
+    pub(super) fn rows(mut self, id: u64, wanted: &Wanted) -> Result<Vec<RecordBatch>, Failure> {
+        let entry = member(&self.entries, id)?;
+        let sql = format!("SELECT * FROM main.{}", quoted(&entry.name));
+        let (connection, size) = (&mut self.connection, self.size);
+        cage::close(connection, size, &self.entries, entry).map_err(|error| failure(&error))?;
+        let mut statement = self.connection.prepare(&sql).map_err(|it| failure(&it))?;
+        let width = statement.column_count();
+        if wanted.columns.iter().any(|column| *column >= width) {
+            let cause = "it has other columns than when it was indexed";
+            return Err(Failure::new(FileErrorKind::Corrupt, cause));
+        }
+        let mut texts = Texts::new(wanted);
+        let (mut batches, mut bytes) = (Vec::new(), 0);
+        let mut rows = statement.query([]).map_err(|it| failure(&it))?;
+        while let Some(row) = rows.next().map_err(|it| failure(&it))? {
+            for (place, column) in wanted.columns.iter().enumerate() {
+                bytes += take(
+                    &mut texts,
+                    place,
+                    row.get_ref(*column).unwrap_or(ValueRef::Null),
+                );
+            }
+            if bytes > MOST_TEXT {
+                let cause = format!("its rows are more than {MOST_TEXT} bytes of text");
+                return Err(
+                    Failure::new(FileErrorKind::Unsupported, cause).with_remedy(super::REMEDY)
+                );
+            }
+            if texts.end_row() {
+                batches.push(texts.take()?);
+            }
+        }
+        batches.push(texts.take()?);
+        Ok(batches)
+    }
+}
+
+/// Takes a value as text; about how many bytes it takes. Bytes that are no text have none.
+fn take(texts: &mut Texts, place: usize, value: ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Null | ValueRef::Blob(_) => texts.cell(place, None),
+        ValueRef::Integer(number) => texts.cell(place, Some(&number.to_string())),
+        ValueRef::Real(number) => texts.cell(place, Some(&number.to_string())),
+        ValueRef::Text(text) => {
+            texts.cell(place, Some(&String::from_utf8_lossy(text)));
+            return text.len() + 16;
+        }
+    }
+    16
+}
+
+/// What a process of its own answers: all rows as an Arrow stream.
+pub(super) fn answer(base: Base, id: u64, wanted: &Wanted) -> Answered<Vec<u8>> {
+    let batches = base.rows(id, wanted)?;
+    let mut stream = Vec::new();
+    let failed = |error: arrow::error::ArrowError| decoding(&error.to_string());
+    if let Some(first) = batches.first() {
+        let mut writer = StreamWriter::try_new(&mut stream, &first.schema()).map_err(failed)?;
+        for batch in &batches {
+            writer.write(batch).map_err(failed)?;
+        }
+        writer.finish().map_err(failed)?;
+    }
+    Ok(stream)
+}
+
+fn batches_of(stream: &[u8]) -> Result<Vec<RecordBatch>, Failure> {
+    let failed = |error: arrow::error::ArrowError| decoding(&error.to_string());
+    let reader = StreamReader::try_new(Cursor::new(stream), None).map_err(failed)?;
+    reader.map(|batch| batch.map_err(failed)).collect()
+}

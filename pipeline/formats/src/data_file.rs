@@ -1,0 +1,57 @@
+//! A file as its reader knows it.
+
+use crate::compression::Compression;
+use crate::format::Format;
+use crate::member::MemberPlace;
+use crate::object::ObjectRecord;
+
+/// An object that holds rows, to be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DataFile {
+    /// The object.
+    pub object: ObjectRecord,
+    /// How to read it.
+    pub format: Format,
+    /// Its path relative to its table; `""` for a table of one file. Rows are drawn by it.
+    pub sample_path: String,
+    /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
+    /// text among the files of one table never is.
+    pub is_beside: bool,
+}
+
+impl DataFile {
+    /// Whether its place says that it is no table, whatever it holds.
+    pub fn is_stray(&self) -> bool {
+        self.is_beside && self.format == Format::Text
+    }
+
+    /// About how many bytes of it are in memory while it is read within a scan budget.
+    pub fn held(&self, scan_budget: u64) -> u64 {
+        let most = scan_budget.saturating_mul(2);
+        if let Some(place) = MemberPlace::of(&self.object) {
+            let size = self.object.size;
+            return match place {
+                // The container, and what is made of it.
+                MemberPlace::Table(_) | MemberPlace::Sheet(_) => {
+                    size.saturating_mul(2).saturating_add(most)
+                }
+                // And what it is unpacked from.
+                MemberPlace::Within(..) => size.saturating_mul(4).saturating_add(most),
+                MemberPlace::Refused(_) | MemberPlace::LeftOut(..) => 0,
+                place if place.is_plain() => size.min(most),
+                // Unpacked, and once more as a reader holds it.
+                _ => most.saturating_mul(3),
+            };
+        }
+        let held = match Compression::of_path(&self.object.path) {
+            // The text may be many times as long.
+            Some(_) => most,
+            None => self.object.size.min(most),
+        };
+        // It may be written anew.
+        match self.format.is_uncertain() {
+            true => held.saturating_mul(2),
+            false => held,
+        }
+    }
+}

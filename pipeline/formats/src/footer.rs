@@ -1,0 +1,372 @@
+//! What stands below a table and is no row of it: lines of remarks (`Source: …`), and rows of totals.
+//!
+//! A row that is left out by mistake is lost, one that is kept by mistake is a little untidy. So only the end of a file
+//! that is read whole is looked at, a few lines of it, and each must be told from a row with certainty: by a word that begins it, by a
+//! blank line above it, or by being text of several words in one cell below rows that all have their full width. Totals are told by their
+//! name, if no other row has it: where `total` is one of the values, it is one.
+
+use csv::ByteRecord;
+use limn_profile::DataType;
+use limn_profile::infer::classify;
+use limn_profile::text::counted;
+
+use super::dialect::{Dialect, is_below_blank};
+use super::rows::Rows;
+
+/// How much of the end is looked at, in bytes.
+const TAIL: usize = 16 << 10;
+/// Lines below a table, at most.
+const MOST: usize = 12;
+/// Letters of a remark that are told.
+const TOLD: usize = 120;
+
+/// What remarks begin with, before a colon.
+const REMARKS: &[&str] = &[
+    "source",
+    "sources",
+    "data source",
+    "note",
+    "notes",
+    "footnote",
+    "footnotes",
+    "remark",
+    "remarks",
+    "legend",
+    "disclaimer",
+    "quelle",
+    "quellen",
+    "hinweis",
+    "anmerkung",
+    "anmerkungen",
+    "fuente",
+    "nota",
+    "notas",
+    "fonte",
+    "bron",
+];
+/// What rows of totals are called.
+const TOTALS: &[&str] = &[
+    "total",
+    "totals",
+    "grand total",
+    "sum",
+    "overall total",
+    "summe",
+    "gesamt",
+    "insgesamt",
+    "gesamtsumme",
+    "total general",
+    "total général",
+    "totale",
+    "totaal",
+    "suma",
+    "итого",
+    "всего",
+    "合计",
+    "合計",
+    "总计",
+    "總計",
+];
+
+/// The end of a table within its text.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Footer {
+    /// Where the table ends, in bytes.
+    pub(super) start: usize,
+    /// What is left out.
+    pub(super) notes: Vec<String>,
+}
+
+/// A row of the end.
+struct Row {
+    start: usize,
+    below_blank: bool,
+    cells: Vec<String>,
+}
+
+impl Row {
+    fn filled(&self) -> impl Iterator<Item = (usize, &str)> {
+        let cells = self.cells.iter().map(String::as_str).enumerate();
+        cells.filter(|(_, cell)| !cell.is_empty())
+    }
+
+    fn is_blank(&self) -> bool {
+        self.filled().next().is_none()
+    }
+
+    /// Whether it is text in its first cell and nothing else.
+    fn is_line(&self) -> bool {
+        let mut filled = self.filled();
+        matches!(filled.next(), Some((0, text)) if classify(text) == DataType::Text)
+            && filled.next().is_none()
+    }
+
+    /// Whether it begins as remarks do.
+    fn is_marked(&self) -> bool {
+        let first = self.cells.first().map_or("", String::as_str);
+        let before_colon = first
+            .split_once(':')
+            .map(|(word, _)| word.trim().to_lowercase());
+        before_colon.is_some_and(|word| REMARKS.contains(&word.as_str()))
+            || first.starts_with("* ")
+            || first.starts_with('©')
+    }
+
+    /// The column that calls it totals.
+    fn total(&self) -> Option<(usize, String)> {
+        let (at, cell) = self.filled().next().filter(|(at, _)| *at < 2)?;
+        let name = cell.trim_end_matches(':').trim_end().to_lowercase();
+        let has_number = self.filled().skip(1).any(|(_, cell)| {
+            let letters = cell.chars().filter(|it| it.is_alphabetic()).count();
+            cell.contains(|it: char| it.is_ascii_digit()) && letters < 4
+        });
+        (has_number && TOTALS.contains(&name.as_str())).then_some((at, name))
+    }
+
+    /// As a row of a table of so many columns.
+    fn is_regular(&self, columns: usize) -> bool {
+        let width = self.cells.len();
+        let has_more = width == columns + 1 && self.cells.last().is_some_and(String::is_empty);
+        (width == columns || has_more) && self.filled().nth(1).is_some()
+    }
+}
+
+/// What stands below the table that `text`, a whole file from some row on, holds.
+pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Footer> {
+    if columns < 2 {
+        return None;
+    }
+    let rows = rows(dialect, text);
+    let is_beyond =
+        |row: &Row| row.is_blank() || row.is_line() || row.is_marked() || row.total().is_some();
+    let below = rows.iter().rev().take_while(|row| is_beyond(row)).count();
+    if below == 0 || below > MOST {
+        return None;
+    }
+    let (table, below) = rows.split_at(rows.len() - below);
+    // Whatever the end looks like: above it there must be a table.
+    if table.len() < 2
+        || !table
+            .iter()
+            .rev()
+            .take(3)
+            .all(|row| row.is_regular(columns))
+    {
+        return None;
+    }
+    let is_even = table.iter().all(|row| row.is_regular(columns));
+    let is_value = |(at, name): &(usize, String)| {
+        let cells = table.iter().filter_map(|row| row.cells.get(*at));
+        cells
+            .map(|cell| cell.to_lowercase())
+            .any(|cell| cell == *name)
+    };
+    // Blank lines between all rows part nothing.
+    let is_spaced = table.last().is_some_and(|row| row.below_blank);
+    let begins = |row: &Row| {
+        let is_sentence = row.cells.len() == 1
+            && row
+                .filled()
+                .all(|(_, text)| text.split_whitespace().count() > 1);
+        match row.total() {
+            Some(total) => !is_value(&total),
+            None if row.is_line() => row.is_marked() || row.below_blank || is_even && is_sentence,
+            // A remark that the delimiter cuts.
+            None => {
+                row.is_marked() && (row.below_blank && !is_spaced || row.cells.len() != columns)
+            }
+        }
+    };
+    let first = below.iter().position(begins)?;
+    let (mut totals, mut lines) = (0, Vec::new());
+    for row in below[first..].iter().filter(|row| !row.is_blank()) {
+        match row.total() {
+            // One of the values, below a remark: nothing here is certain.
+            Some(total) if is_value(&total) => return None,
+            Some(_) => totals += 1,
+            None => {
+                // Some programs repeat a line in every column.
+                let mut cells: Vec<&str> = row.filled().map(|(_, cell)| cell).collect();
+                cells.dedup();
+                lines.push(cells.join(char::from(dialect.delimiter).to_string().as_str()));
+            }
+        }
+    }
+    let mut notes = Vec::new();
+    if totals > 0 {
+        notes.push(format!(
+            "{} of totals at the end left out",
+            counted(totals, "row")
+        ));
+    }
+    if !lines.is_empty() {
+        let told: String = lines.join(" / ").chars().take(TOLD).collect();
+        let count = counted(lines.len() as u64, "line");
+        notes.push(format!(
+            "{count} below the table left out: {}",
+            limn_store::one_line(&told)
+        ));
+    }
+    Some(Footer {
+        start: below[first].start,
+        notes,
+    })
+}
+
+/// The rows of the end.
+fn rows(dialect: &Dialect, text: &[u8]) -> Vec<Row> {
+    let mut from = text.len().saturating_sub(TAIL);
+    if from > 0 {
+        let next_line = text[from..].iter().position(|byte| *byte == b'\n');
+        from = next_line.map_or(text.len(), |at| from + at + 1);
+    }
+    let tail = &text[from..];
+    let mut reader = Rows::new(*dialect, tail, true);
+    let mut record = ByteRecord::new();
+    let mut rows = Vec::new();
+    loop {
+        let start = reader.byte();
+        if !reader.read(&mut record) {
+            return rows;
+        }
+        let below_blank = is_below_blank(tail, start) || rows.last().is_some_and(Row::is_blank);
+        let cells = record
+            .iter()
+            .map(|cell| String::from_utf8_lossy(cell).trim().to_owned());
+        rows.push(Row {
+            start: from + start,
+            below_blank,
+            cells: cells.collect(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::dialect::Quoting;
+
+    const COMMAS: Dialect = Dialect {
+        delimiter: b',',
+        quoting: Quoting::Doubled,
+    };
+
+    /// What is left of a table of three columns, and what is said of the rest.
+    fn left(text: &str) -> (&str, String) {
+        match find(&COMMAS, 3, text.as_bytes()) {
+            Some(footer) => (&text[..footer.start], footer.notes.join("; ")),
+            None => (text, String::new()),
+        }
+    }
+
+    const TABLE: &str = "id,name,age\n1,ada,36\n2,bob,41\n";
+
+    #[test]
+    fn remarks_and_totals_are_no_rows() {
+        for (below, note) in [
+            (
+                "Source: the register\n",
+                "1 line below the table left out: Source: the register",
+            ),
+            ("\nTaken from the register\n", "1 line below"),
+            ("Taken from the register", "1 line below"),
+            ("Total,,77\n", "1 row of totals at the end left out"),
+            (",Total:,77\n", "1 row of totals"),
+            (
+                "Summe,,\"1.077,50 €\"\n,,\n* of all staff,,\n",
+                "1 row of totals at the end left out; 1 line below the table left out: * of all staff",
+            ),
+            (
+                "Note: ages as of 2020, by year\n",
+                "left out: Note: ages as of 2020",
+            ),
+            (",,\nprinted by x,,\n", "1 line below"),
+        ] {
+            let text = format!("{TABLE}{below}");
+            let (rows, told) = left(&text);
+            assert!(told.contains(note), "{below:?}: {told}");
+            assert_eq!(
+                rows.trim_end_matches(['\n', ',']),
+                TABLE.trim_end(),
+                "{below:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_remark_may_have_as_many_cells_as_the_table() {
+        for end in ["\n", "\r\n"] {
+            let table = "id,n\n1,2\n3,4\n".replace('\n', end);
+            let text = format!("{table}{end}Source: the office, Berlin{end}");
+            let footer = find(&COMMAS, 2, text.as_bytes()).unwrap();
+            assert_eq!(
+                footer.notes,
+                ["1 line below the table left out: Source: the office,Berlin"]
+            );
+            assert_eq!(text[..footer.start].trim_end(), table.trim_end());
+            // Where nothing parts it from the rows it may be one.
+            let text = format!("{table}Source: the office, Berlin{end}");
+            assert_eq!(find(&COMMAS, 2, text.as_bytes()), None);
+        }
+    }
+
+    #[test]
+    fn blank_lines_between_all_rows_part_nothing() {
+        let text = "item,qty\n\nbolt,1\n\nnut,2\n\n* washer,4\n";
+        assert_eq!(find(&COMMAS, 2, text.as_bytes()), None);
+    }
+
+    #[test]
+    fn rows_stay() {
+        for below in [
+            "",
+            "\n\n",
+            "3,cyd,20\n",
+            "Smith,,\n",
+            "Smith\n",
+            "3,,\n",
+            ",,\n",
+            "Total,female,\n",
+            "Totally,,3\n",
+            "Total,2,1\n4,x,Total\n",
+            "total,x,1\nmale,y,2\ntotal,z,3\n",
+            "2020-01-02,,\n",
+            "Source,of,life\n",
+            "Note,,12\n",
+        ] {
+            let text = format!("{TABLE}{below}");
+            assert_eq!(left(&text), (text.as_str(), String::new()), "{below:?}");
+        }
+        // Nothing that could be a table stands above.
+        for text in ["Source: x\n", "a\nb\nc d\n", "id,name,age\nTotal,,3\n", ""] {
+            assert_eq!(left(text), (text, String::new()));
+        }
+        assert_eq!(find(&COMMAS, 1, b"name\nada\nSource: x\n"), None);
+        // The second half of a line's end is no blank line.
+        let text = format!("{TABLE}Smith\n").replace('\n', "\r\n");
+        assert_eq!(left(&text), (text.as_str(), String::new()));
+    }
+
+    proptest! {
+        #[test]
+        fn clean_tables_keep_every_row(rows in proptest::collection::vec(("[a-zA-Z:* ]{0,8}[a-z]", "[a-z]{1,6}", 0..99u8), 0..60)) {
+            let mut text = TABLE.to_owned();
+            for (a, b, n) in &rows {
+                text.push_str(&format!("{a},{b},{n}\n"));
+            }
+            let last = rows.last().map_or("", |row| row.0.trim());
+            let is_named = TOTALS.contains(&last.to_lowercase().trim_end_matches(':'));
+            prop_assert!(is_named || left(&text).0 == text);
+        }
+
+        #[test]
+        fn any_text_is_looked_at(text in "[a-zT\",;\n\r :*0-9]{0,200}", columns in 0..6usize) {
+            if let Some(footer) = find(&COMMAS, columns, text.as_bytes()) {
+                prop_assert!(footer.start < text.len() && !footer.notes.is_empty());
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! The rows of JSON as batches of texts: cells by the path of their keys, lists as JSON.
+
+use std::borrow::Cow;
+
+use arrow::array::RecordBatch;
+
+use super::columns::Columns;
+use super::{Scan, scanned};
+use crate::batches::{Sink, Stop, Texts, Wanted};
+use crate::input::Fetched;
+use crate::windows::Windows;
+use crate::{Failure, ReadOptions, names, sniff};
+
+/// Takes rows, and makes batches of them.
+pub(super) struct RowsTo {
+    texts: Texts,
+    names: Vec<String>,
+    /// Of each place in the columns, the place among those wanted.
+    wanted: Vec<Option<usize>>,
+    full: Vec<RecordBatch>,
+    failure: Option<Failure>,
+}
+
+impl RowsTo {
+    fn new(wanted: &Wanted) -> RowsTo {
+        RowsTo {
+            texts: Texts::new(wanted),
+            names: wanted.names.clone(),
+            wanted: Vec::new(),
+            full: Vec::new(),
+            failure: None,
+        }
+    }
+
+    /// Takes the row that has been read.
+    pub(super) fn row(&mut self, columns: &Columns, text: &str) {
+        for place in self.wanted.len()..columns.places() {
+            let name = names::tidy(columns.path(place));
+            let wanted = self.names.iter().position(|wanted| *wanted == name);
+            // Of two with one name the first.
+            self.wanted
+                .push(wanted.filter(|it| !self.wanted.contains(&Some(*it))));
+        }
+        let mut cells: Vec<Option<Cow<'_, str>>> = vec![None; columns.places()];
+        columns.cells(text, &mut cells);
+        let mut row: Vec<Option<&str>> = vec![None; self.texts.width()];
+        for (cell, wanted) in cells.iter().zip(&self.wanted) {
+            if let Some(wanted) = wanted {
+                row[*wanted] = cell.as_deref();
+            }
+        }
+        for (place, cell) in row.into_iter().enumerate() {
+            self.texts.cell(place, cell);
+        }
+        if self.texts.end_row() {
+            self.end_batch();
+        }
+    }
+
+    fn end_batch(&mut self) {
+        match self.texts.take() {
+            Ok(batch) => self.full.push(batch),
+            Err(failure) => self.failure = Some(failure),
+        }
+    }
+
+    /// The batches that are full; all rows where there will be no more.
+    pub(super) fn batches(&mut self, is_end: bool) -> Result<Vec<RecordBatch>, Failure> {
+        if is_end {
+            self.end_batch();
+        }
+        match self.failure.take() {
+            Some(failure) => Err(failure),
+            None => Ok(std::mem::take(&mut self.full)),
+        }
+    }
+}
+
+/// Reads a text that is here as a whole.
+pub(crate) fn whole(
+    fetched: Fetched,
+    wanted: &Wanted,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let input = fetched.into_text("JSON", "", options)?;
+    let mut scan = scanned(&input, &|| Columns::to_rows(options, RowsTo::new(wanted)))?;
+    for batch in scan.columns.batches(true)? {
+        sink.give(batch)?;
+    }
+    Ok(())
+}
+
+/// Reads lines from window to window.
+pub(crate) fn lines(
+    mut windows: Windows,
+    wanted: &Wanted,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let mut scan = Scan::new(Columns::to_rows(options, RowsTo::new(wanted)), true);
+    let (mut passed, mut is_first) = (0, true);
+    loop {
+        windows.advance(passed)?;
+        let (text, is_all) = windows.text();
+        let end = match is_all {
+            true => text.len(),
+            false => memchr::memrchr(b'\n', text).map_or(0, |at| at + 1),
+        };
+        let begins = match is_first {
+            true => text.len() - sniff::without_bom(text).len(),
+            false => 0,
+        };
+        is_first = false;
+        for line in text[begins.min(end)..end].split(|byte| *byte == b'\n') {
+            let line = line.trim_ascii();
+            if !line.is_empty() {
+                let row = scan.columns.rows();
+                scan.object(line, row, || "a line".to_owned())?;
+            }
+        }
+        for batch in scan.columns.batches(is_all)? {
+            sink.give(batch)?;
+        }
+        if is_all {
+            return Ok(());
+        }
+        passed = end;
+    }
+}

@@ -1,0 +1,405 @@
+//! The columns of JSON rows by the path of their keys, and the row that is being read: it is taken as a whole, or leaves no trace.
+//!
+//! Where keys are data (an object by user) and one place would have hundreds of columns, what comes later has none.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ops::Range;
+
+use arrow::array::RecordBatch;
+use limn_profile::{
+    ColumnBuilder, ColumnSummary, DataType, NARROW, RowSample, RowSampler, ValueLimits,
+};
+
+use super::batches::RowsTo;
+use super::list::{Element, Elements, Shown};
+use crate::room::{Held, Room};
+use crate::{Failure, MAX_COLUMNS, ReadOptions, names};
+
+/// Keys of an object within an object that become columns: what has more is not made of columns.
+const KEYS_WITHIN: usize = 256;
+/// Bytes of a path: what is within longer ones has no columns of its own, as each would be as long again.
+const LONGEST_PATH: usize = 1 << 10;
+/// Columns within objects, in all.
+const MOST_WITHIN: usize = 1024;
+
+/// The columns so far, and the row that is being read.
+pub(super) struct Columns {
+    /// The row's keys.
+    keys: HashMap<Box<str>, usize>,
+    /// Where each column is.
+    nodes: Vec<Node>,
+    /// Columns within objects and lists.
+    inner: usize,
+    /// Where the next key was in most rows.
+    hint: usize,
+    columns: Vec<ColumnBuilder>,
+    /// Values pushed to each column; the rest of the rows are null there.
+    pushed: Vec<u64>,
+    /// Where each column's cell of the row being read is in `cells`, if it has been seen in it.
+    places: Vec<Option<usize>>,
+    /// Columns of rows that were taken: later ones came with a row that was not.
+    settled: usize,
+    rows: u64,
+    sampler: RowSampler,
+    cells: Vec<Cell>,
+    /// Elements of the row's lists.
+    elements: Elements,
+    /// The text of the row's cells.
+    pub(super) text: String,
+    /// Where rows go that are not profiled.
+    rows_to: Option<RowsTo>,
+    room: Room,
+    /// Held from where the columns are many on: nobody knows how many there will be.
+    turn: Option<Held>,
+}
+
+/// Where a column is: what leads to it, and what is within it.
+struct Node {
+    /// The column of the object or list around it, if that is not the row.
+    outer: Option<usize>,
+    /// Its key in the object; none of elements of a list.
+    key: Option<Box<str>>,
+    /// All keys that lead to it: `address.city`, `tags[]`.
+    path: Box<str>,
+    /// The columns of its own keys, where it is an object.
+    keys: HashMap<Box<str>, usize>,
+    /// The column of its elements, where it is a list.
+    elements: Option<usize>,
+}
+
+impl Node {
+    /// How many columns are within it.
+    fn holds(&self) -> usize {
+        self.keys.len() + usize::from(self.elements.is_some())
+    }
+}
+
+struct Cell {
+    column: usize,
+    /// Of a date it is text until it is taken.
+    data_type: DataType,
+    /// In `text`; none for null, and for elements of a list.
+    text: Option<Range<usize>>,
+    /// How many elements of a list it is; nulls do not count.
+    elements: u64,
+}
+
+impl Columns {
+    pub(super) fn new(sample_path: &str, options: &ReadOptions) -> Columns {
+        Columns {
+            keys: HashMap::new(),
+            nodes: Vec::new(),
+            inner: 0,
+            hint: 0,
+            columns: Vec::new(),
+            pushed: Vec::new(),
+            places: Vec::new(),
+            settled: 0,
+            rows: 0,
+            sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
+            cells: Vec::new(),
+            elements: Elements::default(),
+            text: String::new(),
+            rows_to: None,
+            room: options.room.clone(),
+            turn: None,
+        }
+    }
+
+    /// Columns whose rows are handed on.
+    pub(super) fn to_rows(options: &ReadOptions, rows_to: RowsTo) -> Columns {
+        Columns {
+            rows_to: Some(rows_to),
+            ..Columns::new("", options)
+        }
+    }
+
+    /// The batches that are full; all rows where there will be no more.
+    pub(super) fn batches(&mut self, is_end: bool) -> Result<Vec<RecordBatch>, Failure> {
+        let rows_to = self.rows_to.as_mut();
+        rows_to.map_or(Ok(Vec::new()), |rows| rows.batches(is_end))
+    }
+
+    pub(super) fn rows(&self) -> u64 {
+        self.rows
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Makes ready for a row; drops the last one where it was not taken.
+    pub(super) fn begin(&mut self) {
+        for cell in self.cells.drain(..) {
+            self.places[cell.column] = None;
+        }
+        self.elements.begin();
+        self.text.clear();
+        self.hint = 0;
+        while self.nodes.len() > self.settled {
+            let Some(node) = self.nodes.pop() else { break };
+            self.inner -= usize::from(node.outer.is_some());
+            match (node.key, node.outer) {
+                (Some(key), outer) => drop(self.keys_of(outer).remove(&key)),
+                (None, Some(outer)) => self.nodes[outer].elements = None,
+                (None, None) => {}
+            }
+        }
+        self.columns.truncate(self.settled);
+        self.pushed.truncate(self.settled);
+        self.places.truncate(self.settled);
+    }
+
+    fn keys_of(&mut self, within: Option<usize>) -> &mut HashMap<Box<str>, usize> {
+        match within {
+            None => &mut self.keys,
+            Some(outer) => &mut self.nodes[outer].keys,
+        }
+    }
+
+    /// The column of a key in the object that is column `within`, or in the row; a new one beyond the last if it has not been
+    /// seen. `None` where that would be too many: never of the row's own keys.
+    pub(super) fn column(&mut self, key: &str, within: Option<usize>) -> Option<usize> {
+        let hinted = self.nodes.get(self.hint);
+        let is_hinted =
+            hinted.is_some_and(|it| it.outer == within && it.key.as_deref() == Some(key));
+        let known = match is_hinted {
+            true => Some(self.hint),
+            false => self.keys_of(within).get(key).copied(),
+        };
+        let column = match known {
+            Some(column) => column,
+            None => self.add(Some(key), within)?,
+        };
+        self.hint = column + 1;
+        Some(column)
+    }
+
+    /// The column of the elements of lists in column `outer`, likewise.
+    pub(super) fn column_of_elements(&mut self, outer: usize) -> Option<usize> {
+        let column = match self.nodes[outer].elements {
+            Some(column) => column,
+            None => self.add(None, Some(outer))?,
+        };
+        self.hint = column + 1;
+        Some(column)
+    }
+
+    /// A new column; `None` if there are too many.
+    fn add(&mut self, key: Option<&str>, within: Option<usize>) -> Option<usize> {
+        let column = self.nodes.len();
+        let path: Box<str> = match (within.map(|outer| &self.nodes[outer]), key) {
+            (None, key) => key.unwrap_or_default().into(),
+            (Some(outer), _)
+                if outer.path.len() > LONGEST_PATH
+                    || outer.holds() >= KEYS_WITHIN
+                    || self.inner >= MOST_WITHIN =>
+            {
+                return None;
+            }
+            (Some(outer), Some(key)) => format!("{}.{key}", outer.path).into(),
+            (Some(outer), None) => format!("{}[]", outer.path).into(),
+        };
+        self.inner += usize::from(within.is_some());
+        match (key, within) {
+            (Some(key), within) => drop(self.keys_of(within).insert(key.into(), column)),
+            (None, Some(outer)) => self.nodes[outer].elements = Some(column),
+            (None, None) => {}
+        }
+        if column >= NARROW && self.turn.is_none() {
+            self.turn = Some(self.room.columns(MAX_COLUMNS));
+        }
+        self.columns.push(ColumnBuilder::with_limits(
+            &*path,
+            ValueLimits::for_columns(column + 1),
+        ));
+        self.nodes.push(Node {
+            outer: within,
+            key: key.map(Box::from),
+            path,
+            keys: HashMap::new(),
+            elements: None,
+        });
+        self.pushed.push(0);
+        self.places.push(None);
+        Some(column)
+    }
+
+    /// Takes a cell of the row: where its text is, none for null.
+    #[inline]
+    pub(super) fn cell(&mut self, column: usize, data_type: DataType, text: Option<Range<usize>>) {
+        let cell = Cell {
+            column,
+            data_type,
+            text,
+            elements: 0,
+        };
+        match self.places[column] {
+            // A key that an object repeats: the last one holds.
+            Some(place) => self.cells[place] = cell,
+            None => {
+                self.places[column] = Some(self.cells.len());
+                self.cells.push(cell);
+            }
+        }
+    }
+
+    /// Takes an element of a list of the row; nulls are none.
+    pub(super) fn element(&mut self, column: usize, data_type: DataType, text: Range<usize>) {
+        if self.places[column].is_none() {
+            self.cell(column, DataType::Unknown, None);
+        }
+        let Some(cell) = self.places[column].and_then(|place| self.cells.get_mut(place)) else {
+            return;
+        };
+        cell.text = None;
+        cell.elements += 1;
+        let start = text.start;
+        let is_kept = self.elements.take(Element {
+            column,
+            data_type,
+            text,
+        });
+        if !is_kept {
+            self.text.truncate(start);
+        }
+    }
+
+    /// Takes the row that was read as number `row`.
+    pub(super) fn commit(&mut self, row: u64) {
+        let text = std::mem::take(&mut self.text);
+        self.commit_parts(row, &text);
+        self.text = text;
+    }
+
+    /// Takes the row whose cells are parts of `text`.
+    pub(super) fn commit_parts(&mut self, row: u64, text: &str) {
+        if let Some(mut rows_to) = self.rows_to.take() {
+            rows_to.row(self, text);
+            self.rows_to = Some(rows_to);
+            self.rows += 1;
+            self.settled = self.nodes.len();
+            return;
+        }
+        for cell in &self.cells {
+            if let Some(part) = cell.text.clone() {
+                push(&mut self.columns[cell.column], &cell.data_type, &text[part]);
+                self.pushed[cell.column] += 1;
+            }
+        }
+        if !self.elements.is_empty() {
+            self.commit_elements(text);
+        }
+        if let Some(priority) = self.sampler.wants(row) {
+            let mut values = vec![None; self.nodes.len()];
+            for cell in &self.cells {
+                values[cell.column] = cell.text.clone().map(|part| text[part].to_owned());
+            }
+            self.elements
+                .show(self.lists(), text, &Shown::SAMPLE, &mut values);
+            self.sampler.keep(priority, row, values);
+        }
+        self.rows += 1;
+        self.settled = self.nodes.len();
+    }
+
+    /// The row's lists: their columns, and how many elements they have.
+    fn lists(&self) -> impl Iterator<Item = (usize, u64)> {
+        let lists = self.cells.iter().filter(|cell| cell.elements > 0);
+        lists.map(|cell| (cell.column, cell.elements))
+    }
+
+    /// How many places there are, of columns and of what holds them.
+    pub(super) fn places(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// What a column is called.
+    pub(super) fn path(&self, place: usize) -> &str {
+        &self.nodes[place].path
+    }
+
+    /// Puts the row's cells at the places of their columns.
+    pub(super) fn cells<'t>(&self, text: &'t str, cells: &mut [Option<Cow<'t, str>>]) {
+        for cell in &self.cells {
+            cells[cell.column] = cell.text.clone().map(|part| Cow::Borrowed(&text[part]));
+        }
+        if self.elements.is_empty() {
+            return;
+        }
+        let mut lists = vec![None; cells.len()];
+        self.elements
+            .show(self.lists(), text, &Shown::ALL, &mut lists);
+        for (cell, list) in cells.iter_mut().zip(lists) {
+            if let Some(list) = list {
+                *cell = Some(Cow::Owned(list));
+            }
+        }
+    }
+
+    /// Each list counts once among its column's rows, each of its elements in the column's profile.
+    fn commit_elements(&mut self, text: &str) {
+        for cell in self.cells.iter().filter(|cell| cell.elements > 0) {
+            self.pushed[cell.column] += 1;
+            self.elements.in_column(cell.column, cell.elements);
+        }
+        for element in self.elements.iter() {
+            let is_list = |place: usize| self.cells.get(place).is_some_and(|it| it.elements > 0);
+            // Not where a later value of the same key has taken its place.
+            if self.places[element.column].is_some_and(is_list) {
+                let part = &text[element.text.clone()];
+                push(&mut self.columns[element.column], &element.data_type, part);
+            }
+        }
+    }
+
+    /// The columns that hold values: what only ever was an object or a list is those within it. They come in the order in
+    /// which they were first seen, but what is within a column in its place.
+    fn order(&self) -> Vec<usize> {
+        let mut ways: Vec<Vec<usize>> = Vec::with_capacity(self.nodes.len());
+        for (column, node) in self.nodes.iter().enumerate() {
+            let outer = node.outer.and_then(|outer| ways.get(outer));
+            let mut way = outer.cloned().unwrap_or_default();
+            way.push(column);
+            ways.push(way);
+        }
+        let is_column = |it: &usize| self.nodes[*it].holds() == 0 || self.pushed[*it] > 0;
+        let mut order: Vec<usize> = (0..self.nodes.len()).filter(is_column).collect();
+        order.sort_unstable_by(|a, b| ways[*a].cmp(&ways[*b]));
+        order
+    }
+
+    pub(super) fn finish(mut self, exact: bool) -> (Vec<ColumnSummary>, RowSample) {
+        self.begin();
+        let order = self.order();
+        let mut sample = self.sampler.finish();
+        for row in &mut sample.rows {
+            let value = |column: &usize| row.values.get_mut(*column).and_then(Option::take);
+            row.values = order.iter().map(value).collect();
+        }
+        let names = names::unique(order.iter().map(|column| &self.nodes[*column].path));
+        let mut builders: Vec<Option<ColumnBuilder>> = self.columns.into_iter().map(Some).collect();
+        let mut columns = Vec::with_capacity(names.len());
+        for (at, name) in order.into_iter().zip(names) {
+            let Some(mut column) = builders[at].take() else {
+                continue;
+            };
+            let pushed = self.pushed[at];
+            column.push_nulls(self.rows - pushed);
+            let summary = match self.elements.of_column(at) {
+                None => column.finish(exact),
+                Some(elements) => column.finish_list(pushed, elements, exact),
+            };
+            columns.push(ColumnSummary { name, ..summary });
+        }
+        (columns, sample)
+    }
+}
+
+fn push(column: &mut ColumnBuilder, data_type: &DataType, text: &str) {
+    match data_type {
+        DataType::Text => column.push_text(text),
+        data_type => column.push_typed(data_type, Some(text)),
+    }
+}

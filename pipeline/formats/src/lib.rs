@@ -1,0 +1,109 @@
+//! From the bytes of one file to its rows and to what limn keeps of it: Parquet, Arrow, Avro, ORC, delimited and plain text, JSON
+//! lines, spreadsheets, SQLite databases, and any of these within an archive.
+//!
+//! There are three doors. [`summarise_file`] reads a file, within a budget, into a
+//! [`FileSummary`](limn_profile::FileSummary). [`rows`] reads the rows of a file that was so read, all of them, as Arrow record
+//! batches ([`FileBatch`]). [`open_container`] lists what is in an archive, database or spreadsheet file ([`member`]).
+//!
+//! Bytes are fetched on the caller's runtime; parsing runs on a blocking thread, so no operator or request waits behind it, and a
+//! parser that panics costs its own file only: it becomes a [`FileError`] like any other (design, invariant 6).
+//!
+//! What is read for a summary is bounded by [`ReadOptions::scan_budget`]: files within it are read whole, of
+//! larger ones ranges, row groups, batches or stripes that a stable hash chooses, so the same file is
+//! read in the same places on any machine and on any number of workers. Peak memory stays below about
+//! eight budgets: an Arrow file within the budget, its dictionaries (three) and one column (three) are the
+//! most. What a library does not bound is done by a child process ([`Confined`]); what all files together take is bounded by
+//! a [`Room`].
+//!
+//! ```
+//! use limn_formats::{DataFile, Format, ObjectRecord, ReadOptions, summarise_file};
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! let store = limn_store::Store::in_memory();
+//! store.put("people.csv", "id,name\n1,ada\n2,bob\n".into()).await.unwrap();
+//! let file = DataFile {
+//!     object: ObjectRecord::from(store.head("people.csv").await.unwrap()),
+//!     format: Format::of_path("people.csv").unwrap(),
+//!     sample_path: String::new(),
+//!     is_beside: false,
+//! };
+//! let summary = summarise_file(&store, &file, &ReadOptions::default()).await.unwrap();
+//! assert_eq!(summary.rows, 2);
+//! # });
+//! ```
+//!
+//! # Guarantees
+//! - A summary is a function of the file's bytes, its `sample_path` and the options; the rows are those of the version that was
+//!   summarised, in the order of the file.
+//! - A file that cannot be read is a [`FileError`] that names the object, the cause and the remedy; it costs itself only.
+//!   What a file claims is checked before memory, time or stack is spent on it. Reading never panics.
+//!
+//! # Non-guarantees
+//! - Files above the scan budget are sampled for their summaries: row counts and profiles are marked as estimates, and sampled rows
+//!   are of the parts that were read.
+//! - Types of text are inferred to describe a table, not to parse it.
+//!
+//! # Recovery
+//! Nothing here keeps state: read again. [`FileError::is_retryable`] says whether reading the same version of an object again
+//! can help.
+
+mod arrow_ipc;
+mod arrow_type;
+mod avro;
+mod batches;
+mod codec;
+mod compression;
+mod confined;
+mod containers;
+mod data_file;
+mod dialect;
+mod documented;
+mod error;
+mod failure;
+mod footer;
+mod format;
+mod header;
+mod input;
+mod json;
+pub mod member;
+pub mod names;
+mod object;
+mod options;
+mod orc;
+mod parquet;
+mod plain;
+mod ranged;
+pub mod render;
+mod room;
+mod rows;
+mod scanned;
+mod sniff;
+mod summarise;
+mod test;
+mod text;
+mod typed;
+mod windows;
+
+pub use arrow_type::arrow_type;
+pub use batches::{FileBatch, Wanted};
+pub use compression::without_compression;
+pub use confined::{Confined, Ended, NO_LIMITS};
+pub use containers::sqlite::view::answer_view;
+pub use containers::{MemberNames, open_container};
+pub use data_file::DataFile;
+pub use documented::DESCRIPTION_CHARS;
+pub use error::{FileError, FileErrorKind};
+pub use failure::Failure;
+pub use format::{Container, Format};
+pub use json::holds::{Holds, SIDECAR_BYTES, holds};
+pub use member::Listed;
+pub use object::{Fingerprint, Hasher, ObjectRecord};
+use options::MAX_COLUMNS;
+pub use options::ReadOptions;
+pub use room::{Held, Room};
+pub use scanned::rows;
+use summarise::parse;
+pub use summarise::summarise_file;
+pub use test::{Bounds, Comparison, Test};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! The rows of an ORC file: stripe by stripe, of the wanted columns only.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema};
+
+use super::columns::{Column, Stripe, fields};
+use super::proto::{Broken, StripeFooter, StripeInfo};
+use super::stream::File;
+use super::tail::{self, Tail};
+use super::{GAP, MAX_STREAMS, MOST_FOOTER, corrupt, streams};
+use crate::batches::{Sink, Stop, Wanted};
+use crate::error::FileErrorKind;
+use crate::ranged::{Fetched, Ranged};
+use crate::typed::{Stopped, decoding};
+use crate::{Failure, ReadOptions, names};
+
+/// Rows of a batch.
+const ROWS: u64 = 2048;
+/// Bytes of a stripe that are fetched at once; of a larger one windows of each column.
+const AHEAD: u64 = 64 << 20;
+/// What dictionaries and the rows of a batch may take in memory, in bytes.
+const MEMORY: u64 = 256 << 20;
+
+/// Reads rows, on a thread outside the runtime.
+pub(crate) fn read(
+    object: Ranged,
+    wanted: &Wanted,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let mut fetched = Fetched::default();
+    let tail = tail::read(&object, &mut fetched, options.scan_budget)?;
+    let types = &tail.footer.types;
+    let all = fields(types, &types[0]);
+    let names = names::unique(all.iter().map(|field| field.name()));
+    let mut asked = wanted.columns.iter().zip(&wanted.names);
+    if !asked.all(|(column, name)| names.get(*column) == Some(name)) {
+        return Err(corrupt("it has other columns than when it was indexed").into());
+    }
+    let rows = Rows {
+        file: Rc::new(File::new(object, tail.packing, u64::MAX)),
+        tail: &tail,
+        wanted,
+    };
+    for info in &tail.footer.stripes {
+        rows.stripe(info, sink)?;
+    }
+    Ok(())
+}
+
+struct Rows<'a> {
+    file: Rc<File>,
+    tail: &'a Tail,
+    wanted: &'a Wanted,
+}
+
+impl Rows<'_> {
+    fn stripe(&self, info: &StripeInfo, sink: &mut Sink) -> Result<(), Stop> {
+        let footer = self.footer(info)?;
+        let streams = streams(info, &footer)?;
+        let types = &self.tail.footer.types;
+        let roots = self.wanted.columns.iter();
+        let roots: Vec<usize> = roots
+            .map(|column| types[0].parts[*column] as usize)
+            .collect();
+        let mut is_read = vec![false; types.len()];
+        for root in &roots {
+            is_read[*root] = true;
+        }
+        for at in 1..types.len() {
+            for part in &types[at].parts {
+                is_read[*part as usize] |= is_read[at];
+            }
+        }
+        let wanted = streams.iter().filter_map(|((column, _), range)| {
+            let is_read = is_read.get(*column as usize).copied().unwrap_or(false);
+            is_read.then(|| range.clone())
+        });
+        let wanted: Vec<Range<u64>> = wanted.collect();
+        let bytes: u64 = wanted.iter().map(|range| range.end - range.start).sum();
+        let ahead = match bytes <= AHEAD {
+            true => self.file.object.get_all(wanted, GAP)?,
+            false => Fetched::default(),
+        };
+        let stripe = Stripe {
+            types,
+            footer: &footer,
+            file: self.file.clone(),
+            streams: &streams,
+            ahead: &ahead,
+            nodes: &self.tail.nodes,
+        };
+        self.file.set_memory(MEMORY);
+        let columns = roots.iter().map(|root| stripe.column(*root));
+        let mut columns: Vec<Column> = columns.collect::<Result<_, _>>().map_err(too_much)?;
+        // Dictionaries are held until the last row.
+        let memory = self.file.memory();
+        let mut left = info.rows;
+        while left > 0 {
+            let rows = left.min(ROWS);
+            self.file.set_memory(memory);
+            let values = columns.iter_mut().map(|column| column.next(rows as usize));
+            let values: Vec<ArrayRef> = values.collect::<Result<_, _>>().map_err(too_much)?;
+            let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
+            // Words of a dictionary have a type of their own.
+            let fields = values
+                .iter()
+                .map(|it| Field::new("", it.data_type().clone(), true));
+            let schema = Arc::new(Schema::new(fields.collect::<Vec<_>>()));
+            let batch = RecordBatch::try_new_with_options(schema, values, &options);
+            sink.give(batch.map_err(|error| decoding(&error.to_string()))?)?;
+            left -= rows;
+        }
+        Ok(())
+    }
+
+    fn footer(&self, info: &StripeInfo) -> Result<StripeFooter, Failure> {
+        if info.footer > MOST_FOOTER {
+            let cause = format!("a stripe's footer claims {} bytes", info.footer);
+            return Err(corrupt(cause));
+        }
+        let start = info.offset + info.index + info.data;
+        let bytes = self.file.object.get(start..start + info.footer)?;
+        let bytes = tail::unpack(self.tail.packing, bytes, MOST_FOOTER)?;
+        StripeFooter::parse(&bytes, MAX_STREAMS)
+            .map_err(|Broken| corrupt("a stripe's footer is broken"))
+    }
+}
+
+fn too_much(stopped: Stopped) -> Failure {
+    match stopped {
+        Stopped::Failed(failure) => failure,
+        Stopped::TooMuch => {
+            let cause = format!("some rows of it take more than {MEMORY} bytes of memory");
+            Failure::new(FileErrorKind::Unsupported, cause)
+        }
+    }
+}

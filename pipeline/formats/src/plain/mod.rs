@@ -1,0 +1,168 @@
+//! Plain text that is clearly a table: cut by delimiters, by runs of blanks, by the width of its columns, or drawn with bars.
+//!
+//! The name promises nothing (`notes.txt`, `model.dat`), so content decides ([`shape`]), and in doubt it is no table:
+//! [`FileErrorKind::NoTable`]. What is one is read by the reader of delimited text ([`super::text`]). Text that no delimiter
+//! cuts is first written anew with tabs ([`cut`]), line by line, so that titles, headers, footers, notations, samples and
+//! profiles are understood by one reader.
+
+pub(super) mod batches;
+mod cut;
+mod line;
+mod log;
+mod shape;
+mod widths;
+
+use limn_profile::FileSummary;
+use limn_profile::text::counted;
+use limn_store::Store;
+use memchr::memchr_iter;
+
+use self::cut::{Cutter, TABS};
+use self::shape::Shape;
+use super::dialect::{self, Plan};
+use super::input::{self, Fetched, Input};
+use super::{Failure, ReadOptions, parse, sniff, text};
+use crate::compression::Compression;
+use crate::data_file::DataFile;
+use crate::error::FileErrorKind;
+
+pub(super) async fn summarise(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let (size, path) = (file.object.size, file.object.path.as_str());
+    if size == 0 {
+        return Err(no_table("it has no bytes"));
+    }
+    let is_packed = Compression::of_path(path).is_some();
+    let sample_path = file.sample_path.clone();
+    // Most that are long are no tables, which their beginning tells.
+    let read_at_once = input::ranges(size, options, &sample_path)[0].end;
+    let head = read_at_once.min(dialect::HEAD as u64);
+    if head < size && !is_packed {
+        let etag = file.object.etag.as_deref();
+        let bytes = store.get_range_of(path, etag, 0..head).await?;
+        let (sample_path, options) = (sample_path.clone(), options.clone());
+        parse(move || may_be_one(Fetched::beginning(bytes, size), &sample_path, &options)).await?;
+    }
+    let fetched = input::fetch(store, file, options).await?;
+    let options = options.clone();
+    parse(move || read(fetched, is_packed, &sample_path, &options)).await
+}
+
+/// Whether the beginning of a text that is longer is that of a table.
+fn may_be_one(beginning: Fetched, sample_path: &str, options: &ReadOptions) -> Result<(), Failure> {
+    let input = beginning
+        .into_text("plain text", sample_path, options)
+        .map_err(|failure| if_it_was_promised(failure, false))?;
+    let text = input.pieces.first().map_or(&[][..], |piece| &piece.bytes);
+    let shape = shape::find(sniff::without_bom(text), false);
+    shape.map(drop).ok_or_else(|| no_table(PROSE))
+}
+
+fn read(
+    fetched: Fetched,
+    is_packed: bool,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let mut input = fetched
+        .into_text("plain text", sample_path, options)
+        .map_err(|failure| if_it_was_promised(failure, is_packed))?;
+    let (plan, is_rewritten) = plan(&mut input).ok_or_else(|| no_table(PROSE))?;
+    let mut scan = text::scanned(&input, plan.clone(), sample_path, options);
+    if !scan.is_even() && input.pieces.len() > 1 {
+        input.keep_beginning();
+        scan = text::scanned(&input, plan, sample_path, options);
+    }
+    if !scan.is_even() {
+        return Err(no_table(PROSE));
+    }
+    scan.reading.is_rewritten = is_rewritten;
+    scan.finish(&input)
+}
+
+const PROSE: &str = "it is text that is not clearly a table";
+
+fn no_table(cause: impl Into<String>) -> Failure {
+    Failure::new(FileErrorKind::NoTable, cause)
+}
+
+/// Damage where the name says that the file is compressed; otherwise the bytes are something else that nobody called a table.
+fn if_it_was_promised(failure: Failure, is_packed: bool) -> Failure {
+    match &failure {
+        Failure::Content {
+            kind: FileErrorKind::NotItsFormat | FileErrorKind::Empty,
+            ..
+        } => no_table(failure.cause()),
+        Failure::Content {
+            kind: FileErrorKind::Corrupt | FileErrorKind::Unsupported,
+            ..
+        } if !is_packed => no_table(failure.cause()),
+        _ => failure,
+    }
+}
+
+/// How the text is to be read, if it is a table, and whether it was written anew: text without delimiters has some afterwards.
+fn plan(input: &mut Input) -> Option<(Plan, bool)> {
+    let whole = input.is_whole();
+    let first = &input.pieces.first()?.bytes;
+    let text = sniff::without_bom(first);
+    let start = first.len() - text.len();
+    match shape::find(text, whole)? {
+        Shape::Delimited(plan) => Some((plan, false)),
+        Shape::Lines { cutter, start: at } => {
+            rewrite(input, &cutter, start + at)?;
+            let text = &input.pieces.first()?.bytes;
+            Some((dialect::plan(TABS, 0, text, whole).ok()?, true))
+        }
+    }
+}
+
+/// Writes every line anew, of the first piece from byte `start` on. `None` where that takes too much memory: few letters in
+/// very many columns.
+fn rewrite(input: &mut Input, cutter: &Cutter, start: usize) -> Option<()> {
+    let mut texts = Vec::with_capacity(input.pieces.len());
+    // As the shape was found.
+    let head = input.pieces.first()?.bytes.get(start..)?;
+    let end = line::end_of(&head[..head.len().min(dialect::HEAD)]);
+    let mut garbled = 0;
+    for (i, piece) in input.pieces.iter().enumerate() {
+        let text = piece.bytes.get(if i == 0 { start } else { 0 }..)?;
+        let most = 2 * text.len() + dialect::HEAD;
+        let mut out = Vec::with_capacity(text.len());
+        let (mut from, mut is_first) = (0, i == 0);
+        let ends = memchr_iter(end, text).map(|at| at + 1);
+        let rest = (!text.ends_with(&[end])).then_some(text.len());
+        for to in ends.chain(rest) {
+            let line = text.get(from..to)?;
+            let letters = String::from_utf8_lossy(line);
+            let is_whole = line.ends_with(&[end]);
+            // At the edges of a piece lines, and letters, may be cut in two.
+            let is_cut = i > 0 && from == 0 || !is_whole && !piece.to_end;
+            garbled += u64::from(!is_cut && matches!(letters, std::borrow::Cow::Owned(_)));
+            let letters = line::trimmed(&letters);
+            if cutter.write(letters, is_first, &mut out) {
+                is_first &= letters.is_empty();
+                if is_whole {
+                    out.push(b'\n');
+                }
+            }
+            if out.len() > most {
+                return None;
+            }
+            from = to;
+        }
+        texts.push(out);
+    }
+    input.rewrite(texts);
+    if garbled > 0 {
+        let note = format!("{} not in UTF-8", counted(garbled, "line"));
+        input.notes.push(note);
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! The rows of one file, whatever its format: from the reader that there is for it, as it was read before.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use limn_profile::FileSummary;
+use limn_store::Store;
+use tokio::sync::mpsc::Receiver;
+
+use super::batches::{FileBatch, Sink, Stop, Wanted, channel};
+use super::ranged::Ranged;
+use super::text::batches::Delimited;
+use super::windows::Windows;
+use super::{Failure, ReadOptions, arrow_ipc, avro, containers, input, json, orc, parquet, plain};
+use crate::compression::Compression;
+use crate::data_file::DataFile;
+use crate::error::FileErrorKind;
+use crate::format::Format;
+use crate::member;
+
+/// Enough of a file to tell how it is compressed.
+const BEGINNING: u64 = 16;
+
+/// Reads the rows of a file of which this summary was made. They come in the order of the file; after an error none come. Must
+/// be called on a tokio runtime.
+pub fn rows(
+    store: Store,
+    file: DataFile,
+    summary: FileSummary,
+    wanted: Wanted,
+    options: ReadOptions,
+) -> Receiver<Result<FileBatch, Failure>> {
+    let (sink, batches) = channel();
+    tokio::spawn(async move {
+        let (store, file, fetched) = match open(store, file, &summary, &options).await {
+            Ok(opened) => opened,
+            Err(failure) => return sink.refuse(failure).await,
+        };
+        let reading = move || {
+            let mut sink = sink;
+            let one = OneFile {
+                store: &store,
+                file: &file,
+                summary: &summary,
+                wanted: &wanted,
+                options: &options,
+            };
+            let read = catch_unwind(AssertUnwindSafe(|| one.read(fetched, &mut sink)));
+            sink.end(read.unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref()).into())));
+        };
+        // Where the runtime shuts down nobody takes the rows.
+        let _ = tokio::task::spawn_blocking(reading).await;
+    });
+    batches
+}
+
+/// The file, or the member of an archive as the one file of a store; and its bytes, where they are read at once.
+async fn open(
+    store: Store,
+    file: DataFile,
+    summary: &FileSummary,
+    options: &ReadOptions,
+) -> Result<(Store, DataFile, Option<input::Fetched>), Failure> {
+    if !store.pins(file.object.etag.as_deref()) {
+        is_as_indexed(&store, &file).await?;
+    }
+    let (store, file) = match containers::enter(&store, &file, options).await? {
+        Some(entered) => entered,
+        None => (store, file),
+    };
+    let fetched = match is_whole(&file, summary) {
+        true => Some(input::fetch(&store, &file, options).await?),
+        false => None,
+    };
+    Ok((store, file, fetched))
+}
+
+/// Makes sure that an object is the one that was indexed, where reads of it do not.
+async fn is_as_indexed(store: &Store, file: &DataFile) -> Result<(), Failure> {
+    let now = store.head(member::outside(&file.object.path)).await?;
+    let bare = |etag: &Option<String>| etag.as_deref().map(|it| it.trim_matches('"').to_owned());
+    let known = member::container_size(&file.object).unwrap_or(file.object.size);
+    let is_same_version = match (bare(&now.etag), bare(&file.object.etag)) {
+        (Some(now), Some(known)) => now == known,
+        _ => now.modified_ms == file.object.modified_ms,
+    };
+    let is_same = now.size == known && is_same_version;
+    is_same.then_some(()).ok_or_else(|| {
+        let cause = "it is not the version that was indexed";
+        Failure::new(FileErrorKind::Missing, cause)
+    })
+}
+
+/// Whether a file is text that was read whole, and is small enough to be so again.
+fn is_whole(file: &DataFile, summary: &FileSummary) -> bool {
+    file.format.is_text() && !summary.approximate
+}
+
+struct OneFile<'a> {
+    store: &'a Store,
+    file: &'a DataFile,
+    summary: &'a FileSummary,
+    wanted: &'a Wanted,
+    options: &'a ReadOptions,
+}
+
+impl OneFile<'_> {
+    /// Reads rows, on a thread outside the runtime.
+    fn read(&self, fetched: Option<input::Fetched>, sink: &mut Sink) -> Result<(), Stop> {
+        let (store, file, wanted, options) = (self.store, self.file, self.wanted, self.options);
+        let object = || Ranged::of(store, file);
+        match file.format {
+            Format::Parquet => parquet::batches::read(object(), wanted, options, sink),
+            Format::Orc => orc::batches::read(object(), wanted, options, sink),
+            Format::Arrow => arrow_ipc::batches::read(object(), wanted, options, sink),
+            Format::Avro => avro::batches::read(&object(), wanted, options, sink),
+            Format::Sqlite => containers::sqlite::batches::rows(store, file, wanted, options, sink),
+            Format::JsonLines => match fetched {
+                Some(fetched) => json::batches::whole(fetched, wanted, options, sink),
+                None => json::batches::lines(self.windows()?, wanted, options, sink),
+            },
+            Format::Csv | Format::Text | Format::Sheet => self.delimited(fetched, sink),
+            Format::Archive => Err(containers::not_there().into()),
+        }
+    }
+
+    fn delimited(&self, fetched: Option<input::Fetched>, sink: &mut Sink) -> Result<(), Stop> {
+        let Some(reading) = self.summary.reading.as_deref() else {
+            let cause = "the index does not say how it is to be read";
+            let failure = Failure::new(FileErrorKind::Missing, cause);
+            return Err(failure
+                .with_remedy("index the lake again: limn update")
+                .into());
+        };
+        let columns = self.summary.columns.len();
+        let is_sheet = self.file.format == Format::Sheet;
+        let looks_for_end = fetched.is_none() && !is_sheet;
+        let rows = Delimited::new(reading, columns, self.wanted, looks_for_end);
+        if is_sheet {
+            let (store, file, options) = (self.store, self.file, self.options);
+            return containers::book::rows(store, file, rows, reading.start, options, sink);
+        }
+        let fetched = match (fetched, reading.is_rewritten) {
+            (Some(fetched), false) => fetched,
+            (Some(fetched), true) => {
+                return plain::batches::whole(fetched, rows, reading, self.options, sink);
+            }
+            (None, false) => return rows.read(self.windows()?, reading.start, sink),
+            (None, true) => return plain::batches::windows(self.windows()?, rows, sink),
+        };
+        let input = fetched.into_text("text", "", self.options)?;
+        let start = usize::try_from(reading.start).unwrap_or(usize::MAX);
+        rows.whole(input.pieces[0].bytes.get(start..).unwrap_or_default(), sink)
+    }
+
+    fn windows(&self) -> Result<Windows, Failure> {
+        let object = Ranged::of(self.store, self.file);
+        let beginning = object.get(0..BEGINNING.min(object.size()))?;
+        let compression = Compression::of_content(&beginning);
+        Windows::open(object, compression, self.summary.reading.as_deref())
+    }
+}

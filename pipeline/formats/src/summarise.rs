@@ -1,0 +1,85 @@
+//! From one file's bytes to its [`FileSummary`], by the reader of its format.
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+use limn_profile::FileSummary;
+use limn_store::Store;
+
+use crate::data_file::DataFile;
+use crate::error::{FileError, FileErrorKind};
+use crate::failure::Failure;
+use crate::format::Format;
+use crate::options::ReadOptions;
+use crate::{arrow_ipc, avro, containers, json, member, orc, parquet, plain, text};
+
+/// Reads what limn keeps of a file: its columns with their types and profiles, its row count and a
+/// row sample. The result is a function of the file's content, its `sample_path` and the options.
+///
+/// Requests: files within the budget one ranged read; above it text and Avro files sixteen, the others
+/// one for the footer and a few for the values (an Arrow stream one for each of its first 512 batches).
+/// The rows drawn from a Parquet file with no page index cost up to their whole column chunks, read in
+/// windows, whatever the budget.
+///
+/// Must be called on a tokio runtime.
+///
+/// # Errors
+/// A [`FileError`] that names the object, the cause and the remedy: the store failed, or the content
+/// is not of the format that the file's name promises, or broken.
+pub async fn summarise_file(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, FileError> {
+    if file.is_stray() {
+        let cause = "it lies among a table's files of another format";
+        return Err(Failure::new(FileErrorKind::NoTable, cause).about(&file.object.path));
+    }
+    if let Some(refusal) = member::refusal(&file.object) {
+        return Err(refusal);
+    }
+    let read = async {
+        match containers::enter(store, file, options).await? {
+            Some((view, member)) => by_format(&view, &member, options).await,
+            None => by_format(store, file, options).await,
+        }
+    };
+    // Parsing panics are caught at the blocking thread; this is for whatever runs here.
+    let outcome = AssertUnwindSafe(read)
+        .catch_unwind()
+        .await
+        .unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref())));
+    outcome.map_err(|failure| failure.about(&file.object.path))
+}
+
+async fn by_format(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    match file.format {
+        Format::Parquet => parquet::summarise(store, file, options).await,
+        Format::Csv => text::summarise(store, file, options).await,
+        Format::Text => plain::summarise(store, file, options).await,
+        Format::JsonLines => json::summarise(store, file, options).await,
+        Format::Arrow => arrow_ipc::summarise(store, file, options).await,
+        Format::Avro => avro::summarise(store, file, options).await,
+        Format::Orc => orc::summarise(store, file, options).await,
+        Format::Sqlite => containers::sqlite::summarise(store, file, options).await,
+        Format::Sheet => containers::book::summarise(store, file, options).await,
+        Format::Archive => Err(containers::not_there()),
+    }
+}
+
+/// Runs a parser on a blocking thread.
+pub(crate) async fn parse<T: Send + 'static>(
+    parser: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::task::spawn_blocking(parser).await {
+        Ok(result) => result,
+        Err(error) => Err(match error.try_into_panic() {
+            Ok(panic) => Failure::panicked(panic.as_ref()),
+            Err(_) => Failure::new(FileErrorKind::Unreachable, "the runtime is shutting down"),
+        }),
+    }
+}

@@ -1,0 +1,565 @@
+//! Delimited text (CSV, TSV, `;`, `|`): one pass over the fetched bytes, cell by cell into the
+//! column builders, without a copy of the whole.
+//!
+//! Real files are untidy, so a row that is a cell short or long is padded or cut, counted and noted;
+//! only where most rows disagree, each in its own way, is the file refused. Bytes that are no UTF-8 within
+//! text that otherwise is are read as replacement characters, and noted. What stands below a table ([`footer`]) is no row of it. Larger files than the budget are read in ranges:
+//! each is entered at the first line from which rows of the right width follow, since a line break
+//! may also stand inside a quoted cell.
+
+pub(super) mod batches;
+
+use std::collections::BTreeMap;
+
+use csv::ByteRecord;
+use limn_profile::infer::{is_marker, is_null};
+use limn_profile::notation::{self, Decided};
+use limn_profile::text::counted;
+use limn_profile::{
+    ColumnBuilder, ColumnSummary, DeclaredKeys, FileSummary, Notation, RowSample, RowSampler,
+    TextReading, ValueLimits,
+};
+use limn_store::Store;
+
+use super::dialect::{self, Dialect, Plan, Quoting};
+use super::footer;
+use super::input::{self, Fetched, Input, Piece};
+use super::rows::{LINES_IN_A_CELL, Rows};
+use super::{Failure, ReadOptions, parse, sniff};
+use crate::compression::without_compression;
+use crate::data_file::DataFile;
+use crate::error::FileErrorKind;
+use crate::room::Held;
+
+/// Lines tried as the first of a range.
+const ENTRIES: usize = 64;
+/// Letters of column names that a note tells.
+const TOLD: usize = 120;
+
+pub(super) async fn summarise(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let fetched = input::fetch(store, file, options).await?;
+    let (path, sample_path) = (file.object.path.clone(), file.sample_path.clone());
+    let options = options.clone();
+    parse(move || read(fetched, &path, &sample_path, &options)).await
+}
+
+/// Parses what was fetched.
+pub(super) fn read(
+    fetched: Fetched,
+    path: &str,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let input = fetched.into_text("CSV", sample_path, options)?;
+    let whole = input.is_whole();
+    let beginning = sniff::without_bom(&input.pieces[0].bytes);
+    sniff::is_no_json(beginning, "CSV")?;
+    let plan = dialect::detect(beginning, whole, without_compression(path))?;
+
+    scanned(&input, plan, sample_path, options).finish(&input)
+}
+
+/// Reads all pieces as the plan says.
+pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &ReadOptions) -> Scan {
+    let whole = input.is_whole();
+    let scan = |plan| {
+        let mut scan = Scan::new(plan, sample_path, options, whole);
+        scan.run(input);
+        scan
+    };
+    let mut best = scan(plan.clone());
+    if best.longest_row > LINES_IN_A_CELL && plan.dialect.quoting != Quoting::Off {
+        let dialect = plan.dialect.without_quotes();
+        let mut other = scan(Plan { dialect, ..plan });
+        if other.ragged.rows * 20 <= other.rows {
+            other
+                .notes
+                .push("quotes are read as letters: one of them is never closed".to_owned());
+            best = other;
+        }
+    }
+    let writings = best.writings();
+    if writings.iter().any(Option::is_some) {
+        let mut again = Scan::new(best.plan.clone(), sample_path, options, whole);
+        again.again = Some(Again::new(&best.plan, writings));
+        again.run(input);
+        best.again = again.again;
+    }
+    best
+}
+
+/// A second reading: of columns whose numbers or dates are not written plainly, or are missing where a sign stands, as plain
+/// ones and nulls.
+struct Again {
+    columns: Vec<Option<Renoted>>,
+    plain: String,
+}
+
+/// How a column of numbers or dates is written, if not plainly.
+struct Writing {
+    notation: Option<Notation>,
+    /// Signs stand where values are missing.
+    has_markers: bool,
+}
+
+/// A column read as it is written.
+struct Renoted {
+    writing: Writing,
+    builder: ColumnBuilder,
+    /// Cells that were read as nulls for the sign in them.
+    markers: u64,
+    /// A value is not written so.
+    misfit: bool,
+}
+
+impl Renoted {
+    fn take(&mut self, text: &str, plain: &mut String) {
+        if is_null(text) {
+            self.builder.push(None);
+        } else if self.writing.has_markers && is_marker(text) {
+            self.markers += 1;
+            self.builder.push(None);
+        } else if let Some(notation) = &self.writing.notation {
+            self.misfit = !notation.plain(text, plain);
+            self.builder.push(Some(plain));
+        } else {
+            self.builder.push(Some(text));
+        }
+    }
+}
+
+impl Again {
+    fn new(plan: &Plan, writings: Vec<Option<Writing>>) -> Again {
+        let limits = ValueLimits::for_columns(plan.columns.len());
+        let column = |(name, writing): (&String, Option<Writing>)| {
+            writing.map(|writing| Renoted {
+                writing,
+                builder: ColumnBuilder::with_limits(name.as_str(), limits),
+                markers: 0,
+                misfit: false,
+            })
+        };
+        Again {
+            columns: plan.columns.iter().zip(writings).map(column).collect(),
+            plain: String::new(),
+        }
+    }
+
+    /// The columns in which signs were read as nulls, by their places.
+    fn marked(&self) -> impl Iterator<Item = (usize, &Renoted)> {
+        let columns = self.columns.iter().enumerate();
+        let read = columns.filter_map(|(i, column)| Some((i, column.as_ref()?)));
+        read.filter(|(_, column)| !column.misfit && column.markers > 0)
+    }
+
+    /// What is to be said of signs that were read as nulls.
+    fn note(&self) -> Option<String> {
+        let cells: u64 = self.marked().map(|(_, column)| column.markers).sum();
+        let names: Vec<&str> = self.marked().map(|(_, it)| it.builder.name()).collect();
+        let names: String = names.join(", ").chars().take(TOLD).collect();
+        let cells_of = counted(cells, "cell");
+        (cells > 0).then(|| {
+            format!("{cells_of} with a sign for a missing value (`-`) read as null: {names}")
+        })
+    }
+
+    fn row(&mut self, record: &ByteRecord) {
+        for (i, column) in self.columns.iter_mut().enumerate() {
+            let Some(column) = column.as_mut().filter(|column| !column.misfit) else {
+                continue;
+            };
+            // What is not UTF-8 has become another text in the first reading, and fits nothing.
+            let cell = record.get(i).unwrap_or_default().trim_ascii();
+            let text = std::str::from_utf8(cell).unwrap_or("?");
+            column.take(text, &mut self.plain);
+        }
+    }
+}
+
+/// One pass over the file's pieces.
+pub(super) struct Scan {
+    plan: Plan,
+    pub(super) reading: TextReading,
+    columns: Vec<ColumnBuilder>,
+    /// Where this is the second reading, or has had one.
+    again: Option<Again>,
+    sampler: RowSampler,
+    notes: Vec<String>,
+    whole: bool,
+    rows: u64,
+    /// Bytes of the rows that were counted.
+    row_bytes: u64,
+    ragged: Ragged,
+    /// Cells that are not UTF-8.
+    garbled: u64,
+    /// Rows that are the header once more.
+    headers: u64,
+    /// Lines of the row with the most lines.
+    longest_row: u64,
+    unclosed: Unclosed,
+    _turn: Held,
+}
+
+/// Lines with a quote that is never closed.
+#[derive(Default)]
+struct Unclosed {
+    lines: u64,
+    /// The first of them, from 1 on.
+    first: u64,
+}
+
+impl Unclosed {
+    fn note(&mut self, line: Option<u64>, lines_above: u64) {
+        if let Some(line) = line {
+            self.lines += 1;
+            self.first = if self.lines == 1 {
+                line + lines_above
+            } else {
+                self.first
+            };
+        }
+    }
+
+    /// What is to be said of them; where not all is read, no line is known by its number.
+    fn told(&self, whole: bool) -> Option<String> {
+        let lines = counted(self.lines, "line");
+        let first = match self.lines {
+            0 => return None,
+            _ if !whole => String::new(),
+            1 => format!(" (line {})", self.first),
+            _ => format!(" (the first is line {})", self.first),
+        };
+        Some(format!(
+            "{lines} with a quote that is never closed{first}: read as it stands"
+        ))
+    }
+}
+
+/// Rows of another width than the header's.
+#[derive(Default)]
+struct Ragged {
+    rows: u64,
+    wider: u64,
+    widths: BTreeMap<usize, u64>,
+}
+
+impl Ragged {
+    /// Distinct widths that are told apart.
+    const WIDTHS: usize = 64;
+
+    fn note(&mut self, width: usize, columns: usize) {
+        self.rows += 1;
+        self.wider += u64::from(width > columns);
+        if self.widths.len() < Self::WIDTHS || self.widths.contains_key(&width) {
+            *self.widths.entry(width).or_default() += 1;
+        }
+    }
+
+    /// Most rows differ from the header and from each other, and not just because some programs
+    /// leave out empty cells at a row's end: whatever this is, it is no table with these columns.
+    fn is_hopeless(&self, rows: u64) -> bool {
+        self.rows * 2 > rows && self.widths.len() >= 3 && self.wider * 10 >= self.rows
+    }
+}
+
+impl Scan {
+    fn new(plan: Plan, sample_path: &str, options: &ReadOptions, whole: bool) -> Scan {
+        let turn = options.room.columns(plan.columns.len());
+        let limits = ValueLimits::for_columns(plan.columns.len());
+        Scan {
+            columns: plan
+                .columns
+                .iter()
+                .map(|name| ColumnBuilder::with_limits(name.as_str(), limits).with_evidence())
+                .collect(),
+            again: None,
+            sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
+            notes: plan.notes.clone(),
+            reading: plan.reading(),
+            plan,
+            whole,
+            rows: 0,
+            row_bytes: 0,
+            ragged: Ragged::default(),
+            garbled: 0,
+            headers: 0,
+            longest_row: 0,
+            unclosed: Unclosed::default(),
+            _turn: turn,
+        }
+    }
+
+    fn run(&mut self, input: &Input) {
+        for (i, piece) in input.pieces.iter().enumerate() {
+            if i == 0 {
+                let text = sniff::without_bom(&piece.bytes);
+                let start = piece.bytes.len() - text.len() + self.plan.start;
+                self.reading.start = start as u64;
+                let stop = self.end_of_table(&piece.bytes[start..]);
+                self.piece(piece, start, self.plan.skip, stop);
+            } else if let Some(start) = self.entry(&piece.bytes) {
+                self.piece(piece, start, 0, None);
+            }
+        }
+    }
+
+    /// Where the table ends, if other lines follow it; they are noted.
+    fn end_of_table(&mut self, text: &[u8]) -> Option<u64> {
+        let whole = self.whole.then_some(text)?;
+        let footer = footer::find(&self.plan.dialect, self.columns.len(), whole)?;
+        self.notes.extend(footer.notes);
+        self.reading.end = Some(footer.start as u64);
+        self.reading.end
+    }
+
+    /// Reads a piece's rows from byte `start` on, but for the first `skip`, up to `stop` bytes further. A row that the piece cuts
+    /// off is left out, so every row is read only after the next one has begun.
+    fn piece(&mut self, piece: &Piece, start: usize, skip: usize, stop: Option<u64>) {
+        let text = &piece.bytes[start..];
+        let offset = piece.offset + start as u64;
+        let lines_above = piece.bytes[..start].iter().filter(|it| **it == b'\n');
+        let lines_above = lines_above.count() as u64;
+        let mut reader = Rows::new(self.plan.dialect, text, piece.to_end);
+        let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
+        for _ in 0..skip {
+            if !reader.read(&mut row) {
+                return;
+            }
+            self.unclosed.note(reader.unclosed, lines_above);
+        }
+        let (mut from, mut line) = (reader.byte() as u64, reader.line());
+        let mut more = reader.read(&mut row);
+        while more && stop.is_none_or(|stop| from < stop) {
+            let (to, next_line, unclosed) = (reader.byte() as u64, reader.line(), reader.unclosed);
+            more = reader.read(&mut next);
+            if more || piece.to_end {
+                self.longest_row = self.longest_row.max(next_line - line);
+                self.unclosed.note(unclosed, lines_above);
+                self.row(&row, offset + from, to - from);
+            }
+            (from, line) = (to, next_line);
+            std::mem::swap(&mut row, &mut next);
+        }
+    }
+
+    /// Where to enter a piece that starts anywhere in a row.
+    fn entry(&self, bytes: &[u8]) -> Option<usize> {
+        let lines = bytes
+            .iter()
+            .enumerate()
+            .filter(|(_, byte)| **byte == b'\n')
+            .map(|(i, _)| i + 1);
+        let mut first = None;
+        for start in lines.take(ENTRIES) {
+            first.get_or_insert(start);
+            if fits(&self.plan.dialect, self.columns.len(), &bytes[start..]) {
+                return Some(start);
+            }
+        }
+        first
+    }
+
+    fn row(&mut self, record: &ByteRecord, offset: u64, bytes: u64) {
+        let (columns, width) = (self.columns.len(), record.len());
+        if is_blank(record, columns) {
+            return;
+        }
+        if repeats(record, self.plan.header.iter().map(String::as_bytes)) {
+            self.headers += 1;
+            self.row_bytes += bytes;
+            return;
+        }
+        if let Some(again) = &mut self.again {
+            again.row(record);
+            return;
+        }
+        if width != columns && !(width == columns + 1 && ends_empty(record)) {
+            self.ragged.note(width, columns);
+        }
+        let number = if self.whole { self.rows } else { offset };
+        self.rows += 1;
+        self.row_bytes += bytes;
+        for (column, cell) in self.columns.iter_mut().zip(record) {
+            let cell = cell.trim_ascii();
+            match std::str::from_utf8(cell) {
+                Ok(text) => column.push((!is_null(text)).then_some(text)),
+                Err(_) => {
+                    self.garbled += 1;
+                    column.push(Some(&String::from_utf8_lossy(cell)));
+                }
+            }
+        }
+        for column in self.columns.iter_mut().skip(width) {
+            column.push(None);
+        }
+        if let Some(priority) = self.sampler.wants(number) {
+            let cell = |i| {
+                let text = String::from_utf8_lossy(record.get(i)?.trim_ascii());
+                (!is_null(&text)).then(|| text.into_owned())
+            };
+            self.sampler
+                .keep(priority, number, (0..columns).map(cell).collect());
+        }
+    }
+
+    /// How the columns' values are written, where that is not plain.
+    fn writings(&self) -> Vec<Option<Writing>> {
+        let seen: Vec<Decided<'_>> = self.columns.iter().map(ColumnBuilder::evidence).collect();
+        let notations = notation::decide(&seen, self.plan.dialect.delimiter);
+        let writing = |(column, notation): (&ColumnBuilder, Option<Notation>)| {
+            let is_written_oddly = notation.is_some() || column.is_plain_but_for_markers();
+            is_written_oddly.then(|| Writing {
+                notation,
+                has_markers: column.has_markers(),
+            })
+        };
+        self.columns.iter().zip(notations).map(writing).collect()
+    }
+
+    /// The sample, without the signs that were read as nulls.
+    fn sample(sampler: RowSampler, again: Option<&Again>) -> RowSample {
+        let mut sample = sampler.finish();
+        for (i, _) in again.into_iter().flat_map(Again::marked) {
+            for row in &mut sample.rows {
+                let cell = row.values.get_mut(i);
+                if let Some(cell) = cell.filter(|cell| cell.as_deref().is_some_and(is_marker)) {
+                    *cell = None;
+                }
+            }
+        }
+        sample
+    }
+
+    /// The columns' summaries: of the second reading where there was one and all values fitted.
+    fn summaries(
+        columns: Vec<ColumnBuilder>,
+        again: Option<Again>,
+        exact: bool,
+    ) -> Vec<ColumnSummary> {
+        let mut again = again
+            .map_or_else(Vec::new, |again| again.columns)
+            .into_iter();
+        let summary = |mut column: ColumnBuilder| match again.next().flatten() {
+            Some(read) if !read.misfit => ColumnSummary {
+                notation: read.writing.notation,
+                ..read.builder.finish(exact)
+            },
+            Some(_) => {
+                column.refuse_mixed_dates();
+                column.finish(exact)
+            }
+            None => column.finish(exact),
+        };
+        columns.into_iter().map(summary).collect()
+    }
+
+    /// Whether there are rows, and nearly all have the header's width.
+    pub(super) fn is_even(&self) -> bool {
+        self.rows > 0 && self.ragged.rows * 20 <= self.rows
+    }
+
+    pub(super) fn finish(mut self, input: &Input) -> Result<FileSummary, Failure> {
+        let columns = self.columns.len();
+        if self.rows == 0 && !self.whole {
+            return Err(input.endless_row());
+        }
+        if self.ragged.is_hopeless(self.rows) {
+            let widths = &self.ragged.widths;
+            let (least, most) = (
+                widths.keys().next().unwrap_or(&0),
+                widths.keys().last().unwrap_or(&0),
+            );
+            return Err(Failure::new(
+                FileErrorKind::Ragged,
+                format!(
+                    "{} of {} do not have the header's {columns} columns but {least} to {most}",
+                    self.ragged.rows,
+                    counted(self.rows, "row"),
+                ),
+            ));
+        }
+        self.notes.extend(self.unclosed.told(self.whole));
+        if self.ragged.rows > 0 {
+            let rows = counted(self.ragged.rows, "row");
+            self.notes.push(format!(
+                "{rows} of another width than the header: padded or cut"
+            ));
+        }
+        if self.headers > 0 {
+            self.notes.push(format!(
+                "the header stands {} more within the table: left out",
+                counted(self.headers, "time")
+            ));
+        }
+        self.notes.extend(self.again.as_ref().and_then(Again::note));
+        self.notes.extend(input.notes.iter().cloned());
+        if self.garbled > 0 {
+            self.notes
+                .push(format!("{} not in UTF-8", counted(self.garbled, "cell")));
+        }
+        let mut rows = self.rows;
+        if !self.whole {
+            let (all, note) = input.extrapolate(self.rows, self.row_bytes);
+            rows = all;
+            self.notes.push(note);
+        }
+        let sample = Scan::sample(self.sampler, self.again.as_ref());
+        Ok(FileSummary {
+            columns: Scan::summaries(self.columns, self.again, self.whole),
+            rows,
+            rows_exact: self.whole,
+            sample,
+            approximate: !self.whole,
+            notes: self.notes,
+            description: None,
+            keys: DeclaredKeys::default(),
+            presumed_names: self.plan.is_presumed,
+            reading: Some(Box::new(TextReading {
+                encoding: input.encoding.map(str::to_owned),
+                ..self.reading
+            })),
+        })
+    }
+}
+
+/// Whether a row is the header once more, as where one file was put behind another.
+pub(super) fn repeats<'a>(
+    record: &ByteRecord,
+    mut header: impl ExactSizeIterator<Item = &'a [u8]>,
+) -> bool {
+    let mut cells = record.iter();
+    header.len() > 1
+        && record.len() == header.len()
+        && header.all(|name| cells.next().is_some_and(|cell| cell.trim_ascii() == name))
+}
+
+/// Whether a row of a table of so many columns is a line of nothing but spaces.
+pub(super) fn is_blank(record: &ByteRecord, columns: usize) -> bool {
+    record.len() == 1 && columns > 1 && ends_empty(record)
+}
+
+fn ends_empty(record: &ByteRecord) -> bool {
+    let last = record.iter().next_back();
+    last.is_none_or(|cell| cell.trim_ascii().is_empty())
+}
+
+/// Whether rows of `columns` cells begin here, as far as the next few tell.
+fn fits(dialect: &Dialect, columns: usize, text: &[u8]) -> bool {
+    let mut reader = dialect.reader(text);
+    let mut record = ByteRecord::new();
+    for i in 0..4 {
+        let complete = reader.read_byte_record(&mut record).unwrap_or(false)
+            && reader.position().byte() < text.len() as u64;
+        if !complete {
+            return i > 0;
+        }
+        if record.len() != columns {
+            return false;
+        }
+    }
+    true
+}

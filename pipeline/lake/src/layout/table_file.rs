@@ -1,0 +1,113 @@
+//! The files of a group: an object with rows, and what it is called alone.
+
+use limn_formats::{
+    DataFile, Fingerprint, Format, Hasher, ObjectRecord, member, without_compression,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::place::{MASK, mask, split_path, table_directory, without_extension};
+use crate::sheets;
+use crate::table_name::TableName;
+
+/// An object that holds rows, among those of a table.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct TableFile {
+    /// The object.
+    pub object: ObjectRecord,
+    /// How to read it.
+    pub format: Format,
+    /// The table's name if the file is a table of its own (the path, in a
+    /// [`GroupKind::Directory`](super::GroupKind::Directory), where it never is).
+    pub table_name: TableName,
+    /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
+    /// text among the files of one table never is.
+    pub is_beside: bool,
+}
+
+impl TableFile {
+    /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
+    /// drawn by it, so it changes with nothing else.
+    pub fn sample_path(&self) -> &str {
+        sample_path(&self.object.path)
+    }
+
+    /// The file as its reader is to know it.
+    pub fn data_file(&self) -> DataFile {
+        DataFile {
+            object: self.object.clone(),
+            format: self.format,
+            sample_path: self.sample_path().to_owned(),
+            is_beside: self.is_beside,
+        }
+    }
+
+    /// What a file's summary depends on besides the reading options: the version, the
+    /// `sample_path` (which follows from the path), and whether it has to be more than a description.
+    pub fn content_fingerprint(&self) -> Fingerprint {
+        content_fingerprint(&self.object, self.is_beside)
+    }
+}
+
+/// What [`TableFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not.
+pub fn content_fingerprint(object: &ObjectRecord, is_beside: bool) -> Fingerprint {
+    if !is_beside {
+        return object.fingerprint();
+    }
+    let mut hasher = Hasher::new("object beside a table");
+    object.feed(&mut hasher);
+    hasher.finish()
+}
+
+/// The file's path relative to its table, as far as the path alone tells: for a file that can be
+/// one of many (in a table directory, or with a number, date or uuid in its name) its path below
+/// the table's directory, else `""`. So a lone `orders.csv` draws the same rows under any name,
+/// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too, or
+/// within an archive.
+fn sample_path(path: &str) -> &str {
+    let whole = path;
+    let path = without_compression(path);
+    let path = match member::split(path) {
+        Some((container, name)) if table_directory(container).is_none() => name,
+        _ => path,
+    };
+    let (_, name) = split_path(path);
+    match table_directory(path) {
+        Some("") => path,
+        Some(directory) => &path[directory.len() + 1..],
+        None if mask(without_extension(name)).contains(MASK) || sheets::form(whole).is_some() => {
+            name
+        }
+        None => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sample_paths_are_relative_to_the_table() {
+        for (path, expected) in [
+            ("a/b/orders.csv", ""),
+            ("a/b/orders-2.csv", "orders-2.csv"),
+            ("sales/year=2024/data.parquet", "year=2024/data.parquet"),
+            ("year=2024/data.parquet", "year=2024/data.parquet"),
+            ("out/part-00000.csv", "part-00000.csv"),
+            ("out/part-00000.csv.gz", "part-00000.csv"),
+            ("a/orders-2.csv.zst", "orders-2.csv"),
+        ] {
+            assert_eq!(sample_path(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_table_in_a_file_in_an_archive_draws_as_one_beside_it() {
+        for (alone, packed) in [
+            ("b.xlsx//Sheet1", "x.zip//b.xlsx//Sheet1"),
+            ("k=1/b.db//t", "x.zip//k=1/b.db//t"),
+            ("b.db//orders", "x.zip//d/b.db//orders"),
+        ] {
+            assert_eq!(sample_path(packed), sample_path(alone), "{packed}");
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! The profile of one column of one file, built in one pass.
+//!
+//! [`ColumnBuilder`] takes one column's values in one pass: infers the type, counts nulls, keeps
+//! minimum and maximum in the order of the type, and the values themselves in a
+//! [`Frequent`](crate::values::Frequent). A value it still remembers costs a hash and a look-up, nothing else.
+
+use crate::bounds::{self, Bounds};
+use crate::data_type::DataType;
+use crate::infer;
+use crate::notation::Evidence;
+use crate::order::Order;
+use crate::profile::ColumnProfile;
+use crate::summary::ColumnSummary;
+use crate::values::{ValueCounter, ValueLimits};
+
+/// Profiles one column of one file in one pass.
+#[derive(Debug)]
+pub struct ColumnBuilder {
+    name: String,
+    data_type: DataType,
+    values: u64,
+    nulls: u64,
+    counter: ValueCounter,
+    // Both are kept while the type may still widen to text.
+    by_bytes: Option<Bounds<u64>>,
+    by_value: Option<Bounds<f64>>,
+    footer: Footer,
+    // How values may be written, where that is asked for and anything is left.
+    evidence: Option<Box<Evidence>>,
+    // Dates of which no notation fits all.
+    mixed_dates: bool,
+    // Cells that may stand for a missing value are looked for, and found. Till the end the type is that of the others.
+    is_asked: bool,
+    has_markers: bool,
+}
+
+#[derive(Debug, Default)]
+struct Footer {
+    min: Option<String>,
+    max: Option<String>,
+    nulls: Option<u64>,
+    values: Option<u64>,
+}
+
+impl ColumnBuilder {
+    /// A column that remembers as much as the catalog keeps of one.
+    pub fn new(name: impl Into<String>) -> Self {
+        ColumnBuilder::with_limits(name, ValueLimits::default())
+    }
+
+    /// A column of a wide table: see [`ValueLimits::for_columns`].
+    pub fn with_limits(name: impl Into<String>, limits: ValueLimits) -> Self {
+        ColumnBuilder {
+            name: name.into(),
+            data_type: DataType::Unknown,
+            values: 0,
+            nulls: 0,
+            counter: ValueCounter::new(limits),
+            by_bytes: None,
+            by_value: None,
+            footer: Footer::default(),
+            evidence: None,
+            mixed_dates: false,
+            is_asked: false,
+            has_markers: false,
+        }
+    }
+
+    /// The same, keeping an eye on how numbers, dates and missing ones are written.
+    pub fn with_evidence(mut self) -> Self {
+        self.evidence = Some(Box::default());
+        self.is_asked = true;
+        self
+    }
+
+    /// Whether the column has [markers](infer::is_marker), and all its other values are plain numbers or plain dates.
+    pub fn is_plain_but_for_markers(&self) -> bool {
+        self.has_markers
+            && match self.data_type.order() {
+                Order::Number => true,
+                Order::Instant => !self.mixed_dates,
+                Order::Text => false,
+            }
+    }
+
+    /// Whether the column has [markers](infer::is_marker).
+    pub fn has_markers(&self) -> bool {
+        self.has_markers
+    }
+
+    /// What was seen of how values are written.
+    pub fn evidence(&self) -> (&DataType, Option<&Evidence>) {
+        (&self.data_type, self.evidence.as_deref())
+    }
+
+    #[inline]
+    fn look_at_notation(&mut self, value: &str) {
+        if let Some(evidence) = &mut self.evidence
+            && !evidence.take(value)
+        {
+            self.evidence = None;
+            self.mixed_dates = true;
+        }
+    }
+
+    /// Dates that are written in more than one order are text.
+    pub fn refuse_mixed_dates(&mut self) {
+        self.mixed_dates = true;
+    }
+
+    /// The column's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Takes the next value of an untyped source; `None` is null. Its type is inferred
+    /// ([`infer::classify`]), once per distinct value.
+    #[inline]
+    pub fn push(&mut self, value: Option<&str>) {
+        let Some(value) = value else {
+            self.nulls += 1;
+            return;
+        };
+        self.values += 1;
+        if !self.counter.add(value) {
+            return;
+        }
+        if self.is_asked && infer::is_marker(value) {
+            self.has_markers = true;
+            bounds::by_bytes(&mut self.by_bytes, value);
+            return;
+        }
+        if self.data_type == DataType::Text {
+            if self.evidence.is_some() {
+                self.look_at_notation(value);
+            }
+            bounds::by_bytes(&mut self.by_bytes, value);
+            return;
+        }
+        let (class, key) = infer::read(value);
+        if self.evidence.is_some() && is_marked(&class, value) {
+            self.look_at_notation(value);
+        }
+        self.bound(&class, value, key);
+        self.data_type.widen_with(&class);
+    }
+
+    /// Takes the next value of a source that types each value (`None` is null, and still carries the type). Values
+    /// are to be written such that equal values have equal text.
+    #[inline]
+    pub fn push_typed(&mut self, data_type: &DataType, value: Option<&str>) {
+        self.data_type.widen_with(data_type);
+        let Some(value) = value else {
+            self.nulls += 1;
+            return;
+        };
+        self.values += 1;
+        if self.counter.add(value) {
+            self.bound(data_type, value, key(data_type, value));
+        }
+    }
+
+    /// Takes the next text of a source that tells texts from other values, but not from dates.
+    #[inline]
+    pub fn push_text(&mut self, value: &str) {
+        self.values += 1;
+        let is_new = self.counter.add(value);
+        match self.data_type {
+            DataType::Text => {
+                if is_new {
+                    bounds::by_bytes(&mut self.by_bytes, value);
+                }
+            }
+            // Of dates alone a text that is known is one.
+            DataType::Date | DataType::Timestamp if !is_new => {}
+            _ => {
+                let (class, key) = match infer::read(value) {
+                    dated @ (DataType::Date | DataType::Timestamp, _) => dated,
+                    // A number in quotes is a number on purpose not.
+                    _ => (DataType::Text, None),
+                };
+                self.data_type.widen_with(&class);
+                if is_new {
+                    self.bound(&class, value, key);
+                }
+            }
+        }
+    }
+
+    /// Takes the next value of a column that has been [declared](ColumnBuilder::set_type) to hold nothing but values of its type;
+    /// `known` is what it is ordered by, where that is at hand.
+    #[inline]
+    pub fn push_declared(&mut self, value: &str, known: Option<f64>) {
+        self.values += 1;
+        if !self.counter.add(value) {
+            return;
+        }
+        if self.data_type.order() == Order::Text {
+            bounds::by_bytes(&mut self.by_bytes, value);
+        } else if let Some(key) = known.or_else(|| key(&self.data_type, value)) {
+            let compare = |a: &str, b: &str| self.data_type.compare(a, b);
+            bounds::by_value(&mut self.by_value, key, value, compare);
+        }
+    }
+
+    /// Takes `n` nulls at once.
+    #[inline]
+    pub fn push_nulls(&mut self, n: u64) {
+        self.nulls += n;
+    }
+
+    /// Declares (widens) the type, where no value may have been read.
+    pub fn set_type(&mut self, data_type: &DataType) {
+        self.data_type.widen_with(data_type);
+    }
+
+    /// Takes what a file's own statistics say of the whole column. Each that is given overrides
+    /// what was counted.
+    pub fn set_bounds(
+        &mut self,
+        min: Option<&str>,
+        max: Option<&str>,
+        nulls: Option<u64>,
+        values: Option<u64>,
+    ) {
+        let cut = |bound: Option<&str>| bound.map(|bound| bounds::cut(bound).to_owned());
+        self.footer = Footer {
+            min: cut(min),
+            max: cut(max),
+            nulls,
+            values,
+        };
+    }
+
+    /// The column's summary. `exact`: every value of the file was pushed.
+    pub fn finish(mut self, exact: bool) -> ColumnSummary {
+        if self.has_markers {
+            self.data_type.widen_with(&DataType::Text);
+        }
+        if self.mixed_dates && self.data_type.order() == Order::Instant {
+            self.data_type = DataType::Text;
+        }
+        let counted = match self.data_type.order() {
+            Order::Text => self.by_bytes.map(Bounds::texts),
+            Order::Number | Order::Instant => self.by_value.map(Bounds::texts),
+        };
+        let (min, max) = counted.unzip();
+        let values = self.footer.values.unwrap_or(self.values);
+        let digest = self.counter.digest();
+        let profile = ColumnProfile {
+            values,
+            nulls: self.footer.nulls.unwrap_or(self.nulls),
+            uncounted: values.saturating_sub(self.values),
+            min: self.footer.min.or(min),
+            max: self.footer.max.or(max),
+            frequent: self.counter.finish(),
+            elements: 0,
+            exact,
+        };
+        ColumnSummary {
+            name: self.name,
+            data_type: self.data_type,
+            profile,
+            digest,
+            marked: None,
+            notation: None,
+            in_files: None,
+            arrow_type: None,
+            description: None,
+        }
+    }
+
+    /// The summary of a column to which the elements of lists were pushed: how many rows have any, and how many elements
+    /// those rows have, of which perhaps not all were pushed.
+    pub fn finish_list(self, rows: u64, elements: u64, exact: bool) -> ColumnSummary {
+        let mut summary = self.finish(exact);
+        let profile = &mut summary.profile;
+        profile.elements = profile.values;
+        profile.values = rows;
+        if profile.elements == 0 {
+            profile.uncounted = rows;
+        }
+        profile.exact &= profile.elements == elements;
+        summary
+    }
+
+    fn bound(&mut self, class: &DataType, value: &str, key: Option<f64>) {
+        bounds::by_bytes(&mut self.by_bytes, value);
+        if let Some(key) = key {
+            let compare = |a: &str, b: &str| class.compare(a, b);
+            bounds::by_value(&mut self.by_value, key, value, compare);
+        }
+    }
+}
+
+/// What a value of a type is ordered by, if not by its bytes.
+fn key(data_type: &DataType, value: &str) -> Option<f64> {
+    match data_type.order() {
+        Order::Number => infer::number(value),
+        Order::Instant => infer::instant(value).map(|instant| instant as f64),
+        Order::Text => None,
+    }
+}
+
+/// Whether a value may be a number or date that is not written plainly.
+fn is_marked(class: &DataType, value: &str) -> bool {
+    match class {
+        DataType::Text => true,
+        DataType::Date | DataType::Timestamp => value.as_bytes().get(4) != Some(&b'-'),
+        _ => false,
+    }
+}

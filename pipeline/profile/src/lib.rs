@@ -1,0 +1,71 @@
+//! What values look like: of a column, of a file, of a table.
+//!
+//! Values become a [`ColumnProfile`] ([`ColumnBuilder`]), rows a [`RowSample`] ([`sample`]), both together a [`FileSummary`];
+//! the summaries of a table's files merge into a [`TableSummary`]. Types are inferred of text ([`infer`]), and so is how numbers and
+//! dates are written ([`notation`]). From a profile follow keys ([`keys`]), forms of values ([`patterns`]) and how two columns
+//! overlap ([`value_set`]). Which values are not to be kept is decided here, too ([`privacy`]).
+//!
+//! Nothing here knows of files, their formats or stores.
+//!
+//! ```
+//! use limn_profile::{ColumnBuilder, DataType};
+//! let mut column = ColumnBuilder::new("price");
+//! for value in [Some("1"), Some("2.5"), None, Some("1")] {
+//!     column.push(value);
+//! }
+//! let summary = column.finish(true);
+//! assert_eq!(summary.data_type, DataType::Float);
+//! assert_eq!((summary.profile.values, summary.profile.nulls, summary.profile.distinct()), (3, 1, 2));
+//! ```
+//!
+//! # Guarantees
+//! - A table's row sample is uniform over all its rows and does not depend on how they are cut into reads. Counts of values are
+//!   exact while a column has fewer than 128 distinct values and every row was looked at; what is estimated beyond is marked, and has
+//!   error bounds ([`keys`], [`value_set`], [`patterns`]).
+//! - A merge is a function of the set of files, which are given in path order; samples and sketches hash the same in every build.
+//! - What a column takes in memory is bounded, whatever its values are.
+//!
+//! # Non-guarantees
+//! - Types are inferred to describe a table, not to parse it.
+//! - Privacy goes by names of columns and forms of values; names of persons, addresses and birthdays have none.
+//!
+//! # Recovery
+//! Nothing here keeps state or fails. Values that were redacted are gone: read the files again.
+
+mod bounds;
+mod builder;
+mod data_type;
+pub mod infer;
+pub mod keys;
+pub mod merge;
+pub mod names;
+pub mod notation;
+mod order;
+pub mod patterns;
+pub mod privacy;
+mod profile;
+mod reading;
+pub mod sample;
+mod sensitive;
+mod summary;
+pub mod text;
+pub mod value_set;
+mod values;
+
+pub use builder::ColumnBuilder;
+pub use data_type::DataType;
+pub use merge::FilePart;
+pub use notation::Notation;
+pub use order::Order;
+pub use patterns::Pattern;
+pub use privacy::Redact;
+pub use profile::ColumnProfile;
+pub use reading::{Quoting, TextReading};
+pub use sample::{RowSample, RowSampler, SampledRow};
+pub use sensitive::Sensitive;
+pub use summary::{
+    ColumnSummary, DeclaredKeys, FileSummary, InFiles, NARROW, Reference, SUMMARY_VERSION,
+    TableSummary,
+};
+pub use value_set::{Overlap, ValueSet};
+pub use values::{Frequent, HyperLogLog, ValueLimits, join_key};

@@ -1,0 +1,345 @@
+//! Merging files' summaries into a table's: the union of their columns, their profiles, their rows.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+
+use crate::data_type::DataType;
+use crate::infer;
+use crate::notation::Notation;
+use crate::profile::ColumnProfile;
+use crate::sample::{RowSample, SampledRow};
+use crate::sensitive::Sensitive;
+use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, InFiles, TableSummary};
+
+/// Notations of one column that a note names.
+const NOTATIONS_TOLD: usize = 4;
+
+/// One file as a part of a table: its summary and what its place in the table adds.
+#[derive(Clone, Copy, Debug)]
+pub struct FilePart<'a> {
+    /// The object's path, for notes.
+    pub path: &'a str,
+    /// What the file holds.
+    pub summary: &'a FileSummary,
+    /// Partition keys and their values (`None` is null), constant over the file. A key that the
+    /// file itself has as a column is left to the file.
+    pub partition: &'a [(String, Option<String>)],
+}
+
+impl TableSummary {
+    /// Merges the summaries of a table's files, given in path order, into a function of the set of
+    /// files. Columns are matched by name (the n-th of a repeated name with the n-th); a column
+    /// that a file lacks is null in that file's rows. Counts of a file that was read in parts are
+    /// scaled to its rows, so that every file weighs as much as it has rows.
+    pub fn merge(files: &[FilePart<'_>]) -> TableSummary {
+        let union = Union::of(files);
+        let total_rows: u64 = files.iter().map(|file| file.summary.rows).sum();
+        let with_columns = (0..files.len()).filter(|f| !files[*f].summary.columns.is_empty());
+        let with_columns: Vec<usize> = with_columns.collect();
+        let columns = union.columns.iter();
+        let columns = columns
+            .map(|column| ColumnSummary {
+                in_files: InFiles::of(column, files, &with_columns),
+                ..merge_column(column, files, total_rows)
+            })
+            .collect();
+        let samples = files
+            .iter()
+            .zip(&union.places)
+            .map(|(file, places)| RowSample {
+                limit: file.summary.sample.limit,
+                rows: file
+                    .summary
+                    .sample
+                    .rows
+                    .iter()
+                    .map(|row| place_row(row, file, places, union.columns.len()))
+                    .collect(),
+            });
+        let notes = files.iter().flat_map(|file| {
+            file.summary.notes.iter().map(move |note| {
+                if files.len() == 1 {
+                    note.clone()
+                } else {
+                    format!("{}: {note}", file.path)
+                }
+            })
+        });
+        let differing = union
+            .columns
+            .iter()
+            .filter_map(|column| note_notations(column, files));
+        TableSummary {
+            columns,
+            rows: total_rows,
+            rows_exact: files.iter().all(|file| file.summary.rows_exact),
+            sample: RowSample::merge(samples),
+            files: files.len() as u64,
+            approximate: files.iter().any(|file| file.summary.approximate),
+            notes: notes.chain(differing).collect(),
+            keys: DeclaredKeys::merge(files.iter().map(|file| &file.summary.keys)),
+            description: files
+                .iter()
+                .find_map(|file| file.summary.description.clone()),
+        }
+    }
+}
+
+/// Where a merged column's values in one file come from.
+#[derive(Clone, Copy)]
+pub enum Source {
+    /// A column of the file.
+    Column(usize),
+    /// A partition key.
+    Key(usize),
+}
+
+/// A column of a table.
+pub struct UnionColumn<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// (file, source), by file.
+    pub sources: Vec<(usize, Source)>,
+}
+
+/// The columns of all files, and for each file the place of each of its sources among them.
+#[derive(Default)]
+pub struct Union<'a> {
+    /// The columns in the order in which files have them, by path; keys come last.
+    pub columns: Vec<UnionColumn<'a>>,
+    // A column is a name and which of that name it is within its file.
+    index: HashMap<(&'a str, usize), usize>,
+    places: Vec<Vec<(Source, usize)>>,
+}
+
+impl<'a> Union<'a> {
+    /// The columns of these files, which are given in path order.
+    pub fn of(files: &[FilePart<'a>]) -> Self {
+        let mut union = Union {
+            places: vec![Vec::new(); files.len()],
+            ..Union::default()
+        };
+        let by_width = names_by_width(files);
+        for (f, file) in files.iter().enumerate() {
+            let mut seen: HashMap<&str, usize> = HashMap::new();
+            let width = file.summary.columns.len();
+            let others = by_width.get(&width).filter(|_| file.summary.is_nameless());
+            for (c, own) in file.summary.column_names().enumerate() {
+                let name = others.map_or(own, |others| others[c]);
+                let nth = seen.entry(name).or_insert(0);
+                union.add(f, name, *nth, Source::Column(c));
+                *nth += 1;
+            }
+        }
+        // Keys come after all columns, as engines have it.
+        for (f, file) in files.iter().enumerate() {
+            for (k, (key, _)) in file.partition.iter().enumerate() {
+                let of_name = union.index.get(&(key.as_str(), 0));
+                let is_column = of_name.is_some_and(|place| {
+                    let mut places = union.places[f].iter();
+                    places.any(|(_, other)| other == place)
+                });
+                if !is_column {
+                    union.add(f, key, 0, Source::Key(k));
+                }
+            }
+        }
+        union
+    }
+
+    fn add(&mut self, file: usize, name: &'a str, nth: usize, source: Source) {
+        let next = self.columns.len();
+        let place = *self.index.entry((name, nth)).or_insert(next);
+        if place == next {
+            self.columns.push(UnionColumn {
+                name,
+                sources: Vec::new(),
+            });
+        }
+        let sources = &mut self.columns[place].sources;
+        // A path may repeat a key (k=1/k=2): the first one holds.
+        if sources.last().is_none_or(|(last, _)| *last != file) {
+            sources.push((file, source));
+            self.places[file].push((source, place));
+        }
+    }
+}
+
+/// What files without names for their columns call them: as the most files as wide do, the first of several such.
+fn names_by_width<'a>(files: &[FilePart<'a>]) -> HashMap<usize, Vec<&'a str>> {
+    let mut common: HashMap<usize, Vec<&'a str>> = HashMap::new();
+    if !files.iter().any(|file| file.summary.is_nameless()) {
+        return common;
+    }
+    // Files by their names, with how many there are and the first of them.
+    let mut lists: HashMap<Vec<&'a str>, (usize, Reverse<usize>)> = HashMap::new();
+    for (f, file) in files.iter().enumerate() {
+        if !file.summary.is_nameless() {
+            let names = file.summary.column_names().collect();
+            lists.entry(names).or_insert((0, Reverse(f))).0 += 1;
+        }
+    }
+    let mut lists: Vec<_> = lists.into_iter().collect();
+    lists.sort_unstable_by_key(|(_, rank)| Reverse(*rank));
+    for (names, _) in lists {
+        common.entry(names.len()).or_insert(names);
+    }
+    common
+}
+
+fn merge_column(
+    column: &UnionColumn<'_>,
+    files: &[FilePart<'_>],
+    total_rows: u64,
+) -> ColumnSummary {
+    let mut parts: Vec<(DataType, Cow<'_, ColumnProfile>)> =
+        Vec::with_capacity(column.sources.len() + 1);
+    let mut present_rows = 0;
+    let mut marked: Option<Sensitive> = None;
+    let mut described: Option<String> = None;
+    for (f, source) in &column.sources {
+        let file = &files[*f];
+        present_rows += file.summary.rows;
+        parts.push(match *source {
+            Source::Column(c) => {
+                let column = &file.summary.columns[c];
+                described = described.or_else(|| column.description.clone());
+                marked = marked.into_iter().chain(column.marked).min();
+                (
+                    column.data_type.clone(),
+                    column.profile.scaled_to(file.summary.rows),
+                )
+            }
+            Source::Key(k) => match &file.partition[k].1 {
+                Some(value) => (
+                    infer::classify(value),
+                    Cow::Owned(ColumnProfile::constant(value, file.summary.rows)),
+                ),
+                None => (
+                    DataType::Unknown,
+                    Cow::Owned(ColumnProfile::absent(file.summary.rows)),
+                ),
+            },
+        });
+    }
+    if total_rows > present_rows {
+        parts.push((
+            DataType::Unknown,
+            Cow::Owned(ColumnProfile::absent(total_rows - present_rows)),
+        ));
+    }
+    let parts: Vec<(&DataType, &ColumnProfile)> = parts
+        .iter()
+        .map(|(data_type, profile)| (data_type, profile.as_ref()))
+        .collect();
+    let (data_type, profile) = ColumnProfile::merge(&parts);
+    ColumnSummary {
+        name: column.name.to_owned(),
+        data_type,
+        profile,
+        digest: 0,
+        marked,
+        notation: notation(column, files),
+        in_files: None,
+        arrow_type: None,
+        description: described,
+    }
+}
+
+impl InFiles {
+    /// `None` for a column of all files, and for a partition key.
+    fn of(
+        column: &UnionColumn<'_>,
+        files: &[FilePart<'_>],
+        with_columns: &[usize],
+    ) -> Option<InFiles> {
+        let sources = &column.sources;
+        let is_key = sources.iter().any(|(_, it)| matches!(it, Source::Key(_)));
+        if is_key || sources.len() >= with_columns.len() {
+            return None;
+        }
+        let (first, last) = (sources.first()?.0, sources.last()?.0);
+        let ends = [files.first()?.path, files.last()?.path];
+        let path = |f: usize| files[f].path[common_folder(ends)..].to_owned();
+        Some(InFiles {
+            files: sources.len(),
+            of: with_columns.len(),
+            since: (with_columns.first() != Some(&first)).then(|| path(first)),
+            until: (with_columns.last() != Some(&last)).then(|| path(last)),
+        })
+    }
+}
+
+/// How much of sorted paths, of which these are the first and the last, is the folder that all lie in, with its slash.
+fn common_folder([first, last]: [&str; 2]) -> usize {
+    let same = first.bytes().zip(last.bytes()).take_while(|(a, b)| a == b);
+    let same = same.count();
+    first.as_bytes()[..same]
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map_or(0, |slash| slash + 1)
+}
+
+/// The files' columns with values among a column's sources.
+fn with_values<'a>(
+    column: &UnionColumn<'_>,
+    files: &[FilePart<'a>],
+) -> impl Iterator<Item = &'a ColumnSummary> {
+    let of_file = |(f, source): &(usize, Source)| match source {
+        Source::Column(c) => files.get(*f)?.summary.columns.get(*c),
+        Source::Key(_) => None,
+    };
+    column
+        .sources
+        .iter()
+        .filter_map(of_file)
+        .filter(|column| column.profile.values > 0)
+}
+
+/// The one notation of all files, if there is one.
+fn notation(column: &UnionColumn<'_>, files: &[FilePart<'_>]) -> Option<Notation> {
+    let mut all = with_values(column, files).map(|column| &column.notation);
+    let first = all.next()?;
+    all.all(|other| other == first)
+        .then(|| first.clone())
+        .flatten()
+}
+
+/// Tells of a column that is written differently in the table's files.
+fn note_notations(column: &UnionColumn<'_>, files: &[FilePart<'_>]) -> Option<String> {
+    let told: BTreeSet<String> = with_values(column, files)
+        .map(|column| match &column.notation {
+            Some(notation) => notation.to_string(),
+            None => "plain".to_owned(),
+        })
+        .collect();
+    let ways: Vec<String> = told.into_iter().take(NOTATIONS_TOLD).collect();
+    (ways.len() > 1).then(|| {
+        format!(
+            "{} is written differently in the table's files: {}",
+            column.name,
+            ways.join("; ")
+        )
+    })
+}
+
+fn place_row(
+    row: &SampledRow,
+    file: &FilePart<'_>,
+    places: &[(Source, usize)],
+    width: usize,
+) -> SampledRow {
+    let mut values = vec![None; width];
+    for (source, place) in places {
+        values[*place] = match *source {
+            Source::Column(c) => row.values.get(c).cloned().flatten(),
+            Source::Key(k) => file.partition[k].1.clone(),
+        };
+    }
+    SampledRow {
+        priority: row.priority,
+        row: row.row,
+        values,
+    }
+}

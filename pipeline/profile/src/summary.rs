@@ -1,0 +1,363 @@
+//! Summaries: what limn knows of one file, and of a table merged from its files' summaries.
+//!
+//! A [`FileSummary`] is the unit of incremental work (design, section 6): a function of the file's
+//! bytes, its `sample_path` and the reading options, stored in the catalog as compact JSON text. A
+//! [`TableSummary`] is a merge of summaries and never stored.
+
+use std::fmt;
+use std::io::{self, BufReader, Cursor};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::data_type::DataType;
+use crate::notation::Notation;
+use crate::profile::ColumnProfile;
+use crate::reading::TextReading;
+use crate::sample::RowSample;
+use crate::sensitive::Sensitive;
+
+/// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
+/// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
+/// again, once, those that could not be read, too.
+pub const SUMMARY_VERSION: u32 = 12;
+
+/// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and read in turns.
+pub const NARROW: usize = 512;
+/// What a packed summary begins with; no JSON does.
+const PACKED: &str = "zstd:";
+/// How hard it is packed.
+const LEVEL: i32 = 3;
+/// What an allocation takes besides what is in it, about.
+const WORD: usize = 16;
+
+/// One column: its name, type and profile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnSummary {
+    /// Name as the file gives it. Names may repeat within a file.
+    #[serde(rename = "n")]
+    pub name: String,
+    /// Declared or inferred type.
+    #[serde(rename = "t")]
+    pub data_type: DataType,
+    /// What the values look like.
+    #[serde(rename = "p")]
+    pub profile: ColumnProfile,
+    /// A hash of the values that were looked at, in their order; 0 where there is none, where they are withheld, and in a
+    /// table's.
+    #[serde(rename = "h", default, skip_serializing_if = "is_zero")]
+    pub digest: u64,
+    /// What it holds, where its values are withheld for that: it could not be told any more. Others are asked by
+    /// [`ColumnSummary::sensitive`].
+    #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
+    pub marked: Option<Sensitive>,
+    /// How the values are written in the file, where that is not the plain way; the profile is of plain values, the
+    /// sample of what is written. In a table: of all files that have values, if they agree.
+    #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
+    pub notation: Option<Notation>,
+    /// In a table: which of its files have the column, where not all do.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub in_files: Option<InFiles>,
+    /// What the file's own metadata says of it. In a table: the first file's that says anything.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The Arrow type of its values as Arrow writes it, where the file has one that does not follow from `data_type`.
+    #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
+    pub arrow_type: Option<String>,
+}
+
+/// Which of a table's files, in the order of their paths, have a column.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InFiles {
+    /// How many have it.
+    #[serde(rename = "f")]
+    pub files: usize,
+    /// How many have columns.
+    #[serde(rename = "o")]
+    pub of: usize,
+    /// The first one that has it, where earlier ones do not.
+    #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<String>,
+    /// The last one that has it, where later ones do not.
+    #[serde(rename = "u", default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+impl fmt::Display for InFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "in {} of {} files", self.files, self.of)?;
+        match (&self.since, &self.until) {
+            (Some(since), Some(until)) if since == until => write!(f, ", {since}"),
+            (Some(since), Some(until)) => write!(f, ", {since} to {until}"),
+            (Some(since), None) => write!(f, ", since {since}"),
+            (None, Some(until)) => write!(f, ", until {until}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// The keys that a file declares of its table; names of columns as the summary has them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeclaredKeys {
+    /// The columns of the primary key.
+    #[serde(rename = "p", default, skip_serializing_if = "Vec::is_empty")]
+    pub primary: Vec<String>,
+    /// The columns of each other unique key.
+    #[serde(rename = "u", default, skip_serializing_if = "Vec::is_empty")]
+    pub unique: Vec<Vec<String>>,
+    /// Foreign keys.
+    #[serde(rename = "f", default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<Reference>,
+}
+
+/// A foreign key.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reference {
+    /// The columns here.
+    #[serde(rename = "c")]
+    pub columns: Vec<String>,
+    /// The other table, as the same database calls it (`limn_formats::member::beside`).
+    #[serde(rename = "t")]
+    pub table: String,
+    /// Its columns, in the same order; empty where they are its primary key.
+    #[serde(rename = "o", default, skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<String>,
+}
+
+impl DeclaredKeys {
+    /// Whether none is declared.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Those of a table of these files.
+    pub(crate) fn merge<'a>(files: impl IntoIterator<Item = &'a DeclaredKeys>) -> DeclaredKeys {
+        let mut files = files.into_iter();
+        let mut merged = files.next().cloned().unwrap_or_default();
+        for keys in files {
+            merged.primary.clear();
+            merged.unique.clear();
+            merged
+                .references
+                .retain(|reference| keys.references.contains(reference));
+        }
+        merged
+    }
+}
+
+/// What one file holds.
+///
+/// Serialises to compact JSON; to formats that are not human-readable (bincode between workers)
+/// as that JSON in a string, because left-out fields need a self-describing format.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct FileSummary {
+    /// Columns in file order; partition keys are not among them.
+    #[serde(rename = "c")]
+    pub columns: Vec<ColumnSummary>,
+    /// Rows in the file.
+    #[serde(rename = "r")]
+    pub rows: u64,
+    /// Whether `rows` is a count and not an estimate.
+    #[serde(rename = "e", default, skip_serializing_if = "is_false")]
+    pub rows_exact: bool,
+    /// Sampled rows, values in the order of `columns`.
+    #[serde(rename = "s")]
+    pub sample: RowSample,
+    /// Whether the sample or a profile was made from a part of the file.
+    #[serde(rename = "a", default, skip_serializing_if = "is_false")]
+    pub approximate: bool,
+    /// What a person should know about how the file was read (ragged rows, cut cells), one line each.
+    #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What the file's own metadata says of the table.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The keys that the file declares.
+    #[serde(rename = "k", default, skip_serializing_if = "DeclaredKeys::is_empty")]
+    pub keys: DeclaredKeys,
+    /// Whether the columns are named by a first row that may as well be one of values: nothing says that it is no header.
+    #[serde(rename = "h", default, skip_serializing_if = "is_false")]
+    pub presumed_names: bool,
+    /// How the text was read, of delimited and plain text and of sheets.
+    #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<Box<TextReading>>,
+}
+
+fn is_zero(n: &u64) -> bool {
+    *n == 0
+}
+
+fn is_false(b: &bool) -> bool {
+    !*b
+}
+
+impl FileSummary {
+    /// The text kept in the catalog: compact JSON; of a wide file that JSON packed ([`PACKED`], then base64 of zstd), a tenth as
+    /// long.
+    ///
+    /// # Errors
+    /// None in practice; serialisation of plain data.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let json = serde_json::to_string(self)?;
+        if self.columns.len() <= NARROW {
+            return Ok(json);
+        }
+        let packed = zstd::encode_all(json.as_bytes(), LEVEL).map_err(serde_json::Error::io)?;
+        Ok(format!("{PACKED}{}", BASE64.encode(packed)))
+    }
+
+    /// Reads what [`FileSummary::to_json`] wrote.
+    ///
+    /// # Errors
+    /// For text that no version of this crate wrote: read the file again.
+    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
+        let Some(packed) = text.strip_prefix(PACKED) else {
+            return serde_json::from_str(text);
+        };
+        let packed = BASE64.decode(packed).map_err(io::Error::other);
+        let reader = packed.and_then(|packed| zstd::Decoder::new(Cursor::new(packed)));
+        let reader = reader.map_err(serde_json::Error::io)?;
+        serde_json::from_reader(BufReader::new(reader))
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn held(&self) -> u64 {
+        held(&self.columns, &self.sample) + self.notes.iter().map(|it| it.len() as u64).sum::<u64>()
+    }
+
+    /// Whether the file names none of its columns: they are called by their places.
+    pub fn is_nameless(&self) -> bool {
+        let names = self.column_names().zip(1..);
+        let mut digits = names.map(|(name, place)| Some((name.strip_prefix("column_")?, place)));
+        digits.all(|it| it.is_some_and(|(digits, place): (_, usize)| digits == place.to_string()))
+    }
+
+    /// The columns' names in order.
+    pub fn column_names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|column| column.name.as_str())
+    }
+}
+
+/// What a table holds: its files' summaries merged.
+///
+/// Serialises like [`FileSummary`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(remote = "Self")]
+pub struct TableSummary {
+    /// Columns in the order in which they first appear in the files (by path), then partition keys.
+    /// A column that a file lacks counts as null in that file's rows.
+    #[serde(rename = "c")]
+    pub columns: Vec<ColumnSummary>,
+    /// Rows in all files that could be read.
+    #[serde(rename = "r")]
+    pub rows: u64,
+    /// Whether `rows` is a count and not an estimate.
+    #[serde(rename = "e", default, skip_serializing_if = "is_false")]
+    pub rows_exact: bool,
+    /// A uniform sample of all rows, values in the order of `columns`.
+    #[serde(rename = "s")]
+    pub sample: RowSample,
+    /// Files merged.
+    #[serde(rename = "f")]
+    pub files: u64,
+    /// Whether some file's sample or profile was made from a part of it.
+    #[serde(rename = "a", default, skip_serializing_if = "is_false")]
+    pub approximate: bool,
+    /// The files' notes, with their paths, where they have any.
+    #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What the files' own metadata says of the table: the first one's that says anything.
+    #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The keys that its files declare: of several files what all refer to. Rows that are unique in each need not be so
+    /// together.
+    #[serde(rename = "k", default, skip_serializing_if = "DeclaredKeys::is_empty")]
+    pub keys: DeclaredKeys,
+}
+
+impl TableSummary {
+    /// About how many bytes of memory it takes.
+    pub fn held(&self) -> u64 {
+        held(&self.columns, &self.sample)
+    }
+
+    /// The sampled rows, each with one cell per column (`None` is null).
+    pub fn sample_rows(&self) -> impl ExactSizeIterator<Item = &[Option<String>]> {
+        self.sample.rows.iter().map(|row| row.values.as_slice())
+    }
+}
+
+/// About how many bytes of memory columns and a sample take.
+fn held(columns: &[ColumnSummary], sample: &RowSample) -> u64 {
+    let column = |column: &ColumnSummary| {
+        let texts = [
+            &column.profile.min,
+            &column.profile.max,
+            &column.description,
+        ];
+        let texts: usize = texts
+            .into_iter()
+            .flatten()
+            .map(|text| text.len() + WORD)
+            .sum();
+        let fixed = size_of::<ColumnSummary>() + column.name.len() + WORD;
+        (fixed + texts) as u64 + column.profile.frequent.held()
+    };
+    let cells = sample.rows.iter().flat_map(|row| &row.values);
+    let cells: usize = cells
+        .map(|cell| size_of::<Option<String>>() + cell.as_ref().map_or(0, |it| it.len() + WORD))
+        .sum();
+    columns.iter().map(column).sum::<u64>() + cells as u64
+}
+
+impl Serialize for FileSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            // The inherent function that `remote = "Self"` derives.
+            return FileSummary::serialize(self, serializer);
+        }
+        as_text(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for FileSummary {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return FileSummary::deserialize(deserializer);
+        }
+        from_text(deserializer)
+    }
+}
+
+impl Serialize for TableSummary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            return TableSummary::serialize(self, serializer);
+        }
+        as_text(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for TableSummary {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if deserializer.is_human_readable() {
+            return TableSummary::deserialize(deserializer);
+        }
+        from_text(deserializer)
+    }
+}
+
+fn as_text<T: Serialize, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    let text = serde_json::to_string(value).map_err(serde::ser::Error::custom)?;
+    serializer.serialize_str(&text)
+}
+
+fn from_text<'de, T: DeserializeOwned, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    serde_json::from_str(&text).map_err(serde::de::Error::custom)
+}
