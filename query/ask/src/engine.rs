@@ -16,7 +16,6 @@ use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as Planned;
 use datafusion::sql::sqlparser::ast::{DescribeAlias, Query, Statement as Parsed};
 use futures::StreamExt;
-use limn_store::one_line;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -28,6 +27,7 @@ use crate::notes::Notes;
 use crate::provider::{CATALOG, LakeTable, SCHEMA, Tables};
 use crate::relations::{Walk, Withs};
 use crate::statement::Statement;
+use crate::watch::{self, Stop, Watch};
 use crate::{describe, failure, names, size};
 
 /// Answers statements about the tables of a catalogue.
@@ -57,11 +57,6 @@ impl Engine {
             limits,
             session: Arc::new(session),
         }
-    }
-
-    /// The tables.
-    pub fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
     }
 
     /// Plans a statement and begins to run it. Must be called on a tokio runtime.
@@ -102,19 +97,20 @@ impl Engine {
             Ready::Known(batch) => Ok(Answer::of(batch, limits, deadline)),
             Ready::Plan {
                 plan,
+                stop,
                 session,
                 notes,
             } => {
                 let schema = plan.schema();
                 let batches = execute_stream(plan, session.task_ctx());
                 let batches = batches.map_err(|error| failure::running(&error, &limits))?;
-                Ok(Answer::new(
-                    schema,
-                    batches.boxed(),
-                    limits,
-                    deadline,
-                    notes,
-                ))
+                // With the batches goes what is computed for them.
+                let batches = batches.map(move |batch| {
+                    let _ = &stop;
+                    batch
+                });
+                let batches = batches.boxed();
+                Ok(Answer::new(schema, batches, limits, deadline, notes))
             }
         }
     }
@@ -125,6 +121,7 @@ enum Ready {
     Known(arrow::array::RecordBatch),
     Plan {
         plan: Arc<dyn ExecutionPlan>,
+        stop: Stop,
         session: Box<SessionState>,
         notes: Arc<Notes>,
     },
@@ -187,9 +184,11 @@ impl Planner {
             .create_physical_plan(&plan, &session);
         let plan = self.runtime.block_on(planned).map_err(failed)?;
         size::check_steps(plan.as_ref())?;
-        tracing::debug!(sql = one_line(&self.sql), "a query is planned");
+        let watch = Arc::new(Watch::until(self.deadline.into_std()));
+        let plan = watch::watched(plan, &watch).map_err(failed)?;
         Ok(Ready::Plan {
             plan,
+            stop: Stop(watch),
             session: Box::new(session),
             notes,
         })

@@ -13,6 +13,7 @@ use crate::limits::Limits;
 use crate::near::near;
 use crate::scope::same;
 use crate::table::Table;
+use crate::watch::Over;
 
 /// What DataFusion says where temporary files take too much room.
 const DISK: &str = "used disk space during the spilling process";
@@ -75,6 +76,7 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
     }
     let told = || one_line(&without_prefix(&root.strip_backtrace()));
     match root {
+        DataFusionError::External(error) if error.is::<Over>() => AskError::Timeout(limits.timeout),
         DataFusionError::External(error) => match error.downcast_ref::<ScanError>() {
             Some(error) => AskError::Scan(error.clone()),
             None => AskError::Execution(told()),

@@ -18,8 +18,8 @@
 //! - Rows are those of the files that the index knows. A file that has changed since is an error.
 //!
 //! # Non-guarantees
-//! - The time is looked at between batches: a join without an equality that is computed for long before its next batch goes on
-//!   until then.
+//! - A function of one value (`levenshtein` of two texts of a million letters) is computed to its end, also after the
+//!   statement's time. The answer ends in time; a thread is free again when the value is there.
 //! - Without ORDER BY, rows come in any order; which ones a limit leaves may differ from run to run.
 //! - [`Limits::memory_bytes`] is for what sorts, groups and joins hold. What a batch of rows takes, and what a function makes
 //!   of one value (`repeat`), is besides it. The larger side of a join is read as it comes; the smaller one must fit.
@@ -40,6 +40,7 @@ mod dialect;
 mod engine;
 mod error;
 mod failure;
+mod groups;
 mod limits;
 mod names;
 mod near;
@@ -54,11 +55,12 @@ mod size;
 mod statement;
 mod statistics;
 mod table;
+mod watch;
 #[cfg(test)]
 mod tests;
 
 pub use answer::Answer;
-pub use catalogue::{Catalogue, Lake};
+pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
 pub use error::AskError;
 pub use limits::Limits;
