@@ -147,7 +147,7 @@ impl Catalogue {
     }
 
     /// The tables, in any order.
-    pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
         let lines = self.tables.lines();
         lines.filter(|line| self.has_lake(line.lake))
     }

@@ -12,6 +12,7 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::{SessionState, SessionStateBuilder, SessionStateDefaults};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::optimizer::AnalyzerRule;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as Planned;
 use datafusion::sql::sqlparser::ast::{DescribeAlias, Query, Statement as Parsed};
@@ -27,6 +28,7 @@ use crate::notes::Notes;
 use crate::provider::{CATALOG, LakeTable, SCHEMA, Tables};
 use crate::relations::{Walk, Withs};
 use crate::statement::Statement;
+use crate::types::Types;
 use crate::watch::{self, Stop, Watch};
 use crate::{describe, failure, names, size};
 
@@ -159,7 +161,13 @@ impl Planner {
         let tables = walk.tables;
         let limits = &self.engine.limits;
         let failed = |error: DataFusionError| failure::planning(&error, &self.sql, &tables, limits);
-        let session = SessionStateBuilder::new_from_existing((*self.engine.session).clone())
+        let base = &self.engine.session;
+        let types: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(Types {
+            notes: Arc::clone(&notes),
+        });
+        let rules = std::iter::once(types).chain(base.analyzer().rules.iter().cloned());
+        let session = SessionStateBuilder::new_from_existing((**base).clone())
+            .with_analyzer_rules(rules.collect())
             .with_catalog_list(Arc::new(Tables::new(&tables, &notes)))
             .with_runtime_env(limits.runtime().map_err(failed)?)
             .build();

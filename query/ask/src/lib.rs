@@ -4,8 +4,10 @@
 //! [`Catalogue`]: the records of one snapshot that the caller may see. A statement goes this way:
 //!
 //! 1. `statement`, `dialect`, `size`, `check`: it is parsed, and refused if it does not read, or is too large.
-//! 2. `relations`, `scope`, `names`: what its names mean. The tables that it names are opened ([`rows_of`]), no others.
-//! 3. DataFusion plans it over those tables (`provider`, `pushdown`, `statistics`) and runs it within [`Limits`].
+//! 2. `relations`, `scope`, `names`: what its names mean. The tables that it names are opened (`rows`), no others.
+//!    Columns of a grouped SELECT that it does not group by stand for one row of each group (`groups`).
+//! 3. DataFusion plans it over those tables (`provider`, `types`, `pushdown`, `statistics`) and runs it within [`Limits`],
+//!    of which the time is looked at wherever it computes (`watch`).
 //! 4. Each table is read by limn's own scan ([`limn_lake::scan`]); what that met is told in the answer's notes.
 //!
 //! DataFusion has no file format, object store, catalog or table function here: there is nothing else that it could read.
@@ -55,13 +57,13 @@ mod size;
 mod statement;
 mod statistics;
 mod table;
-mod watch;
 #[cfg(test)]
 mod tests;
+mod types;
+mod watch;
 
 pub use answer::Answer;
 pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
 pub use error::AskError;
 pub use limits::Limits;
-pub use rows::rows_of;

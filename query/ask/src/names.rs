@@ -35,7 +35,9 @@ pub(crate) fn resolve(catalogue: &Catalogue, parts: &[&str]) -> Result<TableKey,
     for is_meant in [Wanted::is, Wanted::is_end] {
         for any_case in [false, true] {
             let is_found = |table: &TableKey| is_meant(&wanted, &table.name, any_case);
-            let found: Vec<usize> = (0..tables.len()).filter(|at| is_found(&tables[*at])).collect();
+            let found: Vec<usize> = (0..tables.len())
+                .filter(|at| is_found(&tables[*at]))
+                .collect();
             match found.as_slice() {
                 [] => continue,
                 [one] => return Ok(tables.swap_remove(*one)),
@@ -74,7 +76,11 @@ fn unknown(wanted: &Wanted, catalogue: &Catalogue) -> AskError {
             "'{written}' is a path or URL, and only tables of the index can be read"
         ));
     }
-    let names: Vec<&str> = catalogue.lines().take(NEAR_AMONG + 1).map(|it| it.name).collect();
+    let names: Vec<&str> = catalogue
+        .lines()
+        .take(NEAR_AMONG + 1)
+        .map(|it| it.name)
+        .collect();
     let like = |wanted: &str| match names.len() > NEAR_AMONG {
         true => Vec::new(),
         false => near(wanted, names.iter().copied()),

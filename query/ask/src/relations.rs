@@ -277,10 +277,7 @@ impl<'a> Walk<'a> {
                     // Refused before.
                     _ => None,
                 };
-                let columns = Columns {
-                    list: Vec::new(),
-                    has_others: true,
-                };
+                let columns = Columns::unknown();
                 scope.relations.push(match alias {
                     Some(alias) => named(alias, columns),
                     None => unnamed(columns),

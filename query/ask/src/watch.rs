@@ -54,7 +54,6 @@ impl Watch {
         }
     }
 
-
     fn check(&self) -> Result<()> {
         match self.is_dropped.load(Ordering::Relaxed) || Instant::now() >= self.deadline {
             true => Err(DataFusionError::External(Box::new(Over))),

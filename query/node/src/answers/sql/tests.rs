@@ -26,7 +26,7 @@ const ORDERS: &str = "id,town,amount\n1,Eldmere,5\n2,,7\n3,Tarn,\n4,Tarn,2\n5,As
 const CUSTOMERS: &str = "id,name,email\n1,Anna,anna@example.org\n2,Ben,ben@example.org\n";
 const STAFF: &str = "id,salary\n1,70\n2,80\n";
 
-/// Tables of one last name: more than are read beforehand.
+/// Tables of one last name.
 const LIKE_NAMED: usize = 40;
 
 /// Many numbers, and late among them one that is none.
@@ -247,6 +247,31 @@ async fn a_table_is_read_whichever_of_many_of_its_name_it_is() {
         .await;
     assert_eq!(told.code, Code::BadRequest, "{told}");
     assert!(told.message.contains("may be"), "{told}");
+}
+
+/// Its threads are free again: there may be one only.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_statement_without_end_is_stopped() {
+    let ground = Ground::new().await;
+    let endless = "SELECT count(*) FROM codes a, codes b, codes c WHERE a.id + b.id + c.id < 0";
+    let begun = Instant::now();
+    for _ in 0..2 {
+        let asked = SqlRequest {
+            timeout_s: Some(1),
+            ..asked(endless)
+        };
+        let told = ground.ask(Caller::anyone(), &asked).await.unwrap_err();
+        assert_eq!(told.code, Code::Timeout, "{told}");
+    }
+    let told = ground
+        .ask(Caller::anyone(), &asked("SELECT 1 AS one"))
+        .await;
+    assert_eq!(told.unwrap()["rows"], json!([[1]]));
+    assert!(
+        begun.elapsed() < Duration::from_secs(10),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
