@@ -13,6 +13,7 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::execution::{SessionState, SessionStateBuilder, SessionStateDefaults};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
 use datafusion::optimizer::AnalyzerRule;
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as Planned;
 use datafusion::sql::sqlparser::ast::{DescribeAlias, Query, Statement as Parsed};
@@ -104,10 +105,21 @@ impl Engine {
                 notes,
             } => {
                 let schema = plan.schema();
-                let batches = execute_stream(plan, session.task_ctx());
-                let batches = batches.map_err(|error| failure::running(&error, &limits))?;
+                let rows = execute_stream(plan, session.task_ctx());
+                let mut rows = rows.map_err(|error| failure::running(&error, &limits))?;
+                // In a task of their own: however long one batch takes, whoever waits for it sees that the time is over.
+                let mut task = RecordBatchReceiverStream::builder(Arc::clone(&schema), 1);
+                let sender = task.tx();
+                task.spawn(async move {
+                    while let Some(batch) = rows.next().await {
+                        if sender.send(batch).await.is_err() {
+                            break;
+                        }
+                    }
+                    Ok(())
+                });
                 // With the batches goes what is computed for them.
-                let batches = batches.map(move |batch| {
+                let batches = task.build().map(move |batch| {
                     let _ = &stop;
                     batch
                 });

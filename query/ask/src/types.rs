@@ -81,15 +81,17 @@ impl Types {
     /// Both sides of a comparison. Where they are to be equal, a text becomes a number of the other side's very type, so that
     /// long keys are told apart; else a fraction. What differs from a text that is no number is nobody's guess.
     fn compared(&self, left: Expr, op: Operator, right: Expr, schema: &DFSchema) -> (Expr, Expr) {
+        let is_equality = match op {
+            Operator::Eq => true,
+            Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => false,
+            _ => return (left, right),
+        };
         let (Ok(of_left), Ok(of_right)) = (left.get_type(schema), right.get_type(schema)) else {
             return (left, right);
         };
-        let like = |other: &DataType| match op {
-            Operator::Eq => Some(other.clone()),
-            Operator::Lt | Operator::LtEq | Operator::Gt | Operator::GtEq => {
-                Some(DataType::Float64)
-            }
-            _ => None,
+        let like = |other: &DataType| match is_equality {
+            true => other.clone(),
+            false => DataType::Float64,
         };
         if of_left.is_string() && of_right.is_numeric() {
             (self.number(left, like(&of_right)), right)
@@ -102,10 +104,10 @@ impl Types {
     }
 
     /// A text as a number of a type.
-    fn number(&self, text: Expr, as_type: Option<DataType>) -> Expr {
-        let Some(as_type) = as_type.filter(|_| !matches!(text, Expr::Literal(..))) else {
+    fn number(&self, text: Expr, as_type: DataType) -> Expr {
+        if matches!(text, Expr::Literal(..)) {
             return text;
-        };
+        }
         let name = match &text {
             Expr::Column(column) => column.name.clone(),
             other => other.schema_name().to_string(),

@@ -75,25 +75,6 @@ async fn large(rows: usize) -> Made {
     made
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_query_whose_time_is_over_is_stopped() {
-    let made = large(20_000).await;
-    let engine = made.engine(Limits {
-        timeout: Duration::ZERO,
-        ..Limits::default()
-    });
-    let begun = Instant::now();
-    let sql = "SELECT count(*) FROM large a, large b, large c WHERE a.id + b.id = c.id + 1";
-    let error = ask(&engine, sql).await.unwrap_err();
-    assert!(matches!(error, AskError::Timeout(_)), "{error}");
-    assert!(error.to_string().contains("--timeout"), "{error}");
-    assert!(
-        begun.elapsed() < Duration::from_secs(20),
-        "{:?}",
-        begun.elapsed()
-    );
-}
-
 /// What computes for long without a batch of rows, and what has more batches than anybody waits for. A thread that computed on
 /// would hold up the end of the runtime.
 #[test]
@@ -135,6 +116,7 @@ fn a_query_without_end_is_stopped() {
     );
 }
 
+/// Also where nothing that it waits for comes to a place at which it could be let go.
 #[test]
 fn an_answer_that_is_dropped_computes_no_more() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
@@ -269,6 +251,8 @@ async fn an_answer_that_is_dropped_reads_no_more() {
     let mut answer = engine.run("SELECT * FROM large").await.unwrap();
     assert!(answer.try_next().await.unwrap().is_some());
     drop(answer);
+    // What is being read may come to its end.
+    tokio::time::sleep(Duration::from_millis(100)).await;
     let before = made.store.counts();
     tokio::time::sleep(Duration::from_millis(200)).await;
     let after = made.store.counts().since(&before);
