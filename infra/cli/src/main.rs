@@ -173,8 +173,13 @@ fn start_logging(verbose: u8, traces: Option<&Traces>) {
     });
     let filter = tracing_subscriber::EnvFilter::try_new(directives)
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("error"));
-    // Spans of traces are no part of the log: each line would repeat them.
-    let is_log = filter_fn(|metadata| !is_trace(metadata));
+    // Spans of traces are no part of the log: each line would repeat them. Crates that parse and plan SQL log what it says,
+    // and that may hold values of the lake.
+    let is_log = filter_fn(|metadata| {
+        let target = metadata.target();
+        let is_of_sql = target.starts_with("datafusion") || target.starts_with("sqlparser");
+        !is_trace(metadata) && !is_of_sql
+    });
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())

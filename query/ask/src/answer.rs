@@ -18,8 +18,8 @@ use crate::failure;
 use crate::limits::Limits;
 use crate::notes::Notes;
 
-/// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. It reads as it is polled, and nothing more
-/// once it is dropped. Must be polled on a tokio runtime.
+/// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. A batch is read ahead of those that are taken,
+/// and nothing more once it is dropped. Must be polled on a tokio runtime.
 pub struct Answer {
     schema: SchemaRef,
     batches: BoxStream<'static, DataFusionResult<RecordBatch>>,

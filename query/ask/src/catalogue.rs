@@ -1,15 +1,15 @@
 //! The tables that a caller may see, and the lakes that they lie in.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use limn_formats::ReadOptions;
-use limn_segment::TableRecord;
+use limn_segment::{TableKey, TableRecord};
 use limn_store::Store;
 
 use crate::error::AskError;
-use crate::names::{self, Named};
+use crate::names;
 use crate::table::Table;
 
 /// A lake that is open.
@@ -21,23 +21,87 @@ pub struct Lake {
     pub options: ReadOptions,
 }
 
+/// A table in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Line<'a> {
+    /// The lake that it is of, by its URL.
+    pub lake: &'a str,
+    /// Its name.
+    pub name: &'a str,
+    /// Its rows, if they are known.
+    pub rows: Option<u64>,
+    /// The number of its columns.
+    pub columns: usize,
+}
+
+/// Tables to look up: those of one snapshot that a caller may see. A statement looks up the names that are in it.
+pub trait Tables: Send + Sync {
+    /// The tables whose name, behind its last slash, is this (in lower case) but for case.
+    fn called(&self, last_part: &str) -> Vec<TableKey>;
+
+    /// All tables, in any order: for SHOW TABLES, and for suggestions where a name is none.
+    fn lines(&self) -> Box<dyn Iterator<Item = Line<'_>> + '_>;
+
+    /// The lakes that they lie in, in order.
+    fn lakes(&self) -> Vec<&str>;
+
+    /// All that the index knows of a table. May wait: it is asked on the thread that plans a statement.
+    ///
+    /// # Errors
+    /// [`AskError::Catalogue`] if the index cannot be read.
+    fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, AskError>;
+}
+
+/// Records that are at hand, by name and lake.
+struct Records(Vec<Arc<TableRecord>>);
+
+impl Tables for Records {
+    fn called(&self, last_part: &str) -> Vec<TableKey> {
+        let is_called = |table: &&Arc<TableRecord>| {
+            let last = table.name.rsplit('/').next().unwrap_or_default();
+            last.to_lowercase() == last_part
+        };
+        let found = self.0.iter().filter(is_called);
+        found.map(|table| table.key()).collect()
+    }
+
+    fn lines(&self) -> Box<dyn Iterator<Item = Line<'_>> + '_> {
+        Box::new(self.0.iter().map(|table| Line {
+            lake: &table.lake,
+            name: &table.name,
+            rows: table.rows,
+            columns: table.columns.len(),
+        }))
+    }
+
+    fn lakes(&self) -> Vec<&str> {
+        let mut lakes: Vec<&str> = self.0.iter().map(|table| table.lake.as_str()).collect();
+        lakes.sort_unstable();
+        lakes.dedup();
+        lakes
+    }
+
+    fn record(&self, key: &TableKey) -> Result<Arc<TableRecord>, AskError> {
+        let wanted = (key.name.as_str(), key.lake.as_str());
+        let place = self
+            .0
+            .binary_search_by(|it| (it.name.as_str(), it.lake.as_str()).cmp(&wanted));
+        match place {
+            Ok(place) => Ok(Arc::clone(&self.0[place])),
+            Err(_) => Err(AskError::Internal(format!("'{}' is gone", key.name))),
+        }
+    }
+}
+
 type OpenLake = dyn Fn(&str) -> Result<Lake, AskError> + Send + Sync;
 
 /// The tables of one snapshot that a caller may see. Names, suggestions and errors are of these only.
 pub struct Catalogue {
-    tables: Vec<Arc<TableRecord>>,
+    tables: Box<dyn Tables>,
+    /// The only lake whose tables count, if it is one.
+    lake: Option<String>,
     open: Box<OpenLake>,
     lakes: Mutex<HashMap<String, Lake>>,
-}
-
-impl Named for Arc<TableRecord> {
-    fn lake(&self) -> &str {
-        &self.lake
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 impl Catalogue {
@@ -50,8 +114,17 @@ impl Catalogue {
         let tables = tables.into_iter().filter(|table| !table.removed);
         let mut tables: Vec<Arc<TableRecord>> = tables.map(Arc::new).collect();
         tables.sort_by(|a, b| (&a.name, &a.lake).cmp(&(&b.name, &b.lake)));
+        Catalogue::over(Records(tables), open)
+    }
+
+    /// Tables that are looked up; `open` as above.
+    pub fn over(
+        tables: impl Tables + 'static,
+        open: impl Fn(&str) -> Result<Lake, AskError> + Send + Sync + 'static,
+    ) -> Catalogue {
         Catalogue {
-            tables,
+            tables: Box::new(tables),
+            lake: None,
             open: Box::new(open),
             lakes: Mutex::default(),
         }
@@ -62,38 +135,47 @@ impl Catalogue {
     /// # Errors
     /// [`AskError::UnknownLake`] if there is none.
     pub fn of_lake(mut self, lake: &str) -> Result<Catalogue, AskError> {
-        if !self.tables.iter().any(|table| table.lake == lake) {
+        let known = self.tables.lakes();
+        if !known.contains(&lake) {
             return Err(AskError::UnknownLake {
                 lake: lake.to_owned(),
-                known: self.lakes().into_iter().map(str::to_owned).collect(),
+                known: known.into_iter().map(str::to_owned).collect(),
             });
         }
-        self.tables.retain(|table| table.lake == lake);
+        self.lake = Some(lake.to_owned());
         Ok(self)
     }
 
-    /// The tables, by name.
-    pub fn tables(&self) -> impl Iterator<Item = &TableRecord> {
-        self.tables.iter().map(AsRef::as_ref)
+    /// The tables, in any order.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = Line<'_>> {
+        let lines = self.tables.lines();
+        lines.filter(|line| self.has_lake(line.lake))
     }
 
-    /// The lakes that the tables lie in.
-    pub fn lakes(&self) -> BTreeSet<&str> {
-        self.tables
-            .iter()
-            .map(|table| table.lake.as_str())
-            .collect()
+    /// Whether its tables are of several lakes.
+    pub(crate) fn has_several_lakes(&self) -> bool {
+        self.lake.is_none() && self.tables.lakes().len() > 1
+    }
+
+    /// The tables that are called so behind their last slash, but for case.
+    pub(crate) fn called(&self, last_part: &str) -> impl Iterator<Item = TableKey> {
+        let found = self.tables.called(last_part).into_iter();
+        found.filter(|key| self.has_lake(&key.lake))
+    }
+
+    fn has_lake(&self, lake: &str) -> bool {
+        self.lake.as_ref().is_none_or(|only| only == lake)
     }
 
     /// The record of the table that these parts of a name mean.
-    pub(crate) fn record(&self, parts: &[&str]) -> Result<&Arc<TableRecord>, AskError> {
-        names::resolve(&self.tables, parts)
+    pub(crate) fn record(&self, parts: &[&str]) -> Result<Arc<TableRecord>, AskError> {
+        self.tables.record(&names::resolve(self, parts)?)
     }
 
     /// The rows of a table. Its files' summaries are parsed here, and of no other table.
-    pub(crate) fn table(&self, record: &Arc<TableRecord>) -> Result<Table, AskError> {
+    pub(crate) fn table(&self, record: Arc<TableRecord>) -> Result<Table, AskError> {
         let lake = self.lake(&record.lake)?;
-        Table::open(Arc::clone(record), lake)
+        Table::open(record, lake)
     }
 
     fn lake(&self, url: &str) -> Result<Lake, AskError> {
@@ -110,9 +192,8 @@ impl Catalogue {
 
 impl fmt::Debug for Catalogue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tables = self.tables.len();
         f.debug_struct("Catalogue")
-            .field("tables", &tables)
+            .field("lake", &self.lake)
             .finish_non_exhaustive()
     }
 }

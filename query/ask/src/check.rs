@@ -6,7 +6,8 @@
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    Ident, ObjectName, Query, Select, SetExpr, Statement, TableFactor, Visit, Visitor,
+    DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, Ident,
+    ObjectName, Query, Select, SetExpr, Statement, TableFactor, Visit, Visitor,
 };
 use limn_store::one_line;
 
@@ -66,6 +67,16 @@ impl Visitor for Check {
         has_none_of(&parts)
     }
 
+    fn pre_visit_expr(&mut self, expr: &Expr) -> Checked {
+        match expr {
+            // DataFusion would count one row.
+            Expr::Function(function) if is_of_distinct_rows(function) => {
+                lacks("count(DISTINCT *); write count(*) FROM (SELECT DISTINCT * FROM …)")
+            }
+            _ => Checked::Continue(()),
+        }
+    }
+
     fn pre_visit_statement(&mut self, _: &Statement) -> Checked {
         refuse("a query in WITH reads, too")
     }
@@ -112,6 +123,19 @@ impl Visitor for Check {
             _ => lacks("such a source of rows in FROM"),
         }
     }
+}
+
+fn is_of_distinct_rows(function: &Function) -> bool {
+    let FunctionArguments::List(list) = &function.args else {
+        return false;
+    };
+    let is_all = |arg: &FunctionArg| {
+        matches!(
+            arg,
+            FunctionArg::Unnamed(FunctionArgExpr::Wildcard | FunctionArgExpr::QualifiedWildcard(_))
+        )
+    };
+    list.duplicate_treatment == Some(DuplicateTreatment::Distinct) && list.args.iter().any(is_all)
 }
 
 /// What the parts of UNION, EXCEPT and INTERSECT may be; their queries are visited by themselves.

@@ -32,10 +32,22 @@ impl Walk<'_> {
             columns: Columns::default(),
             aliases: Vec::new(),
         };
+        let mut before: Vec<Expr> = Vec::new();
         for item in items {
+            if let SelectItem::UnnamedExpr(expr) = item {
+                self.exprs(expr, scopes, withs)?;
+                // DataFusion takes no column twice by one name.
+                let times = before.iter().filter(|it| *it == expr).count();
+                before.push(expr.clone());
+                if let (Some(name), 1..) = (last_name(expr), times) {
+                    *item = SelectItem::ExprWithAlias {
+                        alias: resolved(format!("{name}_{}", times + 1)),
+                        expr: expr.clone(),
+                    };
+                }
+            }
             match item {
                 SelectItem::UnnamedExpr(expr) => {
-                    self.exprs(expr, scopes, withs)?;
                     match last_name(expr) {
                         Some(name) => made.columns.list.push(Column::named(name)),
                         // It has a name that DataFusion gives it.
@@ -72,18 +84,14 @@ impl Walk<'_> {
         scopes: Scopes<'_>,
         withs: &Withs,
     ) -> Result<Columns, AskError> {
-        let others = Columns {
-            list: Vec::new(),
-            has_others: true,
-        };
         let SelectItemQualifiedWildcardKind::ObjectName(name) = of else {
             self.exprs(of, scopes, withs)?;
-            return Ok(others);
+            return Ok(Columns::unknown());
         };
         let parts = name.0.iter().filter_map(ObjectNamePart::as_ident);
         let parts: Vec<Ident> = parts.cloned().collect();
         let Some(relation) = scopes.relation(&parts)? else {
-            return Ok(others);
+            return Ok(Columns::unknown());
         };
         if let Some(alias) = &relation.alias {
             *name = ObjectName::from(vec![resolved(alias)]);
@@ -158,6 +166,14 @@ impl Walk<'_> {
 }
 
 impl Columns {
+    /// Columns of which nothing is known.
+    pub(crate) fn unknown() -> Columns {
+        Columns {
+            list: Vec::new(),
+            has_others: true,
+        }
+    }
+
     fn extend(&mut self, others: Columns) {
         self.list.extend(others.list);
         self.has_others |= others.has_others;

@@ -6,7 +6,7 @@ use arrow::array::{ArrayRef, BooleanArray, RecordBatch, StringArray, UInt64Array
 use arrow::compute::{filter_record_batch, ilike, like};
 use arrow::error::ArrowError;
 
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Line};
 use crate::cells::type_word;
 use crate::error::AskError;
 use crate::statement::Pattern;
@@ -46,10 +46,11 @@ pub(crate) fn tables(
     catalogue: &Catalogue,
     pattern: Option<&Pattern>,
 ) -> Result<RecordBatch, AskError> {
-    let tables: Vec<_> = catalogue.tables().collect();
-    let names = StringArray::from_iter_values(tables.iter().map(|it| it.name.as_str()));
+    let mut tables: Vec<Line<'_>> = catalogue.lines().collect();
+    tables.sort_unstable_by_key(|it| (it.name, it.lake));
+    let names = StringArray::from_iter_values(tables.iter().map(|it| it.name));
     let wanted = pattern.map(|pattern| wanted(&names, pattern)).transpose()?;
-    let counted = tables.iter().map(|it| u64::try_from(it.columns.len()).ok());
+    let counted = tables.iter().map(|it| u64::try_from(it.columns).ok());
     let mut columns: Vec<(&str, ArrayRef)> = vec![
         ("table", Arc::new(names)),
         (
@@ -58,8 +59,8 @@ pub(crate) fn tables(
         ),
         ("columns", Arc::new(UInt64Array::from_iter(counted))),
     ];
-    if catalogue.lakes().len() > 1 {
-        let lakes = StringArray::from_iter_values(tables.iter().map(|it| it.lake.as_str()));
+    if catalogue.has_several_lakes() {
+        let lakes = StringArray::from_iter_values(tables.iter().map(|it| it.lake));
         columns.push(("lake", Arc::new(lakes)));
     }
     let columns = columns.into_iter().map(|(name, it)| (name, it, true));

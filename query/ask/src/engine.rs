@@ -12,11 +12,12 @@ use datafusion::error::DataFusionError;
 use datafusion::execution::context::SQLOptions;
 use datafusion::execution::{SessionState, SessionStateBuilder, SessionStateDefaults};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
+use datafusion::optimizer::AnalyzerRule;
+use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::sql::parser::Statement as Planned;
 use datafusion::sql::sqlparser::ast::{DescribeAlias, Query, Statement as Parsed};
 use futures::StreamExt;
-use limn_store::one_line;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
@@ -28,6 +29,8 @@ use crate::notes::Notes;
 use crate::provider::{CATALOG, LakeTable, SCHEMA, Tables};
 use crate::relations::{Walk, Withs};
 use crate::statement::Statement;
+use crate::types::Types;
+use crate::watch::{self, Stop, Watch};
 use crate::{describe, failure, names, size};
 
 /// Answers statements about the tables of a catalogue.
@@ -57,11 +60,6 @@ impl Engine {
             limits,
             session: Arc::new(session),
         }
-    }
-
-    /// The tables.
-    pub fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
     }
 
     /// Plans a statement and begins to run it. Must be called on a tokio runtime.
@@ -102,19 +100,31 @@ impl Engine {
             Ready::Known(batch) => Ok(Answer::of(batch, limits, deadline)),
             Ready::Plan {
                 plan,
+                stop,
                 session,
                 notes,
             } => {
                 let schema = plan.schema();
-                let batches = execute_stream(plan, session.task_ctx());
-                let batches = batches.map_err(|error| failure::running(&error, &limits))?;
-                Ok(Answer::new(
-                    schema,
-                    batches.boxed(),
-                    limits,
-                    deadline,
-                    notes,
-                ))
+                let rows = execute_stream(plan, session.task_ctx());
+                let mut rows = rows.map_err(|error| failure::running(&error, &limits))?;
+                // In a task of their own: however long one batch takes, whoever waits for it sees that the time is over.
+                let mut task = RecordBatchReceiverStream::builder(Arc::clone(&schema), 1);
+                let sender = task.tx();
+                task.spawn(async move {
+                    while let Some(batch) = rows.next().await {
+                        if sender.send(batch).await.is_err() {
+                            break;
+                        }
+                    }
+                    Ok(())
+                });
+                // With the batches goes what is computed for them.
+                let batches = task.build().map(move |batch| {
+                    let _ = &stop;
+                    batch
+                });
+                let batches = batches.boxed();
+                Ok(Answer::new(schema, batches, limits, deadline, notes))
             }
         }
     }
@@ -125,6 +135,7 @@ enum Ready {
     Known(arrow::array::RecordBatch),
     Plan {
         plan: Arc<dyn ExecutionPlan>,
+        stop: Stop,
         session: Box<SessionState>,
         notes: Arc<Notes>,
     },
@@ -162,7 +173,13 @@ impl Planner {
         let tables = walk.tables;
         let limits = &self.engine.limits;
         let failed = |error: DataFusionError| failure::planning(&error, &self.sql, &tables, limits);
-        let session = SessionStateBuilder::new_from_existing((*self.engine.session).clone())
+        let base = &self.engine.session;
+        let types: Arc<dyn AnalyzerRule + Send + Sync> = Arc::new(Types {
+            notes: Arc::clone(&notes),
+        });
+        let rules = std::iter::once(types).chain(base.analyzer().rules.iter().cloned());
+        let session = SessionStateBuilder::new_from_existing((**base).clone())
+            .with_analyzer_rules(rules.collect())
             .with_catalog_list(Arc::new(Tables::new(&tables, &notes)))
             .with_runtime_env(limits.runtime().map_err(failed)?)
             .build();
@@ -187,9 +204,11 @@ impl Planner {
             .create_physical_plan(&plan, &session);
         let plan = self.runtime.block_on(planned).map_err(failed)?;
         size::check_steps(plan.as_ref())?;
-        tracing::debug!(sql = one_line(&self.sql), "a query is planned");
+        let watch = Arc::new(Watch::until(self.deadline.into_std()));
+        let plan = watch::watched(plan, &watch).map_err(failed)?;
         Ok(Ready::Plan {
             plan,
+            stop: Stop(watch),
             session: Box::new(session),
             notes,
         })

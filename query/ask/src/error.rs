@@ -106,6 +106,9 @@ pub enum AskError {
         /// The table.
         table: String,
     },
+    /// What the index knows of a table cannot be read.
+    #[error(transparent)]
+    Catalogue(Box<dyn std::error::Error + Send + Sync>),
     /// The rows of a table ended before their end.
     #[error(transparent)]
     Scan(#[from] ScanError),

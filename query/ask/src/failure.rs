@@ -13,9 +13,31 @@ use crate::limits::Limits;
 use crate::near::near;
 use crate::scope::same;
 use crate::table::Table;
+use crate::watch::Over;
 
 /// What DataFusion says where temporary files take too much room.
 const DISK: &str = "used disk space during the spilling process";
+
+/// Functions of other dialects, and what is written here.
+const FUNCTIONS: [(&str, &str); 14] = [
+    ("charindex", "strpos(text, part)"),
+    ("date_format", "to_char(time, '%Y-%m')"),
+    (
+        "datediff",
+        "to_unixtime(later) - to_unixtime(earlier), in seconds",
+    ),
+    ("day", "date_part('day', time)"),
+    ("getdate", "now()"),
+    ("group_concat", "string_agg(text, ',')"),
+    ("if", "CASE WHEN … THEN … ELSE … END"),
+    ("iif", "CASE WHEN … THEN … ELSE … END"),
+    ("isnull", "coalesce(value, other)"),
+    ("len", "length(text)"),
+    ("month", "date_part('month', time)"),
+    ("strftime", "to_char(time, '%Y-%m')"),
+    ("total", "sum(value)"),
+    ("year", "date_part('year', time)"),
+];
 
 /// Why a statement cannot be planned.
 pub(crate) fn planning(
@@ -75,12 +97,16 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
     }
     let told = || one_line(&without_prefix(&root.strip_backtrace()));
     match root {
+        DataFusionError::External(error) if error.is::<Over>() => AskError::Timeout(limits.timeout),
         DataFusionError::External(error) => match error.downcast_ref::<ScanError>() {
             Some(error) => AskError::Scan(error.clone()),
             None => AskError::Execution(told()),
         },
         DataFusionError::ResourcesExhausted(_) => AskError::Memory(limits.memory_bytes),
-        DataFusionError::Plan(_) | DataFusionError::SchemaError(..) => AskError::Plan(told()),
+        DataFusionError::Plan(cause) => {
+            AskError::Plan(of_function(cause).unwrap_or_else(|| told()))
+        }
+        DataFusionError::SchemaError(..) => AskError::Plan(told()),
         DataFusionError::NotImplemented(cause) => {
             AskError::Plan(format!("limn sql does not have this: {}", one_line(cause)))
         }
@@ -88,6 +114,23 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
         DataFusionError::Internal(cause) => AskError::Internal(one_line(cause)),
         _ => AskError::Execution(told()),
     }
+}
+
+/// What is wrong with a call of a function: its name, or the types of its values.
+fn of_function(cause: &str) -> Option<String> {
+    let (before, rest) = cause.split_once('\'')?;
+    let (name, _) = rest.split_once('\'')?;
+    if before.ends_with("Invalid function ") {
+        let known = FUNCTIONS.iter().find(|it| it.0.eq_ignore_ascii_case(name));
+        return known.map(|(_, instead)| format!("there is no function '{name}'; write {instead}"));
+    }
+    let is_of_types =
+        before.ends_with("Function ") && rest.contains("failed to match any signature");
+    is_of_types.then(|| {
+        format!(
+            "{name}() takes no values of such types; CAST(value AS type) gives them another one"
+        )
+    })
 }
 
 /// What was said, without who said it: `Error during planning: …`.
@@ -136,6 +179,24 @@ mod tests {
         assert!(matches!(memory, AskError::Memory(_)), "{memory}");
         let disk = of("The used disk space during the spilling process has exceeded the limit");
         assert!(matches!(disk, AskError::Spill(_)), "{disk}");
+    }
+
+    #[test]
+    fn calls_of_functions_are_mended() {
+        let of = |text: &str| {
+            let error = DataFusionError::Plan(text.to_owned());
+            running(&error, &Limits::default()).to_string()
+        };
+        let year = of("Invalid function 'YEAR'.\nDid you mean 'mean'?");
+        assert_eq!(
+            year,
+            "there is no function 'YEAR'; write date_part('year', time)"
+        );
+        let sum = of("Internal error: Function 'sum' failed to match any signature, errors: …");
+        assert!(
+            sum.starts_with("sum() takes no values of such types"),
+            "{sum}"
+        );
     }
 
     #[test]

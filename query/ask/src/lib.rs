@@ -4,8 +4,10 @@
 //! [`Catalogue`]: the records of one snapshot that the caller may see. A statement goes this way:
 //!
 //! 1. `statement`, `dialect`, `size`, `check`: it is parsed, and refused if it does not read, or is too large.
-//! 2. `relations`, `scope`, `names`: what its names mean. The tables that it names are opened ([`rows_of`]), no others.
-//! 3. DataFusion plans it over those tables (`provider`, `pushdown`, `statistics`) and runs it within [`Limits`].
+//! 2. `relations`, `scope`, `names`: what its names mean. The tables that it names are opened (`rows`), no others.
+//!    Columns of a grouped SELECT that it does not group by stand for one row of each group (`groups`).
+//! 3. DataFusion plans it over those tables (`provider`, `types`, `pushdown`, `statistics`) and runs it within [`Limits`],
+//!    of which the time is looked at wherever it computes (`watch`).
 //! 4. Each table is read by limn's own scan ([`limn_lake::scan`]); what that met is told in the answer's notes.
 //!
 //! DataFusion has no file format, object store, catalog or table function here: there is nothing else that it could read.
@@ -18,8 +20,8 @@
 //! - Rows are those of the files that the index knows. A file that has changed since is an error.
 //!
 //! # Non-guarantees
-//! - The time is looked at between batches: a join without an equality that is computed for long before its next batch goes on
-//!   until then.
+//! - A function of one value (`levenshtein` of two texts of a million letters) is computed to its end, also after the
+//!   statement's time. The answer ends in time; a thread is free again when the value is there.
 //! - Without ORDER BY, rows come in any order; which ones a limit leaves may differ from run to run.
 //! - [`Limits::memory_bytes`] is for what sorts, groups and joins hold. What a batch of rows takes, and what a function makes
 //!   of one value (`repeat`), is besides it. The larger side of a join is read as it comes; the smaller one must fit.
@@ -40,6 +42,7 @@ mod dialect;
 mod engine;
 mod error;
 mod failure;
+mod groups;
 mod limits;
 mod names;
 mod near;
@@ -56,10 +59,11 @@ mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
+mod types;
+mod watch;
 
 pub use answer::Answer;
-pub use catalogue::{Catalogue, Lake};
+pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
 pub use error::AskError;
 pub use limits::Limits;
-pub use rows::rows_of;

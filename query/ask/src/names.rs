@@ -7,15 +7,14 @@ use std::collections::BTreeSet;
 
 use datafusion::sql::sqlparser::ast::ObjectName;
 use limn_formats::Format;
+use limn_segment::TableKey;
 
+use crate::catalogue::Catalogue;
 use crate::error::AskError;
 use crate::near::near;
 
-/// A table's lake and name.
-pub(crate) trait Named {
-    fn lake(&self) -> &str;
-    fn name(&self) -> &str;
-}
+/// Tables among which names like one that does not exist are looked for: among more it would take its time.
+const NEAR_AMONG: usize = 20_000;
 
 /// The parts of a written name.
 pub(crate) fn parts(name: &ObjectName) -> Vec<&str> {
@@ -27,29 +26,36 @@ pub(crate) fn parts(name: &ObjectName) -> Vec<&str> {
 ///
 /// # Errors
 /// There is none, or several.
-pub(crate) fn resolve<'a, T: Named>(tables: &'a [T], parts: &[&str]) -> Result<&'a T, AskError> {
+pub(crate) fn resolve(catalogue: &Catalogue, parts: &[&str]) -> Result<TableKey, AskError> {
     let wanted = Wanted::of(parts);
-    for is_meant in [Wanted::is_whole, Wanted::is_end] {
+    let mut tables: Vec<TableKey> = wanted
+        .last_parts()
+        .flat_map(|last_part| catalogue.called(last_part))
+        .collect();
+    for is_meant in [Wanted::is, Wanted::is_end] {
         for any_case in [false, true] {
-            let found = tables
-                .iter()
-                .filter(|table| is_meant(&wanted, table.name(), any_case));
-            let found: Vec<&T> = found.collect();
+            let is_found = |table: &TableKey| is_meant(&wanted, &table.name, any_case);
+            let found: Vec<usize> = (0..tables.len())
+                .filter(|at| is_found(&tables[*at]))
+                .collect();
             match found.as_slice() {
                 [] => continue,
-                [table] => return Ok(table),
-                several => return Err(ambiguous(&wanted, several)),
+                [one] => return Ok(tables.swap_remove(*one)),
+                several => {
+                    let several = several.iter().map(|at| &tables[*at]);
+                    return Err(ambiguous(&wanted, &several.collect::<Vec<_>>()));
+                }
             }
         }
     }
-    Err(unknown(&wanted, tables))
+    Err(unknown(&wanted, catalogue))
 }
 
-fn ambiguous<T: Named>(wanted: &Wanted, several: &[&T]) -> AskError {
-    let names: BTreeSet<&str> = several.iter().map(|it| it.name()).collect();
+fn ambiguous(wanted: &Wanted, several: &[&TableKey]) -> AskError {
+    let names: BTreeSet<&str> = several.iter().map(|it| it.name.as_str()).collect();
     let owned = |texts: BTreeSet<&str>| texts.into_iter().map(str::to_owned).collect();
     if let (Some(name), 1) = (names.first(), names.len()) {
-        let lakes: BTreeSet<&str> = several.iter().map(|it| it.lake()).collect();
+        let lakes: BTreeSet<&str> = several.iter().map(|it| it.lake.as_str()).collect();
         return AskError::SeveralLakes {
             name: (*name).to_owned(),
             lakes: owned(lakes),
@@ -61,7 +67,7 @@ fn ambiguous<T: Named>(wanted: &Wanted, several: &[&T]) -> AskError {
     }
 }
 
-fn unknown<T: Named>(wanted: &Wanted, tables: &[T]) -> AskError {
+fn unknown(wanted: &Wanted, catalogue: &Catalogue) -> AskError {
     let (path, written) = (&wanted.path, &wanted.written);
     let begins = written.starts_with(['/', '.', '~']);
     let is_path = begins || written.contains("://") || written.contains('\\');
@@ -70,15 +76,23 @@ fn unknown<T: Named>(wanted: &Wanted, tables: &[T]) -> AskError {
             "'{written}' is a path or URL, and only tables of the index can be read"
         ));
     }
-    let names = || tables.iter().map(Named::name);
+    let names: Vec<&str> = catalogue
+        .lines()
+        .take(NEAR_AMONG + 1)
+        .map(|it| it.name)
+        .collect();
+    let like = |wanted: &str| match names.len() > NEAR_AMONG {
+        true => Vec::new(),
+        false => near(wanted, names.iter().copied()),
+    };
     // Who writes a file's name means its table.
     let stem = match path.rsplit_once('.') {
         Some((stem, _)) if Format::of_path(path).is_some() => Some(stem),
         _ => wanted.dotted_stem(),
     };
-    let mut alike = near(stem.unwrap_or(path), names());
+    let mut alike = like(stem.unwrap_or(path));
     if alike.is_empty() {
-        alike = near(path, names());
+        alike = like(path);
     }
     AskError::UnknownTable {
         name: wanted.written.clone(),
@@ -94,16 +108,27 @@ struct Wanted {
     path: String,
     /// With dots for slashes, too: what a name with dots in it is compared with.
     dotted: String,
+    /// That in lower case.
+    folded: String,
 }
 
 impl Wanted {
     fn of(parts: &[&str]) -> Wanted {
         let path = parts.join("/");
+        let dotted = path.replace('/', ".");
         Wanted {
             written: parts.join("."),
-            dotted: path.replace('/', "."),
+            folded: dotted.trim_matches('.').to_lowercase(),
+            dotted,
             path: path.trim_matches('/').to_owned(),
         }
+    }
+
+    /// What a table that is meant may be called behind its last slash: any dot here may be one there.
+    fn last_parts(&self) -> impl Iterator<Item = &str> {
+        let folded = self.folded.as_str();
+        let behind = folded.match_indices('.').map(|(at, _)| &folded[at + 1..]);
+        std::iter::once(folded).chain(behind)
     }
 
     fn is(&self, name: &str, any_case: bool) -> bool {
@@ -113,10 +138,6 @@ impl Wanted {
         };
         same(name, &self.path)
             || (name.len() == self.dotted.len() && same(&name.replace('/', "."), &self.dotted))
-    }
-
-    fn is_whole(&self, name: &str, any_case: bool) -> bool {
-        self.is(name, any_case)
     }
 
     /// Whether a name ends so, from the beginning of a part on.
@@ -135,33 +156,35 @@ impl Wanted {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use limn_segment::TableRecord;
+
     use super::*;
 
-    struct Table(&'static str, &'static str);
-
-    impl Named for Table {
-        fn lake(&self) -> &str {
-            self.0
-        }
-        fn name(&self) -> &str {
-            self.1
-        }
-    }
-
-    const TABLES: &[Table] = &[
-        Table("/lake", "crm/churn"),
-        Table("/lake", "emea/crm/visits"),
-        Table("/lake", "orders"),
-        Table("/lake", "sales/orders"),
-        Table("/lake", "sales/Returns"),
-        Table("/lake", "hr/staff.v2"),
-        Table("/lake", "a/stock"),
-        Table("/lake", "b/stock"),
-        Table("/lake", "shared"),
-        Table("s3://other", "shared"),
-        Table("/lake", "Mixed"),
-        Table("/lake", "mixed"),
+    const TABLES: &[(&str, &str)] = &[
+        ("/lake", "crm/churn"),
+        ("/lake", "emea/crm/visits"),
+        ("/lake", "orders"),
+        ("/lake", "sales/orders"),
+        ("/lake", "sales/Returns"),
+        ("/lake", "hr/staff.v2"),
+        ("/lake", "a/stock"),
+        ("/lake", "b/stock"),
+        ("/lake", "shared"),
+        ("s3://other", "shared"),
+        ("/lake", "Mixed"),
+        ("/lake", "mixed"),
     ];
+
+    fn meant(parts: &[&str]) -> Result<String, AskError> {
+        let records = TABLES.iter().map(|(lake, name)| TableRecord {
+            lake: (*lake).to_owned(),
+            name: (*name).to_owned(),
+            ..TableRecord::default()
+        });
+        let open = |_: &str| Err(AskError::Unsupported("lake".to_owned()));
+        let catalogue = Catalogue::new(records, open);
+        resolve(&catalogue, parts).map(|key| key.name)
+    }
 
     #[test]
     fn a_table_is_called_by_its_whole_name_or_the_end_of_it() {
@@ -181,14 +204,13 @@ mod tests {
             (&["Mixed"], "Mixed"),
             (&["mixed"], "mixed"),
         ] {
-            let found = resolve(TABLES, parts).map(Named::name);
-            assert_eq!(found.unwrap(), name, "{parts:?}");
+            assert_eq!(meant(parts).unwrap(), name, "{parts:?}");
         }
     }
 
     #[test]
     fn a_name_that_may_be_several_is_an_error_that_lists_them() {
-        let error = |parts: &[&str]| resolve(TABLES, parts).map(Named::name).unwrap_err();
+        let error = |parts: &[&str]| meant(parts).unwrap_err();
         let stock = error(&["stock"]).to_string();
         assert!(stock.contains("a/stock or b/stock"), "{stock}");
         let mixed = error(&["MIXED"]).to_string();
@@ -199,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_name_that_is_none_is_an_error_that_suggests() {
-        let error = |parts: &[&str]| resolve(TABLES, parts).map(Named::name).unwrap_err();
+        let error = |parts: &[&str]| meant(parts).unwrap_err();
         for (parts, suggested) in [
             (&["crm", "chrun"][..], "crm/churn"),
             (&["churn", "csv"], "crm/churn"),

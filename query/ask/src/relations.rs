@@ -17,6 +17,7 @@ use limn_segment::TableRecord;
 use crate::catalogue::Catalogue;
 use crate::columns::{Exprs, Projection};
 use crate::error::AskError;
+use crate::groups;
 use crate::names;
 use crate::notes::Notes;
 use crate::provider::SCHEMA;
@@ -86,19 +87,16 @@ impl<'a> Walk<'a> {
             SetExpr::Select(select) => self.select(select, &withs, outer)?,
             set => {
                 let columns = self.set(set, &withs, outer)?;
-                let scope = Scope {
-                    relations: vec![unnamed(columns.clone())],
-                    aliases: Vec::new(),
-                };
+                let scope = Scope::of(vec![unnamed(columns.clone())]);
                 (columns, scope)
             }
         };
-        let scopes = Scopes {
-            scope: &scope,
-            outer,
-        };
+        let scopes = Scopes::of(&scope, outer);
         self.exprs(&mut query.order_by, scopes, &withs)?;
         self.exprs(&mut query.limit_clause, scopes, &withs)?;
+        if let SetExpr::Select(select) = query.body.as_mut() {
+            groups::settle(select, query.order_by.as_mut(), &scope, self.notes);
+        }
         Ok(columns)
     }
 
@@ -142,7 +140,11 @@ impl<'a> Walk<'a> {
         outer: Option<&Scopes<'_>>,
     ) -> Result<Columns, AskError> {
         match set {
-            SetExpr::Select(select) => Ok(self.select(select, withs, outer)?.0),
+            SetExpr::Select(select) => {
+                let (columns, scope) = self.select(select, withs, outer)?;
+                groups::settle(select, None, &scope, self.notes);
+                Ok(columns)
+            }
             SetExpr::Query(query) => self.query(query, withs, outer),
             SetExpr::SetOperation {
                 left,
@@ -167,11 +169,7 @@ impl<'a> Walk<'a> {
             SetExpr::Values(values) => {
                 let count = values.rows.first().map_or(0, |row| row.content.len());
                 let nothing = Scope::default();
-                let scopes = Scopes {
-                    scope: &nothing,
-                    outer,
-                };
-                self.exprs(values, scopes, withs)?;
+                self.exprs(values, Scopes::of(&nothing, outer), withs)?;
                 let names = (1..=count).map(|it| Column::named(format!("column{it}")));
                 Ok(Columns {
                     list: names.collect(),
@@ -194,18 +192,12 @@ impl<'a> Walk<'a> {
         for from in &mut select.from {
             self.joins(from, &mut scope, withs, outer)?;
         }
-        let scopes = Scopes {
-            scope: &scope,
-            outer,
-        };
+        let scopes = Scopes::of(&scope, outer);
         self.exprs(&mut select.selection, scopes, withs)?;
         let Projection { columns, aliases } =
             self.projection(&mut select.projection, scopes, withs)?;
         scope.aliases = aliases;
-        let scopes = Scopes {
-            scope: &scope,
-            outer,
-        };
+        let scopes = Scopes::of(&scope, outer);
         self.exprs(&mut select.distinct, scopes, withs)?;
         self.exprs(&mut select.group_by, scopes, withs)?;
         self.exprs(&mut select.having, scopes, withs)?;
@@ -230,8 +222,7 @@ impl<'a> Walk<'a> {
                     rewrite_using(column, &scope.relations, left);
                 }
             }
-            let scopes = Scopes { scope, outer };
-            self.exprs(&mut join.join_operator, scopes, withs)?;
+            self.exprs(&mut join.join_operator, Scopes::of(scope, outer), withs)?;
         }
         Ok(())
     }
@@ -254,7 +245,7 @@ impl<'a> Walk<'a> {
                 alias,
                 ..
             } => {
-                let around = Scopes { scope, outer };
+                let around = Scopes::of(scope, outer);
                 let outer = if *lateral { Some(&around) } else { outer };
                 let columns = self.query(subquery, withs, outer)?;
                 scope.relations.push(match alias {
@@ -280,17 +271,13 @@ impl<'a> Walk<'a> {
                 scope.relations.push(named(alias, columns));
             }
             factor => {
-                let scopes = Scopes { scope, outer };
-                self.exprs(factor, scopes, withs)?;
+                self.exprs(factor, Scopes::of(scope, outer), withs)?;
                 let alias = match factor {
                     TableFactor::UNNEST { alias, .. } => alias.as_ref(),
                     // Refused before.
                     _ => None,
                 };
-                let columns = Columns {
-                    list: Vec::new(),
-                    has_others: true,
-                };
+                let columns = Columns::unknown();
                 scope.relations.push(match alias {
                     Some(alias) => named(alias, columns),
                     None => unnamed(columns),
@@ -327,7 +314,7 @@ impl<'a> Walk<'a> {
             });
         }
         self.count(1)?;
-        let record = Arc::clone(self.catalogue.record(&written)?);
+        let record = self.catalogue.record(&written)?;
         let names = names_of(&record, &written);
         let table = self.open(&record)?;
         let columns = columns_of(&table);
@@ -358,7 +345,7 @@ impl<'a> Walk<'a> {
         if let Some(table) = self.tables.get(&record.name) {
             return Ok(Arc::clone(table));
         }
-        let table = Arc::new(self.catalogue.table(record)?);
+        let table = Arc::new(self.catalogue.table(Arc::clone(record))?);
         if table.left_out > 0 {
             self.notes.is_missing_files(&table);
         }
@@ -498,15 +485,9 @@ fn rewrite_using(column: &mut ObjectName, relations: &[Relation], left: usize) {
         return;
     };
     let side = |relations: &[Relation]| {
-        let scope = Scope {
-            relations: relations.to_vec(),
-            aliases: Vec::new(),
-        };
-        let scopes = Scopes {
-            scope: &scope,
-            outer: None,
-        };
-        scopes.column(written).ok().flatten()
+        let scope = Scope::of(relations.to_vec());
+        let found = Scopes::of(&scope, None).column(written);
+        found.ok().flatten()
     };
     let (a, b) = relations.split_at(left);
     if let (Some(a), Some(b)) = (side(a), side(b))

@@ -23,11 +23,9 @@ const FORMATS: [Format; 9] = [
 ];
 
 /// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake, `options` those that
-/// the lake was indexed with. Reads nothing yet.
-///
-/// # Errors
-/// [`AskError::Unreadable`] if none of its files could be read, or limn cannot read any more what it knows of one.
-pub fn rows_of(
+/// the lake was indexed with. Reads nothing yet. An error if none of its files could be read, or limn cannot read any more what
+/// it knows of one.
+pub(crate) fn rows_of(
     record: &TableRecord,
     store: Store,
     options: ReadOptions,

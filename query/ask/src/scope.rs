@@ -105,6 +105,10 @@ pub(crate) fn resolved(name: impl Into<String>) -> Ident {
 }
 
 impl<'a> Scopes<'a> {
+    pub(crate) fn of(scope: &'a Scope, outer: Option<&'a Scopes<'a>>) -> Scopes<'a> {
+        Scopes { scope, outer }
+    }
+
     fn levels(&'a self) -> impl Iterator<Item = &'a Scope> {
         let mut next = Some(self);
         std::iter::from_fn(move || {
@@ -147,6 +151,31 @@ impl<'a> Scopes<'a> {
 }
 
 impl Scope {
+    /// The columns of these sources.
+    pub(crate) fn of(relations: Vec<Relation>) -> Scope {
+        Scope {
+            relations,
+            aliases: Vec::new(),
+        }
+    }
+
+    /// Whether a name that was looked up is a column here.
+    pub(crate) fn has(&self, column: &Ident) -> bool {
+        is_resolved(column)
+            && self
+                .columns()
+                .any(|(_, it)| it.name == column.value && it.withheld.is_none())
+    }
+
+    /// The only source that has a column of this very name.
+    pub(crate) fn source(&self, column: &Ident) -> Option<&Relation> {
+        let mut found = self
+            .columns()
+            .filter(|(_, it)| it.name == column.value && it.withheld.is_none());
+        let (relation, _) = found.next()?;
+        found.next().is_none().then_some(relation)
+    }
+
     fn columns(&self) -> impl Iterator<Item = (&Relation, &Column)> {
         let relations = self.relations.iter();
         relations.flat_map(|relation| relation.columns.list.iter().map(move |it| (relation, it)))
@@ -279,11 +308,7 @@ impl Relation {
     }
 
     fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
-        let alone = Scope {
-            relations: vec![self.clone()],
-            aliases: Vec::new(),
-        };
-        alone.column(written)
+        Scope::of(vec![self.clone()]).column(written)
     }
 
     fn lacks(&self, column: &str) -> AskError {

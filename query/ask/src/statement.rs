@@ -334,6 +334,7 @@ mod tests {
             "SELECT * FROM churn FOR SYSTEM_TIME AS OF '2024-01-01'",
             "SELECT * FROM churn WITH (NOLOCK)",
             "SELECT a FROM churn PREWHERE a > 1",
+            "SELECT count(DISTINCT *) FROM churn",
             "SHOW TABLES FROM crm",
         ] {
             let error = Statement::parse(sql).unwrap_err();

@@ -84,6 +84,14 @@ impl Names {
         low
     }
 
+    /// The tables whose last part is this (in lower case).
+    pub fn called(&self, last_part: &str) -> impl Iterator<Item = u32> {
+        let (sorted, wanted) = (&self.by_last_part, last_part.as_bytes());
+        let from = sorted.partition_point(|number| self.last_part(number) < wanted);
+        let to = sorted.partition_point(|number| self.last_part(number) <= wanted);
+        sorted.iter(from..to)
+    }
+
     /// The first `limit` tables, in the order of their numbers, of which the name or its last part begins with `word` (in lower
     /// case); where these are fewer, then the first of which the name has it anywhere.
     pub fn find(&self, word: &str, limit: usize) -> Vec<u32> {

@@ -318,6 +318,12 @@ impl Shelf {
         self.table_names.get_or_init(names)
     }
 
+    /// The tables whose name, behind its last slash, is this (in lower case) but for case.
+    pub fn called(&self, last_part: &str) -> impl Iterator<Item = Facts<'_>> {
+        let found = self.names().called(last_part);
+        found.map(|at| self.table(self.number(at as usize)))
+    }
+
     /// Up to `limit` tables for somebody who has typed `word` (in lower case): first those of which the name or its last part
     /// begins so, then those that have it anywhere.
     pub fn suggested(&self, word: &str, limit: usize) -> impl Iterator<Item = Facts<'_>> {

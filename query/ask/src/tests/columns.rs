@@ -41,6 +41,10 @@ async fn a_column_has_its_own_spelling_in_the_answer() {
         ("SELECT id, ID_OLD FROM staff", &["ID", "id_old"]),
         ("SELECT * FROM staff", &["ID", "id_old", "Name"]),
         ("SELECT s.* FROM hr.staff S", &["ID", "id_old", "Name"]),
+        (
+            "SELECT name, id, NAME FROM staff",
+            &["Name", "ID", "Name_2"],
+        ),
     ] {
         let told = made
             .ask(sql)

@@ -3,6 +3,7 @@
 
 mod bounds;
 mod columns;
+mod groups;
 mod queries;
 
 use std::sync::Arc;

@@ -207,3 +207,51 @@ async fn lakes_are_told_apart() {
     let error = none.of_lake("/elsewhere").unwrap_err();
     assert!(error.to_string().contains("/lake"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn texts_are_compared_with_numbers_as_the_numbers_that_they_are() {
+    let mut made = Made::new().await;
+    let text = "key,n\n1,10\nnone,20\n3,30\n";
+    made.table("mixed", &[("mixed.csv", text)], Redact::Off)
+        .await;
+    let note = "'key' is text: only its values that are numbers are compared with numbers";
+    for (sql, lines) in [
+        ("SELECT n FROM mixed WHERE key = 3", &["30"][..]),
+        ("SELECT n FROM mixed WHERE 1.5 < key", &["30"]),
+        (
+            "SELECT m.n FROM mixed m JOIN customers c ON m.key = c.customerid ORDER BY n",
+            &["10", "30"],
+        ),
+        (
+            "SELECT count(*) FROM orders JOIN (SELECT key AS customerid FROM mixed) USING (customerid)",
+            &["3"],
+        ),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.lines(), lines, "{sql}");
+        assert_eq!(told.notes.len(), 1, "{sql}");
+        assert!(
+            told.notes[0].ends_with(&note["'key'".len()..]),
+            "{:?}",
+            told.notes
+        );
+    }
+    for (sql, count) in [
+        ("SELECT count(*) FROM orders WHERE amount LIKE '1%'", "2"),
+        (
+            "SELECT count(*) FROM orders WHERE day NOT LIKE '2024-03%'",
+            "2",
+        ),
+    ] {
+        assert_eq!(made.ask(sql).await.unwrap().lines(), [count], "{sql}");
+    }
+    // What is said in the statement is not guessed at.
+    for sql in [
+        "SELECT count(*) FROM orders WHERE amount = 'much'",
+        "SELECT count(*) FROM mixed WHERE key <> 3",
+        "SELECT sum(key) FROM mixed",
+    ] {
+        assert!(made.ask(sql).await.is_err(), "{sql}");
+    }
+}

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use futures::StreamExt;
-use limn_ask::Limits;
+use limn_ask::{Catalogue, Limits};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -29,6 +29,7 @@ use crate::problem::{Code, ErrorDetail, Problem};
 pub(crate) use limits::Sql;
 pub use limits::SqlOptions;
 pub use rows::{RowsRequest, rows};
+use tables::{Seen, begun};
 use threads::Home;
 pub use written::Form;
 pub(crate) use written::{columns, json_rows, stream};
@@ -173,9 +174,13 @@ pub async fn sql(node: &Arc<Node>, grant: &Grant, asked: &SqlRequest) -> Result<
     let limits = sql.options.limits(asked.max_rows, asked.timeout_s);
     let until = deadline(grant, &limits);
     let turn = sql.turn(&grant.caller).await?;
-    let lake = asked.lake.as_deref();
-    let known = tables::Known::of(node, grant, statement, lake).await?;
-    let (answer, limits) = known.run(node, grant, statement, limits, until).await?;
+    let lakes = sql.lakes();
+    let mut catalogue = Catalogue::over(Seen::by(grant, node), move |url| lakes.open(url));
+    if let Some(lake) = &asked.lake {
+        let of_lake = catalogue.of_lake(lake);
+        catalogue = of_lake.map_err(|error| told::problem(&error, &limits))?;
+    }
+    let answer = begun(node, catalogue, statement, &limits, until).await?;
     started(sql.home(), answer, limits, turn).await
 }
 

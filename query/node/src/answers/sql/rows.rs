@@ -3,13 +3,13 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use limn_ask::Limits;
+use limn_ask::{Catalogue, Limits};
 use limn_segment::TableRecord;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use super::tables::Known;
-use super::{Running, admitted, deadline, started, told};
+use super::tables::begun;
+use super::{Running, admitted, deadline, started};
 use crate::answers::{Grant, bounded};
 use crate::node::Node;
 use crate::problem::Problem;
@@ -80,10 +80,9 @@ pub async fn rows(
     let turn = sql.turn(&grant.caller).await?;
     let table = grant.row(node, &facts.key.to_key()).await?;
     let statement = statement(&table, columns.as_deref(), asked, offset);
-    let running = Known::only(table).run(node, &statement, &limits, until);
-    let answer = running
-        .await?
-        .map_err(|error| told::problem(&error, &limits))?;
+    let lakes = sql.lakes();
+    let catalogue = Catalogue::new([table], move |url| lakes.open(url));
+    let answer = begun(node, catalogue, &statement, &limits, until).await?;
     let running = started(sql.home(), answer, limits, turn).await?;
     Ok(running.into_page())
 }

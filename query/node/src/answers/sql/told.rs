@@ -8,7 +8,7 @@ use std::time::Duration;
 use limn_ask::{Answer, AskError, Limits};
 use limn_lake::scan::ScanError;
 
-use crate::problem::{Code, Problem};
+use crate::problem::{Code, Problem, shortened};
 
 /// What to do where the statement is at fault and the engine does not say more.
 const MEND: &str = "mend the statement and ask again";
@@ -29,6 +29,14 @@ pub(super) fn problem(error: &AskError, limits: &Limits) -> Problem {
             format!("several lakes have a table '{name}'"),
             format!("name the lake, too: {}", lakes.join(", ")),
         ),
+        AskError::UnknownLake { lake, known } => Problem::bad(
+            format!("there is no table of the lake '{}'", shortened(lake, 200)),
+            format!("there are those of {}", known.join(", ")),
+        ),
+        AskError::Catalogue(error) => match error.downcast_ref::<Problem>() {
+            Some(problem) => problem.clone(),
+            None => Problem::internal(),
+        },
         AskError::UnknownTable { .. } => Problem {
             code: Code::NotFound,
             ..parted(error)
