@@ -20,8 +20,8 @@ const FORMATS: [Format; 9] = [
     Format::Sheet,
 ];
 
-/// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake, `options` those that
-/// the lake was indexed with. Reads nothing yet.
+/// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake; which rows
+/// there are does not depend on `options`. Reads nothing yet.
 ///
 /// # Errors
 /// [`AskError::Unreadable`] if none of its files could be read, or limn cannot read any more what it knows of one.

@@ -1,10 +1,12 @@
 //! Filters: which rows are wanted, and which files and stretches of files can have none of them.
 
-use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, Scalar};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, RecordBatch, Scalar, new_null_array};
 use arrow::compute::kernels::cmp;
-use arrow::compute::{and, filter_record_batch, is_not_null, is_null, or};
-use arrow::datatypes::DataType;
+use arrow::compute::{and, cast, filter_record_batch, is_not_null, is_null, or};
+use arrow::datatypes::{DataType, Float64Type};
 use arrow::error::ArrowError;
+
+use super::schema::keeps_order;
 
 /// A test of one column, as SQL has it: a null passes [`Test::IsNull`] only.
 #[derive(Clone, Debug)]
@@ -79,14 +81,6 @@ impl Test {
         }
     }
 
-    /// The type of its values, if it has any.
-    pub(crate) fn data_type(&self) -> Option<&DataType> {
-        match self {
-            Test::Is(_, values) | Test::In(values) => Some(values.data_type()),
-            Test::IsNull | Test::IsNotNull => None,
-        }
-    }
-
     /// Whether a value between these bounds may pass; each is the one value of an array of the column's type, null where it is
     /// not known. `has_nulls`, `has_values`: whether there may be any.
     pub(crate) fn may_pass(&self, bounds: &Bounds) -> bool {
@@ -108,10 +102,37 @@ pub(crate) struct Bounds {
     pub(crate) max: ArrayRef,
     pub(crate) has_nulls: bool,
     pub(crate) has_values: bool,
+    /// Whether there may be values that are not a number beside those between the bounds.
+    pub(crate) has_nan: bool,
 }
 
 impl Bounds {
+    /// Those of values that a file gives the type `from`, where the table gives them the type `to`. `bound` makes a bound one
+    /// of the table's type; it is asked only where it then still is one.
+    pub(crate) fn conformed(
+        from: &DataType,
+        to: &DataType,
+        (has_nulls, has_values): (bool, bool),
+        bound: impl Fn(Side) -> Option<ArrayRef>,
+    ) -> Bounds {
+        let is_known = keeps_order(from, to);
+        let bound = |side| is_known.then(|| bound(side)).flatten();
+        let bound = |side| bound(side).unwrap_or_else(|| new_null_array(to, 1));
+        Bounds {
+            min: bound(Side::Min),
+            max: bound(Side::Max),
+            // What does not fit is null.
+            has_nulls: has_nulls || from != to,
+            has_values,
+            has_nan: to.is_floating(),
+        }
+    }
+
     fn allows(&self, comparison: Comparison, value: &ArrayRef) -> bool {
+        // These are greater than all numbers, or less than all. Writers of bounds leave them out, and take one zero for another.
+        if self.has_nan && (comparison != Comparison::Equal || is_nan_or_zero(value)) {
+            return true;
+        }
         // What cannot be compared, or is not known, may pass.
         let is = |comparison: Comparison, bound: &ArrayRef| {
             let told = comparison.of(bound, value);
@@ -125,6 +146,21 @@ impl Bounds {
             Comparison::Greater | Comparison::GreaterOrEqual => is(comparison, &self.max),
         }
     }
+}
+
+/// One of two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Min,
+    Max,
+}
+
+fn is_nan_or_zero(value: &ArrayRef) -> bool {
+    let number = cast(value, &DataType::Float64).ok();
+    let number = number
+        .as_ref()
+        .and_then(|it| it.as_primitive_opt::<Float64Type>());
+    number.is_none_or(|it| it.is_empty() || it.value(0).is_nan() || it.value(0) == 0.0)
 }
 
 /// The rows of a batch that pass all tests, each of the column at its place in the batch.

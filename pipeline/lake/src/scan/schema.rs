@@ -112,17 +112,24 @@ impl Evidence {
             false => self.is_single = true,
         }
         let bounds = [&column.profile.min, &column.profile.max];
-        let mut bounds = bounds.into_iter().flatten();
-        self.is_beyond_64_bits |= column.data_type == DataType::Integer
-            && bounds.any(|bound| i64::from_str(bound.trim_start_matches('+')).is_err());
+        self.values(&column.data_type, bounds.into_iter().flatten());
     }
 
     fn key(&mut self, value: Option<&str>) {
         if let Some(value) = value {
-            self.data_type.widen_with(&infer::classify(value));
+            let data_type = infer::classify(value);
+            self.data_type.widen_with(&data_type);
+            self.values(&data_type, std::iter::once(value));
             self.given.insert(String::new());
             self.is_single = true;
         }
+    }
+
+    /// Takes values, the least and the greatest among them.
+    fn values(&mut self, data_type: &DataType, mut values: impl Iterator<Item: AsRef<str>>) {
+        let is_beyond = |text: &str| i64::from_str(text.trim().trim_start_matches('+')).is_err();
+        self.is_beyond_64_bits |=
+            *data_type == DataType::Integer && values.any(|it| is_beyond(it.as_ref()));
     }
 
     fn arrow_type(&self) -> Arrow {
@@ -147,6 +154,32 @@ impl Evidence {
             (true, true) => Arrow::Utf8View,
             _ => element,
         }
+    }
+}
+
+/// The type that a file alone gives a column.
+pub(super) fn of_file(column: &ColumnSummary) -> Arrow {
+    let mut evidence = Evidence::default();
+    evidence.column(column);
+    evidence.arrow_type()
+}
+
+/// Whether values keep their order where those of one type become another's as [`super::conform`] makes them: what is less in
+/// the one is never greater in the other.
+pub(super) fn keeps_order(from: &Arrow, to: &Arrow) -> bool {
+    let Some(from) = plain_type(from) else {
+        return false;
+    };
+    match to {
+        _ if from == *to => {
+            to.is_numeric()
+                || matches!(to, Arrow::Boolean | Arrow::Date32 | Arrow::Timestamp(..))
+                || matches!(to, Arrow::Time32(_) | Arrow::Time64(_))
+                || matches!(to, Arrow::Utf8View | Arrow::Binary)
+        }
+        Arrow::Int64 | Arrow::Float64 | Arrow::Decimal128(38, 0) => from.is_integer(),
+        Arrow::Timestamp(TimeUnit::Microsecond, None) => from == Arrow::Date32,
+        _ => false,
     }
 }
 

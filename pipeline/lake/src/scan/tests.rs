@@ -1,6 +1,9 @@
 //! Scans of files of every format and of several files, against what was written.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bounds;
+mod readers;
+
 use std::io::Write;
 use std::sync::Arc;
 
@@ -14,7 +17,7 @@ use futures::TryStreamExt;
 use limn_store::Store;
 
 use super::*;
-use crate::formats::summarise_file;
+use crate::formats::{open_container, summarise_file};
 use crate::object::{Format, ObjectRecord, TableName};
 
 /// A table of these files.
@@ -27,19 +30,44 @@ async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRo
     let mut read = Vec::new();
     for (path, content) in files {
         store.put(path, content.clone().into()).await.unwrap();
-        let info = store.head(path).await.unwrap();
-        let object = ObjectRecord::from(info);
+        read.extend(indexed(&store, path, options).await);
+    }
+    TableRows::new(store, read, options.clone())
+}
+
+/// A file of a store as the index has it; of an archive or database its members.
+async fn indexed(store: &Store, path: &str, options: &ReadOptions) -> Vec<(DataFile, FileSummary)> {
+    let object = ObjectRecord::from(store.head(path).await.unwrap());
+    let container = crate::member::Container::of_path(path);
+    let objects = match container {
+        Some(_) => {
+            open_container(store, &object, options)
+                .await
+                .unwrap()
+                .members
+        }
+        None => vec![object],
+    };
+    let mut read = Vec::new();
+    for object in objects {
         let file = DataFile {
-            format: Format::of_path(path).unwrap(),
+            format: container
+                .and_then(|it| it.format_of_parts())
+                .or_else(|| Format::of_path(&object.path))
+                .unwrap(),
             table_name: TableName::parse(path).unwrap(),
             object,
             is_beside: false,
         };
-        let summary = summarise_file(&store, &file, options).await.unwrap();
+        // Of archives there may be members that are no tables.
+        let summary = match (summarise_file(store, &file, options).await, container) {
+            (Err(_), Some(_)) => continue,
+            (summary, _) => summary.unwrap(),
+        };
         let json = summary.to_json().unwrap();
         read.push((file, FileSummary::from_json(&json).unwrap()));
     }
-    TableRows::new(store, read, options.clone())
+    read
 }
 
 async fn batches(table: &TableRows, request: Request) -> (Vec<RecordBatch>, Arc<Report>) {

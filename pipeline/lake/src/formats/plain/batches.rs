@@ -7,7 +7,7 @@ use crate::formats::batches::{Sink, Stop};
 use crate::formats::input::Fetched;
 use crate::formats::text::batches::Delimited;
 use crate::formats::windows::Windows;
-use crate::formats::{Failure, ReadOptions, dialect, sniff};
+use crate::formats::{Failure, dialect, sniff};
 use crate::reading::TextReading;
 
 /// Reads a text that is here as a whole, and whose lines are written anew.
@@ -15,10 +15,9 @@ pub(in crate::formats) fn whole(
     fetched: Fetched,
     rows: Delimited<'_>,
     reading: &TextReading,
-    options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    let mut input = fetched.into_text("plain text", "", options)?;
+    let mut input = fetched.into_whole_text("plain text")?;
     plan(&mut input).ok_or_else(other_text)?;
     let text = &input.pieces[0].bytes;
     let start = usize::try_from(reading.start).unwrap_or(usize::MAX);
@@ -40,6 +39,7 @@ pub(in crate::formats) fn windows(
     };
     let mut written = Vec::new();
     loop {
+        sink.check()?;
         windows.advance(passed)?;
         let (text, is_all) = windows.text();
         passed = lines.write(text, is_all, &mut written);
