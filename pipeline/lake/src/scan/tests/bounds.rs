@@ -297,7 +297,7 @@ async fn rows_are_what_summaries_say() {
     let mut files: Vec<(String, Vec<u8>)> = vec![
         ("typed.parquet".into(), parquet_of(&typed_batch(), 2)),
         ("base.sqlite".into(), {
-            let base = rusqlite::Connection::open_in_memory().unwrap();
+            let mut base = rusqlite::Connection::open_in_memory().unwrap();
             base.execute_batch(
                 "CREATE TABLE t (i, r, x, d); INSERT INTO t VALUES (1, 1e300, 'a', '2024-01-02'),
                  (-5, 0.5, NULL, '2023-12-31'), (NULL, -1e19, 'NULL', NULL)",

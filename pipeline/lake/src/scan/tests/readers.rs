@@ -32,7 +32,7 @@ fn zip(name: &str, content: &[u8]) -> Vec<u8> {
 }
 
 fn sqlite(statements: &str) -> Vec<u8> {
-    let base = rusqlite::Connection::open_in_memory().unwrap();
+    let mut base = rusqlite::Connection::open_in_memory().unwrap();
     base.execute_batch(statements).unwrap();
     base.serialize("main").unwrap().to_vec()
 }
