@@ -152,7 +152,8 @@ impl Run {
             if self.left == 0 {
                 return Ok(None);
             }
-            if let Some(batch) = self.passed.as_mut().and_then(Passed::next) {
+            let passed = self.passed.as_mut().map_or(Ok(None), Passed::next);
+            if let Some(batch) = passed.map_err(|error| self.wrong(&error))? {
                 return Ok(Some(self.given(batch)));
             }
             self.open_files();
@@ -469,8 +470,15 @@ impl Passed {
         self.batches.finish_buffered_batch()
     }
 
-    fn next(&mut self) -> Option<RecordBatch> {
-        self.batches.next_completed_batch()
+    /// The next batch, in as much memory as it needs.
+    fn next(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let Some(batch) = self.batches.next_completed_batch() else {
+            return Ok(None);
+        };
+        let (schema, mut columns, rows) = batch.into_parts();
+        columns.iter_mut().for_each(|column| column.shrink_to_fit());
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(schema, columns, &options).map(Some)
     }
 }
 

@@ -40,12 +40,11 @@ async fn indexed(store: &Store, path: &str, options: &ReadOptions) -> Vec<(DataF
     let object = ObjectRecord::from(store.head(path).await.unwrap());
     let container = crate::member::Container::of_path(path);
     let objects = match container {
-        Some(_) => {
-            open_container(store, &object, options)
-                .await
-                .unwrap()
-                .members
-        }
+        // Among them there may be some that cannot be read.
+        Some(_) => match open_container(store, &object, options).await {
+            Ok(listed) => listed.members,
+            Err(_) => Vec::new(),
+        },
         None => vec![object],
     };
     let mut read = Vec::new();
