@@ -42,3 +42,22 @@ fn plain_type(arrow: &Arrow) -> Option<Arrow> {
         other => other.clone(),
     })
 }
+
+/// Whether values keep their order where those of one type become another's as a scan makes them: what is less in the one is
+/// never greater in the other.
+pub(crate) fn keeps_order(from: &Arrow, to: &Arrow) -> bool {
+    let Some(from) = plain_type(from) else {
+        return false;
+    };
+    match to {
+        _ if from == *to => {
+            to.is_numeric()
+                || matches!(to, Arrow::Boolean | Arrow::Date32 | Arrow::Timestamp(..))
+                || matches!(to, Arrow::Time32(_) | Arrow::Time64(_))
+                || matches!(to, Arrow::Utf8View | Arrow::Binary)
+        }
+        Arrow::Int64 | Arrow::Float64 | Arrow::Decimal128(38, 0) => from.is_integer(),
+        Arrow::Timestamp(TimeUnit::Microsecond, None) => from == Arrow::Date32,
+        _ => false,
+    }
+}

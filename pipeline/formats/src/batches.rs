@@ -1,22 +1,25 @@
 //! Rows on their way from a reader to whoever scans a table: record batches of a file's own columns.
 //!
-//! Readers run on blocking threads and wait here while nobody takes their batches, so that a scan holds a few of them; and
+//! Readers run on threads of their own and wait here while nobody takes their batches, so that a scan holds a few of them; and
 //! stop where nobody will.
 
+use std::future::Future;
 use std::ops::Range;
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, StringViewBuilder};
 use arrow::datatypes::{DataType, Field, Schema};
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 use super::Failure;
 use super::typed::decoding;
 use crate::test::Test;
 
-/// Rows of a batch of texts, at most, and their bytes, about.
-pub(crate) const BATCH_ROWS: usize = 8192;
-const BATCH_BYTES: usize = 4 << 20;
+/// Rows of a batch, at most.
+pub const BATCH_ROWS: usize = 8192;
+/// Bytes of a batch of texts, about.
+pub const BATCH_BYTES: usize = 4 << 20;
 /// Batches that wait to be taken.
 const WAITING: usize = 2;
 
@@ -27,8 +30,11 @@ pub struct Wanted {
     pub columns: Vec<usize>,
     /// What the summary calls them.
     pub names: Vec<String>,
-    /// Tests of columns by their places in `columns`: what passes none of them may be left out.
-    pub tests: Vec<(usize, Test)>,
+    /// Tests of columns by their places in `columns`, each with the type that the table gives the column: what does not pass
+    /// all of them may be left out.
+    pub tests: Vec<(usize, DataType, Test)>,
+    /// No more rows than this are wanted.
+    pub limit: u64,
     /// Row groups that begin in these bytes; of other files all rows are wanted.
     pub bytes: Range<u64>,
     /// Whether it matters which rows of the file batches are of: then each holds rows without gaps.
@@ -42,6 +48,7 @@ impl Wanted {
             columns,
             names,
             tests: Vec::new(),
+            limit: u64::MAX,
             bytes: 0..u64::MAX,
             numbered: false,
         }
@@ -84,6 +91,34 @@ pub(crate) fn channel() -> (Sink, mpsc::Receiver<Result<FileBatch, Failure>>) {
 }
 
 impl Sink {
+    /// Whether anybody still takes rows. For readers that may read long without giving any.
+    ///
+    /// # Errors
+    /// Nobody does.
+    pub(crate) fn check(&self) -> Result<(), Stop> {
+        match self.to.is_closed() {
+            true => Err(Stop::Dropped),
+            false => Ok(()),
+        }
+    }
+
+    /// Waits for something on a reader's thread, for as long as anybody takes rows.
+    ///
+    /// # Errors
+    /// Those of the work; nobody takes rows any more.
+    pub(crate) fn wait<T>(
+        &self,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Stop> {
+        Handle::current().block_on(async {
+            tokio::select! {
+                biased;
+                () = self.to.closed() => Err(Stop::Dropped),
+                done = work => done.map_err(Stop::from),
+            }
+        })
+    }
+
     /// Gives the next rows; waits until they may be taken.
     ///
     /// # Errors
@@ -102,9 +137,11 @@ impl Sink {
         given.map_err(|_| Stop::Dropped)
     }
 
-    /// Says why nothing will be read.
-    pub(crate) async fn refuse(self, failure: Failure) {
-        let _ = self.to.send(Err(failure)).await;
+    /// Another way to say why nothing will be read, where the sink itself is lost.
+    pub(crate) fn refusal(&self) -> impl FnOnce(Failure) + use<> {
+        let to = self.to.clone();
+        // There is room for it, as nothing was given.
+        move |failure| drop(to.try_send(Err(failure)))
     }
 
     /// Says how reading ended.

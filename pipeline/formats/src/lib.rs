@@ -84,7 +84,7 @@ mod typed;
 mod windows;
 
 pub use arrow_type::arrow_type;
-pub use batches::{FileBatch, Wanted};
+pub use batches::{BATCH_BYTES, BATCH_ROWS, FileBatch, Wanted};
 pub use compression::without_compression;
 pub use confined::{Confined, Ended, NO_LIMITS};
 pub use containers::sqlite::view::answer_view;
@@ -103,7 +103,7 @@ pub use room::{Held, Room};
 pub use scanned::rows;
 use summarise::parse;
 pub use summarise::summarise_file;
-pub use test::{Bounds, Comparison, Test};
+pub use test::{Bounds, Comparison, Side, Test};
 
 #[cfg(test)]
 mod tests;

@@ -76,6 +76,19 @@ impl Room {
         Held::some(self, Taken { columns: 0, bytes })
     }
 
+    /// Counts so many bytes as [`Room::hold`] does, if there is room for them. It does not wait: who reads rows may hold what
+    /// another waits for, and be waited for by it.
+    pub fn try_hold(&self, bytes: u64) -> Option<Held> {
+        let mut taken = self.taken();
+        let held = taken.bytes.checked_add(bytes)?;
+        if held > self.0.most {
+            return None;
+        }
+        taken.bytes = held;
+        drop(taken);
+        Some(Held::some(self, Taken { columns: 0, bytes }))
+    }
+
     /// Waits until there is room.
     pub async fn free(&self) {
         loop {

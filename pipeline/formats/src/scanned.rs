@@ -1,9 +1,11 @@
 //! The rows of one file, whatever its format: from the reader that there is for it, as it was read before.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
 
 use limn_profile::FileSummary;
 use limn_store::Store;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
 
 use super::batches::{FileBatch, Sink, Stop, Wanted, channel};
@@ -16,12 +18,19 @@ use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
 use crate::format::Format;
 use crate::member;
+use crate::room::Held;
 
 /// Enough of a file to tell how it is compressed.
 const BEGINNING: u64 = 16;
+/// What takes the place of the budget that a file was indexed with: rows do not depend on budgets. Footers and pages are read up
+/// to this length, and what has to be unpacked or be in memory as a whole up to four times of it.
+const SCAN_BUDGET: u64 = 64 << 20;
 
 /// Reads the rows of a file of which this summary was made. They come in the order of the file; after an error none come. Must
 /// be called on a tokio runtime.
+///
+/// A thread of its own reads: one of the runtime's blocking threads would wait for what another of them is to read, and if all
+/// of them did so none would ever go on.
 pub fn rows(
     store: Store,
     file: DataFile,
@@ -29,49 +38,60 @@ pub fn rows(
     wanted: Wanted,
     options: ReadOptions,
 ) -> Receiver<Result<FileBatch, Failure>> {
-    let (sink, batches) = channel();
-    tokio::spawn(async move {
-        let (store, file, fetched) = match open(store, file, &summary, &options).await {
-            Ok(opened) => opened,
-            Err(failure) => return sink.refuse(failure).await,
-        };
-        let reading = move || {
-            let mut sink = sink;
-            let one = OneFile {
-                store: &store,
-                file: &file,
-                summary: &summary,
-                wanted: &wanted,
-                options: &options,
-            };
-            let read = catch_unwind(AssertUnwindSafe(|| one.read(fetched, &mut sink)));
-            sink.end(read.unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref()).into())));
-        };
-        // Where the runtime shuts down nobody takes the rows.
-        let _ = tokio::task::spawn_blocking(reading).await;
-    });
+    let (mut sink, batches) = channel();
+    let refuse = sink.refusal();
+    let runtime = Handle::current();
+    let options = ReadOptions {
+        scan_budget: SCAN_BUDGET,
+        ..options
+    };
+    let reading = move || {
+        let _on = runtime.enter();
+        let read = || read(&store, file, &summary, &wanted, &options, &mut sink);
+        let read = catch_unwind(AssertUnwindSafe(read));
+        sink.end(read.unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref()).into())));
+    };
+    let thread = thread::Builder::new().name("limn-scan".to_owned());
+    if let Err(error) = thread.spawn(reading) {
+        let cause = format!("no thread can be started to read it ({error})");
+        refuse(Failure::new(FileErrorKind::Unreachable, cause));
+    }
     batches
 }
 
-/// The file, or the member of an archive as the one file of a store; and its bytes, where they are read at once.
-async fn open(
-    store: Store,
+/// Reads the rows of a file, or of the member of an archive as of the one file of a store.
+fn read(
+    store: &Store,
     file: DataFile,
     summary: &FileSummary,
+    wanted: &Wanted,
     options: &ReadOptions,
-) -> Result<(Store, DataFile, Option<input::Fetched>), Failure> {
+    sink: &mut Sink,
+) -> Result<(), Stop> {
     if !store.pins(file.object.etag.as_deref()) {
-        is_as_indexed(&store, &file).await?;
+        sink.wait(is_as_indexed(store, &file))?;
     }
-    let (store, file) = match containers::enter(&store, &file, options).await? {
+    let (store, file) = match containers::enter_whole(store, &file, options)? {
         Some(entered) => entered,
-        None => (store, file),
+        None => (store.clone(), file),
     };
-    let fetched = match is_whole(&file, summary) {
-        true => Some(input::fetch(&store, &file, options).await?),
-        false => None,
+    sink.check()?;
+    let (fetched, _held) = match is_whole(&file, summary) {
+        true => {
+            let held = options.room.hold(file.object.size);
+            let fetched = sink.wait(input::fetch_whole(&store, &file))?;
+            (Some(fetched), held)
+        }
+        false => (None, Held::default()),
     };
-    Ok((store, file, fetched))
+    let one = OneFile {
+        store: &store,
+        file: &file,
+        summary,
+        wanted,
+        options,
+    };
+    one.read(fetched, sink)
 }
 
 /// Makes sure that an object is the one that was indexed, where reads of it do not.
@@ -90,7 +110,7 @@ async fn is_as_indexed(store: &Store, file: &DataFile) -> Result<(), Failure> {
     })
 }
 
-/// Whether a file is text that was read whole, and is small enough to be so again.
+/// Whether a file is text that was read whole, and is to be so again.
 fn is_whole(file: &DataFile, summary: &FileSummary) -> bool {
     file.format.is_text() && !summary.approximate
 }
@@ -104,7 +124,6 @@ struct OneFile<'a> {
 }
 
 impl OneFile<'_> {
-    /// Reads rows, on a thread outside the runtime.
     fn read(&self, fetched: Option<input::Fetched>, sink: &mut Sink) -> Result<(), Stop> {
         let (store, file, wanted, options) = (self.store, self.file, self.wanted, self.options);
         let object = || Ranged::of(store, file);
@@ -142,12 +161,12 @@ impl OneFile<'_> {
         let fetched = match (fetched, reading.is_rewritten) {
             (Some(fetched), false) => fetched,
             (Some(fetched), true) => {
-                return plain::batches::whole(fetched, rows, reading, self.options, sink);
+                return plain::batches::whole(fetched, rows, reading, sink);
             }
             (None, false) => return rows.read(self.windows()?, reading.start, sink),
             (None, true) => return plain::batches::windows(self.windows()?, rows, sink),
         };
-        let input = fetched.into_text("text", "", self.options)?;
+        let input = fetched.into_whole_text("text")?;
         let start = usize::try_from(reading.start).unwrap_or(usize::MAX);
         rows.whole(input.pieces[0].bytes.get(start..).unwrap_or_default(), sink)
     }

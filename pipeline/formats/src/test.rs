@@ -1,10 +1,12 @@
 //! Tests of values, and which stretches of a file can have none that passes.
 
-use arrow::array::{Array, ArrayRef, BooleanArray, Scalar, new_null_array};
+use arrow::array::{Array, ArrayRef, AsArray, BooleanArray, Scalar, new_null_array};
 use arrow::compute::kernels::cmp;
-use arrow::compute::{is_not_null, is_null, or};
-use arrow::datatypes::DataType;
+use arrow::compute::{cast, is_not_null, is_null, or};
+use arrow::datatypes::{DataType, Float64Type};
 use arrow::error::ArrowError;
+
+use crate::arrow_type::keeps_order;
 
 /// What is tested, as SQL has it: a null passes [`Test::IsNull`] only. Values are arrays of the column's type.
 #[derive(Clone, Debug)]
@@ -95,14 +97,16 @@ impl Test {
 
 /// What is known of some values.
 pub struct Bounds {
-    /// No value is less: the one value of an array, null where it is not known.
+    /// The least, or less; null where it is not known.
     pub min: ArrayRef,
-    /// No value is greater, likewise.
+    /// The greatest, or more; null where it is not known.
     pub max: ArrayRef,
     /// Whether there may be nulls.
     pub has_nulls: bool,
     /// Whether there may be values.
     pub has_values: bool,
+    /// Whether there may be values that are not a number beside those between the bounds.
+    pub has_nan: bool,
 }
 
 impl Bounds {
@@ -113,10 +117,36 @@ impl Bounds {
             max: new_null_array(data_type, 1),
             has_nulls: true,
             has_values: false,
+            has_nan: false,
+        }
+    }
+
+    /// Those of values that a file gives the type `from`, where the table gives them the type `to`. `bound` makes a bound one
+    /// of the table's type; it is asked only where it then still is one.
+    pub fn conformed(
+        from: &DataType,
+        to: &DataType,
+        (has_nulls, has_values): (bool, bool),
+        bound: impl Fn(Side) -> Option<ArrayRef>,
+    ) -> Bounds {
+        let is_known = keeps_order(from, to);
+        let bound = |side| is_known.then(|| bound(side)).flatten();
+        let bound = |side| bound(side).unwrap_or_else(|| new_null_array(to, 1));
+        Bounds {
+            min: bound(Side::Min),
+            max: bound(Side::Max),
+            // What does not fit is null.
+            has_nulls: has_nulls || from != to,
+            has_values,
+            has_nan: to.is_floating(),
         }
     }
 
     fn allows(&self, comparison: Comparison, value: &ArrayRef) -> bool {
+        // These are greater than all numbers, or less than all. Writers of bounds leave them out, and take one zero for another.
+        if self.has_nan && (comparison != Comparison::Equal || is_nan_or_zero(value)) {
+            return true;
+        }
         // What cannot be compared, or is not known, may pass.
         let is = |comparison: Comparison, bound: &ArrayRef| {
             let told = comparison.of(bound, value);
@@ -130,4 +160,21 @@ impl Bounds {
             Comparison::Greater | Comparison::GreaterOrEqual => is(comparison, &self.max),
         }
     }
+}
+
+/// One of two bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The least value.
+    Min,
+    /// The greatest value.
+    Max,
+}
+
+fn is_nan_or_zero(value: &ArrayRef) -> bool {
+    let number = cast(value, &DataType::Float64).ok();
+    let number = number
+        .as_ref()
+        .and_then(|it| it.as_primitive_opt::<Float64Type>());
+    number.is_none_or(|it| it.is_empty() || it.value(0).is_nan() || it.value(0) == 0.0)
 }

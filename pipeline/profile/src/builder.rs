@@ -24,6 +24,8 @@ pub struct ColumnBuilder {
     // Both are kept while the type may still widen to text.
     by_bytes: Option<Bounds<u64>>,
     by_value: Option<Bounds<f64>>,
+    // A number or instant beyond those that are ordered: none is known to be the least or the greatest.
+    is_beyond: bool,
     footer: Footer,
     // How values may be written, where that is asked for and anything is left.
     evidence: Option<Box<Evidence>>,
@@ -58,6 +60,7 @@ impl ColumnBuilder {
             counter: ValueCounter::new(limits),
             by_bytes: None,
             by_value: None,
+            is_beyond: false,
             footer: Footer::default(),
             evidence: None,
             mixed_dates: false,
@@ -200,6 +203,8 @@ impl ColumnBuilder {
         } else if let Some(key) = known.or_else(|| key(&self.data_type, value)) {
             let compare = |a: &str, b: &str| self.data_type.compare(a, b);
             bounds::by_value(&mut self.by_value, key, value, compare);
+        } else {
+            self.is_beyond = true;
         }
     }
 
@@ -242,7 +247,9 @@ impl ColumnBuilder {
         }
         let counted = match self.data_type.order() {
             Order::Text => self.by_bytes.map(Bounds::texts),
-            Order::Number | Order::Instant => self.by_value.map(Bounds::texts),
+            Order::Number | Order::Instant => {
+                self.by_value.filter(|_| !self.is_beyond).map(Bounds::texts)
+            }
         };
         let (min, max) = counted.unzip();
         let values = self.footer.values.unwrap_or(self.values);
@@ -289,6 +296,8 @@ impl ColumnBuilder {
         if let Some(key) = key {
             let compare = |a: &str, b: &str| class.compare(a, b);
             bounds::by_value(&mut self.by_value, key, value, compare);
+        } else if class.order() != Order::Text {
+            self.is_beyond = true;
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use limn_formats::ReadOptions;
+use limn_formats::{ReadOptions, Room};
 use limn_segment::{TableKey, TableRecord};
 use limn_store::Store;
 
@@ -12,12 +12,15 @@ use crate::error::AskError;
 use crate::names;
 use crate::table::Table;
 
+/// Bytes of files that the scans of a catalogue's statements fetch ahead, together.
+const FETCHED: u64 = 256 << 20;
+
 /// A lake that is open.
 #[derive(Clone)]
 pub struct Lake {
     /// Where its files are.
     pub store: Store,
-    /// What it was indexed with: what of a file was found so is found again.
+    /// How its files are read: by them, views of databases may be.
     pub options: ReadOptions,
 }
 
@@ -102,6 +105,8 @@ pub struct Catalogue {
     lake: Option<String>,
     open: Box<OpenLake>,
     lakes: Mutex<HashMap<String, Lake>>,
+    /// For what scans hold of files.
+    room: Room,
 }
 
 impl Catalogue {
@@ -127,6 +132,7 @@ impl Catalogue {
             lake: None,
             open: Box::new(open),
             lakes: Mutex::default(),
+            room: Room::of(FETCHED),
         }
     }
 
@@ -184,7 +190,8 @@ impl Catalogue {
         if let Some(lake) = lakes.get(url) {
             return Ok(lake.clone());
         }
-        let lake = (self.open)(url)?;
+        let mut lake = (self.open)(url)?;
+        lake.options.room = self.room.clone();
         lakes.insert(url.to_owned(), lake.clone());
         Ok(lake)
     }

@@ -22,9 +22,9 @@ const FORMATS: [Format; 9] = [
     Format::Sheet,
 ];
 
-/// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake, `options` those that
-/// the lake was indexed with. Reads nothing yet. An error if none of its files could be read, or limn cannot read any more what
-/// it knows of one.
+/// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake; which rows
+/// there are does not depend on `options`. Reads nothing yet. An error if none of its files could be read, or limn cannot
+/// read any more what it knows of one.
 pub(crate) fn rows_of(
     record: &TableRecord,
     store: Store,

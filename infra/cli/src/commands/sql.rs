@@ -10,8 +10,7 @@ use futures::TryStreamExt;
 use limn_ask::cells::{Cells, is_number, json_text, type_word};
 use limn_ask::{Answer, AskError, Catalogue, Engine, Lake, Limits};
 use limn_formats::{Confined, ReadOptions};
-use limn_pipeline::options::IndexSettings;
-use limn_segment::{IndexStore, Snapshot};
+use limn_segment::IndexStore;
 use limn_store::{Access, Store};
 
 use crate::Outcome;
@@ -35,7 +34,7 @@ pub async fn run(args: SqlArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
     let snapshot = newest(&index).await?;
     let tables = index.tables(&snapshot, None).await?;
-    let mut catalogue = Catalogue::new(tables, opener(snapshot, args.access.to_lake()));
+    let mut catalogue = Catalogue::new(tables, opener(args.access.to_lake()));
     if let Some(lake) = &args.lake {
         catalogue = catalogue.of_lake(lake)?;
     }
@@ -82,24 +81,14 @@ fn statement(said: &str) -> anyhow::Result<String> {
     Ok(text)
 }
 
-/// Opens lakes by what the index says of them.
-fn opener(
-    snapshot: Snapshot,
-    access: Access,
-) -> impl Fn(&str) -> Result<Lake, AskError> + Send + Sync {
+/// Opens lakes. Rows do not depend on what a lake was indexed with.
+fn opener(access: Access) -> impl Fn(&str) -> Result<Lake, AskError> + Send + Sync {
     move |url| {
         let store = Store::open_as(url, &access)?;
-        // Of an index that another limn made the tables say so.
-        let settings = IndexSettings::of_lake(&snapshot, url).ok().flatten();
-        let mut options = ReadOptions {
+        let options = ReadOptions {
             confined: std::env::current_exe().ok().map(Confined::new),
             ..ReadOptions::default()
         };
-        if let Some(settings) = settings {
-            options.scan_budget = settings.scan_budget;
-            options.seed = settings.seed;
-            options.sample_rows = settings.sample_rows;
-        }
         Ok(Lake { store, options })
     }
 }

@@ -135,7 +135,7 @@ fn open(
         sample_path: String::new(),
         is_beside: false,
     };
-    let (stretches, _) = unpack(ranged, place, file, options)?;
+    let (stretches, _) = unpack(ranged, place, file, options, tar::Extent::Whole)?;
     let view = store.view(&archive.path, archive.etag.as_deref(), stretches);
     let ranged = Ranged::new(view, &object, Handle::current());
     let mut members = Members::named(names);

@@ -124,23 +124,46 @@ pub(super) async fn enter(
     file: &DataFile,
     options: &ReadOptions,
 ) -> Result<Option<(Store, DataFile)>, Failure> {
+    let Some((container, place, file)) = placed(file)? else {
+        return Ok(None);
+    };
+    let ranged = Ranged::new(store.clone(), &container, Handle::current());
+    let options = options.clone();
+    let extent = tar::Extent::Sampled;
+    let (stretches, file) = parse(move || unpack(&ranged, &place, file, &options, extent)).await?;
+    let view = store.view(&container.path, container.etag.as_deref(), stretches);
+    Ok(Some((view, file)))
+}
+
+/// As [`enter`], of a member that is going to be read whole. For a reader's own thread.
+pub(super) fn enter_whole(
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<Option<(Store, DataFile)>, Failure> {
+    let Some((container, place, file)) = placed(file)? else {
+        return Ok(None);
+    };
+    let ranged = Ranged::new(store.clone(), &container, Handle::current());
+    let (stretches, file) = unpack(&ranged, &place, file, options, tar::Extent::Whole)?;
+    let view = store.view(&container.path, container.etag.as_deref(), stretches);
+    Ok(Some((view, file)))
+}
+
+/// The archive that a file is a member of, its place there, and the file in an archive that holds its table.
+fn placed(file: &DataFile) -> Result<Option<(ObjectRecord, MemberPlace, DataFile)>, Failure> {
     let Some((container, name)) = member::split(&file.object.path) else {
         return Ok(None);
     };
     let version = version_of(file)?;
     let container = container_of(file, container, &version);
-    let (place, file) = match version.place {
-        MemberPlace::Table(_) | MemberPlace::Sheet(_) => return Ok(None),
-        MemberPlace::Within(outer, part) => (*outer, inner::file(file, name, *part)),
-        place => (place, file.clone()),
-    };
-    let ranged = Ranged::new(store.clone(), &container, Handle::current());
-    let options = options.clone();
-    let (stretches, file) = parse(move || unpack(&ranged, &place, file, &options)).await?;
-    Ok(Some((
-        store.view(&container.path, container.etag.as_deref(), stretches),
-        file,
-    )))
+    Ok(match version.place {
+        MemberPlace::Table(_) | MemberPlace::Sheet(_) => None,
+        MemberPlace::Within(outer, part) => {
+            Some((container, *outer, inner::file(file, name, *part)))
+        }
+        place => Some((container, place, file.clone())),
+    })
 }
 
 /// The stretches that a member of an archive is made of, and what a reader needs to know of it.
@@ -149,13 +172,14 @@ fn unpack(
     place: &MemberPlace,
     file: DataFile,
     options: &ReadOptions,
+    extent: tar::Extent,
 ) -> Result<(Vec<Stretch>, DataFile), Failure> {
     match *place {
         MemberPlace::Tar(at) => {
             let range = at..at.saturating_add(file.object.size);
             Ok((vec![Stretch::Object(range)], file))
         }
-        MemberPlace::PackedTar(at) => tar::unpack(ranged, at, file, options),
+        MemberPlace::PackedTar(at) => tar::unpack(ranged, at, file, options, extent),
         MemberPlace::Zip {
             method,
             header,

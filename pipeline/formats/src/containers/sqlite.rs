@@ -16,8 +16,9 @@ mod mentions;
 pub mod view;
 
 use std::collections::HashSet;
+use std::io::Read;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use limn_profile::text::counted;
@@ -77,7 +78,7 @@ pub(super) fn list(
         // Many programs have files of their own called `.db`.
         return if is_sure { Err(no_database()) } else { Ok(()) };
     }
-    let base = Base::of(database(ranged, options)?.to_vec())?;
+    let base = Base::of(&database(ranged, options)?, alone())?;
     let mut listed = 0;
     for entry in &base.entries {
         if !entry.is_member {
@@ -117,7 +118,7 @@ pub(crate) async fn summarise(
     let (path, own) = (sample_path.clone(), options.clone());
     let read = parse(move || {
         let bytes = database(&ranged, &own)?;
-        let base = Base::of(bytes.to_vec())?;
+        let base = Base::of(&bytes, alone())?;
         let is_view = base.entries.iter().any(|it| it.id == id && it.is_view);
         match is_view {
             true => Ok(Err(bytes)),
@@ -149,30 +150,30 @@ struct Entry {
     is_member: bool,
 }
 
+/// Waits until no other database is read.
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// An opened database. The guard is dropped last.
 struct Base {
     connection: Connection,
     entries: Vec<Entry>,
     size: u64,
-    _alone: std::sync::MutexGuard<'static, ()>,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Base {
-    fn of(mut bytes: Vec<u8>) -> Result<Base, Failure> {
-        let size = bytes.len() as u64;
+    fn of(bytes: &[u8], alone: MutexGuard<'static, ()>) -> Result<Base, Failure> {
         if !bytes.starts_with(MAGIC) || bytes.len() < 100 {
             return Err(no_database());
         }
-        // In memory there is no log to write ahead; what the file itself holds is read.
-        bytes[18..20].fill(1);
-        let alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         let mut base = Base {
-            connection: open(&bytes, size).map_err(|error| failure(&error))?,
+            connection: open(bytes).map_err(|error| failure(&error))?,
             entries: Vec::new(),
-            size,
+            size: bytes.len() as u64,
             _alone: alone,
         };
-        drop(bytes);
         base.entries = base.schema().map_err(|error| failure(&error))?;
         Ok(base)
     }
@@ -311,7 +312,7 @@ fn member(entries: &[Entry], id: u64) -> Result<&Entry, Failure> {
     member.ok_or_else(super::not_there)
 }
 
-fn open(bytes: &[u8], size: u64) -> Result<Connection, Error> {
+fn open(bytes: &[u8]) -> Result<Connection, Error> {
     let mut connection = Connection::open_in_memory()?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
@@ -330,8 +331,10 @@ fn open(bytes: &[u8], size: u64) -> Result<Connection, Error> {
     connection.execute_batch(&format!(
         "PRAGMA hard_heap_limit={HEAP}; PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON;"
     ))?;
-    connection.deserialize_read_exact("main", bytes, bytes.len(), true)?;
-    cage::set_steps(&mut connection, size, cage::LONGEST)?;
+    // In memory there is no log to write ahead; what the file itself holds is read.
+    let content = bytes[..18].chain(&[1u8, 1][..]).chain(&bytes[20..]);
+    connection.deserialize_read_exact("main", content, bytes.len(), true)?;
+    cage::set_steps(&mut connection, bytes.len() as u64, cage::LONGEST)?;
     Ok(connection)
 }
 
@@ -393,6 +396,14 @@ fn of_view(error: &Error) -> Failure {
     }
     let cause = "it is a view that calls what is not run here";
     Failure::new(FileErrorKind::Unsupported, cause).with_remedy(REMEDY)
+}
+
+/// A number as text that is read as that number: a large one as `1e300` and not with all its digits.
+fn real(number: f64) -> String {
+    match number.abs() < 1e18 {
+        true => number.to_string(),
+        false => format!("{number:?}"),
+    }
 }
 
 /// A table's columns while it is read.
@@ -472,7 +483,7 @@ impl Reading {
                 DataType::Integer
             }
             ValueRef::Real(number) => {
-                self.cell.push_str(&number.to_string());
+                self.cell.push_str(&real(number));
                 DataType::Float
             }
             ValueRef::Text(text) => {

@@ -187,10 +187,12 @@ pub(super) fn unpack(
     at: u64,
     file: DataFile,
     options: &ReadOptions,
+    extent: Extent,
 ) -> Result<(Vec<Stretch>, DataFile), Failure> {
     let (size, most) = (file.object.size, most_unpacked(options));
     let is_text = file.format.is_text() && Compression::of_path(&file.object.path).is_none();
-    if !is_text && size > most {
+    let is_sampled = is_text && extent == Extent::Sampled;
+    if !is_sampled && size > most {
         return Err(too_long(size, most));
     }
     let mut archive = Archive::open(ranged)?;
@@ -198,7 +200,7 @@ pub(super) fn unpack(
     if size == 0 {
         return Ok((at_hand(Vec::new()), file));
     }
-    let wanted = match is_text {
+    let wanted = match is_sampled {
         true => ranges(size, options, &file.sample_path),
         false => std::iter::once(0..size).collect(),
     };
@@ -213,6 +215,15 @@ pub(super) fn unpack(
     }
     stretches.push(Stretch::Absent(size - here));
     Ok((stretches, file))
+}
+
+/// What is wanted of a text that lies in a compressed archive.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// The ranges that a profile is made of.
+    Sampled,
+    /// All of it.
+    Whole,
 }
 
 /// An archive's bytes, read from the beginning on.

@@ -169,7 +169,38 @@ pub(crate) async fn fetch(
     Ok(Fetched { pieces, size })
 }
 
+/// Reads all of a file, whatever the budget: one that was read whole when it was indexed.
+///
+/// # Errors
+/// As [`fetch`].
+pub(crate) async fn fetch_whole(store: &Store, file: &DataFile) -> Result<Fetched, Failure> {
+    fetch(store, file, &unbounded()).await
+}
+
+/// A budget that every file is within.
+fn unbounded() -> ReadOptions {
+    ReadOptions {
+        scan_budget: u64::MAX,
+        ..ReadOptions::default()
+    }
+}
+
 impl Fetched {
+    /// The text of a file that is here as a whole, in one piece.
+    ///
+    /// # Errors
+    /// As [`Fetched::into_text`]; it is not all here.
+    pub(crate) fn into_whole_text(self, what: &str) -> Result<Input, Failure> {
+        let input = self.into_text(what, "", &unbounded())?;
+        match input.is_whole() {
+            true => Ok(input),
+            false => {
+                let cause = "it was read whole when it was indexed, and cannot be now";
+                Err(Failure::new(FileErrorKind::Corrupt, cause))
+            }
+        }
+    }
+
     /// Text that was made of something else; `is_whole` says that nothing is missing at its end.
     pub(crate) fn made(text: Vec<u8>, is_whole: bool) -> Fetched {
         Fetched {

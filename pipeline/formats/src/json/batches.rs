@@ -7,6 +7,7 @@ use arrow::array::RecordBatch;
 use super::columns::Columns;
 use super::{Scan, scanned};
 use crate::batches::{Sink, Stop, Texts, Wanted};
+use crate::error::FileErrorKind;
 use crate::input::Fetched;
 use crate::windows::Windows;
 use crate::{Failure, ReadOptions, names, sniff};
@@ -23,13 +24,25 @@ pub(super) struct RowsTo {
 
 impl RowsTo {
     fn new(wanted: &Wanted) -> RowsTo {
+        RowsTo::at(wanted, Vec::new())
+    }
+
+    /// Where it is known which of the first places in the columns are wanted.
+    fn at(wanted: &Wanted, places: Vec<Option<usize>>) -> RowsTo {
         RowsTo {
             texts: Texts::new(wanted),
             names: wanted.names.clone(),
-            wanted: Vec::new(),
+            wanted: places,
             full: Vec::new(),
             failure: None,
         }
+    }
+
+    /// The first wanted column that nothing in the file is called.
+    fn unfound(&self) -> Option<&str> {
+        let mut names = self.names.iter().enumerate();
+        let unfound = names.find(|(at, _)| !self.wanted.contains(&Some(*at)));
+        unfound.map(|(_, name)| name.as_str())
     }
 
     /// Takes the row that has been read.
@@ -83,8 +96,16 @@ pub(crate) fn whole(
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    let input = fetched.into_text("JSON", "", options)?;
+    let input = fetched.into_whole_text("JSON")?;
     let mut scan = scanned(&input, &|| Columns::to_rows(options, RowsTo::new(wanted)))?;
+    // Names may have been made up, where two paths are written alike, or withheld. The summary has the columns in this order.
+    let places = scan.columns.places_of(&wanted.columns);
+    if scan.columns.rows_to().is_some_and(|it| it.wanted != places) {
+        sink.check()?;
+        drop(scan);
+        let rows_to = || RowsTo::at(wanted, places.clone());
+        scan = scanned(&input, &|| Columns::to_rows(options, rows_to()))?;
+    }
     for batch in scan.columns.batches(true)? {
         sink.give(batch)?;
     }
@@ -101,6 +122,7 @@ pub(crate) fn lines(
     let mut scan = Scan::new(Columns::to_rows(options, RowsTo::new(wanted)), true);
     let (mut passed, mut is_first) = (0, true);
     loop {
+        sink.check()?;
         windows.advance(passed)?;
         let (text, is_all) = windows.text();
         let end = match is_all {
@@ -123,8 +145,17 @@ pub(crate) fn lines(
             sink.give(batch)?;
         }
         if is_all {
-            return Ok(());
+            let unfound = scan.columns.rows_to().and_then(RowsTo::unfound);
+            return unfound.map_or(Ok(()), |name| Err(not_found(name).into()));
         }
         passed = end;
     }
+}
+
+/// What a column is whose name the file does not have: one that was made up, or withheld. Of a file that is read from window to
+/// window it is not known which one is meant.
+fn not_found(name: &str) -> Failure {
+    let cause = format!("its values of '{name}' are left out, since nothing in it has that name");
+    Failure::new(FileErrorKind::Unsupported, cause)
+        .with_remedy("write the file with different keys, or in several files")
 }

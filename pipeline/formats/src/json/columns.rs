@@ -12,7 +12,7 @@ use limn_profile::{
 };
 
 use super::batches::RowsTo;
-use super::list::{Element, Elements, Shown};
+use super::list::{self, Element, Elements, Shown};
 use crate::room::{Held, Room};
 use crate::{Failure, MAX_COLUMNS, ReadOptions, names};
 
@@ -111,6 +111,9 @@ impl Columns {
     pub(super) fn to_rows(options: &ReadOptions, rows_to: RowsTo) -> Columns {
         Columns {
             rows_to: Some(rows_to),
+            elements: Elements::of_at_most(list::MOST_IN_ROWS),
+            // Nothing is counted, and who takes turns might wait for one who waits for these rows.
+            room: Room::default(),
             ..Columns::new("", options)
         }
     }
@@ -119,6 +122,23 @@ impl Columns {
     pub(super) fn batches(&mut self, is_end: bool) -> Result<Vec<RecordBatch>, Failure> {
         let rows_to = self.rows_to.as_mut();
         rows_to.map_or(Ok(Vec::new()), |rows| rows.batches(is_end))
+    }
+
+    /// Where rows go that are not profiled.
+    pub(super) fn rows_to(&self) -> Option<&RowsTo> {
+        self.rows_to.as_ref()
+    }
+
+    /// Of each place, which of these columns of the file's summary is there.
+    pub(super) fn places_of(&mut self, columns: &[usize]) -> Vec<Option<usize>> {
+        self.begin();
+        let mut places = vec![None; self.settled];
+        for (at, place) in self.order().into_iter().enumerate() {
+            if let Some(found) = places.get_mut(place) {
+                *found = columns.iter().position(|column| *column == at);
+            }
+        }
+        places
     }
 
     pub(super) fn rows(&self) -> u64 {
@@ -278,6 +298,9 @@ impl Columns {
         if let Some(mut rows_to) = self.rows_to.take() {
             rows_to.row(self, text);
             self.rows_to = Some(rows_to);
+            for cell in &self.cells {
+                self.pushed[cell.column] += u64::from(cell.text.is_some() || cell.elements > 0);
+            }
             self.rows += 1;
             self.settled = self.nodes.len();
             return;

@@ -12,6 +12,8 @@ use limn_profile::text::prefix;
 
 /// Elements of a row that are looked at; more are counted.
 const MOST_ELEMENTS: usize = 1 << 16;
+/// The same where rows are read and not profiled: a list of more is none that fits.
+pub(super) const MOST_IN_ROWS: usize = 1 << 20;
 /// How much of a list is shown.
 pub(super) struct Shown {
     elements: u64,
@@ -41,14 +43,29 @@ pub(super) struct Element {
 }
 
 /// The elements of the row that is being read, and how many each column has had.
-#[derive(Default)]
 pub(super) struct Elements {
     of_row: Vec<Element>,
+    most: usize,
     /// By column; 0 where it is of no list.
     counts: Vec<u64>,
 }
 
+impl Default for Elements {
+    fn default() -> Elements {
+        Elements::of_at_most(MOST_ELEMENTS)
+    }
+}
+
 impl Elements {
+    /// So many of a row.
+    pub(super) fn of_at_most(most: usize) -> Elements {
+        Elements {
+            of_row: Vec::new(),
+            most,
+            counts: Vec::new(),
+        }
+    }
+
     /// Makes ready for a row.
     pub(super) fn begin(&mut self) {
         self.of_row.clear();
@@ -64,7 +81,7 @@ impl Elements {
 
     /// Keeps an element; false if the row has too many.
     pub(super) fn take(&mut self, element: Element) -> bool {
-        let is_room = self.of_row.len() < MOST_ELEMENTS;
+        let is_room = self.of_row.len() < self.most;
         if is_room {
             self.of_row.push(element);
         }

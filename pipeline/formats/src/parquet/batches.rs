@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow::compute::cast;
-use arrow::datatypes::Schema;
+use arrow::datatypes::{DataType as Arrow, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{
@@ -17,11 +17,13 @@ use super::columns;
 use super::footer::{self, broken};
 use super::object::{Chunk, ObjectReader};
 use super::plan::{self, Column};
-use crate::ReadOptions;
-use crate::batches::{Sink, Stop, Wanted};
+use crate::batches::{BATCH_ROWS, Sink, Stop, Wanted};
 use crate::ranged::Ranged;
+use crate::room::{Held, Room};
+use crate::test::Side;
 use crate::test::{Bounds, Test};
 use crate::typed::decoding;
+use crate::{Failure, ReadOptions};
 
 /// Ranges at most this far apart are fetched together.
 const GAP: u64 = 64 << 10;
@@ -44,7 +46,7 @@ pub(crate) fn read(
         false => footer::with_indexes(metadata, &object, options.scan_budget),
     };
     let arrow = footer::arrow(metadata, &object)?;
-    Rows::new(object, arrow, all, wanted).read(sink)
+    Rows::new(object, arrow, all, wanted, options.room.clone()).read(sink)
 }
 
 /// One file while its rows are read.
@@ -55,6 +57,7 @@ struct Rows<'a> {
     columns: Vec<Column>,
     order: Vec<usize>,
     wanted: &'a Wanted,
+    room: Room,
 }
 
 impl<'a> Rows<'a> {
@@ -63,6 +66,7 @@ impl<'a> Rows<'a> {
         arrow: ArrowReaderMetadata,
         all: Vec<Column>,
         wanted: &'a Wanted,
+        room: Room,
     ) -> Rows<'a> {
         let is_wanted = |column: &Column| wanted.columns.contains(&column.root);
         let chosen = all.into_iter().filter(is_wanted);
@@ -79,6 +83,7 @@ impl<'a> Rows<'a> {
             arrow,
             columns,
             wanted,
+            room,
         }
     }
 
@@ -87,7 +92,7 @@ impl<'a> Rows<'a> {
             return Err(footer::corrupt("it has other columns than when it was indexed").into());
         }
         let metadata = self.arrow.metadata().clone();
-        let mut first_row = 0;
+        let (mut first_row, mut left) = (0, self.wanted.limit);
         for (i, group) in metadata.row_groups().iter().enumerate() {
             let rows = group.num_rows() as u64;
             let begins = group
@@ -96,8 +101,9 @@ impl<'a> Rows<'a> {
                 .map(|chunk| chunk.byte_range().0)
                 .min();
             let is_here = begins.is_none_or(|at| self.wanted.bytes.contains(&at));
-            if is_here && self.may_pass(&metadata, i) {
-                self.group(i, rows, first_row, sink)?;
+            if left > 0 && is_here && self.may_pass(&metadata, i) {
+                let read = self.group(i, rows, (first_row, left), sink)?;
+                left = left.saturating_sub(read);
             }
             first_row += rows;
         }
@@ -128,22 +134,29 @@ impl<'a> Rows<'a> {
         is_sound.then_some((converter, leaf))
     }
 
+    /// The type that the file gives a wanted column.
+    fn type_of(&self, place: usize) -> &Arrow {
+        let column = &self.columns[self.order[place]];
+        self.arrow.schema().field(column.root).data_type()
+    }
+
     /// Whether a row group may have rows that pass all tests.
     fn may_pass(&self, metadata: &ParquetMetaData, group: usize) -> bool {
         let row_group = metadata.row_group(group);
-        self.wanted.tests.iter().all(|(place, test)| {
+        self.wanted.tests.iter().all(|(place, to, test)| {
             let bounds = self.statistics(metadata, *place).and_then(|(known, _)| {
                 let one = || std::iter::once(row_group);
                 let nulls = known.row_group_null_counts(one()).ok()?;
                 let counted = nulls.iter().next().flatten();
-                bounds(
-                    (
-                        known.row_group_mins(one()).ok()?,
-                        known.row_group_maxes(one()).ok()?,
-                    ),
-                    test,
-                    (counted, row_group.num_rows() as u64),
-                )
+                let mins = known.row_group_mins(one()).ok()?;
+                let maxes = known.row_group_maxes(one()).ok()?;
+                let rows = row_group.num_rows() as u64;
+                Some(bounds(
+                    self.type_of(*place),
+                    to,
+                    (mins, maxes),
+                    (counted, rows),
+                ))
             });
             bounds.is_none_or(|bounds| test.may_pass(&bounds))
         })
@@ -156,8 +169,8 @@ impl<'a> Rows<'a> {
         if self.wanted.numbered {
             return ranges;
         }
-        for (place, test) in &self.wanted.tests {
-            if let Some(pages) = self.pages(metadata, group, *place, test) {
+        for (place, to, test) in &self.wanted.tests {
+            if let Some(pages) = self.pages(metadata, group, *place, (to, test)) {
                 ranges = plan::both(&ranges, &pages);
             }
         }
@@ -170,7 +183,7 @@ impl<'a> Rows<'a> {
         metadata: &ParquetMetaData,
         group: usize,
         place: usize,
-        test: &Test,
+        (to, test): (&Arrow, &Test),
     ) -> Option<Vec<Range<u64>>> {
         let (known, leaf) = self.statistics(metadata, place)?;
         let (index, offsets) = (metadata.column_index()?, metadata.offset_index()?);
@@ -187,23 +200,30 @@ impl<'a> Rows<'a> {
             let range = first(page)?..first(page + 1).unwrap_or(rows);
             let counted = nulls.iter().nth(page).flatten();
             let known = (mins.slice(page, 1), maxes.slice(page, 1));
-            let bounds = bounds(known, test, (counted, range.end - range.start));
-            bounds.is_none_or(|it| test.may_pass(&it)).then_some(range)
+            let counts = (counted, range.end - range.start);
+            let bounds = bounds(self.type_of(place), to, known, counts);
+            test.may_pass(&bounds).then_some(range)
         });
         Some(passing.collect())
     }
 
-    /// Reads the rows of a group.
-    fn group(&self, group: usize, rows: u64, first_row: u64, sink: &mut Sink) -> Result<(), Stop> {
+    /// Reads rows of a group, as many as are left; how many these are.
+    fn group(
+        &self,
+        group: usize,
+        rows: u64,
+        (first_row, left): (u64, u64),
+        sink: &mut Sink,
+    ) -> Result<u64, Stop> {
         let metadata = self.arrow.metadata().clone();
         let row_group = metadata.row_group(group);
-        let mut ranges = self.rows_that_may_pass(group, rows);
+        let mut ranges = plan::first(self.rows_that_may_pass(group, rows), left);
+        let wanted: u64 = ranges.iter().map(|it| it.end - it.start).sum();
+        if wanted == 0 {
+            return Ok(0);
+        }
         if self.columns.is_empty() {
-            return self.empty(
-                ranges.iter().map(|it| it.end - it.start).sum(),
-                first_row,
-                sink,
-            );
+            return self.empty(wanted, first_row, sink).map(|()| wanted);
         }
         for column in self.columns.iter().filter(|column| column.repeated) {
             ranges = plan::whole_pages(&metadata, group, column, &ranges);
@@ -231,14 +251,9 @@ impl<'a> Rows<'a> {
                 .flat_map(|column| column.chunks(row_group))
                 .collect()
         });
-        let bytes: u64 = wanted
-            .iter()
-            .map(|it| it.end.saturating_sub(it.start))
-            .sum();
-        if bytes <= AHEAD {
-            let fetched = self.object.prefetch(wanted, GAP);
-            fetched.map_err(|error| broken(&error, &self.object))?;
-        }
+        // Of a few rows without a page index the first windows are enough.
+        let is_all = has_index || left >= rows;
+        let _held = is_all.then(|| self.prefetch(wanted)).transpose()?;
         let roots = self.columns.iter().map(|column| column.root);
         let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(
             self.object.clone(),
@@ -261,35 +276,51 @@ impl<'a> Rows<'a> {
             done += rows;
         }
         self.object.forget();
-        Ok(())
+        Ok(done)
     }
 
-    /// Rows of which no column is wanted.
+    /// Fetches ranges ahead if there is room for them; the rest is fetched window by window.
+    fn prefetch(&self, ranges: Vec<Range<u64>>) -> Result<Option<Held>, Failure> {
+        let bytes = ranges.iter().map(|it| it.end.saturating_sub(it.start));
+        let bytes: u64 = bytes.sum();
+        let held = match bytes <= AHEAD {
+            true => self.room.try_hold(bytes),
+            false => None,
+        };
+        if held.is_some() {
+            let fetched = self.object.prefetch(ranges, GAP);
+            fetched.map_err(|error| broken(&error, &self.object))?;
+        }
+        Ok(held)
+    }
+
+    /// Rows of which no column is wanted, however many the footer claims: a batch at a time.
     fn empty(&self, rows: u64, first_row: u64, sink: &mut Sink) -> Result<(), Stop> {
-        let options = RecordBatchOptions::new().with_row_count(Some(rows as usize));
         let schema = Arc::new(Schema::empty());
-        let batch = RecordBatch::try_new_with_options(schema, Vec::new(), &options);
-        sink.give_at(
-            first_row,
-            batch.map_err(|error| decoding(&error.to_string()))?,
-        )
+        for from in (0..rows).step_by(BATCH_ROWS) {
+            let length = (rows - from).min(BATCH_ROWS as u64);
+            let options = RecordBatchOptions::new().with_row_count(Some(length as usize));
+            let batch = RecordBatch::try_new_with_options(schema.clone(), Vec::new(), &options);
+            let batch = batch.map_err(|error| decoding(&error.to_string()))?;
+            sink.give_at(first_row + from, batch)?;
+        }
+        Ok(())
     }
 }
 
-/// What statistics say of some rows, in the type of a test's values; none where they say nothing.
+/// What statistics say of some rows.
 fn bounds(
+    from: &Arrow,
+    to: &Arrow,
     (min, max): (ArrayRef, ArrayRef),
-    test: &Test,
     (nulls, rows): (Option<u64>, u64),
-) -> Option<Bounds> {
-    let to = |array: ArrayRef| match test.data_type() {
-        Some(data_type) => cast(&array, data_type).ok(),
-        None => Some(array),
-    };
-    Some(Bounds {
-        min: to(min)?,
-        max: to(max)?,
-        has_nulls: nulls != Some(0),
-        has_values: nulls != Some(rows),
+) -> Bounds {
+    let has = (nulls != Some(0), nulls != Some(rows));
+    Bounds::conformed(from, to, has, |side| {
+        let bound = match side {
+            Side::Min => &min,
+            Side::Max => &max,
+        };
+        cast(bound, to).ok()
     })
 }

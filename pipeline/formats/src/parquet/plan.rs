@@ -269,6 +269,17 @@ pub(super) fn both(a: &[Range<u64>], b: &[Range<u64>]) -> Vec<Range<u64>> {
     common
 }
 
+/// The first `most` rows of ranges, ascending and disjoint.
+pub(super) fn first(mut ranges: Vec<Range<u64>>, most: u64) -> Vec<Range<u64>> {
+    let mut left = most;
+    for range in &mut ranges {
+        range.end = range.end.min(range.start.saturating_add(left));
+        left -= range.end - range.start;
+    }
+    ranges.retain(|range| !range.is_empty());
+    ranges
+}
+
 /// The bytes of the pages that selected rows of a group are in, and of dictionaries; none without a page index.
 pub(super) fn page_ranges(
     metadata: &ParquetMetaData,

@@ -9,17 +9,16 @@ use crate::batches::{Sink, Stop};
 use crate::input::Fetched;
 use crate::text::batches::Delimited;
 use crate::windows::Windows;
-use crate::{Failure, ReadOptions, dialect, sniff};
+use crate::{Failure, dialect, sniff};
 
 /// Reads a text that is here as a whole, and whose lines are written anew.
 pub(crate) fn whole(
     fetched: Fetched,
     rows: Delimited<'_>,
     reading: &TextReading,
-    options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    let mut input = fetched.into_text("plain text", "", options)?;
+    let mut input = fetched.into_whole_text("plain text")?;
     plan(&mut input).ok_or_else(other_text)?;
     let text = &input.pieces[0].bytes;
     let start = usize::try_from(reading.start).unwrap_or(usize::MAX);
@@ -41,6 +40,7 @@ pub(crate) fn windows(
     };
     let mut written = Vec::new();
     loop {
+        sink.check()?;
         windows.advance(passed)?;
         let (text, is_all) = windows.text();
         passed = lines.write(text, is_all, &mut written);

@@ -13,6 +13,9 @@ use crate::footer;
 use crate::rows::Rows;
 use crate::windows::Windows;
 
+/// After so many rows it is asked whether any are still wanted: none may be given of blank ones and repeated headers.
+const CHECKED: u64 = 4096;
+
 /// Rows of one file while they are read.
 pub(crate) struct Delimited<'a> {
     dialect: Dialect,
@@ -60,6 +63,7 @@ impl<'a> Delimited<'a> {
         let mut passed = 0;
         let mut before = start;
         loop {
+            sink.check()?;
             windows.advance(passed)?;
             let (text, is_all) = windows.text();
             if before > 0 {
@@ -100,9 +104,13 @@ impl<'a> Delimited<'a> {
     ) -> Result<usize, Stop> {
         let mut rows = Rows::new(self.dialect, text, is_all);
         let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
-        let mut from = 0;
+        let (mut from, mut seen) = (0, 0u64);
         let mut more = rows.read(&mut row);
         while more {
+            seen += 1;
+            if seen.is_multiple_of(CHECKED) {
+                sink.check()?;
+            }
             let to = rows.byte();
             more = rows.read(&mut next);
             // One that the window may have cut off is read once more.

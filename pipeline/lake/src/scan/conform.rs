@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrow::array::{
-    Array, ArrayRef, AsArray, BooleanBuilder, Date32Builder, Decimal128Builder, Float64Builder,
-    Int64Builder, ListBuilder, StringViewArray, StringViewBuilder, TimestampMicrosecondBuilder,
-    new_null_array,
+    Array, ArrayRef, AsArray, BinaryBuilder, BooleanBuilder, Date32Builder, Decimal128Builder,
+    Float64Builder, Int64Builder, ListBuilder, StringViewArray, StringViewBuilder,
+    TimestampMicrosecondBuilder, new_null_array,
 };
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType as Arrow, FieldRef, TimeUnit};
@@ -68,6 +68,7 @@ pub(super) fn texts(values: &ArrayRef, notation: Option<&Notation>, to: &Arrow) 
                 |to, it| to.append_option(it),
             )
         }
+        Arrow::Binary => cells.parsed(BinaryBuilder::new(), bytes, |to, it| to.append_option(it)),
         Arrow::List(element) => return lists(texts, element),
         _ => return typed(values, to),
     };
@@ -220,6 +221,17 @@ fn integer(text: &str) -> Option<i64> {
         let number = infer::number(text)?;
         (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
     })
+}
+
+/// Bytes as SQL writes them: `X'00FF'`.
+fn bytes(text: &str) -> Option<Vec<u8>> {
+    let digits = text.strip_prefix("X'")?.strip_suffix('\'')?.as_bytes();
+    let value = |digit: u8| char::from(digit).to_digit(16);
+    let byte = |pair: &[u8]| match pair {
+        [high, low] => u8::try_from(value(*high)? << 4 | value(*low)?).ok(),
+        _ => None,
+    };
+    digits.chunks(2).map(byte).collect()
 }
 
 fn boolean(text: &str) -> Option<bool> {

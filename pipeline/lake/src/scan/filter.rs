@@ -5,7 +5,7 @@ use arrow::compute::{and, filter_record_batch};
 use arrow::error::ArrowError;
 use limn_formats::Test;
 
-/// A test of one column,
+/// A test of a column's values.
 #[derive(Clone, Debug)]
 pub struct Filter {
     /// The column's place in [`super::TableRows::schema`].

@@ -6,7 +6,8 @@
 //! column's type is null and counted; no row is lost for it. A file that is damaged costs its own rows, and one line of the
 //! [`Report`]; a file that is not the one that was indexed ends the scan ([`ScanError::Changed`]).
 //!
-//! Memory: a few batches and what one file's reader holds. A scan that is dropped reads nothing more.
+//! Memory: a few batches and what one file's reader holds; what is fetched ahead of its turn is bounded by
+//! [`ReadOptions::room`], for all scans that share it. A scan that is dropped reads nothing more.
 
 mod conform;
 mod cut;
@@ -29,6 +30,7 @@ pub use self::filter::Filter;
 pub use self::run::Rows;
 use self::schema::Columns;
 use crate::layout::TableFile;
+use limn_profile::text::counted;
 
 /// The name of the column that says which file a row is of: its path in the lake.
 pub const FILE_COLUMN: &str = "_file";
@@ -104,9 +106,14 @@ pub struct Report {
     notes: Mutex<Notes>,
 }
 
+/// Damaged files that have a line each.
+const NAMED: usize = 20;
+
 #[derive(Debug, Default)]
 struct Notes {
     damaged: Vec<String>,
+    /// Damaged files beyond those.
+    more: u64,
     /// Cells that did not fit, by column.
     misfits: Vec<(String, u64)>,
 }
@@ -122,9 +129,23 @@ impl Report {
         self.files_passed_over.load(Ordering::Relaxed)
     }
 
-    /// One line a damaged file: what is wrong with it, and what to do.
+    /// One line a damaged file: what is wrong with it, and what to do. Of a great many the first, and how many more there are.
     pub fn damaged(&self) -> Vec<String> {
-        self.notes().damaged.clone()
+        let notes = self.notes();
+        let mut lines = notes.damaged.clone();
+        if notes.more > 0 {
+            let files = counted(notes.more, "more file");
+            lines.push(format!("{files} could not be read to the end, too"));
+        }
+        lines
+    }
+
+    fn damage(&self, line: String) {
+        let mut notes = self.notes();
+        match notes.damaged.len() < NAMED {
+            true => notes.damaged.push(line),
+            false => notes.more += 1,
+        }
     }
 
     /// Columns of which cells did not fit the type, and how many cells; they were read as null.
@@ -150,8 +171,8 @@ impl Report {
 }
 
 impl TableRows {
-    /// The rows of these files of a lake, which the index says are one table. `options` are those that the lake was indexed with:
-    /// what of a file was found by them is found again.
+    /// The rows of these files of a lake, which the index says are one table. Which rows these are does not depend on
+    /// `options`: of them [`ReadOptions::room`] bounds what is fetched ahead, and [`ReadOptions::confined`] reads views.
     pub fn new(
         store: Store,
         mut files: Vec<(TableFile, FileSummary)>,

@@ -8,23 +8,30 @@ use std::sync::atomic::Ordering;
 use std::task::{Context, Poll};
 
 use arrow::array::{
-    ArrayRef, RecordBatch, RecordBatchOptions, StringViewArray, UInt64Array, new_null_array,
+    Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringViewArray, UInt64Array,
+    new_null_array,
 };
-use arrow::datatypes::{DataType as Arrow, Field, Schema, SchemaRef};
+use arrow::compute::BatchCoalescer;
+use arrow::datatypes::{DataType as Arrow, Field, Schema, SchemaRef, TimeUnit};
 use arrow::error::ArrowError;
 use futures::Stream;
 use futures::stream::{self, BoxStream, StreamExt};
-use limn_formats::{Bounds, Failure, FileBatch, FileError, FileErrorKind, Wanted};
-use limn_profile::{ColumnProfile, DataType, Order};
+use limn_formats::{Bounds, Failure, FileBatch, FileError, FileErrorKind, Side, Wanted};
+use limn_profile::{DataType, Order};
 use tokio::sync::mpsc::Receiver;
 
 use super::conform::{self, Conformed};
 use super::filter::{self, Filter};
-use super::schema::Place;
+use super::schema::{self, Place};
 use super::{FILE_COLUMN, Inner, ROW_COLUMN, Report, Request, ScanError, TableRows, cut};
+use limn_formats::{BATCH_BYTES, BATCH_ROWS};
+use limn_formats::{Format, Held};
+use limn_profile::ColumnSummary;
 
 /// Files that are being read before their turn.
 const AHEAD: usize = 3;
+/// What a file's reader holds at most of its bytes, about.
+const READER: u64 = 16 << 20;
 
 /// The rows of a scan: a stream of batches.
 pub struct Rows {
@@ -84,6 +91,10 @@ struct Run {
     report: Arc<Report>,
     waiting: VecDeque<(usize, Range<u64>)>,
     open: VecDeque<OpenFile>,
+    /// Files that are open at a time: of several parts one of each.
+    most_open: usize,
+    /// Rows that passed filters, which are few of each batch: they come in batches of their own, and keep no others' text.
+    passed: Option<Passed>,
     /// Rows that may still be given.
     left: u64,
 }
@@ -93,6 +104,7 @@ struct OpenFile {
     file: usize,
     /// Of the columns that are read: which of the run's columns it is.
     read: Vec<usize>,
+    _held: Held,
     batches: Receiver<Result<FileBatch, Failure>>,
 }
 
@@ -115,13 +127,17 @@ impl Run {
             fields.push(Field::new(FILE_COLUMN, Arrow::Utf8View, false));
             fields.push(Field::new(ROW_COLUMN, Arrow::UInt64, false));
         }
+        let schema = Arc::new(Schema::new(fields));
+        let is_filtered = !request.filters.is_empty() && !schema.fields().is_empty();
         Run {
             waiting: cut::files(&inner.files, request.part).into(),
+            most_open: if request.part.of > 1 { 1 } else { AHEAD },
+            passed: is_filtered.then(|| Passed::new(&schema)),
             columns,
             wanted,
             filters: request.filters,
             row_ids: request.row_ids,
-            schema: Arc::new(Schema::new(fields)),
+            schema,
             report: Arc::default(),
             open: VecDeque::new(),
             left: request.limit.unwrap_or(u64::MAX),
@@ -134,6 +150,10 @@ impl Run {
             if self.left == 0 {
                 return Ok(None);
             }
+            let passed = self.passed.as_mut().map_or(Ok(None), Passed::next);
+            if let Some(batch) = passed.map_err(|error| self.wrong(&error))? {
+                return Ok(Some(self.given(batch)));
+            }
             self.open_files();
             let Some(open) = self.open.front_mut() else {
                 return Ok(None);
@@ -141,39 +161,82 @@ impl Run {
             match open.batches.recv().await {
                 Some(Ok(batch)) => {
                     let batch = self.batch(batch)?;
-                    if batch.num_rows() > 0 {
-                        let rows = batch.num_rows().min(self.left.min(1 << 40) as usize);
-                        self.left -= rows as u64;
-                        return Ok(Some(batch.slice(0, rows)));
+                    if batch.num_rows() == 0 {
+                        continue;
                     }
+                    let Some(passed) = self.passed.as_mut() else {
+                        return Ok(Some(self.given(batch)));
+                    };
+                    let taken = passed.take(batch, self.left);
+                    taken.map_err(|error| self.wrong(&error))?;
                 }
                 Some(Err(failure)) => {
+                    self.end_file()?;
                     let file = self.open.pop_front().map_or(0, |open| open.file);
                     self.failed(file, failure)?;
                 }
-                None => drop(self.open.pop_front()),
+                None => {
+                    self.end_file()?;
+                    self.open.pop_front();
+                }
             }
+        }
+    }
+
+    /// A batch without rows beyond the limit.
+    fn given(&mut self, batch: RecordBatch) -> RecordBatch {
+        let rows = batch.num_rows().min(self.left.min(1 << 40) as usize);
+        self.left -= rows as u64;
+        batch.slice(0, rows)
+    }
+
+    /// Rows of a file that has come to its end are not kept until there are more.
+    fn end_file(&mut self) -> Result<(), ScanError> {
+        let ended = self.passed.as_mut().map_or(Ok(()), Passed::end_batch);
+        ended.map_err(|error| self.wrong(&error))
+    }
+
+    /// What Arrow says of the file whose turn it is.
+    fn wrong(&self, error: &ArrowError) -> ScanError {
+        let file = self.open.front().map(|open| &self.table.0.files[open.file]);
+        ScanError::Store {
+            path: file.map_or_else(String::new, |(file, _)| file.object.path.clone()),
+            cause: error.to_string(),
         }
     }
 
     /// Begins to read files before their turn.
     fn open_files(&mut self) {
         // Where few rows are wanted the first file may have them.
-        let most = if self.left < 1 << 16 { 1 } else { AHEAD };
+        let most = if self.left < 1 << 16 {
+            1
+        } else {
+            self.most_open
+        };
         while self.open.len() < most
             && let Some((file, bytes)) = self.waiting.pop_front()
         {
-            if self.may_pass(file) {
-                self.open.push_back(self.open(file, bytes));
-            } else {
+            if !self.may_pass(file) {
                 self.report
                     .files_passed_over
                     .fetch_add(1, Ordering::Relaxed);
+                continue;
             }
+            // The file whose turn it is is read whatever others hold; before its turn one is if there is room.
+            let Inner { files, options, .. } = &*self.table.0;
+            let needs = files[file].0.object.size.min(READER);
+            let held = match self.open.is_empty() {
+                true => options.room.hold(needs),
+                false => match options.room.try_hold(needs) {
+                    Some(held) => held,
+                    None => return self.waiting.push_front((file, bytes)),
+                },
+            };
+            self.open.push_back(self.open(file, bytes, held));
         }
     }
 
-    fn open(&self, file: usize, bytes: Range<u64>) -> OpenFile {
+    fn open(&self, file: usize, bytes: Range<u64>, held: Held) -> OpenFile {
         let Inner {
             store,
             files,
@@ -185,6 +248,10 @@ impl Run {
         let mut wanted = Wanted {
             bytes,
             numbered: self.row_ids,
+            limit: match self.filters.is_empty() {
+                true => self.left,
+                false => u64::MAX,
+            },
             ..Wanted::all_rows(Vec::new(), Vec::new())
         };
         for (at, column) in self.columns.iter().enumerate() {
@@ -192,7 +259,8 @@ impl Run {
                 continue;
             };
             for filter in self.filters.iter().filter(|it| it.column == *column) {
-                wanted.tests.push((read.len(), filter.test.clone()));
+                let to = columns.data_type(*column).clone();
+                wanted.tests.push((read.len(), to, filter.test.clone()));
             }
             wanted.columns.push(*place);
             wanted.names.push(summary.columns[*place].name.clone());
@@ -203,6 +271,7 @@ impl Run {
         OpenFile {
             file,
             read,
+            _held: held,
             batches,
         }
     }
@@ -221,11 +290,12 @@ impl Run {
                         has_values: value_of.is_valid(0),
                         min: value_of.clone(),
                         max: value_of,
+                        has_nan: false,
                     })
                 }
                 Some(Place::Column(place)) => {
-                    let column = &inner.files[file].1.columns[*place];
-                    known_bounds(&column.data_type, &column.profile, to)
+                    let (object, summary) = &inner.files[file];
+                    known_bounds(&summary.columns[*place], object.format, to)
                 }
             };
             bounds.is_none_or(|bounds| filter.test.may_pass(&bounds))
@@ -238,10 +308,7 @@ impl Run {
             return Ok(RecordBatch::new_empty(self.schema.clone()));
         };
         let made = self.conformed(open, batch);
-        made.map_err(|error| ScanError::Store {
-            path: self.table.0.files[open.file].0.object.path.clone(),
-            cause: error.to_string(),
-        })
+        made.map_err(|error| self.wrong(&error))
     }
 
     fn conformed(&self, open: &OpenFile, batch: FileBatch) -> Result<RecordBatch, ArrowError> {
@@ -319,7 +386,7 @@ impl Run {
                 Err(ScanError::Store { path, cause })
             }
             _ => {
-                self.report.notes().damaged.push(error.to_string());
+                self.report.damage(error.to_string());
                 Ok(())
             }
         }
@@ -327,19 +394,83 @@ impl Run {
 }
 
 /// What a profile that every value is in says of numbers and dates.
-fn known_bounds(data_type: &DataType, profile: &ColumnProfile, to: &Arrow) -> Option<Bounds> {
+fn known_bounds(column: &ColumnSummary, format: Format, to: &Arrow) -> Option<Bounds> {
+    let ColumnSummary {
+        data_type, profile, ..
+    } = column;
     if !profile.exact || profile.is_of_lists() {
         return None;
     }
-    let is_ordered = data_type.order() != Order::Text;
-    let bound = |bound: &Option<String>| match bound {
-        Some(bound) if is_ordered => conform::constant(Some(bound), to, 1).values,
-        _ => new_null_array(to, 1),
+    // Where a file gives types, a profile counts what is not a number as null, and its bounds of floats have another precision.
+    let is_typed = !format.gives_texts();
+    let is_known = match data_type.order() {
+        Order::Number => !is_typed || *data_type == DataType::Integer,
+        Order::Instant => !matches!(to, Arrow::Timestamp(TimeUnit::Nanosecond, _)),
+        Order::Text => false,
     };
+    let bound = |side| {
+        let bound = match side {
+            Side::Min => profile.min.as_ref(),
+            Side::Max => profile.max.as_ref(),
+        };
+        let bound = bound.filter(|_| is_known)?;
+        Some(conform::constant(Some(bound), to, 1).values)
+    };
+    let has = (profile.nulls > 0, is_typed || profile.values > 0);
+    let bounds = Bounds::conformed(&schema::of_file(column), to, has, bound);
     Some(Bounds {
-        min: bound(&profile.min),
-        max: bound(&profile.max),
-        has_nulls: profile.nulls > 0,
-        has_values: profile.values > 0,
+        // In text it is a sign for null.
+        has_nan: is_typed && bounds.has_nan,
+        ..bounds
     })
+}
+
+/// Rows that passed filters, on their way into batches of their own.
+struct Passed {
+    batches: BatchCoalescer,
+    /// Bytes of those in the batch that is being made, about.
+    bytes: usize,
+}
+
+impl Passed {
+    fn new(schema: &SchemaRef) -> Passed {
+        Passed {
+            batches: BatchCoalescer::new(schema.clone(), BATCH_ROWS),
+            bytes: 0,
+        }
+    }
+
+    /// Takes rows of which no more than `most` are wanted.
+    fn take(&mut self, batch: RecordBatch, most: u64) -> Result<(), ArrowError> {
+        self.bytes += batch.columns().iter().map(bytes_of).sum::<usize>();
+        self.batches.push_batch(batch)?;
+        if self.bytes >= BATCH_BYTES || self.batches.get_buffered_rows() as u64 >= most {
+            self.end_batch()?;
+        }
+        Ok(())
+    }
+
+    fn end_batch(&mut self) -> Result<(), ArrowError> {
+        self.bytes = 0;
+        self.batches.finish_buffered_batch()
+    }
+
+    /// The next batch, in as much memory as it needs.
+    fn next(&mut self) -> Result<Option<RecordBatch>, ArrowError> {
+        let Some(batch) = self.batches.next_completed_batch() else {
+            return Ok(None);
+        };
+        let (schema, mut columns, rows) = batch.into_parts();
+        columns.iter_mut().for_each(|column| column.shrink_to_fit());
+        let options = RecordBatchOptions::new().with_row_count(Some(rows));
+        RecordBatch::try_new_with_options(schema, columns, &options).map(Some)
+    }
+}
+
+/// About how many bytes values have, without those of others in the same buffers.
+fn bytes_of(values: &ArrayRef) -> usize {
+    if let Some(texts) = values.as_string_view_opt() {
+        return texts.total_bytes_len() + 16 * texts.len();
+    }
+    values.get_array_memory_size()
 }

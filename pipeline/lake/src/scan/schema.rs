@@ -111,17 +111,24 @@ impl Evidence {
             false => self.is_single = true,
         }
         let bounds = [&column.profile.min, &column.profile.max];
-        let mut bounds = bounds.into_iter().flatten();
-        self.is_beyond_64_bits |= column.data_type == DataType::Integer
-            && bounds.any(|bound| i64::from_str(bound.trim_start_matches('+')).is_err());
+        self.values(&column.data_type, bounds.into_iter().flatten());
     }
 
     fn key(&mut self, value: Option<&str>) {
         if let Some(value) = value {
-            self.data_type.widen_with(&infer::classify(value));
+            let data_type = infer::classify(value);
+            self.data_type.widen_with(&data_type);
+            self.values(&data_type, std::iter::once(value));
             self.given.insert(String::new());
             self.is_single = true;
         }
+    }
+
+    /// Takes values, the least and the greatest among them.
+    fn values(&mut self, data_type: &DataType, mut values: impl Iterator<Item: AsRef<str>>) {
+        let is_beyond = |text: &str| i64::from_str(text.trim().trim_start_matches('+')).is_err();
+        self.is_beyond_64_bits |=
+            *data_type == DataType::Integer && values.any(|it| is_beyond(it.as_ref()));
     }
 
     fn arrow_type(&self) -> Arrow {
@@ -141,4 +148,11 @@ impl Evidence {
             _ => element,
         }
     }
+}
+
+/// The type that a file alone gives a column.
+pub(super) fn of_file(column: &ColumnSummary) -> Arrow {
+    let mut evidence = Evidence::default();
+    evidence.column(column);
+    evidence.arrow_type()
 }

@@ -1,6 +1,9 @@
 //! Scans of files of every format and of several files, against what was written.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod bounds;
+mod readers;
+
 use std::io::Write;
 use std::sync::Arc;
 
@@ -15,7 +18,8 @@ use limn_formats::{Comparison, Format, ObjectRecord, Test, summarise_file};
 use limn_store::Store;
 
 use super::*;
-use crate::table_name::TableName;
+use crate::layout::TableFile;
+use crate::{TableName, open_container};
 
 /// A table of these files.
 async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
@@ -27,21 +31,50 @@ async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRo
     let mut read = Vec::new();
     for (path, content) in files {
         store.put(path, content.clone().into()).await.unwrap();
-        let info = store.head(path).await.unwrap();
-        let object = ObjectRecord::from(info);
+        read.extend(indexed(&store, path, options).await);
+    }
+    TableRows::new(store, read, options.clone())
+}
+
+/// A file of a store as the index has it; of an archive or database its members.
+async fn indexed(
+    store: &Store,
+    path: &str,
+    options: &ReadOptions,
+) -> Vec<(TableFile, FileSummary)> {
+    let object = ObjectRecord::from(store.head(path).await.unwrap());
+    let container = limn_formats::Container::of_path(path);
+    let objects = match container {
+        // Among them there may be some that cannot be read.
+        Some(_) => match open_container(store, &object, options).await {
+            Ok(listed) => listed.members,
+            Err(_) => Vec::new(),
+        },
+        None => vec![object],
+    };
+    let mut read = Vec::new();
+    for object in objects {
         let file = TableFile {
-            format: Format::of_path(path).unwrap(),
+            format: container
+                .and_then(|it| it.format_of_parts())
+                .or_else(|| Format::of_path(&object.path))
+                .unwrap(),
             table_name: TableName::parse(path).unwrap(),
             object,
             is_beside: false,
         };
-        let summary = summarise_file(&store, &file.data_file(), options)
-            .await
-            .unwrap();
+        // Of archives there may be members that are no tables.
+        let summary = match (
+            summarise_file(store, &file.data_file(), options).await,
+            container,
+        ) {
+            (Err(_), Some(_)) => continue,
+            (summary, _) => summary.unwrap(),
+        };
         let json = summary.to_json().unwrap();
         read.push((file, FileSummary::from_json(&json).unwrap()));
     }
-    TableRows::new(store, read, options.clone())
+    read
 }
 
 async fn batches(table: &TableRows, request: Request) -> (Vec<RecordBatch>, Arc<Report>) {

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use limn_profile::FileSummary;
 use serde::{Deserialize, Serialize};
 
-use super::{Base, REMEDY, batches};
+use super::{Base, REMEDY, alone, batches};
 use crate::batches::Wanted;
 use crate::confined::Ended;
 use crate::error::FileErrorKind;
@@ -33,8 +33,8 @@ struct Request {
     sample_rows: usize,
     scan_budget: u64,
     seed: u64,
-    /// The columns and their names, where rows are wanted and no summary.
-    rows: Option<(Vec<usize>, Vec<String>)>,
+    /// The columns, their names and how many rows, where rows are wanted and no summary.
+    rows: Option<(Vec<usize>, Vec<String>, u64)>,
 }
 
 /// What is wrong with a view.
@@ -63,7 +63,7 @@ pub(super) async fn rows(
     wanted: &Wanted,
     options: &ReadOptions,
 ) -> Result<Vec<u8>, Failure> {
-    let rows = Some((wanted.columns.clone(), wanted.names.clone()));
+    let rows = Some((wanted.columns.clone(), wanted.names.clone(), wanted.limit));
     let request = Request {
         rows,
         ..Request::of(&database, id, "", options)
@@ -185,13 +185,17 @@ pub fn answer_view(mut input: impl BufRead) -> Option<Vec<u8>> {
         confined: None,
         ..ReadOptions::default()
     };
-    let base = Base::of(database);
+    let base = Base::of(&database, alone());
+    drop(database);
     let answer = match request.rows {
         None => base
             .and_then(|base| base.read(request.id, &request.sample_path, &options))
             .map_err(Refused::of),
-        Some((columns, names)) => {
-            let wanted = Wanted::all_rows(columns, names);
+        Some((columns, names, limit)) => {
+            let wanted = Wanted {
+                limit,
+                ..Wanted::all_rows(columns, names)
+            };
             match base.and_then(|base| batches::answer(base, request.id, &wanted)) {
                 Ok(stream) => return Some(stream),
                 Err(failure) => Err(Refused::of(failure)),
