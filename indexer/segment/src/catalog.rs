@@ -19,17 +19,18 @@ use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 
 use crate::error::SegmentError;
+use crate::sketches::{Sketches, field_of_column, field_of_file, with_sketches};
 use crate::table::TableKey;
 
 /// Version of the catalog format that this build writes, and the newest it reads.
-pub const CATALOG_FORMAT: u32 = 1;
+pub const CATALOG_FORMAT: u32 = 2;
 /// The source of a context that was registered by hand: it stays when its table goes.
 pub const REGISTERED: &str = "registered";
 pub(crate) const FORMAT_KEY: &str = "limn.catalog.format";
 /// Rows encoded or decoded at a time: bounds the memory that a large catalog file takes.
 pub(crate) const BATCH_ROWS: usize = 512;
 
-/// What is known of one table.
+/// What is known of one table. Written as JSON it has no sketches: catalogs have them in binary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableRecord {
@@ -50,6 +51,10 @@ pub struct TableRecord {
     pub rows_exact: bool,
     /// Columns in order.
     pub columns: Vec<ColumnRecord>,
+    /// The columns' sketches, in their order, opaque here: what is known of their values, merged over all files. None of columns
+    /// without values, of such that are withheld, and in files of format 1.
+    #[serde(skip)]
+    pub sketches: Sketches,
     /// Sampled rows; each holds one value per column, `None` for null.
     pub sample: Vec<Vec<Option<String>>>,
     /// The keys that its file declares.
@@ -303,6 +308,10 @@ pub struct FileRecord {
     pub rows: Option<u64>,
     /// The file's summary as JSON text, opaque here.
     pub summary: Option<String>,
+    /// The sketches of the file's columns, in their order; they belong to the summary. None in files of format 1, whose
+    /// summaries have all.
+    #[serde(skip)]
+    pub sketches: Sketches,
     /// Why it could not be read.
     pub error: Option<String>,
     /// What happened to it since the table's texts were made; `None` if these are made of it as it is.
@@ -365,6 +374,7 @@ pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
             .map_err(|e| failed(e.to_string()))?;
         decoder.serialize(rows).map_err(|e| failed(e.to_string()))?;
         if let Some(batch) = decoder.flush().map_err(|e| failed(e.to_string()))? {
+            let batch = with_sketches(batch, rows).map_err(|e| failed(e.to_string()))?;
             writer.write(&batch).map_err(|e| failed(e.to_string()))?;
         }
     }
@@ -409,6 +419,7 @@ fn schema() -> Schema {
             maybe("in_files"),
             maybe("sensitive"),
             of("withheld", DataType::Boolean),
+            field_of_column(),
         ]
         .into(),
     );
@@ -422,6 +433,7 @@ fn schema() -> Schema {
             text("fingerprint"),
             Field::new("rows", DataType::UInt64, true),
             maybe("summary"),
+            field_of_file(),
             maybe("error"),
             maybe("since_sample"),
             of("no_table", DataType::Boolean),

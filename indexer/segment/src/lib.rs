@@ -115,6 +115,7 @@ mod reader;
 mod remote;
 mod repair;
 mod shelf_rows;
+mod sketches;
 mod snapshot;
 mod spill;
 mod table;
@@ -153,6 +154,7 @@ pub use narrations::{
 pub use near::{Near, distance};
 pub use reader::{BlockMeta, SegmentReader};
 pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
+pub use sketches::Sketches;
 pub use snapshot::{
     CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo, nonce,
 };

@@ -14,7 +14,7 @@ use limn_lake::member::{is_left_out, shown};
 use limn_lake::{Contexts, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName};
 use limn_segment::{
     ColumnRecord, ContextRecord, FileRecord, HeldRows, HeldValue, IndexStore, SinceSample,
-    Snapshot, TableKey, TableRecord,
+    Sketches, Snapshot, TableKey, TableRecord,
 };
 
 use crate::changes::{GroupId, MemberId};
@@ -22,6 +22,7 @@ use crate::error::PipelineError;
 use crate::options::IndexSettings;
 use crate::plan::with_settings;
 use crate::report::Failure;
+use crate::sketches::kept;
 
 pub use limn_segment::REGISTERED;
 
@@ -67,6 +68,7 @@ impl HeldValue for WriterRow {
     fn of_row(mut row: TableRecord) -> Self {
         if !row.awaits_narration {
             row.sample = Vec::new();
+            row.sketches = Sketches::default();
             // Columns without a narration have none to carry over into another schema.
             if row.columns.iter().any(|column| column.narration.is_some()) {
                 row.columns = row.columns.into_iter().map(words_of).collect();
@@ -268,9 +270,7 @@ impl Published {
         match &known.error {
             _ if known.no_table => Some(KnownFile::NoTable),
             Some(error) => Some(KnownFile::Unread(error.clone())),
-            None => FileSummary::from_json(known.summary.as_deref()?)
-                .ok()
-                .map(KnownFile::Summary),
+            None => kept(known).ok()?.map(KnownFile::Summary),
         }
     }
 
@@ -351,7 +351,7 @@ impl Published {
     pub fn last_good(&self, path: &str) -> Option<FileSummary> {
         let (table, file) = self.state().by_path.get(&hash_of(path))?.clone();
         let known = table.files.get(file as usize)?;
-        FileSummary::from_json(known.summary.as_deref()?).ok()
+        kept(known).ok()?
     }
 }
 

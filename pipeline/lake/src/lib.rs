@@ -97,11 +97,12 @@ pub use notation::Notation;
 pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;
 pub use privacy::{Redact, Sensitive};
-pub use profile::{ColumnProfile, Frequent};
+pub use profile::{ColumnProfile, Frequent, SketchError};
 pub use reading::{Quoting, TextReading};
 pub use room::{Held, Room};
 pub use sample::{RowSample, SampledRow};
 pub use summary::{
-    ColumnSummary, DeclaredKeys, FileSummary, Reference, SUMMARY_VERSION, TableSummary,
+    ColumnSummary, DeclaredKeys, FileSummary, Reference, SUMMARY_VERSION, StoredSummary,
+    SummaryError, TableSummary,
 };
 pub use value_set::{Overlap, ValueSet};

@@ -19,7 +19,9 @@ use crate::formats::infer;
 use crate::notation::Evidence;
 use crate::summary::ColumnSummary;
 use crate::values::ValueCounter;
-pub use crate::values::{EXACT_BELOW, Frequent, HyperLogLog, VALUE_CHARS, ValueLimits, join_key};
+pub use crate::values::{
+    EXACT_BELOW, Frequent, HyperLogLog, SketchError, VALUE_CHARS, ValueLimits, join_key,
+};
 
 mod bounds;
 
