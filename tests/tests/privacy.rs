@@ -68,6 +68,7 @@ fn everything(index: &Path) -> (Vec<TableRecord>, String) {
         for table in &tables {
             let files = table.files.iter().map(|file| &file.sketches);
             for sketch in files.chain([&table.sketches]).flat_map(Sketches::list) {
+                // The first of a column's values is there as it is.
                 all += &String::from_utf8_lossy(&sketch.unwrap_or_default());
             }
         }

@@ -5,6 +5,7 @@ use crate::common;
 use std::path::{Path, PathBuf};
 
 use common::Lab;
+use limn_lake::Redact;
 use limn_pipeline::sketches::{column_sketches, kept};
 use limn_segment::{IndexStore, TableRecord};
 
@@ -85,6 +86,7 @@ async fn a_run_goes_on_from_an_index_whose_summaries_have_all_in_json() {
     let scratch = tempfile::tempdir().unwrap();
     let mut lab = Lab::new();
     lab.index = copied(scratch.path());
+    lab.options.redact = Some(Redact::Marked);
     let older = rows(&lab).await;
     let names: Vec<&str> = older.iter().map(|row| row.name.as_str()).collect();
     assert_eq!(names, ["contacts", "orders", "wide"]);
@@ -101,7 +103,8 @@ async fn a_run_goes_on_from_an_index_whose_summaries_have_all_in_json() {
         }
     }
     // What it is described as from the same files now.
-    let anew = Lab::new();
+    let mut anew = Lab::new();
+    anew.options = lab.options.clone();
     put_lake(&anew).await;
     anew.run().await;
     let expected = rows(&anew).await;

@@ -135,9 +135,11 @@ impl StoredSummary {
 
     /// All of it as text, to look for values.
     pub(crate) fn text(&self) -> String {
-        let sketches = self.sketches.iter().flatten().flatten().copied();
-        let bytes = self.json.bytes().chain(sketches).collect::<Vec<u8>>();
-        String::from_utf8_lossy(&bytes).into_owned()
+        let mut text = self.json.clone();
+        for sketch in self.sketches.iter().flatten() {
+            text += &format!("{:?}", Frequent::from_sketch(sketch));
+        }
+        text
     }
 }
 

@@ -364,8 +364,8 @@ fn stored_summaries_are_pinned() {
     );
     assert_eq!(now.json, json);
     let sketches: [&[u8]; 2] = [
-        b"\x01\x80\x01\x01\x01\x021\xff20\xff",
-        b"\x01\x80\x01\x01\x01\x01x\xff",
+        b"\x01\x80\x01\x01\x01\x02\xf51\xf520\xff",
+        b"\x01\x80\x01\x01\x01\x01\xf5x\xff",
     ];
     assert_eq!(now.sketches, sketches.map(|it| Some(it.to_vec())));
     let stored = sketches.map(Some);

@@ -7,9 +7,10 @@
 //! | groups | the values of lowest hash |
 //! | groups, registers | only beyond the exact case: other frequent values; then, to the end, the packed registers, if any |
 //!
-//! *Groups* are their number, then for each a count, the number of values that occur so often, and these in the order of their
-//! bytes. A value is its UTF-8 bytes and [`WHOLE`]; one that was cut is what is left of it, [`CUT`] and the hash of the
-//! whole. Neither byte occurs in UTF-8. Numbers are LEB128.
+//! *Groups* are their number, then for each a count, the number of values that occur so often, these in the order of their
+//! bytes, and [`END`]. A value begins with [`SAME`] plus the number of bytes, eight at most, that it shares with the one before
+//! it in the group; the rest of its UTF-8 bytes follow. One that was cut is what is left of it, then [`CUT`] and the hash
+//! of the whole. None of these bytes occurs in UTF-8, so the next one ends a value. Numbers are LEB128.
 //!
 //! Hashes of whole values are not stored: they are as long as most values, and nothing packs them.
 
@@ -18,10 +19,14 @@ use std::cmp::Reverse;
 use super::{Counted, Frequent, HyperLogLog, by_count, counted};
 
 const VERSION: u8 = 1;
-/// Ends a value.
-const WHOLE: u8 = 0xff;
+/// Begins a value that shares no byte with the one before.
+const SAME: u8 = 0xf5;
+/// Begins a value that shares as many bytes with the one before as are left out.
+const SAME_MOST: u8 = SAME + 8;
 /// Ends what is left of a value that was cut; eight bytes of its hash follow.
 const CUT: u8 = 0xfe;
+/// Ends a group.
+const END: u8 = 0xff;
 
 /// A sketch that no version of limn has written, or a newer one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -116,15 +121,20 @@ fn put_groups(out: &mut Vec<u8>, values: &[Counted]) {
     for group in groups() {
         put_number(out, group.first().map_or(0, |c| c.count));
         put_number(out, group.len() as u64);
+        let mut before: &[u8] = &[];
         for value in group {
-            out.extend_from_slice(value.value.as_bytes());
+            let bytes = value.value.as_bytes();
+            let pairs = bytes.iter().zip(before).take(usize::from(SAME_MOST - SAME));
+            let same = pairs.take_while(|(a, b)| a == b).count();
+            out.push(SAME + same as u8);
+            out.extend(bytes.iter().skip(same));
             if value.is_cut() {
                 out.push(CUT);
                 out.extend_from_slice(&value.hash().to_le_bytes());
-            } else {
-                out.push(WHOLE);
             }
+            before = bytes;
         }
+        out.push(END);
     }
 }
 
@@ -164,20 +174,35 @@ impl<'a> Rest<'a> {
         let mut values = Vec::new();
         for _ in 0..self.number()? {
             let count = self.number()?;
+            let mut text = Vec::new();
             for _ in 0..self.number()? {
-                values.push(self.value(count)?);
+                values.push(self.value(count, &mut text)?);
+            }
+            if self.byte()? != END {
+                return Err(SketchError::Damaged);
             }
         }
         Ok(values)
     }
 
-    fn value(&mut self, count: u64) -> Result<Counted, SketchError> {
-        let length = self.0.iter().position(|byte| *byte >= CUT);
-        let text = self.bytes(length.ok_or(SketchError::Damaged)?)?;
+    /// The next value of a group; `text` has the one before, and then this one.
+    fn value(&mut self, count: u64, text: &mut Vec<u8>) -> Result<Counted, SketchError> {
+        let same = match self.byte()? {
+            first @ SAME..=SAME_MOST => usize::from(first - SAME),
+            _ => return Err(SketchError::Damaged),
+        };
+        let length = self.0.iter().position(|byte| *byte >= SAME);
+        let rest = self.bytes(length.ok_or(SketchError::Damaged)?)?;
+        if same > text.len() {
+            return Err(SketchError::Damaged);
+        }
+        text.truncate(same);
+        text.extend_from_slice(rest);
         let value = std::str::from_utf8(text).map_err(|_| SketchError::Damaged)?;
-        if self.byte()? == WHOLE {
+        if self.0.first() != Some(&CUT) {
             return Ok(counted(value, count));
         }
+        self.byte()?;
         let hash: [u8; 8] = self
             .bytes(8)?
             .try_into()
