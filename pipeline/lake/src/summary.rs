@@ -126,10 +126,10 @@ pub struct StoredSummary {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 impl StoredSummary {
     /// The summary that it is of.
     pub(crate) fn read(&self) -> FileSummary {
-        #[allow(clippy::unwrap_used)]
         FileSummary::from_stored(&self.json, self.sketches.iter().map(Option::as_ref)).unwrap()
     }
 
@@ -137,7 +137,11 @@ impl StoredSummary {
     pub(crate) fn text(&self) -> String {
         let mut text = self.json.clone();
         for sketch in self.sketches.iter().flatten() {
-            text += &format!("{:?}", Frequent::from_sketch(sketch));
+            let values = Frequent::from_sketch(sketch).unwrap();
+            for (value, _) in values.top(usize::MAX) {
+                text.push('\n');
+                text += value;
+            }
         }
         text
     }
