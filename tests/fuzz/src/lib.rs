@@ -172,7 +172,8 @@ fn judge(path: &str, outcome: Result<FileSummary, FileError>, options: &ReadOpti
                 let sampled = summary.sample.rows.len() as u64;
                 assert_eq!(sampled, summary.rows.min(options.sample_rows as u64));
             }
-            summary.to_json().expect("a summary can be written");
+            let stored = summary.to_stored().expect("a summary can be written");
+            assert!(stored.read().is_ok(), "what is written can be read");
         }
         Err(error) => {
             assert_eq!(error.object, path);

@@ -38,7 +38,7 @@ async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRo
         let summary = summarise_file(&store, &file.data_file(), options)
             .await
             .unwrap();
-        let json = summary.to_json().unwrap();
+        let json = summary.to_stored().unwrap().json;
         read.push((file, FileSummary::from_json(&json).unwrap()));
     }
     TableRows::new(store, read, options.clone())
