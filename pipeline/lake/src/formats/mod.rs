@@ -41,6 +41,8 @@ use std::panic::AssertUnwindSafe;
 use futures::FutureExt;
 use limn_store::{Store, StoreError, one_line};
 
+pub use self::containers::book::Books;
+pub use self::containers::book::answer::{BOOK_ARGUMENT, answer_book};
 pub use self::containers::open_container;
 pub use self::containers::sqlite::view::{VIEW_ARGUMENT, answer_view};
 pub(crate) use self::scanned::rows;
@@ -68,8 +70,10 @@ pub struct ReadOptions {
     pub seed: u64,
     /// Room for what is read, shared by all who read at once. Default: any.
     pub room: Room,
-    /// Reads views of databases; without one they are refused. Default none.
+    /// Reads views of databases and spreadsheets; without one they are refused. Default none.
     pub confined: Option<Confined>,
+    /// Spreadsheets that were opened. Default: none is kept.
+    pub books: Books,
 }
 
 impl Default for ReadOptions {
@@ -80,6 +84,7 @@ impl Default for ReadOptions {
             seed: 0,
             room: Room::default(),
             confined: None,
+            books: Books::default(),
         }
     }
 }

@@ -12,6 +12,6 @@ const book = xlsx.utils.book_new();
 xlsx.utils.book_append_sheet(book, xlsx.utils.aoa_to_sheet(rows), "Sales");
 xlsx.utils.book_append_sheet(book, xlsx.utils.aoa_to_sheet([["a", "b"], [1, { t: "n", v: 3, f: "A2+2" }]]), "Secret");
 book.Workbook = { Sheets: [{}, { Hidden: 1 }] };
-for (const [kind, name] of [["biff8", "sheetjs.xls"], ["biff5", "sheetjs95.xls"], ["ods", "sheetjs.ods"], ["fods", "sheetjs.fods"], ["biff4", "sheetjs4.xls"]]) {
+for (const [kind, name] of [["biff8", "sheetjs.xls"], ["biff5", "sheetjs95.xls"], ["ods", "sheetjs.ods"], ["fods", "sheetjs.fods"], ["biff4", "sheetjs4.xls"], ["xlsx", "sheetjs.xlsx"], ["xlsb", "sheetjs.xlsb"]]) {
   xlsx.writeFile(book, name, { bookType: kind, compression: true });
 }
