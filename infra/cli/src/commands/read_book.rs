@@ -12,7 +12,7 @@ use limn_lake::formats::answer_book;
 use super::limits;
 
 /// Processor time that it may take, in seconds.
-const SECONDS: u64 = 30;
+const SECONDS: u64 = 20;
 
 /// Reads a request and a spreadsheet, and answers with its sheets, or with the reason why it cannot
 /// be read.
