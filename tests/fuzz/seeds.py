@@ -201,49 +201,12 @@ keep("sheets", "parts.xlsx", b"\1" + b"\xff--\xff".join(part.encode() for part i
 keep("sheets", "deflated.xlsx", b"\0" + zipped(WHOLE, zipfile.ZIP_DEFLATED))
 keep("sheets", "stored.xlsm", b"\2" + zipped(WHOLE, zipfile.ZIP_STORED))
 
-# What other programs wrote, and the parts of it.
-WRITTEN = Path(__file__).parents[2] / "pipeline" / "lake" / "tests" / "data"
-for kind, name in [(6, "odfpy.ods"), (6, "sheetjs.ods"), (8, "sheetjs.fods"), (10, "sheetjs.xls"), (10, "sheetjs95.xls")]:
-    keep("sheets", name, bytes([kind]) + (WRITTEN / name).read_bytes())
-with zipfile.ZipFile(WRITTEN / "odfpy.ods") as archive:
-    parts = [archive.read(name) for name in ("content.xml", "META-INF/manifest.xml")]
-    keep("sheets", "parts.ods", b"\7" + b"\xff--\xff".join(parts))
-
-
-def record(kind, *fields):
-    content = b"".join(field if isinstance(field, bytes) else struct.pack("<H", field) for field in fields)
-    return struct.pack("<HH", kind, len(content)) + content
-
-
-def excel(version):
-    """The stream of a workbook of one sheet, of Excel 97 (0x600) or 95 (0x500)."""
-    mark = b"\0" if version == 0x600 else b""
-    number = struct.pack("<d", 43831)
-    text = lambda text: struct.pack("<H", len(text)) + mark + text
-    code = text(b"yyyy\\-mm") if mark else b"\x08yyyy\\-mm"
-    common = [
-        record(0x42, 1200 if mark else 1251), record(0x22, 0), record(0x41E, 164, code),
-        *[record(0xE0, 0, format, 0) for format in (0, 14, 164)],
-        record(0xFC, struct.pack("<II", 2, 2), text(b"id"), struct.pack("<HBHI", 4, 13, 1, 2), "\u0436".encode("utf-16-le")),
-        record(0x3C, b"\0abc", bytes(6)),
-    ]
-    cells = [
-        record(0xFD, 0, 0, 0, b"\0\0\0\0"), record(0xFD, 0, 1, 0, b"\1\0\0\0"), record(0x204, 0, 2, 0, text(b"name")),
-        record(0xBD, 1, 0, 0, struct.pack("<I", 6), 1, struct.pack("<I", 43831 << 2 | 2), 1),
-        record(0x6, 1, 2, 0, bytes(6), 0xFFFF, bytes(6)), record(0x4BC, bytes(10)), record(0x207, text(b"x")),
-        record(0x27E, 2, 0, 0, struct.pack("<I", 3)), record(0x203, 2, 1, 2, number), record(0x205, 2, 2, 0, b"\x2a\1"),
-        record(0x809, version, 0x20), record(0xA),
-    ]
-    begin = lambda kind: record(0x809, version, kind, 0, 0)
-    sheet = lambda at: record(0x85, struct.pack("<I", at), b"\1\0\1", mark, b"a")
-    front = begin(5) + b"".join(common)
-    place = len(front) + len(sheet(0)) + 4
-    return front + sheet(place) + record(0xA) + begin(0x10) + b"".join(cells) + record(0xA)
-
-
-keep("sheets", "stream.xls", b"\x0b" + excel(0x600))
-keep("sheets", "stream95.xls", b"\x0b" + excel(0x500))
-keep("sheets", "text.xls", b"\x0a" + CSV["tabs.csv"].encode())
+# What another program wrote, and what the process that reads spreadsheets answers.
+WRITTEN = Path(__file__).parents[2] / "pipeline" / "formats" / "tests" / "data"
+keep("sheets", "sheetjs.xlsb", b"\4" + (WRITTEN / "sheetjs.xlsb").read_bytes())
+said = zstandard.compress(b"sep=,\nid,name\n1,ada\n2,bob\n")
+said_of = {"name": "a", "index": 0, "is_hidden": True, "text": {"Ok": {"start": 0, "end": len(said), "is_whole": True}}}
+keep("sheets", "answer", b"\6" + json.dumps({"Ok": [said_of]}).encode() + b"\n" + said)
 
 BASES = {
     "tables": """

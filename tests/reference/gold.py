@@ -35,7 +35,7 @@ import subprocess
 import sys
 import threading
 
-# As limn_lake::formats::infer::is_null.
+# As limn_profile::infer::is_null.
 NULLS = {"", "NA", "NULL", "null", "nan", "NaN", "\\N", "n/a", "N/A", "<NA>", "#N/A"}
 TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\w+|\s+|[<>!=|]{2}|.""", re.DOTALL)
 # Behind these, at the same depth of brackets, FROM is over.

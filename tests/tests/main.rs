@@ -5,6 +5,7 @@
 mod api_fuzz;
 mod authorisation;
 mod bad_input;
+mod books;
 mod cluster;
 mod compact;
 mod company;

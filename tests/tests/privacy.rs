@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use limn_segment::{IndexStore, SegmentReader, TableRecord};
+use limn_segment::{IndexStore, SegmentReader, Sketches, TableRecord};
 use limn_tests::{index_hashed, limn, text};
 use serde_json::json;
 use tempfile::TempDir;
@@ -65,6 +65,13 @@ fn everything(index: &Path) -> (Vec<TableRecord>, String) {
         let snapshot = index.require_newest().await.unwrap();
         let tables = index.tables(&snapshot, None).await.unwrap();
         let mut all = serde_json::to_string(&tables).unwrap();
+        for table in &tables {
+            let files = table.files.iter().map(|file| &file.sketches);
+            for sketch in files.chain([&table.sketches]).flat_map(Sketches::list) {
+                // The first of a column's values is there as it is.
+                all += &String::from_utf8_lossy(&sketch.unwrap_or_default());
+            }
+        }
         for entry in &snapshot.segments {
             let segment = SegmentReader::open(&index.store, entry).await.unwrap();
             let deletes = index.deletes(entry).await.unwrap();

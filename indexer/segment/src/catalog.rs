@@ -5,31 +5,21 @@
 //! know, so newer writers may add some.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use arrow::datatypes::{DataType, Field, FieldRef, Schema};
-use arrow::json::reader::ReaderBuilder;
-use bytes::Bytes;
-use parquet::arrow::ArrowWriter;
-use parquet::arrow::arrow_writer::ArrowWriterOptions;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
-use parquet::schema::types::ColumnPath;
 use serde::{Deserialize, Serialize};
 
-use crate::error::SegmentError;
+use crate::sketches::Sketches;
 use crate::table::TableKey;
 
 /// Version of the catalog format that this build writes, and the newest it reads.
-pub const CATALOG_FORMAT: u32 = 1;
+pub const CATALOG_FORMAT: u32 = 2;
 /// The source of a context that was registered by hand: it stays when its table goes.
 pub const REGISTERED: &str = "registered";
 pub(crate) const FORMAT_KEY: &str = "limn.catalog.format";
 /// Rows encoded or decoded at a time: bounds the memory that a large catalog file takes.
 pub(crate) const BATCH_ROWS: usize = 512;
 
-/// What is known of one table.
+/// What is known of one table. Written as JSON it has no sketches: catalogs have them in binary.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TableRecord {
@@ -50,6 +40,10 @@ pub struct TableRecord {
     pub rows_exact: bool,
     /// Columns in order.
     pub columns: Vec<ColumnRecord>,
+    /// The columns' sketches, in their order, opaque here: what is known of their values, merged over all files. None of columns
+    /// without values, of such that are withheld, and in files of format 1.
+    #[serde(skip)]
+    pub sketches: Sketches,
     /// Sampled rows; each holds one value per column, `None` for null.
     pub sample: Vec<Vec<Option<String>>>,
     /// The keys that its file declares.
@@ -303,6 +297,10 @@ pub struct FileRecord {
     pub rows: Option<u64>,
     /// The file's summary as JSON text, opaque here.
     pub summary: Option<String>,
+    /// The sketches of the file's columns, in their order; they belong to the summary. None in files of format 1, whose
+    /// summaries have all.
+    #[serde(skip)]
+    pub sketches: Sketches,
     /// Why it could not be read.
     pub error: Option<String>,
     /// What happened to it since the table's texts were made; `None` if these are made of it as it is.
@@ -331,144 +329,7 @@ pub struct ContextRecord {
     pub error: Option<String>,
 }
 
-/// A catalog file's bytes (Parquet, zstd). The same records give the same bytes.
-///
-/// # Errors
-/// [`SegmentError::Invalid`] if the records do not fit the schema, which no valid input does.
-pub fn write_catalog(records: &[TableRecord]) -> Result<Bytes, SegmentError> {
-    let failed = |detail: String| SegmentError::invalid("the catalog", detail);
-    let schema = Arc::new(schema());
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(
-            ZstdLevel::try_new(6).map_err(|e| failed(e.to_string()))?,
-        ))
-        // Small files are mostly metadata: only what a foreign reader may filter by.
-        .set_statistics_enabled(EnabledStatistics::None)
-        .set_column_statistics_enabled(ColumnPath::from("lake"), EnabledStatistics::Chunk)
-        .set_column_statistics_enabled(ColumnPath::from("name"), EnabledStatistics::Chunk)
-        // Small enough that who reads some tables unpacks few others.
-        .set_max_row_group_row_count(Some(BATCH_ROWS))
-        .set_created_by("limn".to_owned())
-        .set_key_value_metadata(Some(vec![KeyValue::new(
-            FORMAT_KEY.to_owned(),
-            CATALOG_FORMAT.to_string(),
-        )]))
-        .build();
-    let options = ArrowWriterOptions::new()
-        .with_properties(properties)
-        .with_skip_arrow_metadata(true);
-    let mut writer = ArrowWriter::try_new_with_options(Vec::new(), Arc::clone(&schema), options)
-        .map_err(|e| failed(e.to_string()))?;
-    for rows in records.chunks(BATCH_ROWS) {
-        let mut decoder = ReaderBuilder::new(Arc::clone(&schema))
-            .build_decoder()
-            .map_err(|e| failed(e.to_string()))?;
-        decoder.serialize(rows).map_err(|e| failed(e.to_string()))?;
-        if let Some(batch) = decoder.flush().map_err(|e| failed(e.to_string()))? {
-            writer.write(&batch).map_err(|e| failed(e.to_string()))?;
-        }
-    }
-    Ok(writer
-        .into_inner()
-        .map_err(|e| failed(e.to_string()))?
-        .into())
-}
-
 /// JSON has no NaN: it is written as null.
 fn share_or_null<'de, D: serde::Deserializer<'de>>(d: D) -> Result<f64, D::Error> {
     Ok(Option::<f64>::deserialize(d)?.unwrap_or_default())
-}
-
-fn schema() -> Schema {
-    let text = |name: &str| Field::new(name, DataType::Utf8, false);
-    let maybe = |name: &str| Field::new(name, DataType::Utf8, true);
-    let of = |name: &str, data_type: DataType| Field::new(name, data_type, false);
-    let list = |name: &str, item: DataType| {
-        let item: FieldRef = Arc::new(Field::new("element", item, false));
-        Field::new(name, DataType::List(item), false)
-    };
-    let value_count = DataType::Struct(vec![text("value"), of("count", DataType::UInt64)].into());
-    let pattern = DataType::Struct(vec![text("pattern"), of("share", DataType::Float64)].into());
-    let column = DataType::Struct(
-        vec![
-            text("name"),
-            text("data_type"),
-            of("null_share", DataType::Float64),
-            of("distinct", DataType::UInt64),
-            of("distinct_exact", DataType::Boolean),
-            Field::new("uniqueness", DataType::Float64, true),
-            Field::new("key_rank", DataType::UInt32, true),
-            list("patterns", pattern),
-            maybe("min"),
-            maybe("max"),
-            list("frequent", value_count),
-            of("profile_exact", DataType::Boolean),
-            maybe("narration"),
-            maybe("description"),
-            maybe("notation"),
-            maybe("in_files"),
-            maybe("sensitive"),
-            of("withheld", DataType::Boolean),
-        ]
-        .into(),
-    );
-    let file = DataType::Struct(
-        vec![
-            text("path"),
-            maybe("etag"),
-            maybe("version"),
-            of("size", DataType::UInt64),
-            of("modified_ms", DataType::Int64),
-            text("fingerprint"),
-            Field::new("rows", DataType::UInt64, true),
-            maybe("summary"),
-            maybe("error"),
-            maybe("since_sample"),
-            of("no_table", DataType::Boolean),
-            of("beside", DataType::Boolean),
-        ]
-        .into(),
-    );
-    let texts = |name: &str| list(name, DataType::Utf8);
-    let unique = {
-        let item: FieldRef = Arc::new(Field::new("element", DataType::Utf8, false));
-        list("unique", DataType::List(item))
-    };
-    let reference = DataType::Struct(vec![texts("columns"), text("table"), texts("to")].into());
-    let keys = vec![texts("primary"), unique, list("references", reference)];
-    let context = DataType::Struct(
-        vec![
-            text("source"),
-            maybe("registered_for"),
-            text("text"),
-            of("of_folder", DataType::Boolean),
-            text("fingerprint"),
-            maybe("error"),
-        ]
-        .into(),
-    );
-    let sample_row = DataType::List(Arc::new(Field::new("element", DataType::Utf8, true)));
-    Schema::new(vec![
-        text("lake"),
-        text("name"),
-        text("location"),
-        text("format"),
-        of("removed", DataType::Boolean),
-        Field::new("rows", DataType::UInt64, true),
-        of("rows_exact", DataType::Boolean),
-        list("columns", column),
-        list("sample", sample_row),
-        Field::new("keys", DataType::Struct(keys.into()), false),
-        texts("notes"),
-        list("files", file),
-        list("contexts", context),
-        text("segment"),
-        of("first_block", DataType::UInt32),
-        of("blocks", DataType::UInt32),
-        text("group"),
-        maybe("content"),
-        maybe("error"),
-        of("awaits_narration", DataType::Boolean),
-        of("indexed_ms", DataType::Int64),
-    ])
 }

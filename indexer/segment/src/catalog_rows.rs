@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use arrow::array::{
-    Array, ArrowPrimitiveType, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray,
-    StructArray,
+    Array, ArrowPrimitiveType, BinaryArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch,
+    StringArray, StructArray,
 };
 use arrow::datatypes::{Float64Type, Int64Type, UInt32Type, UInt64Type};
 
@@ -16,6 +16,7 @@ use crate::catalog::{
     ColumnRecord, ContextRecord, FileRecord, KeyRecords, PatternShare, ReferenceRecord,
     SinceSample, TableRecord, ValueCount,
 };
+use crate::sketches::{Sketches, of_columns, of_file};
 
 /// The records of a batch.
 pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
@@ -59,6 +60,9 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
                 values.range(at).map(|at| values.items.get(at)).collect()
             })
         });
+        let of_table = columns.items.as_ref().and_then(|it| it.sketches);
+        let sketches = of_columns(of_table, columns.range(row));
+        let files = files.all(row, |files, at| files.record(at, &sketches))?;
         Ok(TableRecord {
             lake: lakes.text(row),
             name: names.text(row),
@@ -73,7 +77,8 @@ pub(crate) fn records(batch: &RecordBatch) -> Result<Vec<TableRecord>, String> {
                 .as_ref()
                 .map_or(Ok(KeyRecords::default()), |keys| keys.record(row))?,
             notes: notes.texts(row),
-            files: files.all(row, Files::record)?,
+            files,
+            sketches,
             contexts: contexts.all(row, Contexts::record)?,
             segment: segments.text(row),
             first_block: first_blocks.get(row).unwrap_or_default(),
@@ -140,11 +145,17 @@ impl<'a> Of<'a> {
 
     /// A column of lists of texts.
     fn texts_of(&self, name: &str) -> Result<Lists<'a, Option<Texts<'a>>>, String> {
+        let Lists { lists, items } = self.lists(name)?;
+        let items = items.map(|texts| Texts(Some(texts)));
+        Ok(Lists { lists, items })
+    }
+
+    /// A column of lists of values of some type.
+    fn lists<A: 'static>(&self, name: &str) -> Result<Lists<'a, Option<&'a A>>, String> {
         let lists: Option<&ListArray> = self.column(name)?;
         let items = lists.map(|lists| {
-            let texts = lists.values().as_any().downcast_ref::<StringArray>();
-            let texts = texts.ok_or_else(|| format!("its column {name} holds no texts"));
-            texts.map(|texts| Texts(Some(texts)))
+            let items = lists.values().as_any().downcast_ref::<A>();
+            items.ok_or_else(|| format!("its column {name} is of type {}", lists.data_type()))
         });
         Ok(Lists {
             lists,
@@ -316,6 +327,7 @@ struct Columns<'a> {
     in_files: Texts<'a>,
     sensitive: Texts<'a>,
     withheld: Flags<'a>,
+    sketches: Option<&'a BinaryArray>,
 }
 
 impl<'a> Columns<'a> {
@@ -343,6 +355,7 @@ impl<'a> Columns<'a> {
             in_files: of.texts("in_files")?,
             sensitive: of.texts("sensitive")?,
             withheld: of.flags("withheld")?,
+            sketches: of.column("sketch")?,
         })
     }
 
@@ -389,6 +402,7 @@ struct Files<'a> {
     fingerprints: Texts<'a>,
     rows: Numbers<'a, UInt64Type>,
     summaries: Texts<'a>,
+    sketches: Lists<'a, Option<&'a BinaryArray>>,
     errors: Texts<'a>,
     since_sample: Texts<'a>,
     no_table: Flags<'a>,
@@ -406,6 +420,7 @@ impl<'a> Files<'a> {
             fingerprints: of.texts("fingerprint")?,
             rows: of.numbers("rows")?,
             summaries: of.texts("summary")?,
+            sketches: of.lists("sketches")?,
             errors: of.texts("error")?,
             since_sample: of.texts("since_sample")?,
             no_table: of.flags("no_table")?,
@@ -413,7 +428,7 @@ impl<'a> Files<'a> {
         })
     }
 
-    fn record(&self, at: usize) -> Result<FileRecord, String> {
+    fn record(&self, at: usize, table: &Sketches) -> Result<FileRecord, String> {
         let since_sample = match self.since_sample.get(at).as_deref() {
             None => None,
             Some("came") => Some(SinceSample::Came),
@@ -429,6 +444,7 @@ impl<'a> Files<'a> {
             fingerprint: self.fingerprints.text(at),
             rows: self.rows.get(at),
             summary: self.summaries.get(at),
+            sketches: of_file(self.sketches.items, self.sketches.range(at), table),
             error: self.errors.get(at),
             since_sample,
             no_table: self.no_table.get(at),

@@ -12,8 +12,9 @@ use futures::StreamExt;
 use limn_store::{Store, StoreError, StoreErrorKind};
 
 use crate::builder::BuiltSegment;
-use crate::catalog::{TableRecord, segment_of, write_catalog};
+use crate::catalog::{TableRecord, segment_of};
 use crate::catalog_read::{read_catalog, read_catalog_columns, read_rows_of};
+use crate::catalog_write::write_catalog;
 use crate::deletes::Deletes;
 use crate::error::SegmentError;
 use crate::held::HeldRows;

@@ -86,6 +86,7 @@ mod cache_folder;
 mod catalog;
 mod catalog_read;
 mod catalog_rows;
+mod catalog_write;
 mod changes;
 mod chunks;
 mod coarse;
@@ -115,6 +116,7 @@ mod reader;
 mod remote;
 mod repair;
 mod shelf_rows;
+mod sketches;
 mod snapshot;
 mod spill;
 mod table;
@@ -133,9 +135,10 @@ pub use builder::{BuiltSegment, EXACT_LIMIT, SegmentSettings, SegmentStats, buil
 pub use cache::SegmentCache;
 pub use catalog::{
     CATALOG_FORMAT, ColumnRecord, ContextRecord, FileRecord, KeyRecords, PatternShare, REGISTERED,
-    ReferenceRecord, SinceSample, TableRecord, ValueCount, write_catalog,
+    ReferenceRecord, SinceSample, TableRecord, ValueCount,
 };
 pub use catalog_read::read_catalog;
+pub use catalog_write::write_catalog;
 pub use changes::{ChangeReader, Within};
 pub use compact::{CompactStep, Compacted, IndexSize, Merge, Policy, plan};
 pub use deletes::Deletes;
@@ -153,6 +156,7 @@ pub use narrations::{
 pub use near::{Near, distance};
 pub use reader::{BlockMeta, SegmentReader};
 pub use shelf_rows::{ColumnFacts, ShelfRows, TableFacts, TextFacts};
+pub use sketches::Sketches;
 pub use snapshot::{
     CatalogEntry, DeletesEntry, SNAPSHOT_FORMAT, SegmentEntry, Snapshot, SnapshotInfo, nonce,
 };

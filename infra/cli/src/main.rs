@@ -43,6 +43,7 @@ fn main() -> ExitCode {
         // In a process as small as can be, which then limits itself.
         Command::PdfText => return commands::pdf_text::run(),
         Command::ReadView => return commands::read_view::run(),
+        Command::ReadBook => return commands::read_book::run(),
         _ => {}
     }
     memory::share_arenas();
@@ -113,7 +114,7 @@ async fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Verify(args) => commands::verify::run(args).await,
         Command::Models(args) => commands::models::run(args).await,
         // Has ended before a runtime was made.
-        Command::PdfText | Command::ReadView => Ok(Outcome::Done),
+        Command::PdfText | Command::ReadView | Command::ReadBook => Ok(Outcome::Done),
     }
 }
 

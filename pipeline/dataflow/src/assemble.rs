@@ -35,8 +35,9 @@ use crate::read::{Part, ReadDone};
 use crate::report::Failure;
 use crate::resample::{kept_sample, sampled_summaries};
 use crate::select::{Work, route};
+use crate::sketches::{keep, kept};
 use crate::weight;
-use crate::wire::Wire;
+use crate::wire::WireRow;
 
 /// Where a published table's blocks are.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -67,7 +68,7 @@ pub struct TableDraft {
     pub group: GroupId,
     /// The catalog row to write, as far as it is known without words; `removed` makes it a tombstone.
     /// Without one there are only failures to tell.
-    pub row: Option<Wire<TableRecord>>,
+    pub row: Option<WireRow>,
     /// What the files hold; `None` where nothing is to be said of it.
     pub summary: Option<TableSummary>,
     /// The blocks it had until now, if they are to go.
@@ -310,7 +311,7 @@ impl Assembler {
         };
         TableDraft {
             group,
-            row: Some(Wire(row)),
+            row: Some(WireRow(row)),
             summary: None,
             replaces: Position::of(record),
             before: None,
@@ -375,11 +376,14 @@ impl Assembler {
                 .map(|(record, summary)| (record.path.as_str(), summary))
                 .collect();
             summary = merge_files(&parts, &paths);
-            files.extend(last.iter().map(|(record, summary)| FileRecord {
-                path: record.path.clone(),
-                rows: record.rows,
-                summary: summary.to_json().ok(),
-                ..FileRecord::default()
+            files.extend(last.iter().map(|(record, summary)| {
+                let mut file = FileRecord {
+                    path: record.path.clone(),
+                    rows: record.rows,
+                    ..FileRecord::default()
+                };
+                keep(&mut file, summary);
+                file
             }));
         }
         let mut now = None;
@@ -416,7 +420,7 @@ impl Assembler {
         }
         let draft = |row: Option<TableRecord>| TableDraft {
             group: plan.id,
-            row: row.map(Wire),
+            row: row.map(WireRow),
             summary: None,
             replaces: None,
             before: None,
@@ -457,7 +461,7 @@ fn last_good_files(table: Option<&TableRecord>, redact: Redact) -> Vec<(&FileRec
     let files = table.into_iter().flat_map(|table| &table.files);
     files
         .filter_map(|file| {
-            let mut summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
+            let mut summary = kept(file).ok()??;
             summary.redact(redact);
             Some((file, summary))
         })
@@ -483,7 +487,7 @@ fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft>
         known: is_searchable(&row),
         failures: Vec::new(),
         held: Held::default(),
-        row: Some(Wire(row)),
+        row: Some(WireRow(row)),
     })
 }
 

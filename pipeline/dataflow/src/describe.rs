@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use limn_formats::Held;
 use limn_lake::contexts::column_descriptions;
-use limn_segment::TableRecord;
 use limn_summary::{TextBlock, TokenCounter};
 use serde::{Deserialize, Serialize};
 
@@ -19,13 +18,13 @@ use crate::narrate::store::NarrationStore;
 use crate::options::Words;
 use crate::progress::Progress;
 use crate::report::Failure;
-use crate::wire::Wire;
+use crate::wire::{Wire, WireRow};
 
 /// What becomes of one table in an epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TableChange {
     /// The catalog row to write; `removed` makes it a tombstone.
-    pub row: Option<Wire<TableRecord>>,
+    pub row: Option<WireRow>,
     /// The texts of the table.
     pub blocks: Wire<Vec<TextBlock>>,
     /// The blocks it had until now.
@@ -127,7 +126,7 @@ impl Describer {
             awaits: None,
             held: draft.held,
         };
-        let (Some(Wire(row)), Some(summary)) = (&mut change.row, &draft.summary) else {
+        let (Some(WireRow(row)), Some(summary)) = (&mut change.row, &draft.summary) else {
             return Ok(vec![change]);
         };
         if awaits {

@@ -13,6 +13,7 @@ use limn_store::Store;
 use limn_summary::{ColumnFacts, DocumentOptions, TableFacts, TextBlock, TokenCounter, documents};
 
 use crate::options::Words;
+use crate::sketches::of_table;
 
 /// Most frequent values that a catalog row keeps of a column.
 const CATALOG_VALUES: usize = 10;
@@ -130,6 +131,7 @@ pub fn tell(row: &mut TableRecord, summary: &TableSummary) {
     row.rows = Some(summary.rows);
     row.rows_exact = summary.rows_exact;
     row.columns = column_records(summary, &row.name);
+    row.sketches = of_table(summary);
     row.sample = summary.sample_rows().map(<[_]>::to_vec).collect();
     row.notes = first_notes(&summary.notes);
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use half::f16;
 use limn_formats::Held;
 use limn_models::{Embedder, EmbeddingService};
-use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, TableRecord, text_hash};
+use limn_segment::{Block, BlockKind, Field, IndexStore, SegmentReader, text_hash};
 use limn_summary::TextBlock;
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
@@ -22,13 +22,13 @@ use crate::narrate::awaiting::{Awaiting, AwaitingTable};
 use crate::progress::Progress;
 use crate::published_vectors::PublishedVectors;
 use crate::report::Failure;
-use crate::wire::Wire;
+use crate::wire::{Wire, WireRow};
 
 /// A table's change with its vectors, ready for a segment.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EmbeddedTable {
     /// The catalog row to write.
-    pub row: Option<Wire<TableRecord>>,
+    pub row: Option<WireRow>,
     /// Texts with their vectors.
     pub blocks: Wire<Vec<Block>>,
     /// The blocks it had until now.

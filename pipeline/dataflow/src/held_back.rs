@@ -20,7 +20,8 @@ use crate::assemble::{Before, Position, TableDraft};
 use crate::changes::GroupId;
 use crate::documents::{now_ms, tell};
 use crate::published::{Published, failures_of, is_searchable};
-use crate::wire::Wire;
+use crate::sketches::{keep, kept};
+use crate::wire::WireRow;
 
 /// Published groups that a run leaves alone, with the paths and names of their tables.
 #[derive(Default)]
@@ -106,10 +107,9 @@ pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Opti
         .retain(|file| file.since_sample != Some(SinceSample::Went));
     let mut summaries: Vec<(String, FileSummary)> = Vec::new();
     for file in &mut row.files {
-        if let Some(text) = &file.summary {
-            let mut summary = FileSummary::from_json(text).ok()?;
+        if let Some(mut summary) = kept(file).ok()? {
             summary.redact(redact);
-            file.summary = Some(summary.to_json().ok()?);
+            keep(file, &summary);
             summaries.push((file.path.clone(), summary));
         }
         *file = without_version(std::mem::take(file));
@@ -134,7 +134,7 @@ pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Opti
         known: is_searchable(published),
         failures: failures_of(published),
         held: Held::default(),
-        row: Some(Wire(row)),
+        row: Some(WireRow(row)),
     })
 }
 
@@ -144,6 +144,7 @@ fn without_version(file: FileRecord) -> FileRecord {
         path: file.path,
         rows: file.rows,
         summary: file.summary,
+        sketches: file.sketches,
         error: file.error,
         no_table: file.no_table,
         beside: file.beside,

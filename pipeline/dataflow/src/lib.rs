@@ -67,6 +67,7 @@ pub mod scope;
 pub mod segments;
 pub mod select;
 pub mod session;
+pub mod sketches;
 pub mod told;
 mod weight;
 pub mod wire;

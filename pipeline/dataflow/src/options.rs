@@ -75,7 +75,8 @@ pub struct RunOptions {
     /// Cancelled, the run stops: epochs under way are published, what models have said is kept, and
     /// nothing else is begun.
     pub stop: CancellationToken,
-    /// The program that reads PDFs about tables and views of databases ([`limn_formats::Confined`]); without one they are refused.
+    /// The program that reads PDFs about tables, spreadsheets and views of databases
+    /// ([`limn_formats::Confined`]); without one they are refused.
     pub confined_program: Option<PathBuf>,
     /// Shards of the index; `None` keeps the index's own, or the default for a new one.
     pub shards: Option<u32>,

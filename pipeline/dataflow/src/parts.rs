@@ -16,6 +16,7 @@ use crate::changes::MemberId;
 use crate::published::{Published, REGISTERED};
 use crate::read::{Part, ReadResult, Unread};
 use crate::report::Failure;
+use crate::sketches::keep;
 
 /// What came of reading a group's parts.
 pub type Parts = BTreeMap<Part, Result<ReadResult, Unread>>;
@@ -202,15 +203,17 @@ impl GroupRead {
 /// run tries it again, and is left out if nothing is known of it.
 fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRecord> {
     let summary = part.summary.as_ref();
-    let record = FileRecord {
+    let mut record = FileRecord {
         path: file.object.path.clone(),
         rows: summary.map(|summary| summary.rows),
-        summary: summary.and_then(|summary| summary.to_json().ok()),
         error: part.unread.as_ref().map(|unread| unread.error.clone()),
         no_table: part.no_table,
         beside: file.is_beside,
         ..FileRecord::default()
     };
+    if let Some(summary) = summary {
+        keep(&mut record, summary);
+    }
     if part.unread.as_ref().is_some_and(|unread| !unread.settled) {
         return summary.is_some().then_some(record);
     }

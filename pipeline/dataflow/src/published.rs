@@ -16,7 +16,7 @@ use limn_lake::{Contexts, Ignored, TableName};
 use limn_profile::FileSummary;
 use limn_segment::{
     ColumnRecord, ContextRecord, FileRecord, HeldRows, HeldValue, IndexStore, SinceSample,
-    Snapshot, TableKey, TableRecord,
+    Sketches, Snapshot, TableKey, TableRecord,
 };
 
 use crate::changes::{GroupId, MemberId};
@@ -24,6 +24,7 @@ use crate::error::PipelineError;
 use crate::options::IndexSettings;
 use crate::plan::with_settings;
 use crate::report::Failure;
+use crate::sketches::kept;
 
 pub use limn_segment::REGISTERED;
 
@@ -69,6 +70,7 @@ impl HeldValue for WriterRow {
     fn of_row(mut row: TableRecord) -> Self {
         if !row.awaits_narration {
             row.sample = Vec::new();
+            row.sketches = Sketches::default();
             // Columns without a narration have none to carry over into another schema.
             if row.columns.iter().any(|column| column.narration.is_some()) {
                 row.columns = row.columns.into_iter().map(words_of).collect();
@@ -270,9 +272,7 @@ impl Published {
         match &known.error {
             _ if known.no_table => Some(KnownFile::NoTable),
             Some(error) => Some(KnownFile::Unread(error.clone())),
-            None => FileSummary::from_json(known.summary.as_deref()?)
-                .ok()
-                .map(KnownFile::Summary),
+            None => kept(known).ok()?.map(KnownFile::Summary),
         }
     }
 
@@ -353,7 +353,7 @@ impl Published {
     pub fn last_good(&self, path: &str) -> Option<FileSummary> {
         let (table, file) = self.state().by_path.get(&hash_of(path))?.clone();
         let known = table.files.get(file as usize)?;
-        FileSummary::from_json(known.summary.as_deref()?).ok()
+        kept(known).ok()?
     }
 }
 

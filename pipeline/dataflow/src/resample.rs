@@ -12,13 +12,12 @@ use limn_segment::{FileRecord, SinceSample, TableRecord};
 
 use limn_lake::assemble::merge_files;
 
+use crate::sketches::kept;
+
 /// The file summaries that a row's texts are made of, by path.
 pub fn sampled_summaries(row: &TableRecord) -> Vec<(&str, FileSummary)> {
     let sampled = row.files.iter().filter(|file| is_sampled(file));
-    let summaries = sampled.filter_map(|file| {
-        let summary = FileSummary::from_json(file.summary.as_deref()?).ok()?;
-        Some((file.path.as_str(), summary))
-    });
+    let summaries = sampled.filter_map(|file| Some((file.path.as_str(), kept(file).ok()??)));
     summaries.collect()
 }
 

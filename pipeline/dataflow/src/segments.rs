@@ -32,7 +32,7 @@ use crate::progress::Progress;
 use crate::published::{failures_of, passed_over};
 use crate::report::Failure;
 use crate::weight;
-use crate::wire::Wire;
+use crate::wire::{Wire, WireRow};
 
 /// Tables of one shard in one epoch.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -269,7 +269,7 @@ impl SegmentWriter {
             result.unwritten.extend(unwritten.cloned());
             result.failures.extend(table.failures);
             result.awaiting.extend(table.awaits);
-            if let Some(Wire(mut row)) = table.row {
+            if let Some(WireRow(mut row)) = table.row {
                 let replaces = table.replaces.into_iter();
                 result
                     .replaced
@@ -329,7 +329,7 @@ impl SegmentWriter {
             let row = rows
                 .iter()
                 .find(|row| row.name == table.name && !row.removed);
-            table.row = row.cloned().map(Wire);
+            table.row = row.cloned().map(WireRow);
             table.segment = row.and_then(|_| result.segment.clone());
         }
         if !rows.is_empty() {

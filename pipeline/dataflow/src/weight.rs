@@ -34,10 +34,12 @@ pub fn of_row(row: &TableRecord) -> u64 {
     let cells: usize = cells
         .map(|cell| size_of::<Option<String>>() + cell.as_ref().map_or(0, |it| it.len() + WORD))
         .sum();
-    let files = row.files.iter().map(|file| file.summary.as_ref());
-    let files: usize = files.map(|it| 256 + it.map_or(0, String::len)).sum();
+    let files = row.files.iter();
+    let files =
+        files.map(|it| 256 + it.summary.as_ref().map_or(0, String::len) + it.sketches.held());
+    let files: usize = files.sum();
     let contexts: usize = row.contexts.iter().map(|it| 128 + it.text.len()).sum();
-    (FIXED + columns + cells + files + contexts) as u64
+    (FIXED + columns + row.sketches.held() + cells + files + contexts) as u64
 }
 
 fn of_column(column: &ColumnRecord) -> usize {

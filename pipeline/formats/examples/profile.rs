@@ -65,7 +65,7 @@ fn main() -> Result<(), Failure> {
         });
         println!("{told}");
         if with_summary {
-            println!("{}", summary.to_json()?);
+            println!("{}", serde_json::to_string(&summary)?);
         }
     }
     Ok(())

@@ -1,8 +1,9 @@
 //! Work that no library bounds, done by a process of its own.
 //!
-//! What a PDF or the view of a database asks of the library that reads it is for its writer to say. So it is read by a
-//! process that limits its own memory and processor time before it looks at the first byte (`limn pdf-text` and `limn read-view`,
-//! in `infra/cli`), and that this process ends if it takes too long. Whatever becomes of it costs the one PDF or view.
+//! What a PDF, a spreadsheet or the view of a database asks of the library that reads it is for its
+//! writer to say. So it is read by a process that limits its own memory and processor time before it
+//! looks at the first byte (`limn pdf-text`, `limn read-view` and `limn read-book`, in `infra/cli`),
+//! and that this process ends if it takes too long. Whatever becomes of it costs that one object.
 
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};

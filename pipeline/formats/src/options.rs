@@ -1,6 +1,7 @@
 //! How files are read.
 
 use crate::confined::Confined;
+use crate::containers::book::Books;
 use crate::room::Room;
 
 /// More columns than this are no table anyone searches for, and a profile of each would not fit the
@@ -19,8 +20,10 @@ pub struct ReadOptions {
     pub seed: u64,
     /// Room for what is read, shared by all who read at once. Default: any.
     pub room: Room,
-    /// Reads views of databases; without one they are refused. Default none.
+    /// Reads views of databases and spreadsheets; without one they are refused. Default none.
     pub confined: Option<Confined>,
+    /// Spreadsheets that were opened. Default: none is kept.
+    pub books: Books,
 }
 
 impl Default for ReadOptions {
@@ -31,6 +34,7 @@ impl Default for ReadOptions {
             seed: 0,
             room: Room::default(),
             confined: None,
+            books: Books::default(),
         }
     }
 }

@@ -62,6 +62,13 @@ impl Ranged {
         self.0.size
     }
 
+    /// The lake's URL, the path and the entity tag, where the store gives one.
+    pub(super) fn version(&self) -> Option<(String, String, String)> {
+        let url = self.0.store.url().to_owned();
+        let etag = self.0.etag.clone()?;
+        Some((url, self.0.path.clone(), etag))
+    }
+
     /// Keeps what a read failed of, and tells a decoder of it.
     pub(super) fn keep(&self, failure: Failure) -> io::Error {
         let cause = failure.cause();

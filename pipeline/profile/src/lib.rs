@@ -65,7 +65,7 @@ pub use sample::{RowSample, RowSampler, SampledRow};
 pub use sensitive::Sensitive;
 pub use summary::{
     ColumnSummary, DeclaredKeys, FileSummary, InFiles, NARROW, Reference, SUMMARY_VERSION,
-    TableSummary,
+    StoredSummary, SummaryError, TableSummary,
 };
 pub use value_set::{Overlap, ValueSet};
-pub use values::{Frequent, HyperLogLog, ValueLimits, join_key};
+pub use values::{Frequent, HyperLogLog, SketchError, ValueLimits, join_key};

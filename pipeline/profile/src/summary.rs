@@ -1,7 +1,7 @@
 //! Summaries: what limn knows of one file, and of a table merged from its files' summaries.
 //!
 //! A [`FileSummary`] is the unit of incremental work (design, section 6): a function of the file's
-//! bytes, its `sample_path` and the reading options, stored in the catalog as compact JSON text. A
+//! bytes, its `sample_path` and the reading options, stored in the catalog as a [`StoredSummary`]. A
 //! [`TableSummary`] is a merge of summaries and never stored.
 
 use std::fmt;
@@ -18,11 +18,12 @@ use crate::profile::ColumnProfile;
 use crate::reading::TextReading;
 use crate::sample::RowSample;
 use crate::sensitive::Sensitive;
+use crate::values::{Frequent, SketchError};
 
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 12;
+pub const SUMMARY_VERSION: u32 = 13;
 
 /// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and read in turns.
 pub const NARROW: usize = 512;
@@ -147,6 +148,53 @@ impl DeclaredKeys {
     }
 }
 
+/// What the catalog keeps of a [`FileSummary`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredSummary {
+    /// All but the sketches: compact JSON; of a wide file that JSON packed (`zstd:`, then base64 of zstd), a tenth as long.
+    pub json: String,
+    /// The columns' sketches ([`Frequent::to_sketch`]), in their order.
+    pub sketches: Vec<Option<Vec<u8>>>,
+}
+
+impl StoredSummary {
+    /// The summary that it is of.
+    ///
+    /// # Errors
+    /// [`SummaryError`].
+    pub fn read(&self) -> Result<FileSummary, SummaryError> {
+        FileSummary::from_stored(&self.json, self.sketches.iter().map(Option::as_ref))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+impl StoredSummary {
+    /// All of it as text, to look for values.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.json.clone();
+        for sketch in self.sketches.iter().flatten() {
+            let values = Frequent::from_sketch(sketch).unwrap();
+            for (value, _) in values.top(usize::MAX) {
+                text.push('\n');
+                text += value;
+            }
+        }
+        text
+    }
+}
+
+/// A stored summary that no version of this crate wrote: read the file again.
+#[derive(Debug, thiserror::Error)]
+pub enum SummaryError {
+    /// Its text.
+    #[error("a file's summary is damaged: {0}")]
+    Json(#[from] serde_json::Error),
+    /// One of its sketches.
+    #[error(transparent)]
+    Sketch(#[from] SketchError),
+}
+
 /// What one file holds.
 ///
 /// Serialises to compact JSON; to formats that are not human-readable (bincode between workers)
@@ -195,32 +243,57 @@ fn is_false(b: &bool) -> bool {
 }
 
 impl FileSummary {
-    /// The text kept in the catalog: compact JSON; of a wide file that JSON packed ([`PACKED`], then base64 of zstd), a tenth as
-    /// long.
+    /// What the catalog keeps of it.
     ///
     /// # Errors
     /// None in practice; serialisation of plain data.
-    pub fn to_json(&self) -> Result<String, serde_json::Error> {
-        let json = serde_json::to_string(self)?;
-        if self.columns.len() <= NARROW {
-            return Ok(json);
+    pub fn to_stored(&self) -> Result<StoredSummary, serde_json::Error> {
+        let mut others = self.clone();
+        let sketches = others.columns.iter_mut().map(|column| {
+            let frequent = &mut column.profile.frequent;
+            let sketch = frequent.to_sketch()?;
+            *frequent = Frequent::default();
+            Some(sketch)
+        });
+        let sketches = sketches.collect();
+        let mut json = serde_json::to_string(&others)?;
+        if self.columns.len() > NARROW {
+            let packed = zstd::encode_all(json.as_bytes(), LEVEL).map_err(serde_json::Error::io)?;
+            json = format!("{PACKED}{}", BASE64.encode(packed));
         }
-        let packed = zstd::encode_all(json.as_bytes(), LEVEL).map_err(serde_json::Error::io)?;
-        Ok(format!("{PACKED}{}", BASE64.encode(packed)))
+        Ok(StoredSummary { json, sketches })
     }
 
-    /// Reads what [`FileSummary::to_json`] wrote.
+    /// Reads what [`FileSummary::to_stored`] gave; `sketches` are those of the first columns, in order. Columns without one are
+    /// without values, but in summaries of catalogs of format 1, which have them in the text.
     ///
     /// # Errors
-    /// For text that no version of this crate wrote: read the file again.
-    pub fn from_json(text: &str) -> Result<Self, serde_json::Error> {
-        let Some(packed) = text.strip_prefix(PACKED) else {
-            return serde_json::from_str(text);
+    /// [`SummaryError`].
+    pub fn from_stored(
+        json: &str,
+        sketches: impl IntoIterator<Item = Option<impl AsRef<[u8]>>>,
+    ) -> Result<Self, SummaryError> {
+        let mut summary = Self::from_json(json)?;
+        for (column, sketch) in summary.columns.iter_mut().zip(sketches) {
+            if let Some(sketch) = sketch {
+                column.profile.frequent = Frequent::from_sketch(sketch.as_ref())?;
+            }
+        }
+        Ok(summary)
+    }
+
+    /// Reads a [`StoredSummary::json`] alone: all but the values that columns have. It is enough for who reads rows.
+    ///
+    /// # Errors
+    /// [`SummaryError::Json`].
+    pub fn from_json(json: &str) -> Result<Self, SummaryError> {
+        let Some(packed) = json.strip_prefix(PACKED) else {
+            return Ok(serde_json::from_str(json)?);
         };
         let packed = BASE64.decode(packed).map_err(io::Error::other);
         let reader = packed.and_then(|packed| zstd::Decoder::new(Cursor::new(packed)));
         let reader = reader.map_err(serde_json::Error::io)?;
-        serde_json::from_reader(BufReader::new(reader))
+        Ok(serde_json::from_reader(BufReader::new(reader))?)
     }
 
     /// About how many bytes of memory it takes.

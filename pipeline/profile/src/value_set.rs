@@ -25,6 +25,7 @@
 //! Of files that were read in part, all of it is said of the rows that were looked at.
 
 use crate::profile::ColumnProfile;
+use crate::values::{Frequent, SketchError};
 
 /// Standard errors of the intervals: 95 % of a normal distribution.
 const DEVIATIONS: f64 = 1.96;
@@ -71,23 +72,38 @@ pub struct Overlap {
 impl ColumnProfile {
     /// The column's distinct values as far as they are known, to be compared with another column's.
     pub fn value_set(&self) -> ValueSet {
-        let mut hashes: Vec<u64> = self.frequent.hashes().collect();
+        ValueSet::of(&self.frequent, self.distinct(), self.exact)
+    }
+}
+
+impl ValueSet {
+    /// The values of a column of `distinct` distinct ones, from its sketch as the catalog has it ([`Frequent::to_sketch`]);
+    /// `exact` says whether every value was looked at.
+    ///
+    /// # Errors
+    /// [`SketchError`].
+    pub fn of_sketch(sketch: &[u8], distinct: u64, exact: bool) -> Result<ValueSet, SketchError> {
+        Ok(Self::of(&Frequent::from_sketch(sketch)?, distinct, exact))
+    }
+
+    fn of(frequent: &Frequent, distinct: u64, exact: bool) -> ValueSet {
+        let mut hashes: Vec<u64> = frequent.hashes().collect();
         let kept = hashes.len();
         hashes.dedup();
-        if self.frequent.is_complete() {
+        if frequent.is_complete() {
             return ValueSet {
                 distinct: hashes.len() as f64,
                 hashes,
                 below: None,
-                exact: self.exact,
+                exact,
             };
         }
-        if self.frequent.is_withheld() {
+        if frequent.is_withheld() {
             // Nothing is known of which values there are.
             return ValueSet {
                 hashes,
                 below: Some(0),
-                distinct: self.distinct() as f64,
+                distinct: distinct as f64,
                 exact: false,
             };
         }
@@ -98,13 +114,11 @@ impl ColumnProfile {
         ValueSet {
             hashes,
             below,
-            distinct: self.distinct() as f64 * keys,
+            distinct: distinct as f64 * keys,
             exact: false,
         }
     }
-}
 
-impl ValueSet {
     /// How many values the column has, by join keys: exact if all are known, otherwise with the relative
     /// standard error [`ColumnProfile::distinct_error`].
     pub fn distinct(&self) -> f64 {

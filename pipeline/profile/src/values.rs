@@ -29,10 +29,12 @@ mod hyperloglog;
 mod join_key;
 mod json;
 mod once;
+mod sketch;
 
 pub(crate) use counter::ValueCounter;
 pub use hyperloglog::HyperLogLog;
 pub use join_key::join_key;
+pub use sketch::SketchError;
 
 /// Distinct values below which counts are exact and complete.
 pub const EXACT_BELOW: u16 = 128;

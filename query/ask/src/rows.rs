@@ -37,6 +37,7 @@ pub(crate) fn rows_of(
     let name = TableName::parse(&record.name).map_err(|error| unreadable(error.to_string()))?;
     let mut files = Vec::new();
     for (file, summary) in readable(record) {
+        // Rows are read without what is known of a column's values.
         let summary = FileSummary::from_json(summary).map_err(|_| {
             let path = one_line(&file.path);
             unreadable(format!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, StringArray};
 use arrow::datatypes::{DataType, Field as ArrowField, Schema};
 use bytes::Bytes;
 use limn_store::Store;
@@ -12,6 +12,13 @@ use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 
 use super::*;
+use crate::catalog_read::read_catalog_columns;
+
+/// Sketches of some columns; of every third there is none.
+fn sketches(seed: u64, columns: u64) -> Sketches {
+    let sketch = |at: u64| (at % 3 != seed % 3).then(|| vec![1, seed as u8, at as u8, 0xff]);
+    (0..columns).map(sketch).collect()
+}
 
 fn record(i: u64) -> TableRecord {
     TableRecord {
@@ -54,6 +61,7 @@ fn record(i: u64) -> TableRecord {
                 withheld: c == 1,
             })
             .collect(),
+        sketches: sketches(i, i % 5),
         sample: (0..i % 4)
             .map(|r| vec![Some(format!("{r}")), None, Some(String::new())])
             .collect(),
@@ -81,6 +89,7 @@ fn record(i: u64) -> TableRecord {
                 fingerprint: "00ff".into(),
                 rows: Some(f),
                 summary: Some("{\"columns\":[{\"x\":1e-7}]}".into()),
+                sketches: sketches(i + f, (i + f) % 6),
                 error: (f == 1).then(|| "cut off".into()),
                 since_sample: (f == 1).then_some(SinceSample::Came),
                 no_table: f == 0,
@@ -117,6 +126,80 @@ fn records_come_back() {
         );
         assert_eq!(write_catalog(&records).unwrap(), bytes, "the same bytes");
     }
+}
+
+#[test]
+fn sketches_are_columns_that_any_parquet_tool_reads_and_a_lone_files_are_written_once() {
+    let long = |at: u64| {
+        let bytes = (0..2_000).map(|i: u64| (i * i * (at + 3)).to_le_bytes()[1]);
+        Some(bytes.collect::<Vec<u8>>())
+    };
+    // Of so many columns that they are packed in memory.
+    let all: Sketches = (0..50).map(long).chain([None]).collect();
+    let others: Sketches = (0..50).map(|at| long(at + 1)).collect();
+    let column = |_| ColumnRecord::default();
+    let file = |sketches: &Sketches| FileRecord {
+        sketches: sketches.clone(),
+        ..FileRecord::default()
+    };
+    let row = |files: Vec<FileRecord>| TableRecord {
+        columns: (0..51).map(column).collect(),
+        sketches: all.clone(),
+        files,
+        ..TableRecord::default()
+    };
+    let write = |row: &TableRecord| write_catalog(std::slice::from_ref(row)).unwrap();
+    let rows = [
+        row(Vec::new()),
+        row(vec![file(&all)]),
+        row(vec![file(&all), file(&others)]),
+    ];
+    let [none, one, two] = rows.each_ref().map(|row| write(row).len());
+    assert!(one < none + 200 && two > none + 5_000, "{none} {one} {two}");
+    for row in &rows {
+        assert_eq!(
+            &read_catalog("c", write(row), 1).unwrap(),
+            std::slice::from_ref(row)
+        );
+    }
+    // Who reads one of both has what is there.
+    let wanted = ["columns.list.element.sketch"];
+    let read = read_catalog_columns("c", write(&rows[1]), 1, &wanted).unwrap();
+    assert_eq!((&read[0].sketches, read[0].files.len()), (&all, 0));
+    assert_eq!(all.list().len(), 50);
+
+    let reader = ParquetRecordBatchReaderBuilder::try_new(write(&rows[2])).unwrap();
+    let batch = reader.build().unwrap().next().unwrap().unwrap();
+    let columns = batch.column_by_name("columns").unwrap().as_list::<i32>();
+    let column = columns.values().as_struct().column_by_name("sketch");
+    let sketch = column.unwrap().as_binary::<i32>();
+    assert_eq!(sketch.value(7), long(7).unwrap());
+    assert!(sketch.is_null(50));
+    let files = batch.column_by_name("files").unwrap().as_list::<i32>();
+    let lists = files.values().as_struct().column_by_name("sketches");
+    let lists = lists.unwrap().as_list::<i32>();
+    assert_eq!(lists.value(0).null_count(), 50, "the table's");
+    assert_eq!(lists.value(1).as_binary::<i32>().value(7), long(8).unwrap());
+}
+
+#[test]
+fn a_file_without_a_sketch_does_not_take_the_tables() {
+    let of = |sketches: [Option<&[u8]>; 3]| sketches.into_iter().collect::<Sketches>();
+    let (a, b): (&[u8], &[u8]) = (b"\x01a", b"\x01b");
+    let row = TableRecord {
+        columns: vec![ColumnRecord::default(); 2],
+        sketches: of([Some(a), Some(b), None]),
+        files: [[None, Some(b), None], [Some(b), None, Some(a)], [None; 3]]
+            .map(|sketches| FileRecord {
+                sketches: of(sketches),
+                ..FileRecord::default()
+            })
+            .to_vec(),
+        ..TableRecord::default()
+    };
+    let bytes = write_catalog(std::slice::from_ref(&row)).unwrap();
+    assert_eq!(read_catalog("c", bytes, 1).unwrap(), [row]);
+    assert!(of([None, Some(b""), None]).is_empty());
 }
 
 proptest::proptest! {
@@ -169,8 +252,8 @@ fn unknown_columns_are_ignored_and_missing_ones_empty() {
         ..TableRecord::default()
     };
     assert_eq!(records, vec![expected]);
-    let newer = read_catalog("c", file(columns(), Some("2")), 1).unwrap_err();
-    assert!(matches!(newer, SegmentError::NewerFormat { found: 2, .. }));
+    let newer = read_catalog("c", file(columns(), Some("3")), 1).unwrap_err();
+    assert!(matches!(newer, SegmentError::NewerFormat { found: 3, .. }));
     assert!(
         read_catalog("c", file(columns(), None), 1)
             .unwrap_err()

@@ -210,6 +210,9 @@ such. The tables stay those of the newest snapshot that is whole.")]
     /// Read a view of a database on standard input: for limn itself, which does so in a process apart.
     #[command(hide = true)]
     ReadView,
+    /// Read a spreadsheet on standard input: for limn itself, which does so in a process apart.
+    #[command(hide = true)]
+    ReadBook,
 }
 
 #[derive(Debug, clap::Args)]

@@ -20,6 +20,7 @@ pub mod models;
 pub mod models_bench;
 pub mod pdf_text;
 pub mod processes;
+pub mod read_book;
 pub mod read_view;
 pub mod search;
 pub mod serve;

@@ -12,7 +12,7 @@ use limn_segment::{SegmentEntry, TableRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::changes::GroupId;
-use crate::wire::Wire;
+use crate::wire::{Wire, WireRow};
 
 /// A published table that awaits a narration.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ pub struct AwaitingTable {
     /// Its columns' names in order.
     pub columns: Vec<String>,
     /// The row that this run published; none for a table that is as it was before.
-    pub row: Option<Wire<TableRecord>>,
+    pub row: Option<WireRow>,
     /// The segment of its blocks, if this run made it.
     pub segment: Option<Wire<SegmentEntry>>,
 }
@@ -71,7 +71,7 @@ impl Awaiting {
             }
             let group = state.groups.entry(table.group).or_default();
             match table.row {
-                Some(Wire(row)) => group.rows.push(row),
+                Some(WireRow(row)) => group.rows.push(row),
                 None => group.unchanged.push(table.name),
             }
         });

@@ -1,34 +1,37 @@
-//! Spreadsheet files (`.xlsx`, `.xlsm`, `.xlsb`, `.xls`, `.ods`, `.fods`): each sheet with rows is a member,
-//! `book.xlsx//2024`, hidden ones too.
+//! Spreadsheet files (`.xlsx`, `.xlsm`, `.xlsb`, `.xls`, `.ods`, `.fods`): each sheet with rows is
+//! a member, `book.xlsx//2024`, hidden ones too.
 //!
-//! Which of the formats a file has is told by its content. An archive is unpacked once to nowhere before anything
-//! else sees it: so that what it unpacks to is known, whatever it claims. The cells ([`cells`]) become a text that
-//! is read as any delimited text is. Formulas are not evaluated, their last results are read. A merged cell's value
-//! is in its first cell. Percentages are fractions. Delimited text that has a spreadsheet's name is read, too.
+//! A library reads them (calamine), in a process of its own with limits ([`answer`],
+//! [`crate::Confined`]): none bounds what a damaged or hostile book makes it do. The process opens
+//! a book once, and answers with all sheets; the answer is kept while they are read ([`kept`]). The
+//! cells ([`cells`]) become a text that is read as any delimited text is. Formulas are not
+//! evaluated, their last results are read. A merged cell's value is in its first cell. Percentages
+//! are fractions. Which of the formats a file has is told by its content; delimited text that has a
+//! spreadsheet's name is read, too.
 
-mod biff;
+pub mod answer;
 mod cells;
-mod ods;
-mod ole;
+mod flat;
+mod kept;
 mod plain;
-mod xls;
-mod xlsb;
-mod xlsx;
+
+use std::io::Read;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use limn_profile::FileSummary;
-use limn_store::Store;
-use limn_store::one_line;
+use limn_store::{Store, one_line};
+use tokio::runtime::Handle;
+use xxhash_rust::xxh3::xxh3_128;
 
-use self::cells::Cells;
-use self::ods::Ods;
-use self::ole::Compound;
+use self::answer::{BOOK_ARGUMENT, Request, Sheet, is_book};
+pub use self::kept::Books;
+use self::kept::{Key, Version};
 use self::plain::Plain;
-use self::xls::Xls;
-use self::xlsb::Xlsb;
-use self::xlsx::Xlsx;
-use super::{COPY_FILE, Members, most_unpacked, not_there, too_long, zip};
+use super::sqlite::view::Refused;
+use super::{COPY_FILE, Members, most_unpacked, not_there, too_long};
 use crate::batches::{Sink, Stop};
+use crate::confined::Ended;
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
 use crate::input::Fetched;
@@ -43,116 +46,171 @@ const MOST_SHEETS: usize = 200;
 const TEXT_BUDGETS: u64 = 2;
 /// Bytes of text that a sheet's cells are where all its rows are read.
 const MOST_TEXT: u64 = 256 << 20;
+/// Bytes of an answer, packed as its texts are.
+const MOST_ANSWER: u64 = 256 << 20;
 
-/// What a file says of a sheet.
-#[derive(Clone)]
-struct Sheet {
-    name: String,
-    /// Whether it has cells: others are charts, macros and dialogs.
-    is_table: bool,
-    is_hidden: bool,
+const SAVE_SHEETS: &str = "save its sheets as files: CSV or Parquet";
+
+/// What the process says of a book.
+struct Book {
+    sheets: Vec<Sheet>,
+    texts: Bytes,
 }
 
-enum Book {
-    Xlsx(Box<Xlsx>),
-    Xlsb(Xlsb),
-    Xls(Xls),
-    Ods(Ods),
+enum Opened {
+    Book(Arc<Book>),
     Plain(Plain),
 }
 
 impl Book {
-    fn open(ranged: &Ranged, options: &ReadOptions) -> Result<Book, Failure> {
-        let most = most_unpacked(options);
-        let size = ranged.size();
-        if size == 0 {
-            return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
-        }
-        if size > most {
-            return Err(too_long(size, most));
-        }
-        let bytes = ranged.get(0..size)?;
-        if bytes.starts_with(ole::MAGIC) {
-            let stream = workbook(&bytes)?;
-            drop(bytes);
-            return Ok(Book::Xls(Xls::open(stream, most)?));
-        }
-        // Text may begin with these two letters.
-        if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
-            let parts = zip::measure(ranged, &bytes, most).map_err(of_a_file)?;
-            if Xlsb::is_one(&parts) {
-                return Ok(Book::Xlsb(Xlsb::open(parts, most)?));
-            }
-            if Ods::is_one(&parts) {
-                return Ok(Book::Ods(Ods::packed(parts)?));
-            }
-            return Ok(Book::Xlsx(Box::new(Xlsx::open(bytes)?)));
-        }
-        if Xls::is_one(&bytes) {
-            return Ok(Book::Xls(Xls::open(bytes, most)?));
-        }
-        if Ods::is_flat(&bytes) {
-            return Ok(Book::Ods(Ods::flat(bytes)?));
-        }
-        Ok(Book::Plain(Plain::open(&bytes, options)?))
+    fn of(answer: Vec<u8>) -> Result<Book, Failure> {
+        let answer = Bytes::from(answer);
+        let end = memchr::memchr(b'\n', &answer).ok_or_else(|| failed("it said nothing"))?;
+        let sheets: Result<Vec<Sheet>, Refused> =
+            serde_json::from_slice(&answer[..end]).map_err(|error| failed(&error.to_string()))?;
+        Ok(Book {
+            sheets: sheets.map_err(Refused::failure)?,
+            texts: answer.slice(end + 1..),
+        })
     }
 
-    fn sheets(&self) -> Vec<Sheet> {
-        match self {
-            Book::Xlsx(book) => book.sheets(),
-            Book::Xlsb(book) => book.sheets(),
-            Book::Xls(book) => book.sheets(),
-            Book::Ods(book) => book.sheets(),
-            Book::Plain(_) => vec![Plain::sheet()],
-        }
+    /// Bytes that it takes, about.
+    fn size(&self) -> u64 {
+        let names = self.sheets.iter().map(|sheet| sheet.name.len() + 128);
+        (names.sum::<usize>() + self.texts.len()) as u64
     }
 
-    /// Whether a sheet has no cells.
-    fn is_empty(&mut self, index: usize, sheet: &Sheet) -> Result<bool, Failure> {
-        match self {
-            Book::Ods(book) => return Ok(book.is_empty(index)),
-            Book::Plain(_) => return Ok(false),
-            Book::Xlsx(_) | Book::Xlsb(_) | Book::Xls(_) => {}
-        }
-        let mut probe = Cells::probe();
-        self.read(index, sheet, &mut probe)?;
-        Ok(probe.is_empty())
-    }
-
-    fn read(&mut self, index: usize, sheet: &Sheet, cells: &mut Cells) -> Result<(), Failure> {
-        match self {
-            Book::Xlsx(book) => book.read(&sheet.name, cells),
-            Book::Xlsb(book) => book.read(index, cells),
-            Book::Xls(book) => book.read(index, cells),
-            Book::Ods(book) => book.read(index, cells),
-            // It has no cells: its text is taken as it is.
-            Book::Plain(_) => Ok(()),
-        }
-    }
-}
-
-impl Book {
     /// The sheet at a place.
-    fn sheet(&self, place: &MemberPlace) -> Result<Sheet, Failure> {
-        let sheet = self.sheets().get(index_of(place)?).cloned();
+    fn sheet(&self, place: u64) -> Result<&Sheet, Failure> {
+        let sheet = self.sheets.iter().find(|sheet| sheet.index == place);
         sheet.ok_or_else(not_there)
     }
 
-    /// The cells of a sheet as delimited text of about so many bytes at most, and whether they are all.
-    fn into_text(mut self, place: &MemberPlace, most: u64) -> Result<(Vec<u8>, bool), Failure> {
-        let sheet = self.sheet(place)?;
-        let mut cells = Cells::of_at_most(most);
-        self.read(index_of(place)?, &sheet, &mut cells)?;
-        drop(self);
-        Ok(cells.into_text(most))
+    /// The cells of a sheet as delimited text, and whether they are all.
+    fn text(&self, sheet: &Sheet) -> Result<(Vec<u8>, bool), Failure> {
+        let place = sheet.text.as_ref().map_err(|it| it.clone().failure())?;
+        let packed = self.texts.get(place.start..place.end);
+        let packed = packed.ok_or_else(|| failed("its answer is cut off"))?;
+        let mut text = Vec::new();
+        let unpacked = zstd::Decoder::new(packed)
+            // One row more than the most may be there.
+            .and_then(|packed| packed.take(2 * MOST_TEXT).read_to_end(&mut text));
+        unpacked.map_err(|error| failed(&error.to_string()))?;
+        Ok((text, place.is_whole))
     }
 }
 
-fn index_of(place: &MemberPlace) -> Result<usize, Failure> {
+fn index_of(place: &MemberPlace) -> Result<u64, Failure> {
     match place {
-        MemberPlace::Sheet(index) => Ok(usize::try_from(*index).unwrap_or(usize::MAX)),
+        MemberPlace::Sheet(index) => Ok(*index),
         _ => Err(not_there()),
     }
+}
+
+/// Bytes of a sheet's text that are looked at for its summary.
+fn most_text(options: &ReadOptions) -> u64 {
+    options.scan_budget.max(4 << 10) * TEXT_BUDGETS
+}
+
+/// Opens a file, on a thread outside the runtime: all sheets of it for their summaries, or all rows
+/// of one.
+///
+/// # Errors
+/// The store's; a damaged file, one that is too large, has a password, or asks too much.
+fn open(ranged: &Ranged, rows_of: Option<u64>, options: &ReadOptions) -> Result<Opened, Failure> {
+    let (size, most) = (ranged.size(), most_unpacked(options));
+    if size == 0 {
+        return Err(Failure::new(FileErrorKind::Empty, "the file has no bytes"));
+    }
+    if size > most {
+        return Err(too_long(size, most));
+    }
+    // An answer for summaries does for the rows of a sheet that it has all of.
+    let known = |version: &Version| {
+        let (version, most) = (version.clone(), most_text(options));
+        let book = options.books.get(&Key { version, most })?;
+        let is_whole = |index| {
+            let sheet = book.sheet(index).ok().map(|sheet| &sheet.text);
+            matches!(sheet, Some(Ok(text)) if text.is_whole)
+        };
+        rows_of.is_none_or(is_whole).then_some(Opened::Book(book))
+    };
+    let stored = ranged.version();
+    let stored = stored.map(|(lake, path, etag)| Version::Stored(lake, path, etag, size));
+    if let Some(book) = stored.as_ref().and_then(known) {
+        return Ok(book);
+    }
+    let bytes = ranged.get(0..size)?;
+    if !is_book(&bytes) {
+        return Ok(Opened::Plain(Plain::open(&bytes, options)?));
+    }
+    let version = stored.unwrap_or_else(|| Version::Content(xxh3_128(&bytes)));
+    // Who waits for its turn may find that another sheet's reader has opened the book.
+    let _turn = match &options.confined {
+        Some(confined) => Handle::current().block_on(confined.turn()),
+        None => None,
+    };
+    if let Some(book) = known(&version) {
+        return Ok(book);
+    }
+    let most = match rows_of {
+        Some(_) => MOST_TEXT,
+        None => most_text(options),
+    };
+    let request = Request {
+        bytes: bytes.len(),
+        only: rows_of,
+        most,
+    };
+    let book = Arc::new(Book::of(ask(&request, &bytes, options)?)?);
+    if rows_of.is_none() {
+        let key = Key { version, most };
+        options.books.keep(key, &book, &options.room);
+    }
+    Ok(Opened::Book(book))
+}
+
+/// What the process apart says.
+fn ask(request: &Request, book: &Bytes, options: &ReadOptions) -> Result<Vec<u8>, Failure> {
+    let mut line = serde_json::to_vec(request).map_err(|error| failed(&error.to_string()))?;
+    line.push(b'\n');
+    if let Some(work) = options.books.here() {
+        return work(&[&line, &book[..]].concat()).ok_or_else(|| failed("it said nothing"));
+    }
+    let Some(confined) = &options.confined else {
+        let cause =
+            "it is a spreadsheet, which only the limn command reads, in a process of its own";
+        return Err(unsupported(cause));
+    };
+    let inputs: [&[u8]; 2] = [&line, book];
+    let answer = confined.run(BOOK_ARGUMENT, &inputs, MOST_ANSWER);
+    Handle::current()
+        .block_on(answer)
+        .map_err(|ended| match ended {
+            Ended::AtLimits => {
+                unsupported("reading it takes more memory or time than a spreadsheet may")
+            }
+            Ended::NoLimits => {
+                unsupported("this system does not limit what reading a spreadsheet may take")
+            }
+            Ended::Code(code) => failed(&format!("it was ended (exit code {code})")),
+            Ended::TooLong(seconds) => failed(&format!("it took {seconds} seconds")),
+            Ended::Lost(cause) => failed(&cause),
+        })
+}
+
+fn unsupported(cause: &str) -> Failure {
+    Failure::new(FileErrorKind::Unsupported, cause).with_remedy(SAVE_SHEETS)
+}
+
+/// The process failed, and not the book: the next run tries again.
+fn failed(cause: &str) -> Failure {
+    let cause = format!(
+        "the process that reads spreadsheets failed: {}",
+        one_line(cause)
+    );
+    Failure::new(FileErrorKind::Panicked, cause)
+        .with_remedy(format!("run again; if that does not help, {SAVE_SHEETS}"))
 }
 
 /// Reads the rows of a sheet, on a thread outside the runtime.
@@ -165,10 +223,11 @@ pub(crate) fn rows(
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let (container, place) = super::part(file)?;
-    let ranged = Ranged::new(store.clone(), &container, tokio::runtime::Handle::current());
-    let (text, is_whole) = match Book::open(&ranged, options)? {
-        Book::Plain(plain) => plain.into_text(options)?,
-        book => book.into_text(&place, MOST_TEXT)?,
+    let ranged = Ranged::new(store.clone(), &container, Handle::current());
+    let index = index_of(&place)?;
+    let (text, is_whole) = match open(&ranged, Some(index), options)? {
+        Opened::Plain(plain) => plain.into_text(options)?,
+        Opened::Book(book) => book.text(book.sheet(index)?)?,
     };
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     rows.whole(text.get(start..).unwrap_or_default(), sink)?;
@@ -178,31 +237,6 @@ pub(crate) fn rows(
         return Err(Failure::new(FileErrorKind::Unsupported, cause).into());
     }
     Ok(())
-}
-
-/// The stream of a compound file that is a workbook's.
-fn workbook(bytes: &[u8]) -> Result<Bytes, Failure> {
-    let file = Compound::open(bytes)?;
-    for name in ["Workbook", "Book"] {
-        if let Some(stream) = file.stream(name)? {
-            return Ok(stream.into());
-        }
-    }
-    if file.has("EncryptedPackage") {
-        return Err(locked());
-    }
-    let others = [
-        ("WordDocument", "a Word document"),
-        ("PowerPoint Document", "a PowerPoint presentation"),
-    ];
-    for (name, is) in others {
-        if file.has(name) {
-            let cause = format!("it is named as a spreadsheet but is {is}");
-            let failure = Failure::new(FileErrorKind::NotItsFormat, cause);
-            return Err(failure.with_remedy("give it the extension of its content"));
-        }
-    }
-    Err(damaged("compound file has no workbook"))
 }
 
 fn locked() -> Failure {
@@ -219,27 +253,21 @@ pub(super) fn list(
     options: &ReadOptions,
     members: &mut Members,
 ) -> Result<(), Failure> {
-    let mut book = Book::open(ranged, options)?;
-    let sheets = book.sheets();
-    if sheets.len() > MOST_SHEETS {
-        return Err(too_many_sheets());
-    }
-    for (index, sheet) in sheets.iter().enumerate() {
-        if !sheet.is_table {
-            continue;
+    let size = ranged.size();
+    let book = match open(ranged, None, options)? {
+        Opened::Book(book) => book,
+        Opened::Plain(_) => {
+            members.add(plain::NAME.to_owned(), size, MemberPlace::Sheet(0));
+            return Ok(());
         }
-        match book.is_empty(index, sheet) {
-            Ok(true) => {}
-            Ok(false) => {
-                if let Some(name) = members.wants_part(&sheet.name) {
-                    members.add(name, ranged.size(), MemberPlace::Sheet(index as u64));
-                }
-            }
-            Err(failure) => {
-                if let Some(name) = members.wants_part(&sheet.name) {
-                    members.refuse(name, ranged.size(), failure);
-                }
-            }
+    };
+    for sheet in &book.sheets {
+        let Some(name) = members.wants_part(&sheet.name) else {
+            continue;
+        };
+        match &sheet.text {
+            Ok(_) => members.add(name, size, MemberPlace::Sheet(sheet.index)),
+            Err(refused) => members.refuse(name, size, refused.clone().failure()),
         }
     }
     Ok(())
@@ -255,17 +283,6 @@ fn damaged(what: impl std::fmt::Display) -> Failure {
     super::damaged(what).with_remedy(COPY_FILE)
 }
 
-/// What is said of a damaged archive, where a spreadsheet is one inside.
-fn of_a_file(failure: Failure) -> Failure {
-    match failure {
-        Failure::Content {
-            kind: FileErrorKind::Corrupt,
-            ..
-        } => failure.with_remedy(COPY_FILE),
-        _ => failure,
-    }
-}
-
 fn no_spreadsheet(error: &dyn std::error::Error) -> Failure {
     let error: String = one_line(&error.to_string()).chars().take(200).collect();
     damaged(format!("content is no spreadsheet's ({error})"))
@@ -279,17 +296,16 @@ pub(crate) async fn summarise(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let (container, place) = super::part(file)?;
-    let ranged = Ranged::new(store.clone(), &container, tokio::runtime::Handle::current());
+    let ranged = Ranged::new(store.clone(), &container, Handle::current());
     let sample_path = file.sample_path.clone();
     let options = options.clone();
     parse(move || {
-        let book = Book::open(&ranged, &options)?;
-        if let Book::Plain(plain) = book {
-            return plain.read(&sample_path, &options);
-        }
-        let sheet = book.sheet(&place)?;
-        let most = options.scan_budget.max(4 << 10) * TEXT_BUDGETS;
-        let (text, is_whole) = book.into_text(&place, most)?;
+        let book = match open(&ranged, None, &options)? {
+            Opened::Plain(plain) => return plain.read(&sample_path, &options),
+            Opened::Book(book) => book,
+        };
+        let sheet = book.sheet(index_of(&place)?)?;
+        let (text, is_whole) = book.text(sheet)?;
         let made = Fetched::made(text, is_whole);
         let mut summary = text::read(made, "sheet.csv", &sample_path, &options)?;
         if sheet.is_hidden {

@@ -4,12 +4,14 @@ use std::io::{Cursor, Write};
 use limn_profile::FileSummary;
 
 use super::*;
+use crate::{Books, answer_book};
 
 mod book;
+mod children;
+mod named;
 mod ods;
 mod other_programs;
 mod sqlite;
-mod xls;
 
 /// What a lake says of names, as far as these tests go.
 const NAMES: MemberNames = MemberNames {
@@ -56,6 +58,14 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
+/// Spreadsheets are opened in this process.
+fn options() -> ReadOptions {
+    ReadOptions {
+        books: Books::opened_here(64 << 20, |given| answer_book(given)),
+        ..ReadOptions::default()
+    }
+}
+
 async fn open(path: &str, bytes: Vec<u8>) -> (Store, Result<Listed, FileError>) {
     let store = Store::in_memory();
     let container = ObjectRecord {
@@ -66,7 +76,7 @@ async fn open(path: &str, bytes: Vec<u8>) -> (Store, Result<Listed, FileError>) 
         modified_ms: 7,
     };
     store.put(path, bytes.into()).await.unwrap();
-    let opened = open_container(&store, &container, NAMES, &ReadOptions::default()).await;
+    let opened = open_container(&store, &container, NAMES, &options()).await;
     (store, opened)
 }
 
@@ -76,7 +86,7 @@ fn refusals(opened: &Listed) -> Vec<FileError> {
 }
 
 async fn read(store: &Store, object: &ObjectRecord) -> Result<FileSummary, FileError> {
-    read_with(store, object, &ReadOptions::default()).await
+    read_with(store, object, &options()).await
 }
 
 async fn read_with(
@@ -265,7 +275,7 @@ async fn an_archive_that_changes_while_it_is_read_is_not_mixed() {
     ] {
         std::fs::write(folder.path().join(name), &archive).unwrap();
         let container: ObjectRecord = store.head(name).await.unwrap().into();
-        let opened = open_container(&store, &container, NAMES, &ReadOptions::default()).await;
+        let opened = open_container(&store, &container, NAMES, &options()).await;
         let members = opened.unwrap().members;
         assert!(members.len() > 2);
         // As long, and of other bytes.
@@ -276,7 +286,7 @@ async fn an_archive_that_changes_while_it_is_read_is_not_mixed() {
             assert_eq!(error.kind, FileErrorKind::Missing, "{error}");
             assert!(error.is_retryable());
         }
-        let opened = open_container(&store, &container, NAMES, &ReadOptions::default()).await;
+        let opened = open_container(&store, &container, NAMES, &options()).await;
         assert_eq!(opened.unwrap_err().kind, FileErrorKind::Missing, "{name}");
     }
 }

@@ -6,8 +6,7 @@
 //! is. Longer text that is packed is handed on as a file of that compression (deflated bytes become a gzip file), so that
 //! as much of it is unpacked as of any compressed text; what is longer and stored is read in parts, and cannot be checked.
 
-use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::ops::Range;
 
 use bytes::Bytes;
@@ -102,87 +101,6 @@ pub(super) fn list(
         return Err(trap());
     }
     Ok(())
-}
-
-/// The members of an archive at hand that was measured.
-pub(super) struct Parts {
-    archive: Bytes,
-    parts: BTreeMap<String, (u16, Range<usize>)>,
-}
-
-impl Parts {
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.parts.contains_key(name)
-    }
-
-    /// A member, to be read from its beginning; `None` if there is none of this name.
-    ///
-    /// # Errors
-    /// It is damaged.
-    pub(super) fn reader(&self, name: &str) -> Result<Option<Box<dyn BufRead + '_>>, Failure> {
-        let Some((method, range)) = self.parts.get(name) else {
-            return Ok(None);
-        };
-        let packed = &self.archive[range.clone()];
-        if *method == STORED {
-            return Ok(Some(Box::new(packed)));
-        }
-        let unpacked = unpacker(*method, packed);
-        let unpacked = unpacked.map_err(|_| damaged("packed data is damaged"))?;
-        Ok(Some(Box::new(BufReader::new(unpacked))))
-    }
-}
-
-/// Makes sure that an archive at hand unpacks to at most `most` bytes, by unpacking it: what its directory says
-/// may be wrong.
-///
-/// # Errors
-/// It is damaged, or unpacks to more.
-pub(super) fn measure(ranged: &Ranged, archive: &Bytes, most: u64) -> Result<Parts, Failure> {
-    let directory = find(ranged)?;
-    if directory.entries > MOST_MEMBERS {
-        return Err(too_many());
-    }
-    let range = directory.range.start as usize..directory.range.end as usize;
-    let bytes = archive.get(range);
-    let bytes = bytes.ok_or_else(|| damaged("zip directory is not where it should be"))?;
-    let (mut at, mut left) = (0, most);
-    let mut parts = BTreeMap::new();
-    for _ in 0..directory.entries {
-        let entry = Entry::read(Record(bytes), &mut at, directory.before)?;
-        if entry.size > left {
-            return Err(too_long(entry.size.saturating_add(most - left), most));
-        }
-        let start = content(ranged, entry.header)?;
-        let end = start.saturating_add(entry.packed);
-        let range = start as usize..usize::try_from(end).unwrap_or(usize::MAX);
-        let packed = archive.get(range.clone());
-        let packed = packed.ok_or_else(|| damaged("zip member is cut off"))?;
-        let unpacked = match entry.method {
-            STORED => entry.packed,
-            DEFLATED => {
-                let mut reader = unpacker(DEFLATED, packed)
-                    .map_err(|_| damaged("packed data is damaged"))?
-                    .take(left.saturating_add(1));
-                io::copy(&mut reader, &mut io::sink())
-                    .map_err(|_| damaged("packed data is damaged"))?
-            }
-            method => {
-                let cause = format!("it is packed by method {method}");
-                return Err(Failure::new(FileErrorKind::Unsupported, cause));
-            }
-        };
-        if unpacked != entry.size {
-            return Err(damaged("packed data is not what the zip directory says"));
-        }
-        left -= unpacked;
-        let name = String::from_utf8_lossy(entry.name).into_owned();
-        parts.insert(name, (entry.method, range));
-    }
-    Ok(Parts {
-        archive: archive.clone(),
-        parts,
-    })
 }
 
 fn find(ranged: &Ranged) -> Result<Directory, Failure> {

@@ -70,7 +70,7 @@ fn metadata_of_fields_and_files_is_told() {
             ),
             "{path}"
         );
-        let kept = FileSummary::from_json(&summary.to_json().unwrap()).unwrap();
+        let kept = summary.to_stored().unwrap().read().unwrap();
         assert_eq!(kept, summary);
     }
 }

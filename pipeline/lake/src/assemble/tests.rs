@@ -328,10 +328,12 @@ fn a_small_files_summary_is_small() {
     };
     let rows: Vec<Vec<String>> = (0..30).map(row).collect();
     let summary = summary("", &header, &rows);
-    let text = summary.to_json().unwrap();
+    let stored = summary.to_stored().unwrap();
+    let sketches = stored.sketches.iter().flatten().map(Vec::len);
+    let length = stored.json.len() + sketches.sum::<usize>();
     // A digest takes 26 bytes of each column.
-    assert!(text.len() < 2304, "{} bytes: {text}", text.len());
-    assert_eq!(FileSummary::from_json(&text).unwrap(), summary);
+    assert!(length < 2304, "{length} bytes: {}", stored.json);
+    assert_eq!(stored.read().unwrap(), summary);
 }
 
 #[test]
@@ -349,10 +351,24 @@ fn stored_summaries_are_pinned() {
     assert!(
         summary.rows_exact && !summary.approximate && summary.columns[0].profile.distinct_exact()
     );
-    assert_eq!(
-        FileSummary::from_json(&summary.to_json().unwrap()).unwrap(),
-        summary
+    let now = summary.to_stored().unwrap();
+    assert_eq!(now.read().unwrap(), summary);
+    // What has been stored since format 2.
+    let json = concat!(
+        r#"{"c":[{"n":"a","t":"integer","p":{"v":2,"lo":"1","hi":"20"}},"#,
+        r#"{"n":"b","t":"text","p":{"v":1,"z":1,"lo":"x","hi":"x"}}],"#,
+        r#""r":2,"e":true,"s":{"r":5,"s":[[1,1,["20",null]],[9,0,["1","x"]]]}}"#,
     );
+    assert_eq!(now.json, json);
+    let sketches: [&[u8]; 2] = [
+        b"\x01\x80\x01\x01\x01\x02\xf51\xf520\xff",
+        b"\x01\x80\x01\x01\x01\x01\xf5x\xff",
+    ];
+    assert_eq!(now.sketches, sketches.map(|it| Some(it.to_vec())));
+    let stored = sketches.map(Some);
+    assert_eq!(FileSummary::from_stored(json, stored).unwrap(), summary);
+    let none = sketches.map(|it| Some(&it[..4]));
+    assert!(FileSummary::from_stored(json, none).is_err());
 }
 
 #[test]
@@ -418,7 +434,7 @@ proptest! {
         let mut shuffled = group.clone();
         shuffled.files = order.iter().map(|f| group.files[*f].clone()).collect();
         let stored: Vec<Option<FileSummary>> = order.iter().map(|f| {
-            read[*f].as_ref().map(|s| FileSummary::from_json(&s.to_json().unwrap()).unwrap())
+            read[*f].as_ref().map(|s| s.to_stored().unwrap().read().unwrap())
         }).collect();
         let mut again = tables(&shuffled, &stored);
         again.sort_by(|a, b| a.0.cmp(&b.0));

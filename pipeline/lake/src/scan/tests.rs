@@ -71,7 +71,7 @@ async fn indexed(
             (Err(_), Some(_)) => continue,
             (summary, _) => summary.unwrap(),
         };
-        let json = summary.to_json().unwrap();
+        let json = summary.to_stored().unwrap().json;
         read.push((file, FileSummary::from_json(&json).unwrap()));
     }
     read

@@ -211,7 +211,7 @@ fn remarks_with_addresses_are_withheld_and_look_like_none() {
             (is_marked, is_marked)
         );
         // One address is not shown among many other values either.
-        let text = file.to_json().unwrap();
+        let text = file.to_stored().unwrap().text();
         assert!(!text.contains("hidden") && text.contains("door") == (one_in == 11));
     }
 }
@@ -232,7 +232,7 @@ fn numbers_that_are_secrets_are_withheld_and_flags_are_none() {
     assert_eq!(told(&all), expected);
     let mut marked = all;
     marked.redact(Redact::Marked);
-    let text = marked.to_json().unwrap();
+    let text = marked.to_stored().unwrap().text();
     for value in ["1234", "98765", "400100200300", "0000", "7.25"] {
         assert!(!text.contains(value), "{value}: {text}");
     }
@@ -252,11 +252,12 @@ fn an_address_among_other_values_is_kept_by_no_file() {
         marked.redact(Redact::Marked);
         let column = &marked.columns[0];
         assert!(!column.is_withheld());
-        let text = marked.to_json().unwrap();
+        let stored = marked.to_stored().unwrap();
+        let text = stored.text();
         assert!(!text.contains("example"), "{text}");
         assert!(text.contains(values[7]) && column.profile.min.is_none());
         assert!(!column.profile.distinct_exact());
-        assert_eq!(FileSummary::from_json(&text).unwrap(), marked);
+        assert_eq!(stored.read().unwrap(), marked);
         let mut twice = marked.clone();
         twice.redact(Redact::Marked);
         assert_eq!(twice, marked);
@@ -321,7 +322,7 @@ fn what_of_long_cells_was_not_looked_at_is_not_kept() {
     off.redact(Redact::Off);
     assert_eq!(off, whole);
     marked.redact(Redact::Marked);
-    let text = marked.to_json().unwrap();
+    let text = marked.to_stored().unwrap().text();
     assert!(
         text.contains("word word") && !text.contains("hidden"),
         "{text}"
@@ -341,7 +342,8 @@ fn what_is_withheld_is_nowhere_and_what_may_be_known_stays() {
     marked.notes = vec!["1 line below the table left out: ask ada@example.org".to_owned()];
     marked.redact(Redact::Marked);
     assert_eq!(marked.notes, ["1 line below the table left out"]);
-    let text = marked.to_json().unwrap();
+    let stored = marked.to_stored().unwrap();
+    let text = stored.text();
     assert!(!text.contains("example") && !text.contains("ada"), "{text}");
     let contact = &marked.columns[1];
     assert_eq!(contact.sensitive(), Some(Sensitive::EMail));
@@ -368,7 +370,7 @@ fn what_is_withheld_is_nowhere_and_what_may_be_known_stays() {
         (0.0, 1.0, false)
     );
     // As it is stored, and redacted again.
-    assert_eq!(FileSummary::from_json(&text).unwrap(), marked);
+    assert_eq!(stored.read().unwrap(), marked);
     let mut twice = marked.clone();
     twice.redact(Redact::Marked);
     assert_eq!(twice, marked);
@@ -409,6 +411,7 @@ fn a_column_that_one_file_marks_is_the_tables() {
         "{text}"
     );
     let column = &table.columns[0];
+    assert_eq!(column.profile.frequent.to_sketch(), None);
     assert_eq!(
         (column.sensitive(), column.profile.values),
         (Some(Sensitive::EMail), 5)
@@ -428,7 +431,7 @@ proptest! {
         let whole = file(&[("e_mail", &values)]);
         let mut redacted = whole.clone();
         redacted.redact(Redact::Marked);
-        let text = redacted.to_json().unwrap();
+        let text = redacted.to_stored().unwrap().text();
         prop_assert!(!values.iter().any(|value| text.contains(value)));
         let (before, after) = (&whole.columns[0].profile, &redacted.columns[0].profile);
         prop_assert_eq!(before.distinct(), after.distinct());

@@ -10,11 +10,6 @@
 //!
 //! The relative standard error is about 1.04 / √registers: 3.25 % at 1024.
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 mod packed;
 
 use packed::{pack, unpack};
@@ -102,6 +97,19 @@ impl HyperLogLog {
         m * m / (2.0 * std::f64::consts::LN_2 * z)
     }
 
+    /// The [packed](pack) registers.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        pack(&self.registers)
+    }
+
+    /// Reads what [`HyperLogLog::to_bytes`] wrote; none for anything else.
+    pub(super) fn from_bytes(packed: &[u8]) -> Option<HyperLogLog> {
+        let registers = unpack(packed, FEWEST..=MOST)?;
+        let highest = highest_rank(registers.len());
+        let is_right = registers.iter().all(|rank| *rank <= highest);
+        is_right.then_some(HyperLogLog { registers })
+    }
+
     /// The standard error of [`HyperLogLog::estimate`], as a share of the true number (Flajolet et al. 2007,
     /// theorem 1).
     pub fn standard_error(&self) -> f64 {
@@ -151,29 +159,6 @@ fn tau(mut x: f64) -> f64 {
         if z >= before {
             return z / 3.0;
         }
-    }
-}
-
-/// Written as text: the [packed](pack) registers in base64 without padding.
-impl Serialize for HyperLogLog {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&BASE64.encode(pack(&self.registers)))
-    }
-}
-
-impl<'de> Deserialize<'de> for HyperLogLog {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
-        let packed = BASE64.decode(text.as_bytes()).map_err(D::Error::custom)?;
-        let registers = unpack(&packed, FEWEST..=MOST)
-            .ok_or_else(|| D::Error::custom("registers that no sketch has written"))?;
-        if registers
-            .iter()
-            .any(|rank| *rank > highest_rank(registers.len()))
-        {
-            return Err(D::Error::custom("a register beyond the highest rank"));
-        }
-        Ok(HyperLogLog { registers })
     }
 }
 

@@ -112,7 +112,7 @@ fn record(name: &str, read: &[(TableFile, FileSummary)]) -> TableRecord {
         size: file.object.size,
         modified_ms: file.object.modified_ms,
         rows: Some(summary.rows),
-        summary: Some(summary.to_json().unwrap()),
+        summary: Some(summary.to_stored().unwrap().json),
         ..FileRecord::default()
     });
     let summaries: Vec<(&str, &FileSummary)> = read

@@ -1,135 +1,180 @@
-//! A sheet's cells, and the delimited text that they become: it is read as any other is, with titles above,
-//! header, remarks below and notations.
+//! A sheet's cells, and the delimited text that they become: it is read as any other is, with
+//! titles above, header, remarks below and notations.
 //!
-//! Cells are taken one by one, and never as the rectangle between the first and the last: two cells may be
-//! billions apart. What they take of memory is counted while they come.
+//! Cells are taken one by one, and never as the rectangle between the first and the last: two cells
+//! may be billions apart. A row's cells are kept as text; what stands before the first and after
+//! the last is written at the end, when the sheet's outermost columns are known.
 
-use calamine::{DataRef, ExcelDateTime, ExcelDateTimeType};
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use calamine::{Data, DataType, ExcelDateTime, Range};
 
 use super::damaged;
 use crate::Failure;
 
 /// Rows in which a title may stand.
-const TITLE_ROWS: u64 = 10;
-/// What a cell takes beside its text.
-const CELL: u64 = 40;
+const TITLE_ROWS: usize = 10;
 /// The columns of the widest sheet that a program makes.
 const MOST_COLUMNS: u32 = 1 << 14;
 /// More rows than any program's sheets have.
 const MOST_ROWS: u32 = 1 << 24;
 /// The day after 31 December 9999.
 const END_OF_DAYS: f64 = 2_958_466.0;
+/// What cells show that have no value: signs of errors, which OpenDocument writes as texts.
+const ERRORS: [&str; 7] = [
+    "#N/A", "#DIV/0!", "#REF!", "#NAME?", "#VALUE!", "#NUM!", "#NULL!",
+];
 
-/// A sheet's cells that are not empty, by row and column.
+/// A sheet's cells that are not empty.
 pub(super) struct Cells {
-    cells: Vec<(u32, u32, String)>,
-    taken: u64,
+    text: Vec<u8>,
+    rows: Vec<Row>,
     most: u64,
     is_whole: bool,
+}
+
+/// Cells of one row, from left to right.
+struct Row {
+    number: u32,
+    first: u32,
+    last: u32,
+    /// Whether it has no other cell than the first.
+    is_single: bool,
+    start: usize,
+    end: usize,
 }
 
 impl Cells {
     /// Cells that become a text of about `most` bytes.
     pub(super) fn of_at_most(most: u64) -> Cells {
         Cells {
-            cells: Vec::new(),
-            taken: 0,
-            most: most.saturating_mul(2),
+            text: Vec::new(),
+            rows: Vec::new(),
+            most,
             is_whole: true,
         }
     }
 
-    /// Is full with the first cell: tells whether there is one.
-    pub(super) fn probe() -> Cells {
-        Cells::of_at_most(0)
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.is_whole && self.cells.is_empty()
+    /// Whether all of the sheet's cells are there.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_whole
     }
 
     /// Adds a cell, unless it is blank; says whether more are wanted.
     ///
     /// # Errors
     /// It lies where no sheet has cells.
-    pub(super) fn add(&mut self, row: u32, column: u32, text: &str) -> Result<bool, Failure> {
-        if text.trim().is_empty() {
+    pub(super) fn add(
+        &mut self,
+        (row, column): (u32, u32),
+        value: &impl DataType,
+    ) -> Result<bool, Failure> {
+        let Some(value) = text_of(value).filter(|text| !text.trim().is_empty()) else {
             return Ok(true);
-        }
+        };
         if column >= MOST_COLUMNS || row >= MOST_ROWS {
             return Err(damaged("cells lie outside of what a sheet can have")
                 .with_remedy("save it again with a spreadsheet program"));
         }
-        self.taken += text.len() as u64 + CELL;
-        if self.taken > self.most {
+        let taken = self.text.len() + value.len() + self.rows.len() * size_of::<Row>();
+        if taken as u64 > self.most {
             self.is_whole = false;
+            // The row is not all there.
+            self.rows.pop();
             return Ok(false);
         }
-        self.cells.push((row, column, text.to_owned()));
+        match self.rows.last_mut() {
+            Some(last) if last.number == row && last.last < column => {
+                commas(column - last.last, &mut self.text);
+                last.last = column;
+                last.is_single = false;
+            }
+            _ => self.rows.push(Row {
+                number: row,
+                first: column,
+                last: column,
+                is_single: true,
+                start: self.text.len(),
+                end: 0,
+            }),
+        }
+        write_cell(&value, &mut self.text);
+        if let Some(last) = self.rows.last_mut() {
+            last.end = self.text.len();
+        }
         Ok(true)
     }
 
-    /// Adds the cells of a row, the last one, so many times below it; says whether more are wanted.
+    /// Adds a rectangle of cells.
     ///
     /// # Errors
     /// As [`Cells::add`].
-    pub(super) fn repeat_row(&mut self, row: u32, times: u32) -> Result<bool, Failure> {
-        if times == 0 {
-            return Ok(true);
-        }
-        let end = self.cells.len();
-        let others = self.cells.iter().rposition(|(at, ..)| *at != row);
-        let start = others.map_or(0, |last| last + 1);
-        if start == end {
-            return Ok(true);
-        }
-        for below in (row.saturating_add(1)..).take(times as usize) {
-            for place in start..end {
-                let (_, column, text) = &self.cells[place];
-                let (column, text) = (*column, text.clone());
-                if !self.add(below, column, &text)? {
-                    return Ok(false);
-                }
+    pub(super) fn add_range(&mut self, range: &Range<Data>) -> Result<(), Failure> {
+        let (top, left) = range.start().unwrap_or_default();
+        for (row, column, value) in range.used_cells() {
+            let number =
+                |from: u32, at: usize| from.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
+            if !self.add((number(top, row), number(left, column)), value)? {
+                break;
             }
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// The rows as delimited text of about `most` bytes, and whether all of them are there.
-    pub(super) fn into_text(mut self, most: u64) -> (Vec<u8>, bool) {
-        self.cells.sort_by_key(|(row, column, _)| (*row, *column));
-        self.cells.dedup_by_key(|(row, column, _)| (*row, *column));
-        let columns = || self.cells.iter().map(|(_, column, _)| *column);
-        let first = columns().min().unwrap_or(0);
-        let last = columns().max().unwrap_or(0);
+    /// Writes the rows as delimited text of about the most bytes; says whether all of them are
+    /// there.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub(super) fn write(mut self, to: &mut impl Write) -> io::Result<bool> {
+        // Files have them in order, as a rule; of cells that are there twice one counts.
+        self.rows.sort_by_key(|row| (row.number, row.first));
+        let first = self.rows.iter().map(|row| row.first).min().unwrap_or(0);
+        let last = self.rows.iter().map(|row| row.last).max().unwrap_or(0);
         // Says which delimiter it is, whatever the cells hold.
-        let mut text = b"sep=,\n".to_vec();
-        let (mut number, mut above) = (0, None);
-        let mut is_title = true;
-        for row in self.cells.chunk_by(|a, b| a.0 == b.0) {
-            if text.len() as u64 > most {
-                return (text, false);
+        to.write_all(b"sep=,\n")?;
+        let mut written = 0;
+        let (mut line, mut above, mut is_title) = (Vec::new(), None, true);
+        for (index, parts) in self.rows.chunk_by(|a, b| a.number == b.number).enumerate() {
+            if written > self.most {
+                return Ok(false);
             }
-            if above.is_some_and(|above| above + 1 < row[0].0) {
-                text.push(b'\n');
+            line.clear();
+            let number = parts[0].number;
+            if above.is_some_and(|above| above + 1 < number) {
+                line.push(b'\n');
             }
-            above = Some(row[0].0);
-            number += 1;
+            above = Some(number);
             // A line of its own above a table is no row with empty cells.
-            is_title &= number <= TITLE_ROWS && row.len() == 1 && row[0].1 == first;
+            is_title &= index < TITLE_ROWS && parts.len() == 1;
+            is_title &= parts[0].is_single && parts[0].first == first;
             let mut at = first;
-            for (_, column, cell) in row {
-                text.extend(std::iter::repeat_n(b',', (column - at) as usize));
-                at = *column;
-                write_cell(cell, &mut text);
+            for (place, part) in parts.iter().enumerate() {
+                if place > 0 && part.first <= at {
+                    continue;
+                }
+                commas(part.first - at, &mut line);
+                line.extend_from_slice(&self.text[part.start..part.end]);
+                at = part.last;
             }
             if !is_title {
-                text.extend(std::iter::repeat_n(b',', (last - at) as usize));
+                commas(last - at, &mut line);
             }
-            text.push(b'\n');
+            line.push(b'\n');
+            written += line.len() as u64;
+            to.write_all(&line)?;
         }
-        (text, self.is_whole)
+        Ok(self.is_whole)
     }
+}
+
+fn commas(count: u32, text: &mut Vec<u8>) {
+    text.extend(std::iter::repeat_n(b',', count as usize));
 }
 
 fn write_cell(cell: &str, text: &mut Vec<u8>) {
@@ -143,26 +188,29 @@ fn write_cell(cell: &str, text: &mut Vec<u8>) {
     text.push(b'"');
 }
 
-/// A cell as a person would write it into a delimited file; `None` if there is nothing in it, or an error.
-pub(super) fn text_of(value: &DataRef<'_>) -> Option<String> {
-    Some(match value {
-        DataRef::Int(number) => number.to_string(),
-        DataRef::Float(number) => number_of(*number),
-        DataRef::String(text) | DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => {
-            text.clone()
-        }
-        DataRef::SharedString(text) => (*text).to_owned(),
-        DataRef::Bool(is_true) => is_true.to_string(),
-        DataRef::DateTime(time) if time.is_duration() => number_of(time.as_f64()),
-        DataRef::DateTime(time) => time_of(time),
-        DataRef::Error(_) | DataRef::Empty => return None,
-    })
-}
-
-/// A day's number and the share of it that has passed.
-pub(super) fn serial(days: f64, is_1904: bool) -> String {
-    let kind = ExcelDateTimeType::DateTime;
-    time_of(&ExcelDateTime::new(days, kind, is_1904))
+/// A cell as a person would write it into a delimited file; `None` if there is nothing in it, or an
+/// error.
+fn text_of<T: DataType>(value: &T) -> Option<Cow<'_, str>> {
+    if let Some(text) = value.get_string() {
+        let is_error = ERRORS.contains(&text) || text.starts_with("Err:");
+        return (!is_error).then_some(Cow::Borrowed(text));
+    }
+    if let Some(text) = value.get_datetime_iso() {
+        return Some(moment(text).into());
+    }
+    if let Some(text) = value.get_duration_iso() {
+        return Some(days(text).map_or(Cow::Borrowed(text), |days| length(days).into()));
+    }
+    let text = match (value.get_float(), value.get_int(), value.get_bool()) {
+        (Some(number), ..) => number_of(number),
+        (_, Some(number), _) => number.to_string(),
+        (.., Some(is_true)) => is_true.to_string(),
+        _ => match value.get_datetime()? {
+            time if time.is_duration() => number_of(time.as_f64()),
+            time => time_of(&time),
+        },
+    };
+    Some(text.into())
 }
 
 fn time_of(time: &ExcelDateTime) -> String {
@@ -181,7 +229,179 @@ fn time_of(time: &ExcelDateTime) -> String {
 }
 
 /// Fifteen digits, as spreadsheet programs show: 0.3 and not 0.30000000000000004.
-pub(super) fn number_of(number: f64) -> String {
+fn number_of(number: f64) -> String {
     let rounded = format!("{number:.14e}").parse().unwrap_or(number);
     rounded.to_string()
+}
+
+/// A day (`2024-01-02`), or one with a time (`2024-01-02T12:30:00.000Z`), as other spreadsheets'
+/// are written.
+fn moment(text: &str) -> String {
+    let Some((day, time)) = text.split_once('T') else {
+        return text.to_owned();
+    };
+    let time = time.strip_suffix('Z').unwrap_or(time);
+    let time = match time.split_once('.') {
+        Some((seconds, share)) if share.bytes().all(|it| it == b'0') => seconds,
+        _ => time,
+    };
+    match time {
+        "00:00:00" => day.to_owned(),
+        time => format!("{day} {time}"),
+    }
+}
+
+/// A time of day, or a longer time as a number of days.
+fn length(days: f64) -> String {
+    match (0.0..1.0).contains(&days) {
+        true => {
+            let kind = calamine::ExcelDateTimeType::DateTime;
+            time_of(&ExcelDateTime::new(days, kind, false))
+        }
+        false => number_of(days),
+    }
+}
+
+/// A length of time (`PT12H30M5.5S`) in days; `None` if it has months or years, or is none.
+fn days(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let (sign, text) = match text.strip_prefix('-') {
+        Some(rest) => (-1.0, rest),
+        None => (1.0, text),
+    };
+    let mut rest = text.strip_prefix('P')?;
+    let (mut seconds, mut is_time) = (0.0, false);
+    while !rest.is_empty() {
+        if let Some(time) = rest.strip_prefix('T') {
+            (rest, is_time) = (time, true);
+            continue;
+        }
+        let end = rest.find(|it: char| !it.is_ascii_digit() && it != '.')?;
+        let number: f64 = rest[..end].parse().ok()?;
+        let mut after = rest[end..].chars();
+        seconds += number
+            * match (after.next()?, is_time) {
+                ('D', false) => 86400.0,
+                ('H', true) => 3600.0,
+                ('M', true) => 60.0,
+                ('S', true) => 1.0,
+                _ => return None,
+            };
+        rest = after.as_str();
+    }
+    Some(sign * seconds / 86400.0)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn lengths_of_time() {
+        for (text, expected) in [
+            ("PT12H00M00S", Some(0.5)),
+            ("PT36H", Some(1.5)),
+            ("P1DT6H", Some(1.25)),
+            ("-PT6H", Some(-0.25)),
+            ("PT864.0S", Some(0.01)),
+            ("P1Y", None),
+            ("P1M", None),
+            ("PT1X", None),
+            ("PTH", None),
+            ("PT1", None),
+            ("12:00", None),
+        ] {
+            assert_eq!(days(text), expected, "{text}");
+        }
+        let shown = |text: &str| {
+            text_of(&Data::DurationIso(text.into()))
+                .unwrap()
+                .into_owned()
+        };
+        assert_eq!(shown("PT12H30M15S"), "12:30:15");
+        assert_eq!(shown("PT36H"), "1.5");
+        assert_eq!(shown("P1Y"), "P1Y");
+    }
+
+    #[test]
+    fn moments() {
+        for (text, expected) in [
+            ("2024-01-02", "2024-01-02"),
+            ("2024-01-02T00:00:00", "2024-01-02"),
+            ("2024-01-02T00:00:00.000Z", "2024-01-02"),
+            ("2024-01-02T12:30:00.000Z", "2024-01-02 12:30:00"),
+            ("2024-01-02T12:30:00.25", "2024-01-02 12:30:00.25"),
+        ] {
+            assert_eq!(moment(text), expected);
+        }
+    }
+
+    fn of(cells: &[(u32, u32, &str)], most: u64) -> (String, bool) {
+        let mut taken = Cells::of_at_most(most);
+        for (row, column, text) in cells {
+            if !taken
+                .add((*row, *column), &Data::String((*text).into()))
+                .unwrap()
+            {
+                break;
+            }
+        }
+        let mut text = Vec::new();
+        let is_whole = taken.write(&mut text).unwrap();
+        (String::from_utf8(text).unwrap(), is_whole)
+    }
+
+    #[test]
+    fn rows_are_written_between_the_outermost_columns() {
+        let cells = [
+            (0, 1, "title"),
+            (2, 2, "a, b"),
+            (2, 4, "c"),
+            (3, 1, "x"),
+            (3, 2, " "),
+        ];
+        let expected = "sep=,\ntitle\n\n,\"a, b\",,c\nx,,,\n";
+        assert_eq!(of(&cells, 1000), (expected.into(), true));
+        // In whatever order, and of two in one place only one.
+        let cells = [
+            (2, 1, "d"),
+            (1, 0, "a"),
+            (1, 1, "b"),
+            (2, 0, "c"),
+            (1, 1, "again"),
+        ];
+        assert_eq!(of(&cells, 1000), ("sep=,\na,b\nc,d\n".into(), true));
+        assert_eq!(of(&[], 1000), ("sep=,\n".into(), true));
+    }
+
+    #[test]
+    fn a_long_sheet_is_cut_behind_a_row() {
+        let cells: Vec<(u32, u32, &str)> = (0..100)
+            .flat_map(|row| [(row, 0, "ab"), (row, 1, "cd")])
+            .collect();
+        let (text, is_whole) = of(&cells, 1000);
+        assert!(
+            !is_whole && text.len() < 1000 && text.ends_with("\nab,cd\n"),
+            "{text}"
+        );
+        // Two cells at the ends of the widest rows: commas between them are not written without
+        // end.
+        let wide: Vec<(u32, u32, &str)> =
+            (0..100).map(|row| (row, (row % 2) * 16_383, "a")).collect();
+        let (text, is_whole) = of(&wide, 50_000);
+        assert!(!is_whole && text.len() < 100_000, "{}", text.len());
+        let mut cells = Cells::of_at_most(1000);
+        assert!(cells.add((0, 1 << 14), &Data::Int(1)).is_err());
+        assert!(cells.add((1 << 24, 0), &Data::Int(1)).is_err());
+    }
+
+    #[test]
+    fn signs_of_errors_are_no_values() {
+        for text in ["#N/A", "#DIV/0!", "Err:502", " "] {
+            let mut cells = Cells::of_at_most(1000);
+            assert!(cells.add((0, 0), &Data::String(text.into())).unwrap());
+            assert!(cells.is_empty(), "{text}");
+        }
+    }
 }

@@ -5,14 +5,13 @@
 use bytes::Bytes;
 use limn_profile::FileSummary;
 
-use super::Sheet;
 use crate::compression::Compression;
 use crate::error::FileErrorKind;
 use crate::input::Fetched;
 use crate::{Failure, ReadOptions, dialect, sniff, text};
 
 /// What its one table is called.
-const NAME: &str = "text";
+pub(super) const NAME: &str = "text";
 /// How much of the beginning is looked at.
 const LOOK: usize = 64 << 10;
 
@@ -27,6 +26,11 @@ impl Plain {
     /// # Errors
     /// It is no delimited text of two columns at least.
     pub(super) fn open(bytes: &Bytes, options: &ReadOptions) -> Result<Plain, Failure> {
+        if let [9, 0 | 2 | 4 | 8, 4..=16, 0, ..] = bytes[..] {
+            let cause = "it is an .xls file from before Excel 5";
+            let failure = Failure::new(FileErrorKind::Unsupported, cause);
+            return Err(failure.with_remedy(SAVE));
+        }
         let beginning = bytes.slice(..bytes.len().min(LOOK));
         if let Some((is, remedy)) = other(&beginning) {
             return Err(named_so(is).with_remedy(remedy));
@@ -41,14 +45,6 @@ impl Plain {
         Ok(Plain {
             bytes: bytes.clone(),
         })
-    }
-
-    pub(super) fn sheet() -> Sheet {
-        Sheet {
-            name: NAME.to_owned(),
-            is_table: true,
-            is_hidden: false,
-        }
     }
 
     /// All of its text.

@@ -37,9 +37,9 @@ struct Request {
     rows: Option<(Vec<usize>, Vec<String>, u64)>,
 }
 
-/// What is wrong with a view.
-#[derive(Serialize, Deserialize)]
-struct Refused {
+/// What is wrong with a view, or with a book.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(in crate::containers) struct Refused {
     kind: FileErrorKind,
     cause: String,
     remedy: Option<String>,
@@ -156,13 +156,7 @@ pub(super) type Answered<T> = Result<T, Failure>;
 pub(crate) fn taken(answer: &[u8]) -> Result<FileSummary, Failure> {
     let answer: Result<FileSummary, Refused> =
         serde_json::from_slice(answer).map_err(|error| failed(&error.to_string()))?;
-    answer.map_err(|refused| {
-        let failure = Failure::new(refused.kind, refused.cause);
-        match refused.remedy {
-            Some(remedy) => failure.with_remedy(remedy),
-            None => failure,
-        }
-    })
+    answer.map_err(Refused::failure)
 }
 
 /// The program's work: a request and a database to an answer. `None` if these are not what was given.
@@ -206,7 +200,15 @@ pub fn answer_view(mut input: impl BufRead) -> Option<Vec<u8>> {
 }
 
 impl Refused {
-    fn of(failure: Failure) -> Refused {
+    pub(in crate::containers) fn failure(self) -> Failure {
+        Failure::Content {
+            kind: self.kind,
+            cause: self.cause,
+            remedy: self.remedy,
+        }
+    }
+
+    pub(in crate::containers) fn of(failure: Failure) -> Refused {
         let cause = failure.cause();
         let (kind, remedy) = match failure {
             Failure::Content { kind, remedy, .. } => (kind, remedy),

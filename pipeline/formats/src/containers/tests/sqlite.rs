@@ -85,8 +85,7 @@ async fn tables_and_views_are_read_with_their_types_and_keys() {
             references: vec![to_customers],
         };
         assert_eq!(lines.keys, declared);
-        let json = lines.to_json().unwrap();
-        assert_eq!(FileSummary::from_json(&json).unwrap(), lines);
+        assert_eq!(lines.to_stored().unwrap().read().unwrap(), lines);
         assert_eq!(lines.columns[3].data_type, DataType::Float);
         let rich = read(&store, &opened.members[3]).await.unwrap();
         assert_eq!(rich.sample.rows[0].values, [Some("ADA".to_owned())]);

@@ -15,7 +15,7 @@ use super::*;
 use crate::access::{Access, Caller, Reach};
 use crate::http::{Hosts, router};
 use crate::node::NodeOptions;
-use ground::{Ground, whole};
+use ground::Ground;
 
 fn asked(sql: &str) -> SqlRequest {
     SqlRequest {

@@ -142,7 +142,7 @@ fn record(lake: &str, name: &str, file: &TableFile, summary: &FileSummary) -> Ta
             size: object.size,
             modified_ms: object.modified_ms,
             rows: Some(summary.rows),
-            summary: Some(summary.to_json().unwrap()),
+            summary: Some(summary.to_stored().unwrap().json),
             ..FileRecord::default()
         }],
         ..TableRecord::default()
