@@ -8,8 +8,10 @@
 use std::collections::HashMap;
 
 use crate::layout::Group;
+use crate::merge::FilePart;
 use crate::object::{Fingerprint, Hasher};
 use crate::place;
+use crate::settled::settle;
 use crate::sheets::SheetColumn;
 use crate::summary::{ColumnSummary, FileSummary};
 
@@ -18,6 +20,18 @@ use crate::summary::{ColumnSummary, FileSummary};
 ///
 /// A table that is cut into files in another way, or whose rows are in another order, has another one.
 pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerprint> {
+    let mut files = files.to_vec();
+    files.sort_by_key(|(path, _)| *path);
+    let parts = files.iter().map(|(path, summary)| FilePart {
+        path,
+        summary,
+        partition: &[],
+    });
+    let settled = settle(&parts.collect::<Vec<_>>());
+    let files = files.iter().zip(&settled);
+    let files: Vec<(&str, &FileSummary)> = files
+        .map(|((path, _), summary)| (*path, summary.as_ref()))
+        .collect();
     let has_values = |(_, summary): &(&str, &FileSummary)| {
         let mut columns = summary.columns.iter();
         summary.rows > 0 && columns.any(|column| column.digest != 0)

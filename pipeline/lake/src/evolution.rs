@@ -3,15 +3,17 @@
 //! Two files follow from one another if two thirds of their columns have the same names, or one has a single column more:
 //! columns come, go, move and are renamed one at a time. A family's table is its largest set of files that follow from one another, directly or over
 //! others, if that is three quarters of them. The others are tables of their own; without such a set all files are. A
-//! file whose columns have no names belongs to the table if it is as wide as one that does.
+//! file whose columns have no names belongs to the table if it is as wide as one that does; and so does a file whose names no
+//! other has, if they may as well be its first row of data, and as many of its columns are of numbers or dates.
 //!
 //! The result is a function of the set of (path, columns), whatever the order in which files are read.
 
 use std::collections::{HashMap, HashSet};
 
+use crate::data_type::Order;
 use crate::layout::{Group, GroupKind};
 use crate::object::{Format, Hasher};
-use crate::summary::FileSummary;
+use crate::summary::{ColumnSummary, FileSummary};
 
 /// Files that are looked at first.
 pub const PROBES: usize = 8;
@@ -84,6 +86,10 @@ fn row_keys(summary: &FileSummary) -> impl Iterator<Item = &str> {
 pub struct Shapes<'a> {
     distinct: HashMap<Shape, usize>,
     of: HashMap<&'a str, usize>,
+    /// Shapes whose names are a header's for sure.
+    sure: HashSet<usize>,
+    /// How many columns of a shape are of numbers or dates, in the file that has most.
+    typed: HashMap<usize, usize>,
 }
 
 impl<'a> Shapes<'a> {
@@ -93,7 +99,39 @@ impl<'a> Shapes<'a> {
             let next = self.distinct.len();
             let id = *self.distinct.entry(shape).or_insert(next);
             self.of.insert(path, id);
+            if summary.first_row().is_none() {
+                self.sure.insert(id);
+            }
+            let columns = summary.columns.iter();
+            let is_typed = |column: &&ColumnSummary| column.data_type.order() != Order::Text;
+            let typed = self.typed.entry(id).or_default();
+            *typed = columns.filter(is_typed).count().max(*typed);
         }
+    }
+
+    /// Shapes whose names rather are a row of data, among those of these files: of one file each, that has no name in common
+    /// with any of others as wide; and these are more files.
+    fn of_data(&self, paths: &HashMap<usize, Vec<&'a str>>) -> HashSet<usize> {
+        let shapes = self.distinct.iter().filter(|(it, _)| !it.is_nameless);
+        let mut by_width: HashMap<(usize, usize), [Vec<(&Shape, usize)>; 2]> = HashMap::new();
+        for (shape, id) in shapes.filter(|(_, id)| paths.contains_key(id)) {
+            let typed = self.typed.get(id).copied().unwrap_or_default();
+            let is_open = paths[id].len() == 1 && !self.sure.contains(id);
+            let [known, open] = by_width.entry((shape.names.len(), typed)).or_default();
+            if is_open { open } else { known }.push((shape, *id));
+        }
+        let mut of_data = HashSet::new();
+        for ((width, _), [known, mut open]) in by_width {
+            if known.is_empty() || known.len() * open.len() * width > MOST_WORK {
+                continue;
+            }
+            open.retain(|(open, _)| known.iter().all(|it| common(&it.0.names, &open.names) == 0));
+            let files: usize = known.iter().map(|(_, id)| paths[id].len()).sum();
+            if open.len() < files {
+                of_data.extend(open.into_iter().map(|(_, id)| id));
+            }
+        }
+        of_data
     }
 
     /// The largest set of files among those of which `is_meant` holds that follow from one another; of several such the one
@@ -104,9 +142,20 @@ impl<'a> Shapes<'a> {
             paths.entry(*id).or_default().push(path);
         }
         let looked_at = paths.values().map(Vec::len).sum();
-        let shapes = self.distinct.iter();
-        let shapes = shapes.filter_map(|(shape, id)| Some((shape, paths.remove(id)?)));
-        let (nameless, named): (Vec<_>, Vec<_>) = shapes.partition(|(shape, _)| shape.is_nameless);
+        let of_data = self.of_data(&paths);
+        let (mut nameless, mut named) = (Vec::new(), Vec::new());
+        for (shape, id) in &self.distinct {
+            let Some(paths) = paths.remove(id) else {
+                continue;
+            };
+            let is_nameless = shape.is_nameless || of_data.contains(id);
+            if is_nameless {
+                &mut nameless
+            } else {
+                &mut named
+            }
+            .push((shape, paths));
+        }
         let sets = match named.is_empty() {
             true => nameless.into_iter().map(|(_, paths)| paths).collect(),
             false => sets(named, &nameless),

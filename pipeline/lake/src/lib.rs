@@ -7,7 +7,8 @@
 //!    Only paths are looked at.
 //! 2. [`summarise_file`] reads one file, within a budget, into a [`FileSummary`]: its columns with
 //!    types and profiles, its row count, and a row sample that merges.
-//! 3. [`evolution::arrange`] says which files of a group are one table, and [`assemble::merge_files`] merges the summaries of a table's files into a [`TableSummary`].
+//! 3. [`evolution::arrange`] says which files of a group are one table, and [`assemble::merge_files`] merges the summaries of a table's files into a [`TableSummary`];
+//!    what a file by itself leaves open of how it is read, all files decide.
 //!
 //! The unit of incremental work is the file: while its fingerprint
 //! ([`ObjectRecord::fingerprint`]) stays, its summary holds, whatever its neighbours do.
@@ -75,6 +76,7 @@ mod reading;
 pub mod room;
 pub mod sample;
 pub mod scan;
+mod settled;
 mod sheets;
 mod summary;
 pub mod value_set;
@@ -98,7 +100,7 @@ pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;
 pub use privacy::{Redact, Sensitive};
 pub use profile::{ColumnProfile, Frequent};
-pub use reading::{Quoting, TextReading};
+pub use reading::{FirstRow, Quoting, TextReading};
 pub use room::{Held, Room};
 pub use sample::{RowSample, SampledRow};
 pub use summary::{

@@ -13,6 +13,7 @@ use crate::notation::Notation;
 use crate::privacy::Sensitive;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
+use crate::settled::settle;
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, TableSummary};
 
 /// Notations of one column that a note names.
@@ -32,10 +33,17 @@ pub struct FilePart<'a> {
 
 impl TableSummary {
     /// Merges the summaries of a table's files, given in path order, into a function of the set of
-    /// files. Columns are matched by name (the n-th of a repeated name with the n-th); a column
+    /// files. What a file leaves open of how it is read, all files together decide (decision 38). Columns are matched by name (the n-th of a repeated name with the n-th); a column
     /// that a file lacks is null in that file's rows. Counts of a file that was read in parts are
     /// scaled to its rows, so that every file weighs as much as it has rows.
     pub fn merge(files: &[FilePart<'_>]) -> TableSummary {
+        let settled = settle(files);
+        let files = files.iter().zip(&settled);
+        let files = files.map(|(file, summary)| FilePart { summary, ..*file });
+        TableSummary::merge_settled(&files.collect::<Vec<_>>())
+    }
+
+    fn merge_settled(files: &[FilePart<'_>]) -> TableSummary {
         let union = Union::of(files);
         let total_rows: u64 = files.iter().map(|file| file.summary.rows).sum();
         let with_columns = (0..files.len()).filter(|f| !files[*f].summary.columns.is_empty());
@@ -241,6 +249,7 @@ fn merge_column(
         digest: 0,
         marked,
         notation: notation(column, files),
+        otherwise: Box::default(),
         in_files: None,
         arrow_type: None,
         description: described,

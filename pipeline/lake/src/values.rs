@@ -30,7 +30,7 @@ mod join_key;
 mod json;
 mod once;
 
-pub(crate) use counter::ValueCounter;
+pub(crate) use counter::{ValueCounter, first_placed};
 pub use hyperloglog::HyperLogLog;
 pub use join_key::join_key;
 

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use csv::ByteRecord;
 
-use super::header;
+use super::header::{self, Doubt};
 use super::rows::Rows;
 use super::{Failure, MAX_COLUMNS, counted};
 use crate::error::FileErrorKind;
@@ -78,6 +78,8 @@ pub(crate) struct Plan {
     pub(crate) header: Vec<String>,
     /// Whether the names are those of a row that may as well be one of data.
     pub(crate) is_presumed: bool,
+    /// What the last of the rows above, or the first of data, is, if it may be the other.
+    pub(crate) doubt: Option<Doubt>,
     /// What a reader of the catalog should know about how the file was understood.
     pub(crate) notes: Vec<String>,
 }
@@ -94,6 +96,7 @@ impl Plan {
             end: None,
             encoding: None,
             is_rewritten: false,
+            first: None,
         }
     }
 }
@@ -183,6 +186,7 @@ pub(crate) fn plan(
         columns: header.columns,
         header: header.cells,
         is_presumed: header.is_presumed,
+        doubt: header.doubt,
         notes: header.notes,
     })
 }

@@ -16,6 +16,7 @@ use limn_store::Store;
 
 use super::dialect::{self, Dialect, Plan, Quoting};
 use super::footer;
+use super::header::Doubt;
 use super::infer::{is_marker, is_null};
 use super::input::{self, Fetched, Input, Piece};
 use super::rows::{LINES_IN_A_CELL, Rows};
@@ -23,11 +24,11 @@ use super::{Failure, ReadOptions, counted, parse, sniff};
 use crate::compression::without_compression;
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
-use crate::notation::{self, Decided, Notation};
+use crate::notation::{self, Decided, Notation, Readings};
 use crate::profile::{ColumnBuilder, ValueLimits};
-use crate::reading::TextReading;
+use crate::reading::{FirstRow, TextReading};
 use crate::room::Held;
-use crate::sample::{RowSample, RowSampler};
+use crate::sample::{CELL_CHARS, RowSample, RowSampler, SampledRow, truncate};
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 /// Lines tried as the first of a range.
@@ -82,7 +83,10 @@ pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &Re
         }
     }
     let writings = best.writings();
-    if writings.iter().any(Option::is_some) {
+    if writings
+        .iter()
+        .any(|it| it.own.is_some() || !it.others.is_empty())
+    {
         let mut again = Scan::new(best.plan.clone(), sample_path, options, whole);
         again.again = Some(Again::new(&best.plan, writings));
         again.run(input);
@@ -94,8 +98,65 @@ pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &Re
 /// A second reading: of columns whose numbers or dates are not written plainly, or are missing where a sign stands, as plain
 /// ones and nulls.
 struct Again {
-    columns: Vec<Option<Renoted>>,
+    columns: Vec<Column>,
     plain: String,
+}
+
+/// The readings of one column.
+#[derive(Default)]
+struct Column {
+    /// The likeliest, if it is not the first reading.
+    own: Option<Renoted>,
+    /// What else may be meant.
+    others: Vec<Renoted>,
+}
+
+impl Column {
+    fn new(name: &str, writings: Writings, limits: ValueLimits) -> Column {
+        let reading = |writing| Renoted {
+            writing,
+            builder: ColumnBuilder::with_limits(name, limits),
+            markers: 0,
+            misfit: false,
+        };
+        Column {
+            own: writings.own.map(reading),
+            others: writings.others.into_iter().map(reading).collect(),
+        }
+    }
+
+    /// The column's summary; `first` is what the first reading made of it.
+    fn finish(self, mut first: ColumnBuilder, exact: bool) -> ColumnSummary {
+        let others = self.others.into_iter().filter(|read| !read.misfit);
+        let others = others.map(|read| ColumnSummary {
+            name: String::new(),
+            ..read.finish(exact)
+        });
+        let mut otherwise: Vec<ColumnSummary> = others.collect();
+        if first.has_only_markers() {
+            otherwise.push(first.without_markers(exact));
+        }
+        let own = match self.own {
+            Some(read) if !read.misfit => read.finish(exact),
+            Some(_) => {
+                first.refuse_mixed_dates();
+                first.finish(exact)
+            }
+            None => first.finish(exact),
+        };
+        ColumnSummary {
+            otherwise: otherwise.into(),
+            ..own
+        }
+    }
+}
+
+/// The ways in which a column may be written.
+#[derive(Default)]
+struct Writings {
+    /// The likeliest; none for the plain way.
+    own: Option<Writing>,
+    others: Vec<Writing>,
 }
 
 /// How a column of numbers or dates is written, if not plainly.
@@ -116,6 +177,13 @@ struct Renoted {
 }
 
 impl Renoted {
+    fn finish(self, exact: bool) -> ColumnSummary {
+        ColumnSummary {
+            notation: self.writing.notation,
+            ..self.builder.finish(exact)
+        }
+    }
+
     fn take(&mut self, text: &str, plain: &mut String) {
         if is_null(text) {
             self.builder.push(None);
@@ -132,18 +200,13 @@ impl Renoted {
 }
 
 impl Again {
-    fn new(plan: &Plan, writings: Vec<Option<Writing>>) -> Again {
+    fn new(plan: &Plan, writings: Vec<Writings>) -> Again {
         let limits = ValueLimits::for_columns(plan.columns.len());
-        let column = |(name, writing): (&String, Option<Writing>)| {
-            writing.map(|writing| Renoted {
-                writing,
-                builder: ColumnBuilder::with_limits(name.as_str(), limits),
-                markers: 0,
-                misfit: false,
-            })
-        };
+        let columns = plan.columns.iter().zip(writings);
         Again {
-            columns: plan.columns.iter().zip(writings).map(column).collect(),
+            columns: columns
+                .map(|(name, writings)| Column::new(name, writings, limits))
+                .collect(),
             plain: String::new(),
         }
     }
@@ -151,7 +214,7 @@ impl Again {
     /// The columns in which signs were read as nulls, by their places.
     fn marked(&self) -> impl Iterator<Item = (usize, &Renoted)> {
         let columns = self.columns.iter().enumerate();
-        let read = columns.filter_map(|(i, column)| Some((i, column.as_ref()?)));
+        let read = columns.filter_map(|(i, column)| Some((i, column.own.as_ref()?)));
         read.filter(|(_, column)| !column.misfit && column.markers > 0)
     }
 
@@ -168,13 +231,13 @@ impl Again {
 
     fn row(&mut self, record: &ByteRecord) {
         for (i, column) in self.columns.iter_mut().enumerate() {
-            let Some(column) = column.as_mut().filter(|column| !column.misfit) else {
-                continue;
-            };
-            // What is not UTF-8 has become another text in the first reading, and fits nothing.
-            let cell = record.get(i).unwrap_or_default().trim_ascii();
-            let text = std::str::from_utf8(cell).unwrap_or("?");
-            column.take(text, &mut self.plain);
+            let readings = column.own.iter_mut().chain(&mut column.others);
+            for reading in readings.filter(|reading| !reading.misfit) {
+                // What is not UTF-8 has become another text in the first reading, and fits nothing.
+                let cell = record.get(i).unwrap_or_default().trim_ascii();
+                let text = std::str::from_utf8(cell).unwrap_or("?");
+                reading.take(text, &mut self.plain);
+            }
         }
     }
 }
@@ -298,21 +361,26 @@ impl Scan {
                 let text = sniff::without_bom(&piece.bytes);
                 let start = piece.bytes.len() - text.len() + self.plan.start;
                 self.reading.start = start as u64;
-                let stop = self.end_of_table(&piece.bytes[start..]);
-                self.piece(piece, start, self.plan.skip, stop);
+                let stop = self.end_of_table(piece, start);
+                if self.whole {
+                    self.reading.end = stop;
+                }
+                let is_above = self.plan.doubt == Some(Doubt::Data);
+                self.piece(piece, start, self.plan.skip + usize::from(is_above), stop);
             } else if let Some(start) = self.entry(&piece.bytes) {
-                self.piece(piece, start, 0, None);
+                let stop = self.end_of_table(piece, start);
+                self.piece(piece, start, 0, stop);
             }
         }
     }
 
-    /// Where the table ends, if other lines follow it; they are noted.
-    fn end_of_table(&mut self, text: &[u8]) -> Option<u64> {
-        let whole = self.whole.then_some(text)?;
-        let footer = footer::find(&self.plan.dialect, self.columns.len(), whole)?;
+    /// Where the table ends in a piece, from byte `start` on, if other lines follow it; they are noted. Of a text that is not read
+    /// to its end nothing is known of what follows.
+    fn end_of_table(&mut self, piece: &Piece, start: usize) -> Option<u64> {
+        let text = piece.to_end.then(|| &piece.bytes[start..])?;
+        let footer = footer::find(&self.plan.dialect, self.columns.len(), text)?;
         self.notes.extend(footer.notes);
-        self.reading.end = Some(footer.start as u64);
-        self.reading.end
+        Some(footer.start as u64)
     }
 
     /// Reads a piece's rows from byte `start` on, but for the first `skip`, up to `stop` bytes further. A row that the piece cuts
@@ -324,11 +392,15 @@ impl Scan {
         let lines_above = lines_above.count() as u64;
         let mut reader = Rows::new(self.plan.dialect, text, piece.to_end);
         let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
-        for _ in 0..skip {
+        for left in (0..skip).rev() {
+            let from = reader.byte() as u64;
             if !reader.read(&mut row) {
                 return;
             }
             self.unclosed.note(reader.unclosed, lines_above);
+            if left == 0 && self.plan.doubt.is_some() {
+                self.keep_first(&row, offset + from);
+            }
         }
         let (mut from, mut line) = (reader.byte() as u64, reader.line());
         let mut more = reader.read(&mut row);
@@ -362,6 +434,26 @@ impl Scan {
         first
     }
 
+    /// Keeps a row that may be the header as well as the first one of data. It counts as the first row whatever it is, so that
+    /// what is drawn of the others does not depend on it.
+    fn keep_first(&mut self, record: &ByteRecord, offset: u64) {
+        let number = if self.whole { 0 } else { offset };
+        let priority = self.sampler.priority(number);
+        let cells = (0..self.columns.len()).map(|i| cell(record, i));
+        let cut = |mut cell: Option<String>| {
+            cell.iter_mut().for_each(|it| truncate(it, CELL_CHARS));
+            cell
+        };
+        self.reading.first = Some(FirstRow {
+            row: SampledRow {
+                priority,
+                row: number,
+                values: cells.map(cut).collect(),
+            },
+            is_data: self.plan.doubt == Some(Doubt::Data),
+        });
+    }
+
     fn row(&mut self, record: &ByteRecord, offset: u64, bytes: u64) {
         let (columns, width) = (self.columns.len(), record.len());
         if is_blank(record, columns) {
@@ -379,7 +471,12 @@ impl Scan {
         if width != columns && !(width == columns + 1 && ends_empty(record)) {
             self.ragged.note(width, columns);
         }
-        let number = if self.whole { self.rows } else { offset };
+        let before = u64::from(self.reading.first.is_some());
+        let number = if self.whole {
+            self.rows + before
+        } else {
+            offset
+        };
         self.rows += 1;
         self.row_bytes += bytes;
         for (column, cell) in self.columns.iter_mut().zip(record) {
@@ -396,27 +493,29 @@ impl Scan {
             column.push(None);
         }
         if let Some(priority) = self.sampler.wants(number) {
-            let cell = |i| {
-                let text = String::from_utf8_lossy(record.get(i)?.trim_ascii());
-                (!is_null(&text)).then(|| text.into_owned())
-            };
-            self.sampler
-                .keep(priority, number, (0..columns).map(cell).collect());
+            let cells = (0..columns).map(|i| cell(record, i)).collect();
+            self.sampler.keep(priority, number, cells);
         }
     }
 
-    /// How the columns' values are written, where that is not plain.
-    fn writings(&self) -> Vec<Option<Writing>> {
+    /// How the columns' values may be written.
+    fn writings(&self) -> Vec<Writings> {
         let seen: Vec<Decided<'_>> = self.columns.iter().map(ColumnBuilder::evidence).collect();
-        let notations = notation::decide(&seen, self.plan.dialect.delimiter);
-        let writing = |(column, notation): (&ColumnBuilder, Option<Notation>)| {
-            let is_written_oddly = notation.is_some() || column.is_plain_but_for_markers();
-            is_written_oddly.then(|| Writing {
+        let readings = notation::decide(&seen, self.plan.dialect.delimiter);
+        let writings = |(column, readings): (&ColumnBuilder, Readings)| {
+            let has_markers = column.has_markers();
+            let writing = |notation| Writing {
                 notation,
-                has_markers: column.has_markers(),
-            })
+                has_markers,
+            };
+            let is_written_oddly = readings.own.is_some() || column.is_plain_but_for_markers();
+            let others = readings.others.into_iter();
+            Writings {
+                own: is_written_oddly.then(|| writing(readings.own)),
+                others: others.map(|other| writing(Some(other))).collect(),
+            }
         };
-        self.columns.iter().zip(notations).map(writing).collect()
+        self.columns.iter().zip(readings).map(writings).collect()
     }
 
     /// The sample, without the signs that were read as nulls.
@@ -439,21 +538,14 @@ impl Scan {
         again: Option<Again>,
         exact: bool,
     ) -> Vec<ColumnSummary> {
-        let mut again = again
-            .map_or_else(Vec::new, |again| again.columns)
-            .into_iter();
-        let summary = |mut column: ColumnBuilder| match again.next().flatten() {
-            Some(read) if !read.misfit => ColumnSummary {
-                notation: read.writing.notation,
-                ..read.builder.finish(exact)
-            },
-            Some(_) => {
-                column.refuse_mixed_dates();
-                column.finish(exact)
-            }
-            None => column.finish(exact),
-        };
-        columns.into_iter().map(summary).collect()
+        let again = again.map_or_else(Vec::new, |again| again.columns);
+        let again = again
+            .into_iter()
+            .chain(std::iter::repeat_with(Column::default));
+        let columns = columns.into_iter().zip(again);
+        columns
+            .map(|(column, again)| again.finish(column, exact))
+            .collect()
     }
 
     /// Whether there are rows, and nearly all have the header's width.
@@ -523,6 +615,12 @@ impl Scan {
             })),
         })
     }
+}
+
+/// A row's cell; `None` is null.
+fn cell(record: &ByteRecord, at: usize) -> Option<String> {
+    let text = String::from_utf8_lossy(record.get(at)?.trim_ascii());
+    (!is_null(&text)).then(|| text.into_owned())
 }
 
 /// Whether a row is the header once more, as where one file was put behind another.

@@ -16,6 +16,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -30,6 +31,8 @@ use self::schema::Columns;
 pub(crate) use self::schema::kept_type;
 use crate::formats::ReadOptions;
 use crate::layout::DataFile;
+use crate::merge::FilePart;
+use crate::settled::settle;
 use crate::summary::FileSummary;
 
 /// The name of the column that says which file a row is of: its path in the lake.
@@ -151,6 +154,26 @@ impl Report {
     }
 }
 
+/// Decides what files by themselves leave open of how they are read, as [`crate::TableSummary::merge`] does.
+fn settle_all(files: &mut [(DataFile, FileSummary)]) {
+    let parts = files.iter().map(|(file, summary)| FilePart {
+        path: &file.object.path,
+        summary,
+        partition: &[],
+    });
+    let parts: Vec<FilePart<'_>> = parts.collect();
+    let settled = settle(&parts).into_iter().map(|it| match it {
+        Cow::Owned(settled) => Some(settled),
+        Cow::Borrowed(_) => None,
+    });
+    let settled: Vec<Option<FileSummary>> = settled.collect();
+    for ((_, summary), settled) in files.iter_mut().zip(settled) {
+        if let Some(settled) = settled {
+            *summary = settled;
+        }
+    }
+}
+
 impl TableRows {
     /// The rows of these files of a lake, which the index says are one table. `options` are those that the lake was indexed with:
     /// what of a file was found by them is found again.
@@ -160,6 +183,7 @@ impl TableRows {
         options: ReadOptions,
     ) -> Self {
         files.sort_by(|(a, _), (b, _)| a.object.path.cmp(&b.object.path));
+        settle_all(&mut files);
         let columns = Columns::of(&files);
         TableRows(Arc::new(Inner {
             store,
