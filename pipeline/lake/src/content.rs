@@ -129,6 +129,7 @@ mod tests {
             keys: Default::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         }
     }
 

@@ -390,6 +390,9 @@ impl FileSummary {
                 note.truncate(note.find(": ").unwrap_or(note.len()));
             }
         }
+        for other in self.otherwise.iter_mut() {
+            other.redact(redact);
+        }
         self.redact_names(redact);
         redact_all(&mut self.columns, &mut self.sample, redact);
         let first = self.reading.as_mut().and_then(|it| it.first.as_mut());

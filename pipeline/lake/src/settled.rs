@@ -8,7 +8,8 @@
 //! - of dates the order that values of any file prove for the column, between the same separators;
 //! - of numbers the decimal mark that values of any file prove for the column;
 //! - of nothing but signs such as `-` nulls, if all other files have numbers or dates there;
-//! - of first rows what `first_rows.rs` says.
+//! - of first rows what `first_rows.rs` says;
+//! - of delimiters that cut a small file evenly ([`FileSummary::otherwise`]) the one that gives it the names of another file.
 //!
 //! Where nothing is proven, or different things are, each file is read as it would be by itself. The result is a
 //! function of the set of files: a file that comes or goes may change how others are read, without reading them. See decision 38.
@@ -18,6 +19,7 @@ mod first_rows;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use self::first_rows::{add_first_row, data_row};
 use crate::data_type::{DataType, Order};
@@ -27,11 +29,11 @@ use crate::merge::{FilePart, Source, Union};
 use crate::notation::{self, DateOrder, Notation, Proof};
 use crate::summary::{ColumnSummary, FileSummary};
 
-/// The summaries of a table's files, given in path order, each read as all of them show. Nothing is open in them any more
+/// The summaries of a table's files, given in path order, each read as all of them show: borrowed where that is as the file is read by
+/// itself. Nothing is open in them any more
 /// but first rows that stay headers, which count nowhere.
 pub(crate) fn settle<'a>(files: &[FilePart<'a>]) -> Vec<Cow<'a, FileSummary>> {
-    let summaries = files.iter().map(|file| Cow::Borrowed(file.summary));
-    let mut settled: Vec<Cow<'a, FileSummary>> = summaries.collect();
+    let mut settled = cut(files);
     first_rows::decide(&mut settled);
     let is_open = |summary: &Cow<'_, FileSummary>| {
         let mut columns = summary.columns.iter();
@@ -50,6 +52,32 @@ pub(crate) fn settle<'a>(files: &[FilePart<'a>]) -> Vec<Cow<'a, FileSummary>> {
         }
     }
     settled
+}
+
+/// The summaries as the delimiters make them that give files the same names.
+fn cut<'a>(files: &[FilePart<'a>]) -> Vec<Cow<'a, FileSummary>> {
+    fn names(summary: &FileSummary) -> Vec<&str> {
+        let mut names: Vec<&str> = summary.column_names().collect();
+        names.sort_unstable();
+        names
+    }
+    let all = || files.iter().map(|file| file.summary);
+    let clear: HashSet<Vec<&str>> = match all().any(|it| !it.otherwise.is_empty()) {
+        true => all()
+            .filter(|it| it.otherwise.is_empty())
+            .map(names)
+            .collect(),
+        false => HashSet::new(),
+    };
+    let chosen = |summary: &'a FileSummary| {
+        let mut otherwise = summary.otherwise.iter();
+        let is_clear = |it: &&FileSummary| clear.contains(&names(it));
+        match otherwise.find(is_clear) {
+            Some(other) if !is_clear(&summary) => Cow::Owned(other.clone()),
+            _ => Cow::Borrowed(summary),
+        }
+    };
+    all().map(chosen).collect()
 }
 
 /// How a column of a file is read.

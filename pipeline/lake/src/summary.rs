@@ -157,6 +157,10 @@ pub struct FileSummary {
     /// How the text was read, of delimited and plain text and of sheets.
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<TextReading>>,
+    /// What the file is if another delimiter cuts it, where that is a small text and another one does so evenly: the table
+    /// decides (decision 38).
+    #[serde(rename = "o", default, skip_serializing_if = "<[_]>::is_empty")]
+    pub otherwise: Box<[FileSummary]>,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -200,7 +204,8 @@ impl FileSummary {
     pub fn held(&self) -> u64 {
         let first = self.first_row().map(|first| &first.row);
         let notes: u64 = self.notes.iter().map(|it| it.len() as u64).sum();
-        held(&self.columns, &self.sample) + held_cells(first) + notes
+        let otherwise: u64 = self.otherwise.iter().map(FileSummary::held).sum();
+        held(&self.columns, &self.sample) + held_cells(first) + notes + otherwise
     }
 
     /// The first row, where it may be a header as well as one of data.

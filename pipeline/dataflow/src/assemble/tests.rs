@@ -35,6 +35,7 @@ fn summary() -> FileSummary {
         keys: Default::default(),
         presumed_names: false,
         reading: None,
+        otherwise: Box::default(),
     }
 }
 

@@ -23,6 +23,9 @@ pub(crate) const HEAD: usize = 256 << 10;
 /// Rows looked at.
 const ROWS: usize = 200;
 
+/// A text of no more bytes may be too little to tell how it is cut.
+const SMALL: usize = 4 << 10;
+
 /// Rows that make a table below other lines.
 const FEWEST: usize = 3;
 
@@ -138,6 +141,26 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
         }
     }
     plan(best.1, start, head, complete)
+}
+
+/// The other plans by which a small text that is here as a whole may be read as well: a delimiter cuts all its lines into the
+/// same number of cells, too.
+pub(crate) fn others(text: &[u8], complete: bool, chosen: &Dialect) -> Vec<Plan> {
+    let (declared, start) = separator_line(text);
+    if !complete || text.len() > SMALL || declared.is_some() {
+        return Vec::new();
+    }
+    let delimiters = DELIMITERS.into_iter();
+    let others = delimiters.filter(|it| *it != chosen.delimiter && text.contains(it));
+    let plans = others.filter_map(|delimiter| {
+        let (quoting, shape) = quoting(delimiter, text, true);
+        let is_even = shape.width > 1 && shape.first_agrees && shape.even >= 1.0;
+        let dialect = Dialect { delimiter, quoting };
+        is_even
+            .then(|| plan(dialect, start, text, true).ok())
+            .flatten()
+    });
+    plans.collect()
 }
 
 /// What the first rows of a text in a known dialect say; it starts at byte `start` of its file.

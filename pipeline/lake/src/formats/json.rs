@@ -355,6 +355,7 @@ impl Scan {
             keys: DeclaredKeys::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         })
     }
 }

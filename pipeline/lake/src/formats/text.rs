@@ -59,8 +59,17 @@ pub(super) fn read(
     let beginning = sniff::without_bom(&input.pieces[0].bytes);
     sniff::is_no_json(beginning, "CSV")?;
     let plan = dialect::detect(beginning, whole, without_compression(path))?;
-
-    scanned(&input, plan, sample_path, options).finish(&input)
+    let others = dialect::others(beginning, whole, &plan.dialect);
+    let others = others.into_iter().filter_map(|plan| {
+        let scan = scanned(&input, plan, sample_path, options);
+        scan.finish(&input).ok()
+    });
+    let otherwise = others.collect();
+    let summary = scanned(&input, plan, sample_path, options).finish(&input)?;
+    Ok(FileSummary {
+        otherwise,
+        ..summary
+    })
 }
 
 /// Reads all pieces as the plan says.
@@ -613,6 +622,7 @@ impl Scan {
                 encoding: input.encoding.map(str::to_owned),
                 ..self.reading
             })),
+            otherwise: Box::default(),
         })
     }
 }

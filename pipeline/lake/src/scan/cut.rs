@@ -71,6 +71,7 @@ mod tests {
             keys: crate::DeclaredKeys::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         };
         (file, summary)
     }
