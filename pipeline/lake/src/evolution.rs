@@ -11,10 +11,10 @@
 use std::collections::{HashMap, HashSet};
 use std::iter;
 
-use crate::data_type::Order;
 use crate::layout::{Group, GroupKind};
 use crate::object::{Format, Hasher};
-use crate::summary::{ColumnSummary, FileSummary};
+use crate::settled::typed;
+use crate::summary::FileSummary;
 
 /// Files that are looked at first.
 pub const PROBES: usize = 8;
@@ -97,7 +97,7 @@ struct Seen {
     others: Vec<usize>,
     /// Its names, if it has any, are a header's for sure.
     is_sure: bool,
-    /// How many of its columns are of numbers or dates.
+    /// How many of its columns are of numbers or dates ([`typed`]).
     typed: usize,
 }
 
@@ -116,8 +116,6 @@ impl<'a> Shapes<'a> {
         let Some(shape) = self.number(family, summary) else {
             return;
         };
-        let columns = summary.columns.iter();
-        let is_typed = |column: &&ColumnSummary| column.data_type.order() != Order::Text;
         let otherwise = summary.otherwise.iter();
         let seen = Seen {
             shape,
@@ -125,7 +123,7 @@ impl<'a> Shapes<'a> {
                 .filter_map(|other| self.number(family, other))
                 .collect(),
             is_sure: summary.first_row().is_none(),
-            typed: columns.filter(is_typed).count(),
+            typed: typed(summary),
         };
         self.of.insert(path, seen);
     }

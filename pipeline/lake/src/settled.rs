@@ -21,6 +21,7 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
+pub(crate) use self::first_rows::typed;
 use self::first_rows::{add_first_row, data_row};
 use crate::data_type::{DataType, Order};
 use crate::formats::counted;

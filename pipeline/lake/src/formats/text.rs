@@ -7,6 +7,7 @@
 //! each is entered at the first line from which rows of the right width follow, since a line break
 //! may also stand inside a quoted cell.
 
+mod again;
 pub(super) mod batches;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 use csv::ByteRecord;
 use limn_store::Store;
 
+use self::again::{Again, Column};
 use super::dialect::{self, Dialect, Plan, Quoting};
 use super::footer;
 use super::header::Doubt;
@@ -24,7 +26,6 @@ use super::{Failure, ReadOptions, counted, parse, sniff};
 use crate::compression::without_compression;
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
-use crate::notation::{self, Decided, Notation, Readings};
 use crate::profile::{ColumnBuilder, ValueLimits};
 use crate::reading::{FirstRow, TextReading};
 use crate::room::Held;
@@ -33,8 +34,6 @@ use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
 
 /// Lines tried as the first of a range.
 const ENTRIES: usize = 64;
-/// Letters of column names that a note tells.
-const TOLD: usize = 120;
 
 pub(super) async fn summarise(
     store: &Store,
@@ -91,164 +90,13 @@ pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &Re
             best = other;
         }
     }
-    let writings = best.writings();
-    if writings
-        .iter()
-        .any(|it| it.own.is_some() || !it.others.is_empty())
-    {
+    if let Some(reading) = Again::new(&best.plan, &best.columns) {
         let mut again = Scan::new(best.plan.clone(), sample_path, options, whole);
-        again.again = Some(Again::new(&best.plan, writings));
+        again.again = Some(reading);
         again.run(input);
         best.again = again.again;
     }
     best
-}
-
-/// A second reading: of columns whose numbers or dates are not written plainly, or are missing where a sign stands, as plain
-/// ones and nulls.
-struct Again {
-    columns: Vec<Column>,
-    plain: String,
-}
-
-/// The readings of one column.
-#[derive(Default)]
-struct Column {
-    /// The likeliest, if it is not the first reading.
-    own: Option<Renoted>,
-    /// What else may be meant.
-    others: Vec<Renoted>,
-}
-
-impl Column {
-    fn new(name: &str, writings: Writings, limits: ValueLimits) -> Column {
-        let reading = |writing| Renoted {
-            writing,
-            builder: ColumnBuilder::with_limits(name, limits),
-            markers: 0,
-            misfit: false,
-        };
-        Column {
-            own: writings.own.map(reading),
-            others: writings.others.into_iter().map(reading).collect(),
-        }
-    }
-
-    /// The column's summary; `first` is what the first reading made of it.
-    fn finish(self, mut first: ColumnBuilder, exact: bool) -> ColumnSummary {
-        let others = self.others.into_iter().filter(|read| !read.misfit);
-        let others = others.map(|read| ColumnSummary {
-            name: String::new(),
-            ..read.finish(exact)
-        });
-        let mut otherwise: Vec<ColumnSummary> = others.collect();
-        if first.has_only_markers() {
-            otherwise.push(first.without_markers(exact));
-        }
-        let own = match self.own {
-            Some(read) if !read.misfit => read.finish(exact),
-            Some(_) => {
-                first.refuse_mixed_dates();
-                first.finish(exact)
-            }
-            None => first.finish(exact),
-        };
-        ColumnSummary {
-            otherwise: otherwise.into(),
-            ..own
-        }
-    }
-}
-
-/// The ways in which a column may be written.
-#[derive(Default)]
-struct Writings {
-    /// The likeliest; none for the plain way.
-    own: Option<Writing>,
-    others: Vec<Writing>,
-}
-
-/// How a column of numbers or dates is written, if not plainly.
-struct Writing {
-    notation: Option<Notation>,
-    /// Signs stand where values are missing.
-    has_markers: bool,
-}
-
-/// A column read as it is written.
-struct Renoted {
-    writing: Writing,
-    builder: ColumnBuilder,
-    /// Cells that were read as nulls for the sign in them.
-    markers: u64,
-    /// A value is not written so.
-    misfit: bool,
-}
-
-impl Renoted {
-    fn finish(self, exact: bool) -> ColumnSummary {
-        ColumnSummary {
-            notation: self.writing.notation,
-            ..self.builder.finish(exact)
-        }
-    }
-
-    fn take(&mut self, text: &str, plain: &mut String) {
-        if is_null(text) {
-            self.builder.push(None);
-        } else if self.writing.has_markers && is_marker(text) {
-            self.markers += 1;
-            self.builder.push(None);
-        } else if let Some(notation) = &self.writing.notation {
-            self.misfit = !notation.plain(text, plain);
-            self.builder.push(Some(plain));
-        } else {
-            self.builder.push(Some(text));
-        }
-    }
-}
-
-impl Again {
-    fn new(plan: &Plan, writings: Vec<Writings>) -> Again {
-        let limits = ValueLimits::for_columns(plan.columns.len());
-        let columns = plan.columns.iter().zip(writings);
-        Again {
-            columns: columns
-                .map(|(name, writings)| Column::new(name, writings, limits))
-                .collect(),
-            plain: String::new(),
-        }
-    }
-
-    /// The columns in which signs were read as nulls, by their places.
-    fn marked(&self) -> impl Iterator<Item = (usize, &Renoted)> {
-        let columns = self.columns.iter().enumerate();
-        let read = columns.filter_map(|(i, column)| Some((i, column.own.as_ref()?)));
-        read.filter(|(_, column)| !column.misfit && column.markers > 0)
-    }
-
-    /// What is to be said of signs that were read as nulls.
-    fn note(&self) -> Option<String> {
-        let cells: u64 = self.marked().map(|(_, column)| column.markers).sum();
-        let names: Vec<&str> = self.marked().map(|(_, it)| it.builder.name()).collect();
-        let names: String = names.join(", ").chars().take(TOLD).collect();
-        let cells_of = counted(cells, "cell");
-        (cells > 0).then(|| {
-            format!("{cells_of} with a sign for a missing value (`-`) read as null: {names}")
-        })
-    }
-
-    fn row(&mut self, record: &ByteRecord) {
-        for (i, column) in self.columns.iter_mut().enumerate() {
-            let readings = column.own.iter_mut().chain(&mut column.others);
-            for reading in readings.filter(|reading| !reading.misfit) {
-                // What is not UTF-8 has become another text in the first reading, and fits nothing.
-                let cell = record.get(i).unwrap_or_default().trim_ascii();
-                let text = std::str::from_utf8(cell).unwrap_or("?");
-                reading.take(text, &mut self.plain);
-            }
-        }
-    }
 }
 
 /// One pass over the file's pieces.
@@ -507,26 +355,6 @@ impl Scan {
         }
     }
 
-    /// How the columns' values may be written.
-    fn writings(&self) -> Vec<Writings> {
-        let seen: Vec<Decided<'_>> = self.columns.iter().map(ColumnBuilder::evidence).collect();
-        let readings = notation::decide(&seen, self.plan.dialect.delimiter);
-        let writings = |(column, readings): (&ColumnBuilder, Readings)| {
-            let has_markers = column.has_markers();
-            let writing = |notation| Writing {
-                notation,
-                has_markers,
-            };
-            let is_written_oddly = readings.own.is_some() || column.is_plain_but_for_markers();
-            let others = readings.others.into_iter();
-            Writings {
-                own: is_written_oddly.then(|| writing(readings.own)),
-                others: others.map(|other| writing(Some(other))).collect(),
-            }
-        };
-        self.columns.iter().zip(readings).map(writings).collect()
-    }
-
     /// The sample, without the signs that were read as nulls.
     fn sample(sampler: RowSampler, again: Option<&Again>) -> RowSample {
         let mut sample = sampler.finish();
@@ -547,7 +375,7 @@ impl Scan {
         again: Option<Again>,
         exact: bool,
     ) -> Vec<ColumnSummary> {
-        let again = again.map_or_else(Vec::new, |again| again.columns);
+        let again = again.map_or_else(Vec::new, Again::into_columns);
         let again = again
             .into_iter()
             .chain(std::iter::repeat_with(Column::default));

@@ -1,15 +1,17 @@
 //! First rows that may be a header as well as data.
 //!
-//! Names are *known* if they stand in a header for sure, or above two files at least. A file whose first row was taken for
-//! a header has one of data there if names are known for as many columns, and it has none of them; one without a header
-//! has one if all cells of its first row are such names, in their order. Other files stay as they are by themselves.
+//! Names are *known* if they stand in a header for sure, or above two files at least. A file whose first row was taken
+//! for a header has one of data there if names are known for as many columns, as many of them of numbers or dates, and it
+//! has none of these names; one without a header has one if all cells of its first row are known names, in their order.
+//! Other files stay as they are by themselves.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use crate::data_type::Order;
+use crate::data_type::{DataType, Order};
 use crate::formats::infer::{classify, is_marker};
 use crate::formats::names;
+use crate::notation;
 use crate::profile::ColumnProfile;
 use crate::reading::{FirstRow, NO_HEADER};
 use crate::sample::SampledRow;
@@ -29,8 +31,26 @@ pub(super) fn data_row(summary: &FileSummary) -> Option<&SampledRow> {
 #[derive(Default)]
 struct Known<'a> {
     headers: HashSet<Vec<&'a str>>,
-    /// All names of headers of so many columns.
-    names: HashMap<usize, HashSet<&'a str>>,
+    /// All names of headers of so many columns, of which so many are of numbers or dates.
+    names: HashMap<(usize, usize), HashSet<&'a str>>,
+}
+
+/// How many columns of a file are of numbers or dates; without rows, how many cells of its first row.
+pub(crate) fn typed(summary: &FileSummary) -> usize {
+    let is_ordered = |data_type: &DataType| data_type.order() != Order::Text;
+    match summary.first_row() {
+        Some(first) if summary.rows == 0 => {
+            let cells = first.row.values.iter().flatten();
+            let is_value = |cell: &&String| {
+                is_ordered(&classify(cell)) || notation::of_value(cell).own.is_some()
+            };
+            cells.filter(is_value).count()
+        }
+        _ => {
+            let columns = summary.columns.iter();
+            columns.filter(|it| is_ordered(&it.data_type)).count()
+        }
+    }
 }
 
 /// What a file's first row is after all.
@@ -43,31 +63,34 @@ enum Turn {
 impl<'a> Known<'a> {
     fn of(summaries: &'a [Cow<'_, FileSummary>]) -> Known<'a> {
         let mut known = Known::default();
-        let mut presumed: HashMap<Vec<&str>, usize> = HashMap::new();
+        let mut presumed: HashMap<Vec<&str>, Vec<usize>> = HashMap::new();
         for summary in summaries {
             let names = || summary.column_names().collect::<Vec<&str>>();
             match summary.first_row() {
                 _ if summary.columns.is_empty() || summary.is_nameless() => {}
-                Some(first) if !first.is_data => *presumed.entry(names()).or_default() += 1,
-                None if !summary.presumed_names => known.add(names()),
+                Some(first) if !first.is_data => {
+                    presumed.entry(names()).or_default().push(typed(summary));
+                }
+                None if !summary.presumed_names => known.add(names(), &[typed(summary)]),
                 _ => {}
             }
         }
-        let repeated = presumed.into_iter().filter(|(_, files)| *files > 1);
-        repeated.for_each(|(names, _)| known.add(names));
+        let repeated = presumed.into_iter().filter(|(_, files)| files.len() > 1);
+        repeated.for_each(|(names, files)| known.add(names, &files));
         known
     }
 
-    fn add(&mut self, names: Vec<&'a str>) {
-        let as_wide = self.names.entry(names.len()).or_default();
-        as_wide.extend(&names);
+    fn add(&mut self, names: Vec<&'a str>, typed: &[usize]) {
+        for typed in typed {
+            let alike = self.names.entry((names.len(), *typed)).or_default();
+            alike.extend(&names);
+        }
         self.headers.insert(names);
     }
 
     /// What becomes of a file; none if it stays as it is.
     fn turn(&self, summary: &FileSummary) -> Option<Turn> {
         let first = summary.first_row()?;
-        let as_wide = self.names.get(&summary.columns.len())?;
         let cells = &first.row.values;
         // What is withheld cannot be compared.
         if cells.iter().flatten().any(String::is_empty) {
@@ -79,8 +102,9 @@ impl<'a> Known<'a> {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             return (is_full && self.headers.contains(&names)).then_some(Turn::Header);
         }
+        let alike = self.names.get(&(cells.len(), typed(summary)))?;
         let mut names = summary.column_names();
-        (!names.any(|name| as_wide.contains(name))).then_some(Turn::Data)
+        (!names.any(|name| alike.contains(name))).then_some(Turn::Data)
     }
 }
 

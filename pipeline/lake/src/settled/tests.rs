@@ -264,6 +264,10 @@ fn a_first_row_that_is_no_header_among_headers_is_data() {
     let table = Files::read(&files).agreeing().0;
     assert_eq!(types(&table), ["city text", "country text", "land text"]);
     assert_eq!(table.rows, 5);
+    // Words above words among files of numbers are names, wherever they came from.
+    let numbers = "id,n\n1,2\n3,4\n";
+    let table = Files::read(&[numbers, numbers, HEADED]).table();
+    assert_eq!(types(&table)[2..], ["city text", "country text"]);
 }
 
 #[test]
