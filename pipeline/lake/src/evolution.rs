@@ -110,6 +110,14 @@ struct OfShape<'a> {
     typed: usize,
 }
 
+/// Shapes that have as many columns, as many of them of numbers or dates.
+#[derive(Default)]
+struct Alike<'s> {
+    known: Vec<(&'s Shape, usize)>,
+    /// Those whose names may be a row of data.
+    open: Vec<(&'s Shape, usize)>,
+}
+
 impl<'a> Shapes<'a> {
     /// Takes in a file of the family. One without columns says nothing.
     pub fn add(&mut self, family: &Group, path: &'a str, summary: &FileSummary) {
@@ -157,15 +165,15 @@ impl<'a> Shapes<'a> {
     fn of_data(&self, files: &HashMap<usize, OfShape<'_>>) -> HashSet<usize> {
         let named = self.distinct.iter().filter(|(it, _)| !it.is_nameless);
         let named = named.filter_map(|(shape, id)| Some((shape, *id, files.get(id)?)));
-        let mut by_width: HashMap<(usize, usize), [Vec<(&Shape, usize)>; 2]> = HashMap::new();
+        let mut by_width: HashMap<(usize, usize), Alike<'_>> = HashMap::new();
         for (shape, id, of_shape) in named {
             let is_open = of_shape.paths.len() == 1 && !of_shape.is_sure;
             let alike = by_width.entry((shape.names.len(), of_shape.typed));
-            let [known, open] = alike.or_default();
+            let Alike { known, open } = alike.or_default();
             if is_open { open } else { known }.push((shape, id));
         }
         let mut of_data = HashSet::new();
-        for ((width, _), [known, mut open]) in by_width {
+        for ((width, _), Alike { known, mut open }) in by_width {
             if known.is_empty() || known.len() * open.len() * width > MOST_WORK {
                 continue;
             }
