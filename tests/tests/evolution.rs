@@ -133,6 +133,10 @@ fn evolving() -> (Files, Files) {
         ("apart/p_1.csv", "id,title,year 1,Dune,1965"),
         ("apart/p_2.csv", "id,title,year 2,Emma,1815"),
         ("lines/j_1.jsonl", r#"{"a":1,"b":"x"}"#),
+        ("dates/d_1.csv", "id,on 1,1/2/2020 2,3/4/2020"),
+        ("dates/d_2.csv", "id,on 3,05/06/20"),
+        ("bare/b_1.csv", "city,land Rome,Italy Paris,France"),
+        ("bare/b_2.csv", "city,land Lima,Peru"),
     ]);
     let mut later = small(&[
         (
@@ -150,6 +154,10 @@ fn evolving() -> (Files, Files) {
         ("apart/p_2.csv", "colour,weight red,7"),
         ("lines/j_2.jsonl", r#"{"a":2,"b":"y","c":true}"#),
         ("daily/notes.csv", "who,what Ada,late"),
+        // Proves that the day comes first in all files.
+        ("dates/d_3.csv", "id,on 4,25/12/2020"),
+        // Without a header, which its neighbours show.
+        ("bare/b_3.csv", "Bern,Switzerland Oslo,Norway"),
     ]);
     let mut days = daily_exports();
     later.extend(days.split_off(60));
@@ -206,7 +214,9 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
         names(&at("kept")),
         [
             "apart",
+            "bare",
             "daily",
+            "dates",
             "exports/customers_*",
             "exports/orders_*",
             "headless",
@@ -227,6 +237,7 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
             &["id integer 0.00", "title text 0.00", "year integer 0.00"],
         ),
         ("apart/p_2", 1, &["colour text 0.00", "weight integer 0.00"]),
+        ("bare", 5, &["city text 0.00", "land text 0.00"]),
         (
             "daily",
             1000,
@@ -239,6 +250,7 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
             ],
         ),
         ("daily/notes", 1, &["who text 0.00", "what text 0.00"]),
+        ("dates", 4, &["id integer 0.00", "on date 0.00"]),
         (
             "exports/customers_*",
             3,
@@ -307,6 +319,12 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
     let shown = limn(&["show", "daily", "--index", text(&at("kept"))]);
     let told = "in 10 of 100 files, since export_091.csv";
     assert!(shown.stdout.contains(told), "{}", shown.stdout);
+    let dates = &limn(&["show", "dates", "--index", text(&at("kept")), "--json"]).ok()[0];
+    let on = &dates["columns"][1];
+    assert_eq!(
+        (&on["min"], &on["max"]),
+        (&json!("2020-02-01"), &json!("2020-12-25"))
+    );
     // By a file of it, as a shell completes its path.
     let path = at("lake").join("daily/export_007.csv");
     let by_path = limn(&["show", text(&path), "--index", text(&at("kept"))]);
@@ -323,5 +341,7 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
         json!(everything(&at("kept"))),
         json!(everything(&at("again")))
     );
-    assert_eq!(names(&at("kept")).len(), 9);
+    assert_eq!(names(&at("kept")).len(), 11);
+    let dates = &limn(&["show", "dates", "--index", text(&at("kept")), "--json"]).ok()[0];
+    assert_eq!(dates["columns"][1]["data_type"], "text");
 }

@@ -204,7 +204,7 @@ fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRe
     let summary = part.summary.as_ref();
     let record = FileRecord {
         path: file.object.path.clone(),
-        rows: summary.map(|summary| summary.rows),
+        rows: summary.map(FileSummary::own_rows),
         summary: summary.and_then(|summary| summary.to_json().ok()),
         error: part.unread.as_ref().map(|unread| unread.error.clone()),
         no_table: part.no_table,

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use limn_profile::{FileSummary, TableSummary};
+use limn_profile::{ColumnSummary, FileSummary, TableSummary};
 use limn_segment::{FileRecord, SinceSample, TableRecord};
 
 use limn_lake::assemble::merge_files;
@@ -91,8 +91,10 @@ pub fn kept_sample(
     let kept = merge_files(&parts, &paths)?;
     let columns = |table: &TableSummary| {
         let columns = table.columns.iter();
-        let columns = columns.map(|column| (column.name.clone(), column.data_type.clone()));
-        columns.collect::<Vec<_>>()
+        // Files that came or went may show how the others are written.
+        let column =
+            |it: &ColumnSummary| (it.name.clone(), it.data_type.clone(), it.notation.clone());
+        columns.map(column).collect::<Vec<_>>()
     };
     if columns(&kept) != columns(whole) {
         return None;

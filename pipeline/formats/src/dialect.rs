@@ -14,7 +14,7 @@ pub(crate) use limn_profile::Quoting;
 use limn_profile::TextReading;
 use limn_profile::text::counted;
 
-use super::header;
+use super::header::{self, Doubt};
 use super::rows::Rows;
 use super::{Failure, MAX_COLUMNS};
 use crate::error::FileErrorKind;
@@ -23,6 +23,9 @@ use crate::error::FileErrorKind;
 pub(crate) const HEAD: usize = 256 << 10;
 /// Rows looked at.
 const ROWS: usize = 200;
+
+/// A text of no more bytes may be too little to tell how it is cut.
+const SMALL: usize = 4 << 10;
 
 /// Rows that make a table below other lines.
 const FEWEST: usize = 3;
@@ -79,6 +82,8 @@ pub(crate) struct Plan {
     pub(crate) header: Vec<String>,
     /// Whether the names are those of a row that may as well be one of data.
     pub(crate) is_presumed: bool,
+    /// What the last of the rows above, or the first of data, is, if it may be the other.
+    pub(crate) doubt: Option<Doubt>,
     /// What a reader of the catalog should know about how the file was understood.
     pub(crate) notes: Vec<String>,
 }
@@ -95,6 +100,7 @@ impl Plan {
             end: None,
             encoding: None,
             is_rewritten: false,
+            first: None,
         }
     }
 }
@@ -136,6 +142,26 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
         }
     }
     plan(best.1, start, head, complete)
+}
+
+/// The other plans by which a small text that is here as a whole may be read as well: a delimiter cuts all its lines into the
+/// same number of cells, too.
+pub(crate) fn others(text: &[u8], complete: bool, chosen: &Dialect) -> Vec<Plan> {
+    let (declared, start) = separator_line(text);
+    if !complete || text.len() > SMALL || declared.is_some() {
+        return Vec::new();
+    }
+    let delimiters = DELIMITERS.into_iter();
+    let others = delimiters.filter(|it| *it != chosen.delimiter && text.contains(it));
+    let plans = others.filter_map(|delimiter| {
+        let (quoting, shape) = quoting(delimiter, text, true);
+        let is_even = shape.width > 1 && shape.first_agrees && shape.even >= 1.0;
+        let dialect = Dialect { delimiter, quoting };
+        is_even
+            .then(|| plan(dialect, start, text, true).ok())
+            .flatten()
+    });
+    plans.collect()
 }
 
 /// What the first rows of a text in a known dialect say; it starts at byte `start` of its file.
@@ -184,6 +210,7 @@ pub(crate) fn plan(
         columns: header.columns,
         header: header.cells,
         is_presumed: header.is_presumed,
+        doubt: header.doubt,
         notes: header.notes,
     })
 }

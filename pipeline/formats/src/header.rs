@@ -8,7 +8,7 @@ use limn_profile::infer::{classify, is_null, number};
 use limn_profile::notation::Evidence;
 use limn_profile::patterns::detect;
 use limn_profile::text::counted;
-use limn_profile::{DataType, privacy};
+use limn_profile::{DataType, NO_HEADER, privacy};
 
 use super::dialect::usual;
 use super::names;
@@ -33,8 +33,19 @@ pub(crate) struct Header {
     pub(crate) cells: Vec<String>,
     /// Whether the names are those of a row that may as well be one of data.
     pub(crate) is_presumed: bool,
+    /// What the row is that may be the header as well as the first row of data, if it may be both.
+    pub(crate) doubt: Option<Doubt>,
     /// What a reader of the catalog should know.
     pub(crate) notes: Vec<String>,
+}
+
+/// A row of which nothing says for sure whether it is the header or one of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// It is taken for the header.
+    Header,
+    /// It is taken for data.
+    Data,
 }
 
 /// Whether a blank line parts the first line of a text from the others, which have none between them. Titles stand so; a
@@ -126,6 +137,11 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
     } else {
         is_header(&rows[at..])
     };
+    let doubt = match verdict {
+        Verdict::Presumably => Some(Doubt::Header),
+        Verdict::No if may_be_names(&rows[at]) => Some(Doubt::Data),
+        _ => None,
+    };
     let has_header = verdict != Verdict::No;
     // Of row names only the shape of the rows tells, but for types below the names.
     let is_presumed = match row_names {
@@ -143,7 +159,7 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
         raw.extend(rows[at].iter().cloned());
     } else {
         raw.resize(rows[at].len(), String::new());
-        notes.push("no header found: columns are named by their place".to_owned());
+        notes.push(format!("{NO_HEADER}: columns are named by their place"));
     }
     // Where most rows are wider than the header, the rest of their cells are columns too.
     if raw.len() < width && usual_rows * 2 > rows.len() - 1 {
@@ -182,8 +198,16 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
             Vec::new()
         },
         is_presumed,
+        doubt,
         notes,
     }
+}
+
+/// Whether a row that is like the others may be a header all the same: nothing but words, and nobody's.
+fn may_be_names(row: &[String]) -> bool {
+    let mut filled = row.iter().filter(|cell| !cell.is_empty()).peekable();
+    let is_word = |cell: &String| !is_value(cell) && !privacy::is_personal(cell);
+    filled.peek().is_some() && filled.all(is_word)
 }
 
 /// The rows, of which the first has no name for the first column.

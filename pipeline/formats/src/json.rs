@@ -358,6 +358,7 @@ impl Scan {
             keys: DeclaredKeys::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         })
     }
 }

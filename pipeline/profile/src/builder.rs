@@ -88,6 +88,11 @@ impl ColumnBuilder {
         self.has_markers
     }
 
+    /// Whether all values of the column are [markers](infer::is_marker), and there are any.
+    pub fn has_only_markers(&self) -> bool {
+        self.has_markers && self.data_type == DataType::Unknown
+    }
+
     /// What was seen of how values are written.
     pub fn evidence(&self) -> (&DataType, Option<&Evidence>) {
         (&self.data_type, self.evidence.as_deref())
@@ -138,8 +143,12 @@ impl ColumnBuilder {
             return;
         }
         let (class, key) = infer::read(value);
-        if self.evidence.is_some() && is_marked(&class, value) {
-            self.look_at_notation(value);
+        if let Some(evidence) = &mut self.evidence {
+            if class == DataType::Float {
+                evidence.take_fraction(value);
+            } else if is_marked(&class, value) {
+                self.look_at_notation(value);
+            }
         }
         self.bound(&class, value, key);
         self.data_type.widen_with(&class);
@@ -264,10 +273,18 @@ impl ColumnBuilder {
             digest,
             marked: None,
             notation: None,
+            otherwise: Box::default(),
             in_files: None,
             arrow_type: None,
             description: None,
         }
+    }
+
+    /// The summary of a column of nothing but [markers](infer::is_marker) if they are no values. Without a name.
+    pub fn without_markers(&self, exact: bool) -> ColumnSummary {
+        let mut others = ColumnBuilder::new("");
+        others.push_nulls(self.nulls + self.values);
+        others.finish(exact)
     }
 
     /// The summary of a column to which the elements of lists were pushed: how many rows have any, and how many elements

@@ -60,7 +60,7 @@ pub use order::Order;
 pub use patterns::Pattern;
 pub use privacy::Redact;
 pub use profile::ColumnProfile;
-pub use reading::{Quoting, TextReading};
+pub use reading::{FirstRow, NO_HEADER, Quoting, TextReading};
 pub use sample::{RowSample, RowSampler, SampledRow};
 pub use sensitive::Sensitive;
 pub use summary::{
@@ -68,4 +68,4 @@ pub use summary::{
     TableSummary,
 };
 pub use value_set::{Overlap, ValueSet};
-pub use values::{Frequent, HyperLogLog, ValueLimits, join_key};
+pub use values::{Frequent, HyperLogLog, ValueLimits, first_placed, join_key};

@@ -2,8 +2,9 @@
 //!
 //! Text files carry `1.234,56 €`, `12 %`, `(3)` and `31/12/2020`. One cell cannot say whether `1,234` is a little
 //! more than one or more than a thousand, and whether `1/2/2020` is in January: the column can. While a column is
-//! read for the first time, [`Evidence`] keeps the readings that fit every value. If one is left, the column is
-//! read again, and profiled as the plain numbers and ISO dates that its values stand for. See decision 19.
+//! read for the first time, [`Evidence`] keeps the readings that fit every value. The column is read again in the likeliest,
+//! and profiled as the plain numbers and ISO dates that its values stand for (decision 19); and so in any other that fits, so that a table can
+//! choose from what all its files show (decision 38).
 
 use std::fmt;
 
@@ -14,7 +15,7 @@ mod evidence;
 mod numbers;
 
 pub use dates::{DateNotation, DateOrder};
-pub use evidence::{Decided, Evidence, decide};
+pub use evidence::{Decided, Evidence, Readings, decide, of_value};
 pub use numbers::{NumberNotation, NumberStyle};
 
 /// How a column's values are written in its file. Its profile is of the plain values.
@@ -31,7 +32,7 @@ pub enum Notation {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// The column's values fit no other reading.
+    /// The column's values fit no other reading; of a table those of any file of it.
     #[default]
     Values,
     /// The file's other columns, or its delimiter.

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::sample::SampledRow;
+
+/// How a note begins that says that columns are named by their place.
+pub const NO_HEADER: &str = "no header found";
+
 /// How double quotes are meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -42,6 +47,21 @@ pub struct TextReading {
     /// Whether its lines are cut by blanks, widths or bars, and written anew with tabs.
     #[serde(rename = "l", default, skip_serializing_if = "is_default")]
     pub is_rewritten: bool,
+    /// The first row, where it may be a header as well as one of data: the table decides (decision 38). It is in none of
+    /// the file's profiles and counts, and not in its sample.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub first: Option<FirstRow>,
+}
+
+/// A row that may be a header as well as one of data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FirstRow {
+    /// Its cells by column, and its place in a sample; `None` is null, an empty text a value that is withheld.
+    #[serde(rename = "r")]
+    pub row: SampledRow,
+    /// Whether it is one of data, as far as the file by itself tells.
+    #[serde(rename = "d", default, skip_serializing_if = "is_default")]
+    pub is_data: bool,
 }
 
 fn is_default<T: Default + PartialEq>(it: &T) -> bool {

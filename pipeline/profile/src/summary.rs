@@ -15,14 +15,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::data_type::DataType;
 use crate::notation::Notation;
 use crate::profile::ColumnProfile;
-use crate::reading::TextReading;
-use crate::sample::RowSample;
+use crate::reading::{FirstRow, TextReading};
+use crate::sample::{RowSample, SampledRow};
 use crate::sensitive::Sensitive;
 
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 12;
+pub const SUMMARY_VERSION: u32 = 13;
 
 /// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and read in turns.
 pub const NARROW: usize = 512;
@@ -57,6 +57,10 @@ pub struct ColumnSummary {
     /// sample of what is written. In a table: of all files that have values, if they agree.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub notation: Option<Notation>,
+    /// What the column is if its values are written in another way that fits them as well: the table decides (decision 38). Without
+    /// a name; none in a table.
+    #[serde(rename = "o", default, skip_serializing_if = "<[_]>::is_empty")]
+    pub otherwise: Box<[ColumnSummary]>,
     /// In a table: which of its files have the column, where not all do.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub in_files: Option<InFiles>,
@@ -184,6 +188,10 @@ pub struct FileSummary {
     /// How the text was read, of delimited and plain text and of sheets.
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<TextReading>>,
+    /// What the file is if another delimiter cuts it, where that is a small text and another one does so evenly: the table
+    /// decides (decision 38).
+    #[serde(rename = "o", default, skip_serializing_if = "<[_]>::is_empty")]
+    pub otherwise: Box<[FileSummary]>,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -225,7 +233,20 @@ impl FileSummary {
 
     /// About how many bytes of memory it takes.
     pub fn held(&self) -> u64 {
-        held(&self.columns, &self.sample) + self.notes.iter().map(|it| it.len() as u64).sum::<u64>()
+        let first = self.first_row().map(|first| &first.row);
+        let notes: u64 = self.notes.iter().map(|it| it.len() as u64).sum();
+        let otherwise: u64 = self.otherwise.iter().map(FileSummary::held).sum();
+        held(&self.columns, &self.sample) + held_cells(first) + notes + otherwise
+    }
+
+    /// The first row, where it may be a header as well as one of data.
+    pub fn first_row(&self) -> Option<&FirstRow> {
+        self.reading.as_ref()?.first.as_ref()
+    }
+
+    /// Rows of the file as far as it tells by itself: with the first one, if that is more likely one of data.
+    pub fn own_rows(&self) -> u64 {
+        self.rows + u64::from(self.first_row().is_some_and(|first| first.is_data))
     }
 
     /// Whether the file names none of its columns: they are called by their places.
@@ -306,11 +327,18 @@ fn held(columns: &[ColumnSummary], sample: &RowSample) -> u64 {
         let fixed = size_of::<ColumnSummary>() + column.name.len() + WORD;
         (fixed + texts) as u64 + column.profile.frequent.held()
     };
-    let cells = sample.rows.iter().flat_map(|row| &row.values);
-    let cells: usize = cells
-        .map(|cell| size_of::<Option<String>>() + cell.as_ref().map_or(0, |it| it.len() + WORD))
-        .sum();
-    columns.iter().map(column).sum::<u64>() + cells as u64
+    let all = columns
+        .iter()
+        .flat_map(|it| it.otherwise.iter().chain([it]));
+    all.map(column).sum::<u64>() + held_cells(&sample.rows)
+}
+
+fn held_cells<'a>(rows: impl IntoIterator<Item = &'a SampledRow>) -> u64 {
+    let cells = rows.into_iter().flat_map(|row| &row.values);
+    let cell = |cell: &Option<String>| {
+        size_of::<Option<String>>() + cell.as_ref().map_or(0, |it| it.len() + WORD)
+    };
+    cells.map(cell).sum::<usize>() as u64
 }
 
 impl Serialize for FileSummary {

@@ -31,6 +31,7 @@ mod json;
 mod once;
 
 pub(crate) use counter::ValueCounter;
+pub use counter::first_placed;
 pub use hyperloglog::HyperLogLog;
 pub use join_key::join_key;
 

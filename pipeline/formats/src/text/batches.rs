@@ -102,11 +102,18 @@ impl<'a> Delimited<'a> {
         let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
         let mut from = 0;
         let mut more = rows.read(&mut row);
+        // What may stand around the end is looked at together, as it was in the first reading.
+        let kept = if is_all || !self.looks_for_end {
+            0
+        } else {
+            footer::TAIL
+        };
+        let most = text.len().saturating_sub(kept);
         while more {
             let to = rows.byte();
             more = rows.read(&mut next);
             // One that the window may have cut off is read once more.
-            if !more && !is_all {
+            if !more && !is_all || to > most {
                 break;
             }
             if self.skip == 0 && is_all && self.looks_for_end {

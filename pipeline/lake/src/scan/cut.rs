@@ -73,6 +73,7 @@ mod tests {
             keys: limn_profile::DeclaredKeys::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         };
         (file, summary)
     }

@@ -4,12 +4,30 @@ use super::numbers::{self, STYLES};
 use super::{DateNotation, DateOrder, Notation, NumberNotation, NumberStyle, Proof, dates};
 use crate::data_type::DataType;
 
+/// How a column's values may be written, as far as its file tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readings {
+    /// The likeliest; none for the plain way.
+    pub own: Option<Notation>,
+    /// What else fits all values.
+    pub others: Vec<Notation>,
+}
+
 /// What a column's values have said so far. Small, and of a fixed size.
 #[derive(Clone, Debug)]
 pub struct Evidence {
     numbers: Option<Numbers>,
     dates: Option<Dates>,
     seen: bool,
+    fractions: Fractions,
+}
+
+/// Whether the points of plain fractions may part thousands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fractions {
+    None,
+    MayBeGroups,
+    Surely,
 }
 
 impl Default for Evidence {
@@ -18,6 +36,7 @@ impl Default for Evidence {
             numbers: Some(Numbers::default()),
             dates: Some(Dates::default()),
             seen: false,
+            fractions: Fractions::None,
         }
     }
 }
@@ -83,30 +102,35 @@ impl Numbers {
         (self.styles != 0).then_some(self)
     }
 
-    fn decide(&self, file: File) -> Option<NumberNotation> {
-        let (currency, percent) = self.around.unwrap_or_default();
+    /// The likeliest notation, and the others that fit.
+    fn decide(&self, file: File) -> (Option<NumberNotation>, Vec<NumberNotation>) {
         if (self.parenthesised || self.trailing_minus) && !self.unsigned {
-            return None;
+            return (None, Vec::new());
         }
         let has = |style: NumberStyle| self.styles & style.bit() != 0;
-        let (comma, point) = (NumberStyle::Comma, NumberStyle::Point);
-        let mut proof = Proof::Values;
         // Every mark is followed by three digits: decimals or thousands.
-        let style = if self.commas && has(comma) && has(NumberStyle::PointCommas) {
-            proof = Proof::File;
-            match file.decimal? {
-                ',' => comma,
-                _ => NumberStyle::PointCommas,
-            }
-        } else if self.points && has(point) && has(NumberStyle::CommaPoints) {
-            proof = Proof::File;
-            match file.decimal? {
-                ',' => NumberStyle::CommaPoints,
-                _ => point,
-            }
-        } else {
-            STYLES.into_iter().find(|style| has(*style))?
+        let both = [
+            (self.commas, [NumberStyle::Comma, NumberStyle::PointCommas]),
+            (self.points, [NumberStyle::Point, NumberStyle::CommaPoints]),
+        ];
+        let undecided = both
+            .into_iter()
+            .find(|(is_seen, styles)| *is_seen && styles.iter().all(|style| has(*style)));
+        let Some((_, styles)) = undecided else {
+            let style = STYLES.into_iter().find(|style| has(*style));
+            let own = style.and_then(|style| self.in_style(style, Proof::Values, file));
+            return (own, Vec::new());
         };
+        let fit = styles
+            .into_iter()
+            .filter_map(|style| self.in_style(style, Proof::File, file));
+        let (mut own, others): (Vec<_>, Vec<_>) =
+            fit.partition(|it| Some(it.style.decimal()) == file.decimal);
+        (own.pop(), others)
+    }
+
+    fn in_style(&self, style: NumberStyle, proof: Proof, file: File) -> Option<NumberNotation> {
+        let (currency, percent) = self.around.unwrap_or_default();
         // Telephone numbers and addresses of the internet are grouped, too, and all of one length.
         let (least, most) = self.digits;
         let codes = match style {
@@ -158,27 +182,32 @@ impl Dates {
         (self.orders != 0 && *self.form.get_or_insert(form) == form).then_some(self)
     }
 
-    fn decide(&self) -> Option<DateNotation> {
-        let (separator, short_year) = self.form?;
-        let undecided = DateOrder::DayFirst.bit() | DateOrder::MonthFirst.bit();
-        let (order, proof) = if self.orders == undecided {
-            // Three numbers of two digits each are as likely a code.
-            let usual = match separator {
-                _ if short_year => return None,
-                '/' => DateOrder::MonthFirst,
-                _ => DateOrder::DayFirst,
-            };
-            (usual, Proof::Custom)
-        } else {
-            let left = |order: &DateOrder| self.orders & order.bit() != 0;
-            (dates::ORDERS.into_iter().find(left)?, Proof::Values)
+    /// The likeliest notation, and the others that fit.
+    fn decide(&self) -> (Option<DateNotation>, Vec<DateNotation>) {
+        let Some((separator, short_year)) = self.form else {
+            return (None, Vec::new());
         };
-        Some(DateNotation {
+        let of = |order, proof| DateNotation {
             order,
             separator,
             short_year,
             proof,
-        })
+        };
+        let undecided = [DateOrder::DayFirst, DateOrder::MonthFirst];
+        if self.orders != undecided[0].bit() | undecided[1].bit() {
+            let left = |order: &DateOrder| self.orders & order.bit() != 0;
+            let order = dates::ORDERS.into_iter().find(left);
+            return (order.map(|order| of(order, Proof::Values)), Vec::new());
+        }
+        let usual = match separator {
+            // Three numbers of two digits each are as likely a code.
+            _ if short_year => None,
+            '/' => Some(DateOrder::MonthFirst),
+            _ => Some(DateOrder::DayFirst),
+        };
+        let others = undecided.into_iter().filter(|it| Some(*it) != usual);
+        let others = others.map(|order| of(order, Proof::Custom)).collect();
+        (usual.map(|order| of(order, Proof::Custom)), others)
     }
 }
 
@@ -192,15 +221,46 @@ impl Evidence {
         self.numbers.is_some() || self.dates.is_some()
     }
 
-    fn decide(&self, file: File) -> Option<Notation> {
-        if !self.seen {
-            return None;
+    /// Takes a plain fraction.
+    pub(crate) fn take_fraction(&mut self, value: &str) {
+        if self.fractions != Fractions::Surely {
+            let body = value.strip_prefix(['-', '+']).unwrap_or(value);
+            self.fractions = match NumberStyle::CommaPoints.fits(body) {
+                true => Fractions::MayBeGroups,
+                false => Fractions::Surely,
+            };
         }
-        let dates = self.dates.as_ref().and_then(Dates::decide);
-        let numbers = || self.numbers.as_ref().and_then(|it| it.decide(file));
-        match dates {
-            Some(dates) => Some(Notation::Date(dates)),
-            None => numbers().map(Notation::Number),
+    }
+
+    fn decide(&self, file: File) -> Readings {
+        if !self.seen {
+            let groups = NumberNotation {
+                style: NumberStyle::CommaPoints,
+                currency: None,
+                percent: false,
+                parenthesised: false,
+                trailing_minus: false,
+                proof: Proof::File,
+            };
+            let may_be = self.fractions == Fractions::MayBeGroups;
+            let others = may_be.then_some(Notation::Number(groups));
+            return Readings {
+                own: None,
+                others: others.into_iter().collect(),
+            };
+        }
+        let dates = self.dates.as_ref().map(Dates::decide).unwrap_or_default();
+        if let (Some(_), _) | (_, [_, ..]) = (&dates.0, &dates.1[..]) {
+            return Readings {
+                own: dates.0.map(Notation::Date),
+                others: dates.1.into_iter().map(Notation::Date).collect(),
+            };
+        }
+        let numbers = self.numbers.as_ref().map(|it| it.decide(file));
+        let (own, others) = numbers.unwrap_or_default();
+        Readings {
+            own: own.map(Notation::Number),
+            others: others.into_iter().map(Notation::Number).collect(),
         }
     }
 }
@@ -217,20 +277,19 @@ pub type Decided<'a> = (&'a DataType, Option<&'a Evidence>);
 
 /// The notations of a file's columns. Where a column alone cannot tell decimals from thousands, the columns that can
 /// decide, or else the delimiter: numbers with commas in a file that is itself cut at commas, tabs or bars are
-/// thousands; one cut at semicolons says nothing.
-pub fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Option<Notation>> {
+/// thousands; one cut at semicolons says nothing. What fits besides is left to the table.
+pub fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Readings> {
     let cut_at_commas = delimiter == b',';
-    let alone = |(_, evidence): &Decided<'_>| {
-        evidence.and_then(|it| {
-            it.decide(File {
-                decimal: None,
-                cut_at_commas,
-            })
-        })
+    let with = |(_, evidence): &Decided<'_>, decimal| {
+        let file = File {
+            decimal,
+            cut_at_commas,
+        };
+        evidence.map(|it| it.decide(file)).unwrap_or_default()
     };
     let (mut points, mut commas) = (false, false);
     for column in columns {
-        match alone(column) {
+        match with(column, None).own {
             Some(Notation::Number(it)) if it.style.decimal() == ',' => commas = true,
             Some(Notation::Number(it)) => points |= it.style != NumberStyle::Point,
             Some(Notation::Date(_)) => {}
@@ -242,13 +301,17 @@ pub fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Option<Notation>> {
         (false, true) => Some(','),
         _ => (delimiter != b';').then_some('.'),
     };
-    let with = |(_, evidence): &Decided<'_>| {
-        evidence.and_then(|it| {
-            it.decide(File {
-                decimal,
-                cut_at_commas,
-            })
-        })
-    };
-    columns.iter().map(with).collect()
+    columns.iter().map(|column| with(column, decimal)).collect()
+}
+
+/// How one value by itself may be written.
+pub fn of_value(value: &str) -> Readings {
+    let mut evidence = Evidence::default();
+    match evidence.take(value) {
+        true => evidence.decide(File {
+            decimal: None,
+            cut_at_commas: false,
+        }),
+        false => Readings::default(),
+    }
 }
