@@ -125,7 +125,7 @@ pub fn parts_of(plan: &GroupPlan) -> impl Iterator<Item = Part> + '_ {
         .iter()
         .enumerate()
         .filter_map(|(index, context)| {
-            let is_read = !matches!(context.source, ContextText::Registered { .. });
+            let is_read = context.source.object().is_some();
             is_read.then_some(Part::Context(index as u32))
         });
     files.chain(sidecars)

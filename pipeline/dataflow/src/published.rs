@@ -11,7 +11,9 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use limn_lake::contexts::Told;
 use limn_lake::layout::content_fingerprint;
 use limn_lake::member::{is_left_out, shown};
-use limn_lake::{Contexts, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName};
+use limn_lake::{
+    Contexts, Declaration, FileSummary, Fingerprint, Ignored, ObjectRecord, TableName,
+};
 use limn_segment::{
     ColumnRecord, ContextRecord, FileRecord, HeldRows, HeldValue, IndexStore, SinceSample,
     Snapshot, TableKey, TableRecord,
@@ -529,9 +531,12 @@ pub fn passed_over(row: &TableRecord) -> Ignored {
     found
 }
 
-/// The content fingerprint of a file in the catalog.
+/// The content fingerprint of a file in the catalog. What an older limn understood of it otherwise is read again.
 fn content_of(file: &FileRecord) -> Fingerprint {
-    content_fingerprint(&object_of(file), file.beside)
+    let declared = file.declared.as_deref();
+    let declared = declared.and_then(|it| Declaration::from_json(it).ok());
+    let reading = declared.map(|it| it.reading.clone()).unwrap_or_default();
+    content_fingerprint(&object_of(file), file.beside, &reading)
 }
 
 /// A file in the catalog as it was listed.

@@ -50,6 +50,7 @@ fn main() -> Result<(), Failure> {
             format: Format::of_path(name).ok_or("not the name of a data file")?,
             table_name: TableName::parse(name)?,
             is_beside: false,
+            declared: None,
         };
         let started = Instant::now();
         let store = Store::open(folder)?;

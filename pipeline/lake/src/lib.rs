@@ -79,6 +79,7 @@ mod sheets;
 mod summary;
 pub mod value_set;
 mod values;
+pub mod why;
 
 pub use confined::{Confined, NO_LIMITS};
 pub use content::content;
@@ -98,7 +99,7 @@ pub use object::{Fingerprint, Format, ObjectRecord, TableName};
 pub use patterns::Pattern;
 pub use privacy::{Redact, Sensitive};
 pub use profile::{ColumnProfile, Frequent};
-pub use reading::{Quoting, TextReading};
+pub use reading::{Declaration, DeclaredReading, HeaderLine, Quoting, TextReading};
 pub use room::{Held, Room};
 pub use sample::{RowSample, SampledRow};
 pub use summary::{

@@ -4,6 +4,7 @@
 //! bytes, its `sample_path` and the reading options, stored in the catalog as compact JSON text. A
 //! [`TableSummary`] is a merge of summaries and never stored.
 
+use std::collections::BTreeMap;
 use std::io::{self, BufReader, Cursor};
 
 use base64::Engine;
@@ -195,6 +196,23 @@ impl FileSummary {
     /// About how many bytes of memory it takes.
     pub fn held(&self) -> u64 {
         held(&self.columns, &self.sample) + self.notes.iter().map(|it| it.len() as u64).sum::<u64>()
+    }
+
+    /// Gives columns of a file whose values have types those that people declare. Which values fit is not known before they are
+    /// read.
+    pub(crate) fn declare_types(&mut self, types: &BTreeMap<String, DataType>) {
+        for column in &mut self.columns {
+            let Some(declared) = types.get(&column.name) else {
+                continue;
+            };
+            column.arrow_type = None;
+            if column.data_type != *declared {
+                column.data_type = declared.clone();
+                column.profile.min = None;
+                column.profile.max = None;
+                column.profile.exact = false;
+            }
+        }
     }
 
     /// Whether the file names none of its columns: they are called by their places.

@@ -1,7 +1,9 @@
 //! From what the index knows of a table to its rows.
 
+use std::sync::Arc;
+
 use limn_lake::scan::TableRows;
-use limn_lake::{DataFile, FileSummary, Format, ObjectRecord, ReadOptions, TableName};
+use limn_lake::{DataFile, Declaration, FileSummary, Format, ObjectRecord, ReadOptions, TableName};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::{Store, one_line};
 
@@ -37,13 +39,16 @@ pub fn rows_of(
     let name = TableName::parse(&record.name).map_err(|error| unreadable(error.to_string()))?;
     let mut files = Vec::new();
     for (file, summary) in readable(record) {
-        let summary = FileSummary::from_json(summary).map_err(|_| {
+        let other_limn = |_| {
             let path = one_line(&file.path);
             unreadable(format!(
                 "another version of limn has indexed {path}; run limn index again"
             ))
-        })?;
-        files.push((data_file(file, record, &name), summary));
+        };
+        let summary = FileSummary::from_json(summary).map_err(other_limn)?;
+        let declared = file.declared.as_deref().map(Declaration::from_json);
+        let declared = declared.transpose().map_err(other_limn)?;
+        files.push((data_file(file, record, &name, declared), summary));
     }
     if files.is_empty() {
         let error = record.error.as_deref();
@@ -65,7 +70,12 @@ fn readable(record: &TableRecord) -> impl Iterator<Item = (&FileRecord, &str)> {
     files.filter_map(|file| Some((file, file.summary.as_deref()?)))
 }
 
-fn data_file(file: &FileRecord, record: &TableRecord, name: &TableName) -> DataFile {
+fn data_file(
+    file: &FileRecord,
+    record: &TableRecord,
+    name: &TableName,
+    declared: Option<Arc<Declaration>>,
+) -> DataFile {
     let labelled = || FORMATS.into_iter().find(|it| it.label() == record.format);
     let format = Format::of_path(&file.path).or_else(labelled);
     DataFile {
@@ -80,5 +90,6 @@ fn data_file(file: &FileRecord, record: &TableRecord, name: &TableName) -> DataF
         format: format.unwrap_or(Format::Text),
         table_name: name.clone(),
         is_beside: file.beside,
+        declared,
     }
 }

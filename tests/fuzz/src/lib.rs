@@ -157,6 +157,7 @@ fn data_file(object: ObjectRecord) -> DataFile {
         object,
         table_name: TableName::parse("t").expect("a name of a table"),
         is_beside: false,
+        declared: None,
     }
 }
 

@@ -16,7 +16,7 @@ use super::rows::Rows;
 use super::{Failure, MAX_COLUMNS, counted};
 use crate::error::FileErrorKind;
 pub(crate) use crate::reading::Quoting;
-use crate::reading::TextReading;
+use crate::reading::{DeclaredReading, HeaderLine, TextReading};
 
 /// How much of the beginning is looked at.
 pub(crate) const HEAD: usize = 256 << 10;
@@ -98,12 +98,18 @@ impl Plan {
     }
 }
 
-/// Finds out how `text` is written. `complete` says that it is the whole file, not its beginning.
+/// Finds out how `text` is written, as far as people do not say it. `complete` says that it is the whole file, not its
+/// beginning.
 ///
 /// # Errors
-/// Nothing but blank lines; too many columns.
-pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Failure> {
-    let (declared, start) = separator_line(text);
+/// Nothing but blank lines; too many columns; a declared header that is not there.
+pub(crate) fn detect(
+    text: &[u8],
+    complete: bool,
+    path: &str,
+    declared: &DeclaredReading,
+) -> Result<Plan, Failure> {
+    let (named, start) = separator_line(text);
     let text = &text[start..];
     let head = &text[..text.len().min(HEAD)];
     let complete = complete && head.len() == text.len();
@@ -111,6 +117,16 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
         .extension()
         .and_then(|extension| extension.to_str())
         .unwrap_or_default();
+    if let Some(delimiter) = declared.delimiter {
+        let (quoting, _) = quoting(delimiter, head, complete);
+        return plan(
+            Dialect { delimiter, quoting },
+            start,
+            head,
+            complete,
+            declared,
+        );
+    }
     let tabs = extension.eq_ignore_ascii_case("tsv") || extension.eq_ignore_ascii_case("tab");
 
     let mut best = (
@@ -121,7 +137,7 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
         },
     );
     for delimiter in DELIMITERS {
-        if declared.is_some_and(|declared| declared != delimiter) {
+        if named.is_some_and(|named| named != delimiter) {
             continue;
         }
         let (quoting, shape) = quoting(delimiter, head, complete);
@@ -134,7 +150,7 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
             best = (score, Dialect { delimiter, quoting });
         }
     }
-    plan(best.1, start, head, complete)
+    plan(best.1, start, head, complete, declared)
 }
 
 /// What the first rows of a text in a known dialect say; it starts at byte `start` of its file.
@@ -146,13 +162,15 @@ pub(crate) fn plan(
     start: usize,
     text: &[u8],
     complete: bool,
+    declared: &DeclaredReading,
 ) -> Result<Plan, Failure> {
     let head = &text[..text.len().min(HEAD)];
     let complete = complete && head.len() == text.len();
-    let (mut rows, mut cuts) = (Vec::new(), Vec::new());
+    let (mut rows, mut cuts, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     each_row(&dialect, head, complete, |record, line| {
         rows.push(as_text(record));
         cuts.push(Cut::of(record, line, dialect.delimiter));
+        starts.push(line.start);
     });
     let is_blank = |row: &Vec<String>| row.iter().all(|cell| cell.trim().is_empty());
     if rows.is_empty() || (complete && rows.len() < ROWS && rows.iter().all(is_blank)) {
@@ -161,18 +179,16 @@ pub(crate) fn plan(
             "it has no text but blank lines",
         ));
     }
-    let mut header = header::understand(&rows, header::is_first_parted(head));
-    // A blank line tells a title where the rows alone do not.
-    if let Some(above) = above_blank(&cuts)
-        && header.skip <= above
-        && header.cells.is_empty()
-    {
-        header = header::understand(&rows[above..], false);
-        header.skip += above;
-        let lines = counted(above as u64, "line");
-        let note = format!("{lines} before the header skipped");
-        header.notes.insert(0, note);
-    }
+    let header = match declared.header {
+        Some(HeaderLine::None) => header::declared(&rows, None),
+        Some(HeaderLine::At(line)) => {
+            // The line that names the delimiter is one, too.
+            let of_head = line.saturating_sub(u32::from(start > 0));
+            let at = row_of_line(head, &starts, of_head).ok_or_else(|| no_header(line))?;
+            header::declared(&rows, Some(at))
+        }
+        None => found_header(&rows, &cuts, head),
+    };
     if header.columns.len() > MAX_COLUMNS {
         return Err(Failure::too_many_columns(header.columns.len()));
     }
@@ -185,6 +201,46 @@ pub(crate) fn plan(
         is_presumed: header.is_presumed,
         notes: header.notes,
     })
+}
+
+/// The header that the first rows of a head have.
+fn found_header(rows: &[Vec<String>], cuts: &[Cut], head: &[u8]) -> header::Header {
+    let mut header = header::understand(rows, header::is_first_parted(head));
+    // A blank line tells a title where the rows alone do not.
+    if let Some(above) = above_blank(cuts)
+        && header.skip <= above
+        && header.cells.is_empty()
+    {
+        header = header::understand(&rows[above..], false);
+        header.skip += above;
+        let lines = counted(above as u64, "line");
+        let note = format!("{lines} before the header skipped");
+        header.notes.insert(0, note);
+    }
+    header
+}
+
+/// The row that begins in a line, counted from 1 on; each begins behind blank lines at its start.
+fn row_of_line(head: &[u8], starts: &[usize], line: u32) -> Option<usize> {
+    let is_end = |at: usize| match head.get(at) {
+        Some(b'\r') => head.get(at + 1) != Some(&b'\n'),
+        byte => byte == Some(&b'\n'),
+    };
+    let (mut at, mut number) = (0, 1);
+    starts.iter().position(|start| {
+        let rest = head.get(*start..).unwrap_or_default();
+        let blank = rest.iter().take_while(|it| matches!(it, b'\r' | b'\n'));
+        let begin = start + blank.count();
+        number += (at..begin).filter(|at| is_end(*at)).count();
+        at = begin;
+        number == line as usize
+    })
+}
+
+fn no_header(line: u32) -> Failure {
+    let cause = format!("line {line}, which is declared to be its header, is blank or not there");
+    let failure = Failure::new(FileErrorKind::NotItsFormat, cause);
+    failure.with_remedy("write the number of its header's line, or none, in .limn.yaml")
 }
 
 const DELIMITERS: [u8; 4] = *b",\t;|";
@@ -396,6 +452,7 @@ pub(crate) fn usual(widths: impl Iterator<Item = usize>) -> usize {
 
 /// A row as it is written, with what ends it.
 struct Line<'a> {
+    start: usize,
     text: &'a [u8],
     below_blank: bool,
 }
@@ -420,6 +477,7 @@ fn each_row(
         }
         rows += 1;
         let line = Line {
+            start,
             text: &head[start..end],
             below_blank: is_below_blank(head, start),
         };
@@ -459,7 +517,7 @@ mod tests {
     use super::*;
 
     fn plan(text: &str) -> Plan {
-        detect(text.as_bytes(), true, "x.csv").unwrap()
+        detect(text.as_bytes(), true, "x.csv", &DeclaredReading::default()).unwrap()
     }
 
     fn is(text: &str, delimiter: char, quoting: Quoting, columns: &[&str]) {
@@ -611,14 +669,62 @@ mod tests {
     #[test]
     fn a_head_cut_within_a_row_is_no_evidence() {
         let text = "a,b\n1,2\n3,4\n5";
-        let plan = detect(text.as_bytes(), false, "x.csv").unwrap();
+        let plan = detect(text.as_bytes(), false, "x.csv", &DeclaredReading::default()).unwrap();
         assert_eq!((plan.dialect.delimiter, plan.columns.len()), (b',', 2));
+    }
+
+    #[test]
+    fn a_declared_header_and_delimiter_are_taken_as_they_are() {
+        let declared = |header, delimiter| DeclaredReading {
+            header,
+            delimiter,
+            ..DeclaredReading::default()
+        };
+        let plan = |text: &str, declared: &DeclaredReading| {
+            let plan = detect(text.as_bytes(), true, "x.csv", declared);
+            plan.map(|it| (it.skip, it.columns.join("|")))
+        };
+        let text = "Sales, 2024\r\n\r\nid,n\r\n1,2\r\n3,4\r\n";
+        for (header, skip, columns) in [
+            (HeaderLine::At(1), 1, "Sales|2024"),
+            (HeaderLine::At(3), 2, "id|n"),
+            (HeaderLine::At(4), 3, "1|2"),
+            (HeaderLine::None, 0, "column_1|column_2"),
+        ] {
+            let found = plan(text, &declared(Some(header), None)).unwrap();
+            assert_eq!(found, (skip, columns.to_owned()), "{header:?}");
+        }
+        for line in [2, 6, 99] {
+            let error = plan(text, &declared(Some(HeaderLine::At(line)), None)).unwrap_err();
+            assert!(
+                error.cause().contains(&format!("line {line},")),
+                "{error:?}"
+            );
+        }
+        // Cells over several lines, and Excel's line, count as lines do.
+        let text = "sep=;\n\"a\nb\";c\nid;n\n1;2\n";
+        let found = plan(text, &declared(Some(HeaderLine::At(4)), None)).unwrap();
+        assert_eq!(found, (2, "id|n".to_owned()));
+        let text = "a,b~c,d\n1,2~3,4\n";
+        let found = plan(text, &declared(None, Some(b'~'))).unwrap();
+        assert_eq!(found, (1, "a,b|c,d".to_owned()));
+        // Rows are wider, as R writes them; or have an end that nobody named.
+        let found = plan(
+            "x,y\nr1,1,2\nr2,3,4\n",
+            &declared(Some(HeaderLine::At(1)), None),
+        );
+        assert_eq!(found.unwrap(), (1, "column_1|x|y".to_owned()));
+        let found = plan(
+            "x,y\n1,2,\n3,4,\n",
+            &declared(Some(HeaderLine::At(1)), None),
+        );
+        assert_eq!(found.unwrap(), (1, "x|y".to_owned()));
     }
 
     #[test]
     fn blank_files_are_empty() {
         for text in ["\n\n", "\r\n", "  \n", ",,\n,,\n"] {
-            let result = detect(text.as_bytes(), true, "x.csv");
+            let result = detect(text.as_bytes(), true, "x.csv", &DeclaredReading::default());
             assert!(
                 matches!(
                     result,
@@ -637,7 +743,7 @@ mod tests {
         let text = "a,".repeat(MAX_COLUMNS - 1) + "a\n";
         assert_eq!(plan(&text).columns.len(), MAX_COLUMNS);
         let text = "a,".repeat(MAX_COLUMNS) + "a\n";
-        let result = detect(text.as_bytes(), true, "x.csv");
+        let result = detect(text.as_bytes(), true, "x.csv", &DeclaredReading::default());
         assert!(matches!(
             result,
             Err(Failure::Content {

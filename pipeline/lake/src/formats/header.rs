@@ -148,15 +148,7 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
     if raw.len() < width && usual_rows * 2 > rows.len() - 1 {
         raw.resize(width, String::new());
     }
-    // A delimiter at the end of every line makes no column.
-    while raw.len() > 1
-        && raw.last().is_some_and(|name| name.is_empty())
-        && rows[at..]
-            .iter()
-            .all(|row| row.get(raw.len() - 1).is_none_or(String::is_empty))
-    {
-        raw.pop();
-    }
+    drop_empty_end(&mut raw, &rows[at..]);
     let mut skip = at + usize::from(has_header);
     let is_sure = verdict == Verdict::Surely && !row_names;
     if is_sure && let Some(second) = below::second(&raw, &rows[skip..]) {
@@ -182,6 +174,46 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
         },
         is_presumed,
         notes,
+    }
+}
+
+/// The header where people say which row it is, or that none is.
+pub(crate) fn declared(rows: &[Vec<String>], at: Option<usize>) -> Header {
+    let skip = at.map_or(0, |at| at + 1);
+    let cells = at.and_then(|at| rows.get(at)).cloned().unwrap_or_default();
+    let below = rows.get(skip..).unwrap_or_default();
+    let width = usual(below.iter().map(Vec::len));
+    let mut names = cells.clone();
+    let mut notes = Vec::new();
+    let ends_empty =
+        |row: &Vec<String>| row.len() < width || row.last().is_some_and(String::is_empty);
+    if names.len() + 1 == width && at.is_some() && !below.iter().all(ends_empty) {
+        // R names no column of row names.
+        names.insert(0, String::new());
+        notes.push("the first column has no name in the header".to_owned());
+    }
+    if names.len() < width {
+        names.resize(width, String::new());
+    }
+    drop_empty_end(&mut names, below);
+    Header {
+        skip,
+        columns: names::unique(names),
+        cells,
+        is_presumed: false,
+        notes,
+    }
+}
+
+/// A delimiter at the end of every line makes no column.
+fn drop_empty_end(names: &mut Vec<String>, rows: &[Vec<String>]) {
+    while names.len() > 1
+        && names.last().is_some_and(|name| name.is_empty())
+        && rows
+            .iter()
+            .all(|row| row.get(names.len() - 1).is_none_or(String::is_empty))
+    {
+        names.pop();
     }
 }
 

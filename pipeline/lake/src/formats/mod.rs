@@ -17,6 +17,7 @@ mod codec;
 mod containers;
 mod dialect;
 mod documented;
+pub(crate) mod fitting;
 mod footer;
 mod header;
 pub mod infer;
@@ -37,6 +38,7 @@ mod windows;
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use futures::FutureExt;
 use limn_store::{Store, StoreError, one_line};
@@ -49,6 +51,7 @@ use crate::error::{FileError, FileErrorKind};
 use crate::layout::DataFile;
 use crate::member;
 use crate::object::Format;
+use crate::reading::{Declaration, DeclaredReading, HeaderLine};
 use crate::room::Room;
 use crate::summary::FileSummary;
 
@@ -70,6 +73,41 @@ pub struct ReadOptions {
     pub room: Room,
     /// Reads views of databases; without one they are refused. Default none.
     pub confined: Option<Confined>,
+    /// What people say of the file that is read: it is taken from each [`DataFile`].
+    declared: Option<Arc<Declaration>>,
+}
+
+impl ReadOptions {
+    /// Those for a file.
+    pub(crate) fn of(&self, file: &DataFile) -> ReadOptions {
+        ReadOptions {
+            declared: file.declared.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// Those for text that was made of a sheet's cells: its delimiter and encoding are known, and it begins with the header
+    /// that people declare, below the line that names the delimiter.
+    fn of_cells(&self) -> ReadOptions {
+        let of_text = |declared: &Arc<Declaration>| {
+            let mut declared = Declaration::clone(declared);
+            declared.reading.delimiter = None;
+            declared.reading.encoding = None;
+            if let Some(HeaderLine::At(line)) = &mut declared.reading.header {
+                *line = 2;
+            }
+            Arc::new(declared)
+        };
+        ReadOptions {
+            declared: self.declared.as_ref().map(of_text),
+            ..self.clone()
+        }
+    }
+
+    /// How people say that the file is read.
+    pub(crate) fn declared(&self) -> &DeclaredReading {
+        Declaration::reading_of(self.declared.as_ref())
+    }
 }
 
 impl Default for ReadOptions {
@@ -80,6 +118,7 @@ impl Default for ReadOptions {
             seed: 0,
             room: Room::default(),
             confined: None,
+            declared: None,
         }
     }
 }
@@ -109,11 +148,16 @@ pub async fn summarise_file(
     if let Some(refusal) = member::refusal(&file.object) {
         return Err(refusal);
     }
+    let options = &options.of(file);
     let read = async {
-        match containers::enter(store, file, options).await? {
-            Some((view, member)) => by_format(&view, &member, options).await,
-            None => by_format(store, file, options).await,
+        let mut summary = match containers::enter(store, file, options).await? {
+            Some((view, member)) => by_format(&view, &member, options).await?,
+            None => by_format(store, file, options).await?,
+        };
+        if !file.format.is_text() && file.format != Format::Sheet {
+            summary.declare_types(&options.declared().types);
         }
+        Ok(summary)
     };
     // Parsing panics are caught at the blocking thread; this is for whatever runs here.
     let outcome = AssertUnwindSafe(read)

@@ -41,6 +41,7 @@ fn data_file(path: &str, size: usize) -> DataFile {
         format: Format::of_path(path).unwrap(),
         table_name: TableName::of_path(path),
         is_beside: false,
+        declared: None,
     }
 }
 

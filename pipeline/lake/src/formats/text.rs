@@ -10,22 +10,25 @@
 pub(super) mod batches;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use csv::ByteRecord;
 use limn_store::Store;
 
 use super::dialect::{self, Dialect, Plan, Quoting};
+use super::fitting::fit;
 use super::footer;
-use super::infer::{is_marker, is_null};
+use super::infer::{Nulls, is_marker};
 use super::input::{self, Fetched, Input, Piece};
 use super::rows::{LINES_IN_A_CELL, Rows};
 use super::{Failure, ReadOptions, counted, parse, sniff};
 use crate::compression::without_compression;
+use crate::data_type::DataType;
 use crate::error::FileErrorKind;
 use crate::layout::DataFile;
 use crate::notation::{self, Decided, Notation};
 use crate::profile::{ColumnBuilder, ValueLimits};
-use crate::reading::TextReading;
+use crate::reading::{Declaration, TextReading};
 use crate::room::Held;
 use crate::sample::{RowSample, RowSampler};
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary};
@@ -57,7 +60,8 @@ pub(super) fn read(
     let whole = input.is_whole();
     let beginning = sniff::without_bom(&input.pieces[0].bytes);
     sniff::is_no_json(beginning, "CSV")?;
-    let plan = dialect::detect(beginning, whole, without_compression(path))?;
+    let path = without_compression(path);
+    let plan = dialect::detect(beginning, whole, path, options.declared())?;
 
     scanned(&input, plan, sample_path, options).finish(&input)
 }
@@ -103,6 +107,8 @@ struct Writing {
     notation: Option<Notation>,
     /// Signs stand where values are missing.
     has_markers: bool,
+    /// The type that people say it has.
+    declared: Option<DataType>,
 }
 
 /// A column read as it is written.
@@ -111,14 +117,21 @@ struct Renoted {
     builder: ColumnBuilder,
     /// Cells that were read as nulls for the sign in them.
     markers: u64,
+    /// Cells that were read as nulls, since they do not fit the declared type.
+    unfit: u64,
     /// A value is not written so.
     misfit: bool,
 }
 
 impl Renoted {
-    fn take(&mut self, text: &str, plain: &mut String) {
-        if is_null(text) {
+    fn take(&mut self, text: &str, nulls: Nulls<'_>, plain: &mut String) {
+        if nulls.has(text) {
             self.builder.push(None);
+        } else if let Some(data_type) = &self.writing.declared {
+            let fits = fit(text, data_type, self.writing.notation.as_ref(), plain);
+            self.unfit += u64::from(!fits);
+            let value = fits.then_some(plain.as_str());
+            self.builder.push_typed(data_type, value);
         } else if self.writing.has_markers && is_marker(text) {
             self.markers += 1;
             self.builder.push(None);
@@ -131,15 +144,32 @@ impl Renoted {
     }
 }
 
+impl Renoted {
+    /// Whether a cell was read as null.
+    fn is_null(&self, cell: &str, plain: &mut String) -> bool {
+        match &self.writing.declared {
+            Some(declared) => !fit(cell, declared, self.writing.notation.as_ref(), plain),
+            None => is_marker(cell),
+        }
+    }
+}
+
 impl Again {
     fn new(plan: &Plan, writings: Vec<Option<Writing>>) -> Again {
         let limits = ValueLimits::for_columns(plan.columns.len());
         let column = |(name, writing): (&String, Option<Writing>)| {
-            writing.map(|writing| Renoted {
-                writing,
-                builder: ColumnBuilder::with_limits(name.as_str(), limits),
-                markers: 0,
-                misfit: false,
+            writing.map(|writing| {
+                let mut builder = ColumnBuilder::with_limits(name.as_str(), limits);
+                if let Some(declared) = &writing.declared {
+                    builder.set_type(declared);
+                }
+                Renoted {
+                    writing,
+                    builder,
+                    markers: 0,
+                    unfit: 0,
+                    misfit: false,
+                }
             })
         };
         Again {
@@ -148,25 +178,30 @@ impl Again {
         }
     }
 
-    /// The columns in which signs were read as nulls, by their places.
-    fn marked(&self) -> impl Iterator<Item = (usize, &Renoted)> {
+    /// The columns in which cells were read as nulls, by their places.
+    fn with_nulls(&self) -> impl Iterator<Item = (usize, &Renoted)> {
         let columns = self.columns.iter().enumerate();
         let read = columns.filter_map(|(i, column)| Some((i, column.as_ref()?)));
-        read.filter(|(_, column)| !column.misfit && column.markers > 0)
+        read.filter(|(_, column)| !column.misfit && column.markers + column.unfit > 0)
     }
 
-    /// What is to be said of signs that were read as nulls.
-    fn note(&self) -> Option<String> {
-        let cells: u64 = self.marked().map(|(_, column)| column.markers).sum();
-        let names: Vec<&str> = self.marked().map(|(_, it)| it.builder.name()).collect();
-        let names: String = names.join(", ").chars().take(TOLD).collect();
-        let cells_of = counted(cells, "cell");
-        (cells > 0).then(|| {
-            format!("{cells_of} with a sign for a missing value (`-`) read as null: {names}")
-        })
+    /// What is to be said of cells that were read as nulls, for signs in them or since they do not fit.
+    fn notes(&self) -> Vec<String> {
+        let told = |count: fn(&Renoted) -> u64, what: &str| {
+            let columns = self.columns.iter().flatten();
+            let columns = columns.filter(|it| !it.misfit && count(it) > 0);
+            let cells: u64 = columns.clone().map(count).sum();
+            let names: Vec<&str> = columns.map(|it| it.builder.name()).collect();
+            let names: String = names.join(", ").chars().take(TOLD).collect();
+            let cells_of = counted(cells, "cell");
+            (cells > 0).then(|| format!("{cells_of} {what} read as null: {names}"))
+        };
+        let signs = told(|it| it.markers, "with a sign for a missing value (`-`)");
+        let unfit = told(|it| it.unfit, "that do not fit the declared type");
+        signs.into_iter().chain(unfit).collect()
     }
 
-    fn row(&mut self, record: &ByteRecord) {
+    fn row(&mut self, record: &ByteRecord, nulls: Nulls<'_>) {
         for (i, column) in self.columns.iter_mut().enumerate() {
             let Some(column) = column.as_mut().filter(|column| !column.misfit) else {
                 continue;
@@ -174,7 +209,7 @@ impl Again {
             // What is not UTF-8 has become another text in the first reading, and fits nothing.
             let cell = record.get(i).unwrap_or_default().trim_ascii();
             let text = std::str::from_utf8(cell).unwrap_or("?");
-            column.take(text, &mut self.plain);
+            column.take(text, nulls, &mut self.plain);
         }
     }
 }
@@ -184,6 +219,7 @@ pub(super) struct Scan {
     plan: Plan,
     pub(super) reading: TextReading,
     columns: Vec<ColumnBuilder>,
+    declared: Option<Arc<Declaration>>,
     /// Where this is the second reading, or has had one.
     again: Option<Again>,
     sampler: RowSampler,
@@ -273,8 +309,12 @@ impl Scan {
             columns: plan
                 .columns
                 .iter()
-                .map(|name| ColumnBuilder::with_limits(name.as_str(), limits).with_evidence())
+                .map(|name| {
+                    let column = ColumnBuilder::with_limits(name.as_str(), limits);
+                    column.with_evidence(options.declared())
+                })
                 .collect(),
+            declared: options.declared.clone(),
             again: None,
             sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
             notes: plan.notes.clone(),
@@ -372,8 +412,9 @@ impl Scan {
             self.row_bytes += bytes;
             return;
         }
+        let nulls = Nulls::of(Declaration::reading_of(self.declared.as_ref()));
         if let Some(again) = &mut self.again {
-            again.row(record);
+            again.row(record, nulls);
             return;
         }
         if width != columns && !(width == columns + 1 && ends_empty(record)) {
@@ -385,7 +426,7 @@ impl Scan {
         for (column, cell) in self.columns.iter_mut().zip(record) {
             let cell = cell.trim_ascii();
             match std::str::from_utf8(cell) {
-                Ok(text) => column.push((!is_null(text)).then_some(text)),
+                Ok(text) => column.push((!nulls.has(text)).then_some(text)),
                 Err(_) => {
                     self.garbled += 1;
                     column.push(Some(&String::from_utf8_lossy(cell)));
@@ -398,7 +439,7 @@ impl Scan {
         if let Some(priority) = self.sampler.wants(number) {
             let cell = |i| {
                 let text = String::from_utf8_lossy(record.get(i)?.trim_ascii());
-                (!is_null(&text)).then(|| text.into_owned())
+                (!nulls.has(&text)).then(|| text.into_owned())
             };
             self.sampler
                 .keep(priority, number, (0..columns).map(cell).collect());
@@ -409,23 +450,34 @@ impl Scan {
     fn writings(&self) -> Vec<Option<Writing>> {
         let seen: Vec<Decided<'_>> = self.columns.iter().map(ColumnBuilder::evidence).collect();
         let notations = notation::decide(&seen, self.plan.dialect.delimiter);
+        let types = &Declaration::reading_of(self.declared.as_ref()).types;
         let writing = |(column, notation): (&ColumnBuilder, Option<Notation>)| {
+            if let Some(declared) = types.get(column.name()) {
+                return Some(Writing {
+                    notation,
+                    has_markers: false,
+                    declared: Some(declared.clone()),
+                });
+            }
             let is_written_oddly = notation.is_some() || column.is_plain_but_for_markers();
             is_written_oddly.then(|| Writing {
                 notation,
                 has_markers: column.has_markers(),
+                declared: None,
             })
         };
         self.columns.iter().zip(notations).map(writing).collect()
     }
 
-    /// The sample, without the signs that were read as nulls.
+    /// The sample, without the cells that were read as nulls.
     fn sample(sampler: RowSampler, again: Option<&Again>) -> RowSample {
         let mut sample = sampler.finish();
-        for (i, _) in again.into_iter().flat_map(Again::marked) {
+        let mut plain = String::new();
+        for (i, column) in again.into_iter().flat_map(Again::with_nulls) {
             for row in &mut sample.rows {
                 let cell = row.values.get_mut(i);
-                if let Some(cell) = cell.filter(|cell| cell.as_deref().is_some_and(is_marker)) {
+                let mut is_null = |cell: &str| column.is_null(cell, &mut plain);
+                if let Some(cell) = cell.filter(|cell| cell.as_deref().is_some_and(&mut is_null)) {
                     *cell = None;
                 }
             }
@@ -494,7 +546,7 @@ impl Scan {
                 counted(self.headers, "time")
             ));
         }
-        self.notes.extend(self.again.as_ref().and_then(Again::note));
+        self.notes.extend(self.again.iter().flat_map(Again::notes));
         self.notes.extend(input.notes.iter().cloned());
         if self.garbled > 0 {
             self.notes

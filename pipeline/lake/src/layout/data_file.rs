@@ -1,5 +1,7 @@
 //! The files of a group: an object with rows, and what it is called alone.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::beside::is_uncertain;
@@ -7,6 +9,7 @@ use crate::compression::Compression;
 use crate::member::MemberPlace;
 use crate::object::{Fingerprint, Format, Hasher, ObjectRecord, TableName};
 use crate::place;
+use crate::reading::{Declaration, DeclaredReading, shared};
 
 /// An object that holds rows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -21,6 +24,9 @@ pub struct DataFile {
     /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
     /// text among the files of one table never is.
     pub is_beside: bool,
+    /// What people say of it.
+    #[serde(with = "shared")]
+    pub declared: Option<Arc<Declaration>>,
 }
 
 impl DataFile {
@@ -66,18 +72,35 @@ impl DataFile {
     }
 
     /// What a file's summary depends on besides the reading options: the version, the
-    /// `sample_path` (which follows from the path), and whether it has to be more than a description.
+    /// `sample_path` (which follows from the path), whether it has to be more than a description, and how people say that
+    /// it is read.
     pub fn content_fingerprint(&self) -> Fingerprint {
-        content_fingerprint(&self.object, self.is_beside)
+        content_fingerprint(&self.object, self.is_beside, self.reading())
+    }
+
+    /// How people say that it is read.
+    pub(crate) fn reading(&self) -> &DeclaredReading {
+        Declaration::reading_of(self.declared.as_ref())
     }
 }
 
-/// What [`DataFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not.
-pub fn content_fingerprint(object: &ObjectRecord, is_beside: bool) -> Fingerprint {
-    if !is_beside {
+/// What [`DataFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not, and of which
+/// this is declared.
+pub fn content_fingerprint(
+    object: &ObjectRecord,
+    is_beside: bool,
+    declared: &DeclaredReading,
+) -> Fingerprint {
+    if !is_beside && declared.is_empty() {
         return object.fingerprint();
     }
-    let mut hasher = Hasher::new("object beside a table");
+    let mut hasher = Hasher::new(match is_beside {
+        true => "object beside a table",
+        false => "object as declared",
+    });
     object.feed(&mut hasher);
+    if !declared.is_empty() {
+        declared.feed(&mut hasher);
+    }
     hasher.finish()
 }

@@ -1,8 +1,10 @@
 //! Which notations all values of a column fit, narrowed value by value, and which of them it is.
 
 use super::numbers::{self, STYLES};
-use super::{DateNotation, DateOrder, Notation, NumberNotation, NumberStyle, Proof, dates};
-use crate::data_type::DataType;
+use super::{
+    Conventions, DateNotation, DateOrder, Notation, NumberNotation, NumberStyle, Proof, dates,
+};
+use crate::data_type::{DataType, Order};
 
 /// What a column's values have said so far. Small, and of a fixed size.
 #[derive(Clone, Debug)]
@@ -10,6 +12,7 @@ pub(crate) struct Evidence {
     numbers: Option<Numbers>,
     dates: Option<Dates>,
     seen: bool,
+    conventions: Conventions,
 }
 
 impl Default for Evidence {
@@ -18,6 +21,7 @@ impl Default for Evidence {
             numbers: Some(Numbers::default()),
             dates: Some(Dates::default()),
             seen: false,
+            conventions: Conventions::default(),
         }
     }
 }
@@ -83,14 +87,17 @@ impl Numbers {
         (self.styles != 0).then_some(self)
     }
 
-    fn decide(&self, file: File) -> Option<NumberNotation> {
+    fn decide(&self, file: File, declared: Option<char>) -> Option<NumberNotation> {
         let (currency, percent) = self.around.unwrap_or_default();
         if (self.parenthesised || self.trailing_minus) && !self.unsigned {
             return None;
         }
         let has = |style: NumberStyle| self.styles & style.bit() != 0;
         let (comma, point) = (NumberStyle::Comma, NumberStyle::Point);
-        let mut proof = Proof::Values;
+        let mut proof = match declared {
+            Some(_) => Proof::Declared,
+            None => Proof::Values,
+        };
         // Every mark is followed by three digits: decimals or thousands.
         let style = if self.commas && has(comma) && has(NumberStyle::PointCommas) {
             proof = Proof::File;
@@ -113,7 +120,7 @@ impl Numbers {
             NumberStyle::PointSpaces | NumberStyle::CommaSpaces => least == most,
             NumberStyle::CommaPoints => least == most && most == 12,
             // `4,6` and `13,14` among whole numbers, in a file cut at commas: a list.
-            NumberStyle::Comma => file.cut_at_commas && !self.long_fraction,
+            NumberStyle::Comma => file.cut_at_commas && !self.long_fraction && declared.is_none(),
             _ => false,
         };
         if codes && (currency, percent) == (None, false) {
@@ -158,7 +165,7 @@ impl Dates {
         (self.orders != 0 && *self.form.get_or_insert(form) == form).then_some(self)
     }
 
-    fn decide(&self) -> Option<DateNotation> {
+    fn decide(&self, declared: Option<DateOrder>) -> Option<DateNotation> {
         let (separator, short_year) = self.form?;
         let undecided = DateOrder::DayFirst.bit() | DateOrder::MonthFirst.bit();
         let (order, proof) = if self.orders == undecided {
@@ -171,7 +178,12 @@ impl Dates {
             (usual, Proof::Custom)
         } else {
             let left = |order: &DateOrder| self.orders & order.bit() != 0;
-            (dates::ORDERS.into_iter().find(left)?, Proof::Values)
+            let order = dates::ORDERS.into_iter().find(left)?;
+            let proof = match declared == Some(order) {
+                true => Proof::Declared,
+                false => Proof::Values,
+            };
+            (order, proof)
         };
         Some(DateNotation {
             order,
@@ -183,6 +195,41 @@ impl Dates {
 }
 
 impl Evidence {
+    /// Of a file in which numbers and dates are written so; of a column whose values people say to be numbers or dates, of
+    /// these alone.
+    pub(crate) fn with(conventions: Conventions, order: Option<Order>) -> Evidence {
+        let mut evidence = Evidence {
+            conventions,
+            ..Evidence::default()
+        };
+        if let (Some(decimal), Some(numbers)) = (conventions.decimal, &mut evidence.numbers) {
+            let others = STYLES.iter().filter(|style| style.decimal() != decimal);
+            numbers.styles &= !others.fold(0, |styles, style| styles | style.bit());
+        }
+        if let (Some(order), Some(dates)) = (conventions.date_order, &mut evidence.dates) {
+            // A year of four digits stands first of itself.
+            let numeric = [DateOrder::DayFirst, DateOrder::MonthFirst];
+            let others = numeric.iter().filter(|other| **other != order);
+            dates.orders &= !others.fold(0, |orders, other| orders | other.bit());
+        }
+        match order {
+            Some(Order::Number) => evidence.dates = None,
+            Some(Order::Instant) => evidence.numbers = None,
+            _ => {}
+        }
+        evidence
+    }
+
+    /// As [`Evidence::take`], of a column whose type people say: a value that is not written as those before it says nothing.
+    pub(crate) fn take_fitting(&mut self, value: &str) {
+        if let Some(numbers) = self.numbers.clone().and_then(|it| it.take(value)) {
+            (self.numbers, self.seen) = (Some(numbers), true);
+        }
+        if let Some(dates) = self.dates.clone().and_then(|it| it.take(value)) {
+            (self.dates, self.seen) = (Some(dates), true);
+        }
+    }
+
     /// Takes a value that is no plain number and no ISO date, or comes after one. Returns whether any notation is
     /// left: if not, there is no need for more values.
     pub(crate) fn take(&mut self, value: &str) -> bool {
@@ -196,8 +243,16 @@ impl Evidence {
         if !self.seen {
             return None;
         }
-        let dates = self.dates.as_ref().and_then(Dates::decide);
-        let numbers = || self.numbers.as_ref().and_then(|it| it.decide(file));
+        let Conventions {
+            date_order,
+            decimal,
+        } = self.conventions;
+        let dates = self.dates.as_ref().and_then(|it| it.decide(date_order));
+        let numbers = || {
+            self.numbers
+                .as_ref()
+                .and_then(|it| it.decide(file, decimal))
+        };
         match dates {
             Some(dates) => Some(Notation::Date(dates)),
             None => numbers().map(Notation::Number),

@@ -124,6 +124,7 @@ fn open(
         object: object.clone(),
         format,
         is_beside: false,
+        declared: None,
     };
     let (stretches, _) = unpack(ranged, place, file, options)?;
     let view = store.view(&archive.path, archive.etag.as_deref(), stretches);
@@ -153,5 +154,6 @@ pub(super) fn file(file: &DataFile, name: &str, part: MemberPlace) -> DataFile {
         format: file.format,
         table_name: file.table_name.clone(),
         is_beside: false,
+        declared: file.declared.clone(),
     }
 }

@@ -73,6 +73,7 @@ async fn read_with(
         format: Format::of_path(&object.path).unwrap_or(Format::Archive),
         table_name: TableName::parse("t").unwrap(),
         is_beside: false,
+        declared: None,
     };
     crate::summarise_file(store, &file, options).await
 }

@@ -8,7 +8,7 @@ use super::{is_blank, repeats};
 use crate::formats::batches::{Sink, Stop, Texts, Wanted};
 use crate::formats::dialect::Dialect;
 use crate::formats::footer;
-use crate::formats::infer::is_null;
+use crate::formats::infer::Nulls;
 use crate::formats::rows::Rows;
 use crate::formats::windows::Windows;
 use crate::reading::TextReading;
@@ -26,16 +26,17 @@ pub(in crate::formats) struct Delimited<'a> {
     /// Bytes up to the table's end, where that is known; otherwise it is looked for at the text's.
     left: Option<u64>,
     looks_for_end: bool,
+    nulls: Nulls<'a>,
     texts: Texts,
 }
 
 impl<'a> Delimited<'a> {
-    /// Rows of a file with so many columns.
+    /// Rows of a file with so many columns and these signs for missing values; whether the table's end is to be looked for.
     pub(in crate::formats) fn new(
         reading: &TextReading,
         columns: usize,
         wanted: &'a Wanted,
-        looks_for_end: bool,
+        (nulls, looks_for_end): (Nulls<'a>, bool),
     ) -> Delimited<'a> {
         Delimited {
             dialect: Dialect::of(reading),
@@ -46,6 +47,7 @@ impl<'a> Delimited<'a> {
             header: Vec::new(),
             left: reading.end,
             looks_for_end: looks_for_end && reading.end.is_none(),
+            nulls,
             texts: Texts::new(wanted),
         }
     }
@@ -144,7 +146,9 @@ impl<'a> Delimited<'a> {
         for (place, column) in self.wanted.iter().enumerate() {
             let cell = row.get(*column).unwrap_or_default().trim_ascii();
             match std::str::from_utf8(cell) {
-                Ok(text) => self.texts.cell(place, (!is_null(text)).then_some(text)),
+                Ok(text) => self
+                    .texts
+                    .cell(place, (!self.nulls.has(text)).then_some(text)),
                 Err(_) => {
                     let text: Cow<'_, str> = String::from_utf8_lossy(cell);
                     self.texts.cell(place, Some(&text));
