@@ -56,6 +56,7 @@ mod statistics;
 mod table;
 #[cfg(test)]
 mod tests;
+mod why;
 
 pub use answer::Answer;
 pub use catalogue::{Catalogue, Lake};
@@ -63,3 +64,4 @@ pub use engine::Engine;
 pub use error::AskError;
 pub use limits::Limits;
 pub use rows::rows_of;
+pub use why::{lies_beside, why_of};

@@ -32,6 +32,14 @@ pub fn rows_of(
     store: Store,
     options: ReadOptions,
 ) -> Result<TableRows, AskError> {
+    Ok(TableRows::new(store, files_of(record)?, options))
+}
+
+/// The files of a table that could be read when it was indexed, with what is known of them, by path.
+///
+/// # Errors
+/// As [`rows_of`].
+pub(crate) fn files_of(record: &TableRecord) -> Result<Vec<(DataFile, FileSummary)>, AskError> {
     let unreadable = |cause: String| AskError::Unreadable {
         table: record.name.clone(),
         cause,
@@ -56,7 +64,8 @@ pub fn rows_of(
         let cause = cause.map_or("none of its files could be read".to_owned(), one_line);
         return Err(unreadable(cause));
     }
-    Ok(TableRows::new(store, files, options))
+    files.sort_by(|(a, _): &(DataFile, FileSummary), (b, _)| a.object.path.cmp(&b.object.path));
+    Ok(files)
 }
 
 /// How many of a table's files could not be read when it was indexed: their rows are missing.

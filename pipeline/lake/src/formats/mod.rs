@@ -74,7 +74,7 @@ pub struct ReadOptions {
     /// Reads views of databases; without one they are refused. Default none.
     pub confined: Option<Confined>,
     /// What people say of the file that is read: it is taken from each [`DataFile`].
-    declared: Option<Arc<Declaration>>,
+    pub declared: Option<Arc<Declaration>>,
 }
 
 impl ReadOptions {

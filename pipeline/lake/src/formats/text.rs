@@ -142,9 +142,7 @@ impl Renoted {
             self.builder.push(Some(text));
         }
     }
-}
 
-impl Renoted {
     /// Whether a cell was read as null.
     fn is_null(&self, cell: &str, plain: &mut String) -> bool {
         match &self.writing.declared {
@@ -197,7 +195,7 @@ impl Again {
             (cells > 0).then(|| format!("{cells_of} {what} read as null: {names}"))
         };
         let signs = told(|it| it.markers, "with a sign for a missing value (`-`)");
-        let unfit = told(|it| it.unfit, "that do not fit the declared type");
+        let unfit = told(|it| it.unfit, "not of the declared type");
         signs.into_iter().chain(unfit).collect()
     }
 

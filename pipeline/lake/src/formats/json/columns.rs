@@ -368,8 +368,7 @@ impl Columns {
         let names: Vec<String> = unfit.map(|(_, node)| names::tidy(&node.path)).collect();
         let names: String = names.join(", ").chars().take(TOLD).collect();
         let values_of = counted(values, "value");
-        (values > 0)
-            .then(|| format!("{values_of} that do not fit the declared type read as null: {names}"))
+        (values > 0).then(|| format!("{values_of} not of the declared type read as null: {names}"))
     }
 
     /// The row's lists: their columns, and how many elements they have.

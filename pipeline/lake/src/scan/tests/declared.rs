@@ -57,7 +57,7 @@ async fn declared_types_are_those_of_the_profile_and_of_the_scan() {
     );
     assert_eq!(
         known.notes,
-        ["3 cells that do not fit the declared type read as null: qty, price, day"]
+        ["3 cells not of the declared type read as null: qty, price, day"]
     );
     let sample = known.sample.rows.iter().flat_map(|row| &row.values);
     assert_eq!(sample.filter(|cell| cell.is_none()).count(), 3);
@@ -77,7 +77,7 @@ async fn a_declared_notation_is_not_guessed() {
     let (_, types, _) = read(days, "date-order: year-first").await;
     assert_eq!(types, ["id Int64", "day Utf8View"]);
     let (_, types, _) = read(
-        "id,day\n1,31/2/2024\n2,30/4/2024\n",
+        "id,day\n1,31/1/2024\n2,30/4/2024\n",
         "date-order: month-first",
     )
     .await;
@@ -113,7 +113,7 @@ async fn declared_signs_take_the_place_of_limns_own() {
     assert_eq!(rows, ["-|NA|-", "1|-|-", "7|-|-"]);
     assert_eq!(
         known.notes,
-        ["1 value that do not fit the declared type read as null: d"]
+        ["1 value not of the declared type read as null: d"]
     );
 }
 
