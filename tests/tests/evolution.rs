@@ -167,7 +167,7 @@ fn people_say_how_files_are_read_and_see_why() {
     }
     let why = &show(&["--why", "--json"]).ok()[0]["why"];
     assert_eq!(why["rule"], "declared");
-    assert_eq!(why["columns"][1]["told"], "as declared");
+    assert_eq!(why["columns"][1]["explanation"], "as declared");
     // A value that is none decides nothing, and the run names the key.
     lake::write(
         &at("lake"),

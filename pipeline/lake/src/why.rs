@@ -9,13 +9,14 @@ use serde::Serialize;
 use crate::data_type::DataType;
 use crate::layout::{DataFile, GroupKey, GroupKind};
 use crate::notation::{DateNotation, Notation, NumberNotation, Proof};
+use crate::object::Format;
 use crate::place::{self, MASK};
 use crate::reading::{DeclaredReading, HeaderLine, Quoting, TextReading};
 use crate::summary::FileSummary;
 
-/// Ways of reading that are told, and like files that are not of the table.
+/// Ways of reading that are listed, and like files that are not of the table.
 const MOST: usize = 20;
-/// Signs for missing values that are told.
+/// Signs for missing values that are listed.
 const SIGNS: usize = 10;
 
 /// Why a table is what it is, and how its files are read.
@@ -24,15 +25,15 @@ pub struct Why {
     /// What makes its files a table: `file`, `alike`, `declared`, `partitions` or `parts`.
     pub rule: &'static str,
     /// The same in a sentence.
-    pub told: String,
+    pub explanation: String,
     /// The entries of `.limn.yaml` files that speak of its files, and what they say, a line each.
     pub declared: Vec<String>,
     /// Files that are named like its own and are not of it, at most 20.
     pub apart: Vec<Apart>,
     /// How its files are read, those that are read alike together; at most 20.
-    pub readings: Vec<ReadSo>,
+    pub readings: Vec<Reading>,
     /// Where the types of its columns come from, in order.
-    pub columns: Vec<ColumnSo>,
+    pub columns: Vec<ColumnType>,
 }
 
 /// A file that is named like a table's own and is not of it.
@@ -41,29 +42,29 @@ pub struct Apart {
     /// The table that it is of.
     pub table: String,
     /// Why it is not of this one.
-    pub told: String,
+    pub explanation: String,
 }
 
 /// Files that are read alike.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ReadSo {
+pub struct Reading {
     /// How many there are.
     pub files: u64,
-    /// The path of the first one; none where values are not told.
+    /// The path of the first one; none where values are not shown.
     pub first: Option<String>,
     /// How they are read.
-    pub told: String,
+    pub explanation: String,
 }
 
 /// A column's type and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ColumnSo {
+pub struct ColumnType {
     /// Its name.
     pub name: String,
     /// Its type.
     pub data_type: String,
     /// What it follows from, and how the values are written.
-    pub told: String,
+    pub explanation: String,
 }
 
 /// A table as the catalog has it.
@@ -89,7 +90,7 @@ pub struct KnownColumn<'a> {
 }
 
 /// Why a table is what it is. `others` are other tables of the lake that may have files named like its own; without
-/// `shows_values` nothing is told that may be a value: signs, paths and patterns.
+/// `shows_values` nothing is given that may be a value: signs, paths and patterns.
 pub fn why(
     table: Known<'_>,
     columns: &[KnownColumn<'_>],
@@ -97,10 +98,10 @@ pub fn why(
     shows_values: bool,
 ) -> Why {
     let kind = kind_of(table);
-    let (rule, told) = rule(table, kind, shows_values);
+    let (rule, explanation) = rule(table, kind, shows_values);
     Why {
         rule,
-        told,
+        explanation,
         declared: declared(table, columns, shows_values),
         apart: apart(table, kind, others),
         readings: readings(table, shows_values),
@@ -136,37 +137,39 @@ fn rule(table: Known<'_>, kind: GroupKind, shows_values: bool) -> (&'static str,
     match kind {
         GroupKind::File => ("file", "one file that is a table of its own".to_owned()),
         GroupKind::Declared => {
-            let told = "people declare its files to be one table, whatever their columns are";
-            ("declared", told.to_owned())
+            let explanation =
+                "people declare its files to be one table, whatever their columns are";
+            ("declared", explanation.to_owned())
         }
         GroupKind::Directory => {
             let keys: Vec<String> = place::partition(first).into_iter().map(|it| it.0).collect();
             match keys.as_slice() {
                 [] => {
-                    let told = format!("{count} files of its folder are parts by their names");
-                    ("parts", told)
+                    let explanation =
+                        format!("{count} files of its folder are parts by their names");
+                    ("parts", explanation)
                 }
                 keys => {
                     let keys = keys.join(", ");
-                    let told =
+                    let explanation =
                         format!("{count} files lie in folders that are partitions by {keys}");
-                    ("partitions", told)
+                    ("partitions", explanation)
                 }
             }
         }
         GroupKind::Family => {
-            let mut told = format!("{count} files are named alike");
+            let mut explanation = format!("{count} files are named alike");
             if let (Some(mask), true) = (mask_of(first), shows_values) {
-                told = format!("{told} ({})", mask.1.replace(MASK, "*"));
+                explanation = format!("{explanation} ({})", mask.1.replace(MASK, "*"));
             }
             let (all, some) = shared_columns(table);
             let sets = shapes(table).len();
             (
                 "alike",
                 match some {
-                    0 => format!("{told} and have the same {all} columns"),
+                    0 => format!("{explanation} and have the same {all} columns"),
                     _ => format!(
-                        "{told} and their columns follow from one another: of {} columns {all} are in all files, in {sets} different sets",
+                        "{explanation} and their columns follow from one another: of {} columns {all} are in all files, in {sets} different sets",
                         all + some
                     ),
                 },
@@ -217,14 +220,17 @@ fn declared(table: Known<'_>, columns: &[KnownColumn<'_>], shows_values: bool) -
         *entries.entry(declared).or_insert(0usize) += 1;
     }
     let entry = |(declared, files): (&crate::Declaration, usize)| {
-        let mut told = match shows_values {
+        let mut explanation = match shows_values {
             true => format!("{}, files: '{}'", declared.by, declared.files),
             false => declared.by.clone(),
         };
-        told = format!("{told} ({})", crate::formats::counted(files as u64, "file"));
+        explanation = format!(
+            "{explanation} ({})",
+            crate::formats::counted(files as u64, "file")
+        );
         let said = keys(&declared.reading);
         if !said.is_empty() {
-            told = format!("{told}: {}", said.join(", "));
+            explanation = format!("{explanation}: {}", said.join(", "));
         }
         let is_there = |name: &str| columns.iter().any(|column| column.name == name);
         let missing = declared.reading.types.keys();
@@ -233,8 +239,11 @@ fn declared(table: Known<'_>, columns: &[KnownColumn<'_>], shows_values: bool) -
             .filter(|it| !is_there(it))
             .collect();
         match missing.as_slice() {
-            [] => told,
-            missing => format!("{told}; no file has the declared {}", missing.join(", ")),
+            [] => explanation,
+            missing => format!(
+                "{explanation}; no file has the declared {}",
+                missing.join(", ")
+            ),
         }
     };
     entries.into_iter().map(entry).collect()
@@ -255,12 +264,16 @@ fn keys(reading: &DeclaredReading) -> Vec<&'static str> {
     keys.map(|(key, _)| key).collect()
 }
 
+/// What files have in common that are named alike: folder, mask and format.
+fn like(file: &DataFile) -> Option<((&str, String), Format)> {
+    Some((mask_of(&file.object.path)?, file.format))
+}
+
 /// Files of other tables that are named like those of this one.
 fn apart(table: Known<'_>, kind: GroupKind, others: &[Known<'_>]) -> Vec<Apart> {
     if kind == GroupKind::Directory {
         return Vec::new();
     }
-    let like = |file: &DataFile| Some((mask_of(&file.object.path)?, file.format));
     let own: BTreeSet<_> = table
         .files
         .iter()
@@ -275,14 +288,14 @@ fn apart(table: Known<'_>, kind: GroupKind, others: &[Known<'_>]) -> Vec<Apart> 
         else {
             continue;
         };
-        let told = if kind_of(*other) == GroupKind::Declared || kind == GroupKind::Declared {
+        let explanation = if kind_of(*other) == GroupKind::Declared || kind == GroupKind::Declared {
             "people declare which files are one table".to_owned()
         } else {
             unlike(&shapes, summary, file)
         };
         apart.push(Apart {
             table: other.name.to_owned(),
-            told,
+            explanation,
         });
     }
     apart.sort_by(|a, b| a.table.cmp(&b.table));
@@ -304,8 +317,8 @@ fn unlike(shapes: &BTreeSet<Vec<&str>>, summary: &FileSummary, file: &DataFile) 
         let common = shape.iter().filter(|name| own.contains(*name)).count();
         (common, shape.len().max(names.len()))
     });
-    // The largest share, of fractions compared crosswise.
-    let near = near.max_by(|(a, of_a), (b, of_b)| (a * of_b).cmp(&(b * of_a)));
+    // The largest share, of fractions compared crosswise; of equal ones the narrower file's.
+    let near = near.max_by(|(a, of_a), (b, of_b)| (a * of_b).cmp(&(b * of_a)).then(of_b.cmp(of_a)));
     match near {
         Some((common, of)) if 3 * common >= 2 * of => {
             let declared = match file.declared {
@@ -325,16 +338,16 @@ fn unlike(shapes: &BTreeSet<Vec<&str>>, summary: &FileSummary, file: &DataFile) 
     }
 }
 
-fn readings(table: Known<'_>, shows_values: bool) -> Vec<ReadSo> {
-    let mut found: Vec<ReadSo> = Vec::new();
+fn readings(table: Known<'_>, shows_values: bool) -> Vec<Reading> {
+    let mut found: Vec<Reading> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
     for (file, summary) in table.files {
-        let told = read_so(file, summary, shows_values);
-        let at = *places.entry(told.clone()).or_insert_with(|| {
-            found.push(ReadSo {
+        let explanation = read_as(file, summary, shows_values);
+        let at = *places.entry(explanation.clone()).or_insert_with(|| {
+            found.push(Reading {
                 files: 0,
                 first: shows_values.then(|| file.object.path.clone()),
-                told,
+                explanation,
             });
             found.len() - 1
         });
@@ -345,17 +358,17 @@ fn readings(table: Known<'_>, shows_values: bool) -> Vec<ReadSo> {
 }
 
 /// How a file is read.
-fn read_so(file: &DataFile, summary: &FileSummary, shows_values: bool) -> String {
+fn read_as(file: &DataFile, summary: &FileSummary, shows_values: bool) -> String {
     let reading = file.reading();
-    let mut told = vec![file.format.to_string()];
+    let mut explanation = vec![file.format.to_string()];
     if let Some(text) = summary.reading.as_deref() {
-        told.push(cut_by(text, reading));
-        told.push(header(text, summary, reading));
+        explanation.push(cut_by(text, reading));
+        explanation.push(header(text, summary, reading));
         if text.end.is_some() {
-            told.push("lines below the table left out".to_owned());
+            explanation.push("lines below the table left out".to_owned());
         }
         let by = said(reading.encoding.is_some());
-        told.push(format!(
+        explanation.push(format!(
             "{}{by}",
             text.encoding.as_deref().unwrap_or("UTF-8")
         ));
@@ -366,12 +379,12 @@ fn read_so(file: &DataFile, summary: &FileSummary, shows_values: bool) -> String
             true => first.collect::<Vec<_>>().join(" "),
             false => crate::formats::counted(signs.len() as u64, "sign"),
         };
-        told.push(format!("missing values: {signs} (declared)"));
+        explanation.push(format!("missing values: {signs} (declared)"));
     }
     if summary.approximate {
-        told.push("read in part".to_owned());
+        explanation.push("read in part".to_owned());
     }
-    told.join(", ")
+    explanation.join(", ")
 }
 
 fn said(is_declared: bool) -> &'static str {
@@ -418,7 +431,7 @@ fn header(text: &TextReading, summary: &FileSummary, declared: &DeclaredReading)
     }
 }
 
-fn column(table: Known<'_>, known: &KnownColumn<'_>) -> ColumnSo {
+fn column(table: Known<'_>, known: &KnownColumn<'_>) -> ColumnType {
     let mut types: BTreeMap<&DataType, usize> = BTreeMap::new();
     let mut notations: BTreeMap<String, usize> = BTreeMap::new();
     let (mut is_declared, mut is_of_texts, mut is_there) = (false, false, false);
@@ -432,7 +445,7 @@ fn column(table: Known<'_>, known: &KnownColumn<'_>) -> ColumnSo {
         is_of_texts |= file.format.gives_texts();
         *types.entry(&column.data_type).or_default() += 1;
         if let Some(notation) = &column.notation {
-            *notations.entry(notation_so(notation)).or_default() += 1;
+            *notations.entry(notation_text(notation)).or_default() += 1;
         }
     }
     let from = match (is_declared, is_there, is_of_texts) {
@@ -441,23 +454,23 @@ fn column(table: Known<'_>, known: &KnownColumn<'_>) -> ColumnSo {
         (_, _, true) => "from its values",
         _ => "as the files say",
     };
-    let mut told = vec![from.to_owned()];
+    let mut explanation = vec![from.to_owned()];
     if types.len() > 1 {
-        told.push(in_words(
+        explanation.push(in_words(
             types.iter().map(|(it, files)| (it.label(), *files)),
         ));
     }
     if notations.len() == 1 {
-        told.extend(notations.keys().map(|it| format!("written {it}")));
+        explanation.extend(notations.keys().map(|it| format!("written {it}")));
     } else if notations.len() > 1 {
         let files = notations.iter().map(|(it, files)| (it.as_str(), *files));
-        told.push(format!("written {}", in_words(files)));
+        explanation.push(format!("written {}", in_words(files)));
     }
-    told.extend(known.in_files.map(str::to_owned));
-    ColumnSo {
+    explanation.extend(known.in_files.map(str::to_owned));
+    ColumnType {
         name: known.name.to_owned(),
         data_type: known.data_type.to_owned(),
-        told: told.join("; "),
+        explanation: explanation.join("; "),
     }
 }
 
@@ -470,7 +483,7 @@ fn in_words<'a>(counts: impl Iterator<Item = (&'a str, usize)>) -> String {
 }
 
 /// A notation and what decided it.
-fn notation_so(notation: &Notation) -> String {
+fn notation_text(notation: &Notation) -> String {
     let (Notation::Number(NumberNotation { proof, .. })
     | Notation::Date(DateNotation { proof, .. })) = notation;
     match proof {
@@ -478,3 +491,6 @@ fn notation_so(notation: &Notation) -> String {
         _ => notation.to_string(),
     }
 }
+
+#[cfg(test)]
+mod tests;

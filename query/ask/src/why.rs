@@ -8,7 +8,7 @@ use crate::error::AskError;
 use crate::rows::files_of;
 
 /// Why a table is what it is, and how its files are read. `others` are further tables of its lake: those that have files
-/// beside its own are looked at. Without `shows_values` nothing is told that may be a value.
+/// beside its own are looked at. Without `shows_values` nothing is given that may be a value.
 ///
 /// # Errors
 /// [`AskError::Unreadable`] as [`crate::rows_of`].

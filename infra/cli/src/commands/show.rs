@@ -19,7 +19,7 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
     let tables = index.tables(&snapshot, None).await?;
     let found = meant(&tables, args.table.trim_end_matches('/'))?;
     if args.why {
-        return why::tell(&found, &tables, args.output.json);
+        return why::explain(&found, &tables, args.output.json);
     }
     if args.output.json {
         // The files' summaries are limn's own working state, not for reading.

@@ -12,23 +12,23 @@ use crate::commands::print_json;
 use crate::table::Table;
 use crate::text::{Style, one_line, plural};
 
-/// Tells it of these tables, `tables` being all of the index.
-pub fn tell(
+/// Explains these tables, `tables` being all of the index.
+pub fn explain(
     found: &[&TableRecord],
     tables: &[TableRecord],
     is_json: bool,
 ) -> anyhow::Result<Outcome> {
-    let mut told = Vec::new();
+    let mut explanation = Vec::new();
     for table in found {
         let why = why_of(table, tables, true)?;
         if is_json {
-            told.push(json!({"table": table.name, "lake": table.lake, "why": why}));
+            explanation.push(json!({"table": table.name, "lake": table.lake, "why": why}));
         } else {
             print(table, &why)?;
         }
     }
     if is_json {
-        print_json(&told)?;
+        print_json(&explanation)?;
     }
     Ok(Outcome::Done)
 }
@@ -38,7 +38,7 @@ fn print(table: &TableRecord, why: &Why) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let name = style.bold(&one_line(&table.name));
     writeln!(out, "{name}  {}", style.dim(&one_line(&table.location)))?;
-    writeln!(out, "{}", one_line(&why.told))?;
+    writeln!(out, "{}", one_line(&why.explanation))?;
     let mut list = |title: &str, lines: Vec<String>| -> io::Result<()> {
         if lines.is_empty() {
             return Ok(());
@@ -50,14 +50,14 @@ fn print(table: &TableRecord, why: &Why) -> io::Result<()> {
     };
     list("people declare", why.declared.clone())?;
     let apart = why.apart.iter();
-    let apart = apart.map(|it| format!("{}: {}", it.table, it.told));
+    let apart = apart.map(|it| format!("{}: {}", it.table, it.explanation));
     list("named alike, and of another table", apart.collect())?;
     let readings = why.readings.iter().map(|it| {
         let files = plural(it.files, "file");
         let first = it.first.as_deref().unwrap_or_default();
         match it.files {
-            1 => format!("{first}: {}", it.told),
-            _ => format!("{files}, the first is {first}: {}", it.told),
+            1 => format!("{first}: {}", it.explanation),
+            _ => format!("{files}, the first is {first}: {}", it.explanation),
         }
     });
     list("how its files are read", readings.collect())?;
@@ -65,7 +65,7 @@ fn print(table: &TableRecord, why: &Why) -> io::Result<()> {
     writeln!(out)?;
     let mut columns = Table::new(&["column", "type", "follows"], &[]);
     for column in &why.columns {
-        let cells = [&column.name, &column.data_type, &column.told];
+        let cells = [&column.name, &column.data_type, &column.explanation];
         columns.row(cells.map(String::clone).to_vec());
     }
     columns.write(&mut out)?;

@@ -132,7 +132,7 @@ impl Entry {
 
     fn wrong(&self, key: &str, value: &str, remedy: &'static str) -> DeclaredError {
         DeclaredError::Value {
-            key: shown(key),
+            key: key.to_owned(),
             files: shown(&self.files),
             value: shown(value),
             remedy,
@@ -248,7 +248,7 @@ impl Entry {
                 let remedy = "write the name of a column, of 200 characters at most";
                 return Err(self.wrong("columns", name, remedy));
             }
-            let key = format!("the type of column '{tidied}'");
+            let key = format!("the type of column '{}'", shown(&tidied));
             let remedy = "write boolean, integer, float, date, timestamp or text";
             let data_type = self.value(&key, column.data_type.as_ref(), remedy, data_type)?;
             if let Some(data_type) = data_type {
@@ -285,7 +285,7 @@ impl Entry {
         )?;
         let mut columns = String::new();
         for (name, column) in &self.columns {
-            let key = format!("the description of column '{name}'");
+            let key = format!("the description of column '{}'", shown(name));
             let remedy = "write a text of 600 characters at most";
             let said = self.value(&key, column.description.as_ref(), remedy, |text| {
                 within(text, DESCRIPTION_CHARS)
@@ -305,8 +305,7 @@ impl Entry {
 }
 
 fn shown(text: &str) -> String {
-    let shown = text.chars().take(SHOWN).collect::<String>();
-    shown.escape_debug().to_string()
+    one_line(&text.chars().take(SHOWN).collect::<String>())
 }
 
 fn delimiter(text: &str) -> Option<u8> {

@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
+use crate::object::Fingerprint;
 
 fn object(path: &str) -> ObjectRecord {
     ObjectRecord {

@@ -24,7 +24,7 @@ pub struct TableRequest {
     /// The lake's URL, where several lakes have a table of this name.
     #[serde(default)]
     pub lake: Option<String>,
-    /// Whether to tell why it is a table, and why its files are read as they are.
+    /// Whether to explain why it is a table, and why its files are read as they are.
     #[serde(default)]
     pub why: Option<bool>,
 }
@@ -218,7 +218,7 @@ pub async fn describe(
         awaits_narration: row.awaits_narration,
         previews: shows,
         why: match request.why {
-            Some(true) => why::told(node, grant, &row).await?,
+            Some(true) => why::explain(node, grant, &row).await?,
             _ => None,
         },
     })

@@ -18,15 +18,15 @@ pub struct Why {
     /// What makes its files a table: `file`, `alike`, `declared`, `partitions` or `parts`.
     pub rule: String,
     /// The same in a sentence.
-    pub told: String,
+    pub explanation: String,
     /// The entries of `.limn.yaml` files that speak of its files, and what they say, a line each.
     pub declared: Vec<String>,
     /// Files that are named like its own and are of other tables, at most 20.
     pub apart: Vec<Apart>,
     /// How its files are read, those that are read alike together; at most 20.
-    pub readings: Vec<ReadSo>,
+    pub readings: Vec<Reading>,
     /// Where the types of its columns come from, in order.
-    pub columns: Vec<ColumnSo>,
+    pub columns: Vec<ColumnType>,
 }
 
 /// A file that is named like a table's own and is of another.
@@ -35,37 +35,37 @@ pub struct Apart {
     /// The table that it is of.
     pub table: String,
     /// Why it is not of this one.
-    pub told: String,
+    pub explanation: String,
 }
 
 /// Files that are read alike.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ReadSo {
+pub struct Reading {
     /// How many there are.
     pub files: u64,
-    /// The path of the first one; null where values are not told.
+    /// The path of the first one; null where values are not shown.
     pub first: Option<String>,
     /// How they are read.
-    pub told: String,
+    pub explanation: String,
 }
 
 /// A column's type and where it comes from.
 #[derive(Debug, Serialize, ToSchema)]
-pub struct ColumnSo {
+pub struct ColumnType {
     /// Its name.
     pub name: String,
     /// Its type.
     pub data_type: String,
     /// What it follows from, and how the values are written.
-    pub told: String,
+    pub explanation: String,
 }
 
-/// Tells why a table is what it is, beside those tables that the caller may see; nothing of a table of which no file could be
+/// Explains why a table is what it is, beside those tables that the caller may see; nothing of a table of which no file could be
 /// read, whose error says why.
 ///
 /// # Errors
 /// An index that cannot be read.
-pub(super) async fn told(
+pub(super) async fn explain(
     node: &Node,
     grant: &Grant,
     row: &TableRecord,
@@ -90,21 +90,21 @@ pub(super) async fn told(
     };
     let apart = why.apart.into_iter().map(|it| Apart {
         table: it.table,
-        told: it.told,
+        explanation: it.explanation,
     });
-    let readings = why.readings.into_iter().map(|it| ReadSo {
+    let readings = why.readings.into_iter().map(|it| Reading {
         files: it.files,
         first: it.first,
-        told: it.told,
+        explanation: it.explanation,
     });
-    let columns = why.columns.into_iter().map(|it| ColumnSo {
+    let columns = why.columns.into_iter().map(|it| ColumnType {
         name: it.name,
         data_type: it.data_type,
-        told: it.told,
+        explanation: it.explanation,
     });
     Ok(Some(Why {
         rule: why.rule.to_owned(),
-        told: why.told,
+        explanation: why.explanation,
         declared: why.declared,
         apart: apart.collect(),
         readings: readings.collect(),
