@@ -184,7 +184,8 @@ pub(crate) fn plan(
         Some(HeaderLine::At(line)) => {
             // The line that names the delimiter is one, too.
             let of_head = line.saturating_sub(u32::from(start > 0));
-            let at = row_of_line(head, &starts, of_head).ok_or_else(|| no_header(line))?;
+            let at = header::row_of_line(head, &starts, of_head)
+                .ok_or_else(|| header::not_in_line(line))?;
             header::declared(&rows, Some(at))
         }
         None => found_header(&rows, &cuts, head),
@@ -218,29 +219,6 @@ fn found_header(rows: &[Vec<String>], cuts: &[Cut], head: &[u8]) -> header::Head
         header.notes.insert(0, note);
     }
     header
-}
-
-/// The row that begins in a line, counted from 1 on; each begins behind blank lines at its start.
-fn row_of_line(head: &[u8], starts: &[usize], line: u32) -> Option<usize> {
-    let is_end = |at: usize| match head.get(at) {
-        Some(b'\r') => head.get(at + 1) != Some(&b'\n'),
-        byte => byte == Some(&b'\n'),
-    };
-    let (mut at, mut number) = (0, 1);
-    starts.iter().position(|start| {
-        let rest = head.get(*start..).unwrap_or_default();
-        let blank = rest.iter().take_while(|it| matches!(it, b'\r' | b'\n'));
-        let begin = start + blank.count();
-        number += (at..begin).filter(|at| is_end(*at)).count();
-        at = begin;
-        number == line as usize
-    })
-}
-
-fn no_header(line: u32) -> Failure {
-    let cause = format!("line {line}, which is declared to be its header, is blank or not there");
-    let failure = Failure::new(FileErrorKind::NotItsFormat, cause);
-    failure.with_remedy("write the number of its header's line, or none, in .limn.yaml")
 }
 
 const DELIMITERS: [u8; 4] = *b",\t;|";

@@ -4,10 +4,12 @@
 //! the first row is like the rest (numbers over numbers, e-mail addresses over e-mail addresses), and numbers seldom name a
 //! column.
 
+use super::Failure;
 use super::dialect::usual;
 use super::infer::{classify, is_null, number};
 use super::names;
 use crate::data_type::DataType;
+use crate::error::FileErrorKind;
 use crate::notation::Evidence;
 use crate::patterns::detect;
 use crate::privacy;
@@ -203,6 +205,30 @@ pub(crate) fn declared(rows: &[Vec<String>], at: Option<usize>) -> Header {
         is_presumed: false,
         notes,
     }
+}
+
+/// The row that begins in a line, counted from 1 on; each begins behind blank lines at its start.
+pub(crate) fn row_of_line(head: &[u8], starts: &[usize], line: u32) -> Option<usize> {
+    let is_end = |at: usize| match head.get(at) {
+        Some(b'\r') => head.get(at + 1) != Some(&b'\n'),
+        byte => byte == Some(&b'\n'),
+    };
+    let (mut at, mut number) = (0, 1);
+    starts.iter().position(|start| {
+        let rest = head.get(*start..).unwrap_or_default();
+        let blank = rest.iter().take_while(|it| matches!(it, b'\r' | b'\n'));
+        let begin = start + blank.count();
+        number += (at..begin).filter(|at| is_end(*at)).count();
+        at = begin;
+        number == line as usize
+    })
+}
+
+/// What is wrong where the header is declared to be in a line, and is not.
+pub(crate) fn not_in_line(line: u32) -> Failure {
+    let cause = format!("line {line}, which is declared to be its header, is blank or not there");
+    let failure = Failure::new(FileErrorKind::NotItsFormat, cause);
+    failure.with_remedy("write the number of its header's line, or none, in .limn.yaml")
 }
 
 /// A delimiter at the end of every line makes no column.
