@@ -64,4 +64,4 @@ pub use engine::Engine;
 pub use error::AskError;
 pub use limits::Limits;
 pub use rows::rows_of;
-pub use why::{lies_beside, why_of};
+pub use why::why_of;

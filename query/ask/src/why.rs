@@ -33,15 +33,14 @@ pub fn why_of(
         .map(|column| KnownColumn {
             name: &column.name,
             data_type: &column.data_type,
-            in_files: column.in_files.as_deref(),
+            in_files: column.in_files.as_deref().filter(|_| shows_values),
         })
         .collect();
     Ok(why(known(record, &files), &columns, &others, shows_values))
 }
 
 /// Whether tables have files in one folder, as far as their first files tell.
-#[must_use]
-pub fn lies_beside(one: &TableRecord, other: &TableRecord) -> bool {
+fn lies_beside(one: &TableRecord, other: &TableRecord) -> bool {
     let folder = |record: &TableRecord| {
         let first = record.files_now().next()?;
         Some(
