@@ -10,9 +10,7 @@ use std::sync::Arc;
 use limn_lake::assemble::merge_files;
 use limn_lake::evolution::{Shapes, arrange};
 use limn_lake::member::shown;
-use limn_lake::{
-    ContextText, Contexts, FileSummary, Group, Held, Redact, Room, TableSummary, content,
-};
+use limn_lake::{Contexts, FileSummary, Group, Held, Redact, Room, TableSummary, content};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
 use serde::{Deserialize, Serialize};

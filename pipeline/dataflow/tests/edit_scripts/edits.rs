@@ -213,17 +213,13 @@ pub fn edit() -> impl Strategy<Value = Edit> {
         4 => (0..6usize, 0..3usize, 0..3usize, seed.clone())
             .prop_map(|(place, name, kind, seed)| Edit::Leave { place, name, kind, seed }),
         1 => (0..6usize, 0..3usize, 0..3usize).prop_map(|(place, name, kind)| Edit::Fetch { place, name, kind }),
-        4 => (0..4usize, name_of_few(), seed.clone())
+        4 => (0..4usize, 0..NAMES.len(), seed.clone())
             .prop_map(|(place, name, seed)| Edit::Declare { place, name, seed }),
         1 => (0..4usize).prop_map(|place| Edit::Undeclare { place }),
         3 => (table, seed).prop_map(|(table, seed)| Edit::Register { table, seed }),
         1 => Just(Edit::Nothing),
         1 => Just(Edit::CollectGarbage),
     ]
-}
-
-fn name_of_few() -> impl Strategy<Value = usize> {
-    0..NAMES.len()
 }
 
 const NAMES: [&str; 7] = [
