@@ -85,6 +85,118 @@ fn people_say_what_is_one_table() {
     );
 }
 
+#[test]
+fn people_say_how_files_are_read_and_see_why() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let orders = |day: &str| {
+        format!("Export\n\nsku;qty;paid;day\n00712;3;1.234,50;{day}\n00713;-99;2,5;{day}\n")
+    };
+    lake::write(&at("lake"), "d/orders_1.csv", &orders("1/2/2024"));
+    lake::write(&at("lake"), "d/orders_2.csv", &orders("3/4/2024"));
+    lake::write(&at("lake"), "d/other_3.csv", "a,b\n1,2\n");
+    lake::write(&at("lake"), "e/far.csv", "a,b\n1,2\n");
+    let run = |code: i32| {
+        let run = limn(&["index", text(&at("lake")), "--index", text(&at("index"))]);
+        run.code_is(code);
+        run.stdout + &run.stderr
+    };
+    run(0);
+    let rules = "tables:
+- files: 'orders_*.csv'
+  name: orders
+  description: Orders of the shop
+  owner: ada@example.org
+  columns: {sku: text, qty: integer, day: {type: date, description: The day of payment}}
+  header: 3
+  delimiter: ';'
+  nulls: ['-99']
+  date-order: day-first
+  decimal: ','
+";
+    lake::write(&at("lake"), "d/.limn.yaml", rules);
+    run(0);
+    let index = text(&at("index")).to_owned();
+    let show = |more: &[&str]| limn(&[&["show", "d/orders", "--index", &index], more].concat());
+    let shown = &show(&["--json"]).ok()[0];
+    let types: Vec<(&str, &str)> = shown["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            (
+                it["name"].as_str().unwrap(),
+                it["data_type"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("sku", "text"),
+        ("qty", "integer"),
+        ("paid", "float"),
+        ("day", "date"),
+    ];
+    assert_eq!(types, expected);
+    assert_eq!(shown["columns"][3]["description"], "The day of payment");
+    let told = show(&[]).stdout;
+    assert!(
+        told.contains("Orders of the shop") && told.contains("ada@example.org"),
+        "{told}"
+    );
+    let sql = "SELECT sku, qty, paid, day FROM \"d/orders\" ORDER BY sku, day";
+    let asked = || limn(&["sql", sql, "--index", &index, "--json"]).ok()["rows"].clone();
+    assert_eq!(
+        asked(),
+        json!([
+            ["00712", 3, 1234.5, "2024-02-01"],
+            ["00712", 3, 1234.5, "2024-04-03"],
+            ["00713", null, 2.5, "2024-02-01"],
+            ["00713", null, 2.5, "2024-04-03"],
+        ])
+    );
+    let why = show(&["--why"]);
+    why.code_is(0);
+    for told in [
+        "d/.limn.yaml, files: 'orders_*.csv' (2 files)",
+        "header in line 3 (declared)",
+        "cut by ';' (declared)",
+        "missing values: '-99' (declared)",
+        "DD/MM/YYYY (as declared)",
+    ] {
+        assert!(why.stdout.contains(told), "{told}: {}", why.stdout);
+    }
+    let why = &show(&["--why", "--json"]).ok()[0]["why"];
+    assert_eq!(why["rule"], "declared");
+    assert_eq!(why["columns"][1]["explanation"], "as declared");
+    // A value that is none decides nothing, and the run names the key.
+    lake::write(
+        &at("lake"),
+        "d/.limn.yaml",
+        &rules.replace("day-first", "dmy"),
+    );
+    let told = run(1);
+    assert!(
+        told.contains("date-order of the files 'orders_*.csv' is 'dmy'"),
+        "{told}"
+    );
+    assert_eq!(&show(&["--json"]).ok()[0]["columns"], &shown["columns"]);
+    // Another key reads those files again; and an index that followed along is one made from scratch.
+    let other = rules.replace("day-first", "month-first");
+    lake::write(&at("lake"), "d/.limn.yaml", &other);
+    run(0);
+    assert_eq!(asked()[0][3], "2024-01-02");
+    limn(&["index", text(&at("lake")), "--index", text(&at("anew"))]).code_is(0);
+    let same = |other: &str| {
+        let (kept, anew) = (everything(&at("index")), everything(&at(other)));
+        assert_eq!(json!(kept), json!(anew));
+    };
+    same("anew");
+    fs::remove_file(at("lake").join("d/.limn.yaml")).unwrap();
+    run(0);
+    limn(&["index", text(&at("lake")), "--index", text(&at("again"))]).code_is(0);
+    same("again");
+}
+
 /// A file of the lake: its path and text.
 type Files = Vec<(String, String)>;
 

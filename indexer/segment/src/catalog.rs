@@ -311,6 +311,8 @@ pub struct FileRecord {
     pub no_table: bool,
     /// It lay beside a table of its name, which it might have described: what was read of it depends on that.
     pub beside: bool,
+    /// What people declared of it, as JSON text, opaque here.
+    pub declared: Option<String>,
 }
 
 /// Text about a table.
@@ -426,6 +428,7 @@ fn schema() -> Schema {
             maybe("since_sample"),
             of("no_table", DataType::Boolean),
             of("beside", DataType::Boolean),
+            maybe("declared"),
         ]
         .into(),
     );

@@ -393,6 +393,7 @@ struct Files<'a> {
     since_sample: Texts<'a>,
     no_table: Flags<'a>,
     beside: Flags<'a>,
+    declared: Texts<'a>,
 }
 
 impl<'a> Files<'a> {
@@ -410,6 +411,7 @@ impl<'a> Files<'a> {
             since_sample: of.texts("since_sample")?,
             no_table: of.flags("no_table")?,
             beside: of.flags("beside")?,
+            declared: of.texts("declared")?,
         })
     }
 
@@ -433,6 +435,7 @@ impl<'a> Files<'a> {
             since_sample,
             no_table: self.no_table.get(at),
             beside: self.beside.get(at),
+            declared: self.declared.get(at),
         })
     }
 }

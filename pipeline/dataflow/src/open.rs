@@ -200,6 +200,7 @@ impl Opening {
                 seed: options.seed,
                 room: room.clone(),
                 confined: options.confined_program.clone().map(Confined::new),
+                declared: None,
             },
             options.read_memory,
             Arc::clone(progress),

@@ -39,7 +39,9 @@ enum ContextRead {
 fn place_of(context: &ContextSource) -> Fingerprint {
     match &context.source {
         ContextText::Shared { object, .. } => object.fingerprint(),
-        ContextText::Registered { .. } | ContextText::Sidecar { .. } => context.fingerprint(),
+        ContextText::Registered { .. }
+        | ContextText::Declared { .. }
+        | ContextText::Sidecar { .. } => context.fingerprint(),
     }
 }
 
@@ -61,7 +63,7 @@ impl GroupRead {
         let mut contexts = HashMap::new();
         for (index, context) in group.contexts.iter().enumerate() {
             let read = match &context.source {
-                ContextText::Registered { text, .. } => {
+                ContextText::Registered { text, .. } | ContextText::Declared { text, .. } => {
                     Ok(ContextRead::Text(Told::of_table(text.clone())))
                 }
                 ContextText::Sidecar { .. } | ContextText::Shared { .. } => {
@@ -209,6 +211,7 @@ fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRe
         error: part.unread.as_ref().map(|unread| unread.error.clone()),
         no_table: part.no_table,
         beside: file.is_beside,
+        declared: file.declared.as_ref().and_then(|it| it.to_json().ok()),
         ..FileRecord::default()
     };
     if part.unread.as_ref().is_some_and(|unread| !unread.settled) {
@@ -243,6 +246,7 @@ fn context_record(
             let other = (name != table).then(|| name.to_string());
             (REGISTERED.to_owned(), other)
         }
+        ContextText::Declared { by, .. } => (by.clone(), None),
         ContextText::Sidecar { object } | ContextText::Shared { object, .. } => {
             (object.path.clone(), None)
         }

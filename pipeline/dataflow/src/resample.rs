@@ -27,19 +27,19 @@ fn is_sampled(file: &FileRecord) -> bool {
 }
 
 /// What makes a file of one row that of another.
-fn version(file: &FileRecord) -> (&str, Option<&str>, Option<&str>, u64, i64) {
+fn version(file: &FileRecord) -> (&str, [Option<&str>; 3], u64, i64) {
     let FileRecord {
         path,
         etag,
         version,
         size,
         modified_ms,
+        declared,
         ..
     } = file;
     (
         path,
-        etag.as_deref(),
-        version.as_deref(),
+        [etag.as_deref(), version.as_deref(), declared.as_deref()],
         *size,
         *modified_ms,
     )

@@ -3,6 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use limn_profile::FileSummary;
+use limn_profile::infer::Nulls;
 use limn_store::Store;
 use tokio::sync::mpsc::Receiver;
 
@@ -30,6 +31,7 @@ pub fn rows(
     options: ReadOptions,
 ) -> Receiver<Result<FileBatch, Failure>> {
     let (sink, batches) = channel();
+    let options = options.of(&file);
     tokio::spawn(async move {
         let (store, file, fetched) = match open(store, file, &summary, &options).await {
             Ok(opened) => opened,
@@ -134,7 +136,8 @@ impl OneFile<'_> {
         let columns = self.summary.columns.len();
         let is_sheet = self.file.format == Format::Sheet;
         let looks_for_end = fetched.is_none() && !is_sheet;
-        let rows = Delimited::new(reading, columns, self.wanted, looks_for_end);
+        let nulls = Nulls::of(self.options.declared());
+        let rows = Delimited::new(reading, columns, self.wanted, (nulls, looks_for_end));
         if is_sheet {
             let (store, file, options) = (self.store, self.file, self.options);
             return containers::book::rows(store, file, rows, reading.start, options, sink);

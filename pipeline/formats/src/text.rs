@@ -11,9 +11,10 @@ mod again;
 pub(super) mod batches;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use csv::ByteRecord;
-use limn_profile::infer::{is_marker, is_null};
+use limn_profile::infer::Nulls;
 use limn_profile::sample::CELL_CHARS;
 use limn_profile::text::{counted, truncate};
 use limn_profile::{
@@ -31,6 +32,7 @@ use super::rows::{LINES_IN_A_CELL, Rows};
 use super::{Failure, ReadOptions, parse, sniff};
 use crate::compression::without_compression;
 use crate::data_file::DataFile;
+use crate::declaration::Declaration;
 use crate::error::FileErrorKind;
 use crate::room::Held;
 
@@ -59,8 +61,9 @@ pub(super) fn read(
     let whole = input.is_whole();
     let beginning = sniff::without_bom(&input.pieces[0].bytes);
     sniff::is_no_json(beginning, "CSV")?;
-    let plan = dialect::detect(beginning, whole, without_compression(path))?;
-    let others = dialect::others(beginning, whole, &plan.dialect);
+    let path = without_compression(path);
+    let plan = dialect::detect(beginning, whole, path, options.declared())?;
+    let others = dialect::others(beginning, whole, &plan.dialect, options.declared());
     let others = others.into_iter().filter_map(|plan| {
         let scan = scanned(&input, plan, sample_path, options);
         scan.finish(&input).ok()
@@ -92,7 +95,7 @@ pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &Re
             best = other;
         }
     }
-    if let Some(reading) = Again::new(&best.plan, &best.columns) {
+    if let Some(reading) = Again::new(&best.plan, &best.columns, options.declared()) {
         let mut again = Scan::new(best.plan.clone(), sample_path, options, whole);
         again.again = Some(reading);
         again.run(input);
@@ -106,6 +109,7 @@ pub(super) struct Scan {
     plan: Plan,
     pub(super) reading: TextReading,
     columns: Vec<ColumnBuilder>,
+    declared: Option<Arc<Declaration>>,
     /// Where this is the second reading, or has had one.
     again: Option<Again>,
     sampler: RowSampler,
@@ -195,8 +199,12 @@ impl Scan {
             columns: plan
                 .columns
                 .iter()
-                .map(|name| ColumnBuilder::with_limits(name.as_str(), limits).with_evidence())
+                .map(|name| {
+                    let column = ColumnBuilder::with_limits(name.as_str(), limits);
+                    column.with_evidence(options.declared())
+                })
                 .collect(),
+            declared: options.declared.clone(),
             again: None,
             sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
             notes: plan.notes.clone(),
@@ -298,7 +306,8 @@ impl Scan {
     fn keep_first(&mut self, record: &ByteRecord, offset: u64) {
         let number = if self.whole { 0 } else { offset };
         let priority = self.sampler.priority(number);
-        let cells = (0..self.columns.len()).map(|i| cell(record, i));
+        let nulls = Nulls::of(Declaration::reading_of(self.declared.as_ref()));
+        let cells = (0..self.columns.len()).map(|i| cell(record, i, nulls));
         let cut = |mut cell: Option<String>| {
             cell.iter_mut().for_each(|it| truncate(it, CELL_CHARS));
             cell
@@ -323,8 +332,9 @@ impl Scan {
             self.row_bytes += bytes;
             return;
         }
+        let nulls = Nulls::of(Declaration::reading_of(self.declared.as_ref()));
         if let Some(again) = &mut self.again {
-            again.row(record);
+            again.row(record, nulls);
             return;
         }
         if width != columns && !(width == columns + 1 && ends_empty(record)) {
@@ -341,7 +351,7 @@ impl Scan {
         for (column, cell) in self.columns.iter_mut().zip(record) {
             let cell = cell.trim_ascii();
             match std::str::from_utf8(cell) {
-                Ok(text) => column.push((!is_null(text)).then_some(text)),
+                Ok(text) => column.push((!nulls.has(text)).then_some(text)),
                 Err(_) => {
                     self.garbled += 1;
                     column.push(Some(&String::from_utf8_lossy(cell)));
@@ -352,18 +362,20 @@ impl Scan {
             column.push(None);
         }
         if let Some(priority) = self.sampler.wants(number) {
-            let cells = (0..columns).map(|i| cell(record, i)).collect();
+            let cells = (0..columns).map(|i| cell(record, i, nulls)).collect();
             self.sampler.keep(priority, number, cells);
         }
     }
 
-    /// The sample, without the signs that were read as nulls.
+    /// The sample, without the cells that were read as nulls.
     fn sample(sampler: RowSampler, again: Option<&Again>) -> RowSample {
         let mut sample = sampler.finish();
-        for (i, _) in again.into_iter().flat_map(Again::marked) {
+        let mut plain = String::new();
+        for (i, column) in again.into_iter().flat_map(Again::with_nulls) {
             for row in &mut sample.rows {
                 let cell = row.values.get_mut(i);
-                if let Some(cell) = cell.filter(|cell| cell.as_deref().is_some_and(is_marker)) {
+                let mut is_null = |cell: &str| column.is_null(cell, &mut plain);
+                if let Some(cell) = cell.filter(|cell| cell.as_deref().is_some_and(&mut is_null)) {
                     *cell = None;
                 }
             }
@@ -425,7 +437,7 @@ impl Scan {
                 counted(self.headers, "time")
             ));
         }
-        self.notes.extend(self.again.as_ref().and_then(Again::note));
+        self.notes.extend(self.again.iter().flat_map(Again::notes));
         self.notes.extend(input.notes.iter().cloned());
         if self.garbled > 0 {
             self.notes
@@ -458,9 +470,9 @@ impl Scan {
 }
 
 /// A row's cell; `None` is null.
-fn cell(record: &ByteRecord, at: usize) -> Option<String> {
+fn cell(record: &ByteRecord, at: usize, nulls: Nulls<'_>) -> Option<String> {
     let text = String::from_utf8_lossy(record.get(at)?.trim_ascii());
-    (!is_null(&text)).then(|| text.into_owned())
+    (!nulls.has(&text)).then(|| text.into_owned())
 }
 
 /// Whether a row is the header once more, as where one file was put behind another.

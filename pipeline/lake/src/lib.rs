@@ -63,6 +63,7 @@ pub mod scan;
 mod settled;
 mod sheets;
 mod table_name;
+pub mod why;
 
 pub use container::open_container;
 pub use content::content;

@@ -10,6 +10,7 @@ use crate::infer;
 use crate::notation::Evidence;
 use crate::order::Order;
 use crate::profile::ColumnProfile;
+use crate::reading::DeclaredReading;
 use crate::summary::ColumnSummary;
 use crate::values::{ValueCounter, ValueLimits};
 
@@ -29,6 +30,10 @@ pub struct ColumnBuilder {
     evidence: Option<Box<Evidence>>,
     // Dates of which no notation fits all.
     mixed_dates: bool,
+    // People say the type: values that are not written as the others are not looked at.
+    is_declared: bool,
+    // People say that decimals have commas: a point is no plain one.
+    asks_points: bool,
     // Cells that may stand for a missing value are looked for, and found. Till the end the type is that of the others.
     is_asked: bool,
     has_markers: bool,
@@ -61,15 +66,24 @@ impl ColumnBuilder {
             footer: Footer::default(),
             evidence: None,
             mixed_dates: false,
+            is_declared: false,
+            asks_points: false,
             is_asked: false,
             has_markers: false,
         }
     }
 
-    /// The same, keeping an eye on how numbers, dates and missing ones are written.
-    pub fn with_evidence(mut self) -> Self {
-        self.evidence = Some(Box::default());
-        self.is_asked = true;
+    /// The same, keeping an eye on how numbers, dates and missing ones are written, as far as people do not say it.
+    pub fn with_evidence(mut self, declared: &DeclaredReading) -> Self {
+        let data_type = declared.types.get(&self.name);
+        let order = data_type.map(DataType::order);
+        self.is_declared = order.is_some();
+        self.asks_points = declared.conventions.decimal == Some(',');
+        self.is_asked = !self.is_declared && declared.nulls.is_none();
+        if order != Some(Order::Text) {
+            let evidence = Evidence::with(declared.conventions, order);
+            self.evidence = Some(Box::new(evidence));
+        }
         self
     }
 
@@ -100,9 +114,12 @@ impl ColumnBuilder {
 
     #[inline]
     fn look_at_notation(&mut self, value: &str) {
-        if let Some(evidence) = &mut self.evidence
-            && !evidence.take(value)
-        {
+        let Some(evidence) = &mut self.evidence else {
+            return;
+        };
+        if self.is_declared {
+            evidence.take_fitting(value);
+        } else if !evidence.take(value) {
             self.evidence = None;
             self.mixed_dates = true;
         }
@@ -144,9 +161,10 @@ impl ColumnBuilder {
         }
         let (class, key) = infer::read(value);
         if let Some(evidence) = &mut self.evidence {
-            if class == DataType::Float {
+            let is_pointed = self.asks_points && class == DataType::Float && value.contains('.');
+            if class == DataType::Float && !is_pointed {
                 evidence.take_fraction(value);
-            } else if is_marked(&class, value) {
+            } else if is_pointed || is_marked(&class, value) {
                 self.look_at_notation(value);
             }
         }
@@ -246,7 +264,8 @@ impl ColumnBuilder {
         if self.has_markers {
             self.data_type.widen_with(&DataType::Text);
         }
-        if self.mixed_dates && self.data_type.order() == Order::Instant {
+        let is_pointed = self.asks_points && self.data_type == DataType::Float;
+        if self.mixed_dates && (is_pointed || self.data_type.order() == Order::Instant) {
             self.data_type = DataType::Text;
         }
         let counted = match self.data_type.order() {

@@ -60,7 +60,9 @@ pub use order::Order;
 pub use patterns::Pattern;
 pub use privacy::Redact;
 pub use profile::ColumnProfile;
-pub use reading::{FirstRow, NO_HEADER, Quoting, TextReading};
+pub use reading::{
+    DeclaredReading, FirstRow, HeaderLine, NO_HEADER, NOTHING_DECLARED, Quoting, TextReading,
+};
 pub use sample::{RowSample, RowSampler, SampledRow};
 pub use sensitive::Sensitive;
 pub use summary::{

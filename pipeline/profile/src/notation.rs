@@ -28,6 +28,17 @@ pub enum Notation {
     Date(DateNotation),
 }
 
+/// How people say that numbers and dates are written; what they do not say, values decide.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+pub struct Conventions {
+    /// The order of day, month and year where all are numbers: one of the first three.
+    pub date_order: Option<DateOrder>,
+    /// The decimal mark: `,` or `.`.
+    pub decimal: Option<char>,
+}
+
 /// What decided between readings that a column's values may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,6 +50,8 @@ pub enum Proof {
     File,
     /// Nothing: this reading is the usual one.
     Custom,
+    /// People, who say so ([`Conventions`]).
+    Declared,
 }
 
 impl Proof {
@@ -47,6 +60,7 @@ impl Proof {
             Proof::Values => "",
             Proof::File => " (as the rest of the file suggests)",
             Proof::Custom => " (presumed: no value decides)",
+            Proof::Declared => " (as declared)",
         }
     }
 }

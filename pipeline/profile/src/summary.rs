@@ -4,6 +4,7 @@
 //! bytes, its `sample_path` and the reading options, stored in the catalog as compact JSON text. A
 //! [`TableSummary`] is a merge of summaries and never stored.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufReader, Cursor};
 
@@ -247,6 +248,23 @@ impl FileSummary {
     /// Rows of the file as far as it tells by itself: with the first one, if that is more likely one of data.
     pub fn own_rows(&self) -> u64 {
         self.rows + u64::from(self.first_row().is_some_and(|first| first.is_data))
+    }
+
+    /// Gives columns of a file whose values have types those that people declare. Which values fit is not known before they are
+    /// read.
+    pub fn declare_types(&mut self, types: &BTreeMap<String, DataType>) {
+        for column in &mut self.columns {
+            let Some(declared) = types.get(&column.name) else {
+                continue;
+            };
+            column.arrow_type = None;
+            if column.data_type != *declared {
+                column.data_type = declared.clone();
+                column.profile.min = None;
+                column.profile.max = None;
+                column.profile.exact = false;
+            }
+        }
     }
 
     /// Whether the file names none of its columns: they are called by their places.

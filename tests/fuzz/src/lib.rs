@@ -158,6 +158,7 @@ fn data_file(object: ObjectRecord) -> DataFile {
         object,
         sample_path: String::new(),
         is_beside: false,
+        declared: None,
     }
 }
 

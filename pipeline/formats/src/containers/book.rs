@@ -36,6 +36,7 @@ use crate::member::MemberPlace;
 use crate::ranged::Ranged;
 use crate::text::batches::Delimited;
 use crate::{Failure, ReadOptions, parse, text};
+use limn_profile::{DeclaredReading, HeaderLine};
 
 /// Sheets of a file that are listed.
 const MOST_SHEETS: usize = 200;
@@ -138,12 +139,27 @@ impl Book {
         sheet.ok_or_else(not_there)
     }
 
-    /// The cells of a sheet as delimited text of about so many bytes at most, and whether they are all.
-    fn into_text(mut self, place: &MemberPlace, most: u64) -> Result<(Vec<u8>, bool), Failure> {
+    /// The cells of a sheet as delimited text of about so many bytes at most, from the row on that people declare to be its
+    /// header; and whether they are all.
+    fn into_text(
+        mut self,
+        place: &MemberPlace,
+        most: u64,
+        declared: &DeclaredReading,
+    ) -> Result<(Vec<u8>, bool), Failure> {
         let sheet = self.sheet(place)?;
         let mut cells = Cells::of_at_most(most);
         self.read(index_of(place)?, &sheet, &mut cells)?;
         drop(self);
+        if let Some(HeaderLine::At(row)) = declared.header
+            && !cells.begin_at(row)
+        {
+            let cause = format!("row {row}, which is declared to be its header, has no cells");
+            let failure = Failure::new(FileErrorKind::NotItsFormat, cause);
+            return Err(
+                failure.with_remedy("write the number of its header's row, or none, in .limn.yaml")
+            );
+        }
         Ok(cells.into_text(most))
     }
 }
@@ -168,7 +184,7 @@ pub(crate) fn rows(
     let ranged = Ranged::new(store.clone(), &container, tokio::runtime::Handle::current());
     let (text, is_whole) = match Book::open(&ranged, options)? {
         Book::Plain(plain) => plain.into_text(options)?,
-        book => book.into_text(&place, MOST_TEXT)?,
+        book => book.into_text(&place, MOST_TEXT, options.declared())?,
     };
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     rows.whole(text.get(start..).unwrap_or_default(), sink)?;
@@ -289,8 +305,9 @@ pub(crate) async fn summarise(
         }
         let sheet = book.sheet(&place)?;
         let most = options.scan_budget.max(4 << 10) * TEXT_BUDGETS;
-        let (text, is_whole) = book.into_text(&place, most)?;
+        let (text, is_whole) = book.into_text(&place, most, options.declared())?;
         let made = Fetched::made(text, is_whole);
+        let options = options.of_cells();
         let mut summary = text::read(made, "sheet.csv", &sample_path, &options)?;
         if sheet.is_hidden {
             summary.notes.push("it is a hidden sheet".to_owned());

@@ -20,7 +20,7 @@ pub(crate) fn whole(
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let mut input = fetched.into_text("plain text", "", options)?;
-    plan(&mut input).ok_or_else(other_text)?;
+    plan(&mut input, options.declared())?;
     let text = &input.pieces[0].bytes;
     let start = usize::try_from(reading.start).unwrap_or(usize::MAX);
     rows.whole(text.get(start..).unwrap_or_default(), sink)

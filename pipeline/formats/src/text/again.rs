@@ -2,12 +2,15 @@
 //! sign stands, as plain ones and nulls; and in the other ways in which their values may be meant.
 
 use csv::ByteRecord;
-use limn_profile::infer::{is_marker, is_null};
+use limn_profile::infer::{Nulls, is_marker};
 use limn_profile::notation::{self, Decided, Readings};
 use limn_profile::text::counted;
-use limn_profile::{ColumnBuilder, ColumnSummary, Notation, ValueLimits};
+use limn_profile::{
+    ColumnBuilder, ColumnSummary, DataType, DeclaredReading, Notation, ValueLimits,
+};
 
 use crate::dialect::Plan;
+use crate::fitting::fit;
 
 /// Letters of column names that a note tells.
 const TOLD: usize = 120;
@@ -29,11 +32,18 @@ pub(super) struct Column {
 
 impl Column {
     fn new(name: &str, writings: Writings, limits: ValueLimits) -> Column {
-        let reading = |writing| Renoted {
-            writing,
-            builder: ColumnBuilder::with_limits(name, limits),
-            markers: 0,
-            misfit: false,
+        let reading = |writing: Writing| {
+            let mut builder = ColumnBuilder::with_limits(name, limits);
+            if let Some(declared) = &writing.declared {
+                builder.set_type(declared);
+            }
+            Renoted {
+                writing,
+                builder,
+                markers: 0,
+                unfit: 0,
+                misfit: false,
+            }
         };
         Column {
             own: writings.own.map(reading),
@@ -80,6 +90,8 @@ struct Writing {
     notation: Option<Notation>,
     /// Signs stand where values are missing.
     has_markers: bool,
+    /// The type that people say it has.
+    declared: Option<DataType>,
 }
 
 /// A column read as it is written.
@@ -88,6 +100,8 @@ pub(super) struct Renoted {
     builder: ColumnBuilder,
     /// Cells that were read as nulls for the sign in them.
     markers: u64,
+    /// Cells that were read as nulls, since they do not fit the declared type.
+    unfit: u64,
     /// A value is not written so.
     misfit: bool,
 }
@@ -100,9 +114,14 @@ impl Renoted {
         }
     }
 
-    fn take(&mut self, text: &str, plain: &mut String) {
-        if is_null(text) {
+    fn take(&mut self, text: &str, nulls: Nulls<'_>, plain: &mut String) {
+        if nulls.has(text) {
             self.builder.push(None);
+        } else if let Some(data_type) = &self.writing.declared {
+            let fits = fit(text, data_type, self.writing.notation.as_ref(), plain);
+            self.unfit += u64::from(!fits);
+            let value = fits.then_some(plain.as_str());
+            self.builder.push_typed(data_type, value);
         } else if self.writing.has_markers && is_marker(text) {
             self.markers += 1;
             self.builder.push(None);
@@ -113,12 +132,24 @@ impl Renoted {
             self.builder.push(Some(text));
         }
     }
+
+    /// Whether a cell was read as null.
+    pub(super) fn is_null(&self, cell: &str, plain: &mut String) -> bool {
+        match &self.writing.declared {
+            Some(declared) => !fit(cell, declared, self.writing.notation.as_ref(), plain),
+            None => is_marker(cell),
+        }
+    }
 }
 
 impl Again {
     /// None where the first reading is the only one.
-    pub(super) fn new(plan: &Plan, first: &[ColumnBuilder]) -> Option<Again> {
-        let writings = writings(first, plan.dialect.delimiter);
+    pub(super) fn new(
+        plan: &Plan,
+        first: &[ColumnBuilder],
+        declared: &DeclaredReading,
+    ) -> Option<Again> {
+        let writings = writings(first, plan.dialect.delimiter, declared);
         let is_read = |it: &Writings| it.own.is_some() || !it.others.is_empty();
         if !writings.iter().any(is_read) {
             return None;
@@ -133,11 +164,17 @@ impl Again {
         })
     }
 
-    /// The columns in which signs were read as nulls, by their places.
-    pub(super) fn marked(&self) -> impl Iterator<Item = (usize, &Renoted)> {
+    /// The readings that hold, by their places.
+    fn own(&self) -> impl Iterator<Item = (usize, &Renoted)> {
         let columns = self.columns.iter().enumerate();
         let read = columns.filter_map(|(i, column)| Some((i, column.own.as_ref()?)));
-        read.filter(|(_, column)| !column.misfit && column.markers > 0)
+        read.filter(|(_, column)| !column.misfit)
+    }
+
+    /// The columns in which cells were read as nulls, by their places.
+    pub(super) fn with_nulls(&self) -> impl Iterator<Item = (usize, &Renoted)> {
+        self.own()
+            .filter(|(_, column)| column.markers + column.unfit > 0)
     }
 
     /// The columns.
@@ -145,45 +182,52 @@ impl Again {
         self.columns
     }
 
-    /// What is to be said of signs that were read as nulls.
-    pub(super) fn note(&self) -> Option<String> {
-        let cells: u64 = self.marked().map(|(_, column)| column.markers).sum();
-        let names: Vec<&str> = self.marked().map(|(_, it)| it.builder.name()).collect();
-        let names: String = names.join(", ").chars().take(TOLD).collect();
-        let cells_of = counted(cells, "cell");
-        (cells > 0).then(|| {
-            format!("{cells_of} with a sign for a missing value (`-`) read as null: {names}")
-        })
+    /// What is to be said of cells that were read as nulls, for signs in them or since they do not fit.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let told = |count: fn(&Renoted) -> u64, what: &str| {
+            let columns = || self.own().map(|(_, it)| it).filter(|it| count(it) > 0);
+            let cells: u64 = columns().map(count).sum();
+            let names: Vec<&str> = columns().map(|it| it.builder.name()).collect();
+            let names: String = names.join(", ").chars().take(TOLD).collect();
+            let cells_of = counted(cells, "cell");
+            (cells > 0).then(|| format!("{cells_of} {what} read as null: {names}"))
+        };
+        let signs = told(|it| it.markers, "with a sign for a missing value (`-`)");
+        let unfit = told(|it| it.unfit, "not of the declared type");
+        signs.into_iter().chain(unfit).collect()
     }
 
     /// Takes a row.
-    pub(super) fn row(&mut self, record: &ByteRecord) {
+    pub(super) fn row(&mut self, record: &ByteRecord, nulls: Nulls<'_>) {
         for (i, column) in self.columns.iter_mut().enumerate() {
             let readings = column.own.iter_mut().chain(&mut column.others);
             for reading in readings.filter(|reading| !reading.misfit) {
                 // What is not UTF-8 has become another text in the first reading, and fits nothing.
                 let cell = record.get(i).unwrap_or_default().trim_ascii();
                 let text = std::str::from_utf8(cell).unwrap_or("?");
-                reading.take(text, &mut self.plain);
+                reading.take(text, nulls, &mut self.plain);
             }
         }
     }
 }
 
-/// How columns may be written.
-fn writings(columns: &[ColumnBuilder], delimiter: u8) -> Vec<Writings> {
+/// How columns may be written. Of one whose type people declare nothing is left open.
+fn writings(columns: &[ColumnBuilder], delimiter: u8, declared: &DeclaredReading) -> Vec<Writings> {
     let seen: Vec<Decided<'_>> = columns.iter().map(ColumnBuilder::evidence).collect();
     let readings = notation::decide(&seen, delimiter);
     let writings = |(column, readings): (&ColumnBuilder, Readings)| {
-        let has_markers = column.has_markers();
+        let data_type = declared.types.get(column.name());
+        let has_markers = data_type.is_none() && column.has_markers();
         let writing = |notation| Writing {
             notation,
             has_markers,
+            declared: data_type.cloned(),
         };
         let is_written_oddly = readings.own.is_some() || column.is_plain_but_for_markers();
-        let others = readings.others.into_iter();
+        let is_read = data_type.is_some() || is_written_oddly;
+        let others = readings.others.into_iter().filter(|_| data_type.is_none());
         Writings {
-            own: is_written_oddly.then(|| writing(readings.own)),
+            own: is_read.then(|| writing(readings.own)),
             others: others.map(|other| writing(Some(other))).collect(),
         }
     };

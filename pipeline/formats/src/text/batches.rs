@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use csv::ByteRecord;
 use limn_profile::TextReading;
-use limn_profile::infer::is_null;
 
 use super::{is_blank, repeats};
 use crate::batches::{Sink, Stop, Texts, Wanted};
@@ -12,6 +11,7 @@ use crate::dialect::Dialect;
 use crate::footer;
 use crate::rows::Rows;
 use crate::windows::Windows;
+use limn_profile::infer::Nulls;
 
 /// Rows of one file while they are read.
 pub(crate) struct Delimited<'a> {
@@ -26,16 +26,17 @@ pub(crate) struct Delimited<'a> {
     /// Bytes up to the table's end, where that is known; otherwise it is looked for at the text's.
     left: Option<u64>,
     looks_for_end: bool,
+    nulls: Nulls<'a>,
     texts: Texts,
 }
 
 impl<'a> Delimited<'a> {
-    /// Rows of a file with so many columns.
+    /// Rows of a file with so many columns and these signs for missing values; whether the table's end is to be looked for.
     pub(crate) fn new(
         reading: &TextReading,
         columns: usize,
         wanted: &'a Wanted,
-        looks_for_end: bool,
+        (nulls, looks_for_end): (Nulls<'a>, bool),
     ) -> Delimited<'a> {
         Delimited {
             dialect: Dialect::of(reading),
@@ -46,6 +47,7 @@ impl<'a> Delimited<'a> {
             header: Vec::new(),
             left: reading.end,
             looks_for_end: looks_for_end && reading.end.is_none(),
+            nulls,
             texts: Texts::new(wanted),
         }
     }
@@ -151,7 +153,9 @@ impl<'a> Delimited<'a> {
         for (place, column) in self.wanted.iter().enumerate() {
             let cell = row.get(*column).unwrap_or_default().trim_ascii();
             match std::str::from_utf8(cell) {
-                Ok(text) => self.texts.cell(place, (!is_null(text)).then_some(text)),
+                Ok(text) => self
+                    .texts
+                    .cell(place, (!self.nulls.has(text)).then_some(text)),
                 Err(_) => {
                     let text: Cow<'_, str> = String::from_utf8_lossy(cell);
                     self.texts.cell(place, Some(&text));

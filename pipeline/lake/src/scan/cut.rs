@@ -58,6 +58,7 @@ mod tests {
             format,
             table_name: TableName::parse("a").unwrap(),
             is_beside: false,
+            declared: None,
         };
         let summary = FileSummary {
             columns: Vec::new(),

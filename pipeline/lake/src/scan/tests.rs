@@ -15,7 +15,10 @@ use limn_formats::{Comparison, Format, ObjectRecord, Test, summarise_file};
 use limn_store::Store;
 
 use super::*;
+use crate::declared::Declared;
 use crate::table_name::TableName;
+
+mod declared;
 
 /// A table of these files.
 async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
@@ -23,6 +26,15 @@ async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
 }
 
 async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRows {
+    table_of(files, &Declared::default(), options).await.0
+}
+
+/// A table of these files, of which people say this, and what is known of it.
+async fn table_of(
+    files: &[(&str, Vec<u8>)],
+    declared: &Declared,
+    options: &ReadOptions,
+) -> (TableRows, Vec<(TableFile, FileSummary)>) {
     let store = Store::in_memory();
     let mut read = Vec::new();
     for (path, content) in files {
@@ -34,6 +46,7 @@ async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRo
             table_name: TableName::parse(path).unwrap(),
             object,
             is_beside: false,
+            declared: declared.entry(path),
         };
         let summary = summarise_file(&store, &file.data_file(), options)
             .await
@@ -41,7 +54,7 @@ async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRo
         let json = summary.to_json().unwrap();
         read.push((file, FileSummary::from_json(&json).unwrap()));
     }
-    TableRows::new(store, read, options.clone())
+    (TableRows::new(store, read.clone(), options.clone()), read)
 }
 
 async fn batches(table: &TableRows, request: Request) -> (Vec<RecordBatch>, Arc<Report>) {
@@ -609,6 +622,7 @@ async fn files_that_others_wrote_are_scanned() {
             format,
             table_name: TableName::parse(&name).unwrap(),
             is_beside: false,
+            declared: None,
         };
         let options = ReadOptions::default();
         let Ok(summary) = summarise_file(&store, &file.data_file(), &options).await else {

@@ -55,6 +55,7 @@ impl Files {
                     format: Format::Csv,
                     table_name: TableName::parse("d").unwrap(),
                     is_beside: false,
+                    declared: None,
                 };
                 let summary = summarise_file(&store, &file.data_file(), &options)
                     .await

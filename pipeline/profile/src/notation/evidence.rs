@@ -1,8 +1,11 @@
 //! Which notations all values of a column fit, narrowed value by value, and which of them it is.
 
 use super::numbers::{self, STYLES};
-use super::{DateNotation, DateOrder, Notation, NumberNotation, NumberStyle, Proof, dates};
+use super::{
+    Conventions, DateNotation, DateOrder, Notation, NumberNotation, NumberStyle, Proof, dates,
+};
 use crate::data_type::DataType;
+use crate::order::Order;
 
 /// How a column's values may be written, as far as its file tells.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,6 +23,7 @@ pub struct Evidence {
     dates: Option<Dates>,
     seen: bool,
     fractions: Fractions,
+    conventions: Conventions,
 }
 
 /// Whether the points of plain fractions may part thousands.
@@ -37,6 +41,7 @@ impl Default for Evidence {
             dates: Some(Dates::default()),
             seen: false,
             fractions: Fractions::None,
+            conventions: Conventions::default(),
         }
     }
 }
@@ -102,12 +107,20 @@ impl Numbers {
         (self.styles != 0).then_some(self)
     }
 
-    /// The likeliest notation, and the others that fit.
-    fn decide(&self, file: File) -> (Option<NumberNotation>, Vec<NumberNotation>) {
+    /// The likeliest notation, and the others that fit; none does where people declare the decimal mark.
+    fn decide(
+        &self,
+        file: File,
+        declared: Option<char>,
+    ) -> (Option<NumberNotation>, Vec<NumberNotation>) {
         if (self.parenthesised || self.trailing_minus) && !self.unsigned {
             return (None, Vec::new());
         }
         let has = |style: NumberStyle| self.styles & style.bit() != 0;
+        let proof = match declared {
+            Some(_) => Proof::Declared,
+            None => Proof::Values,
+        };
         // Every mark is followed by three digits: decimals or thousands.
         let both = [
             (self.commas, [NumberStyle::Comma, NumberStyle::PointCommas]),
@@ -118,7 +131,7 @@ impl Numbers {
             .find(|(is_seen, styles)| *is_seen && styles.iter().all(|style| has(*style)));
         let Some((_, styles)) = undecided else {
             let style = STYLES.into_iter().find(|style| has(*style));
-            let own = style.and_then(|style| self.in_style(style, Proof::Values, file));
+            let own = style.and_then(|style| self.in_style(style, proof, file));
             return (own, Vec::new());
         };
         let fit = styles
@@ -137,7 +150,9 @@ impl Numbers {
             NumberStyle::PointSpaces | NumberStyle::CommaSpaces => least == most,
             NumberStyle::CommaPoints => least == most && most == 12,
             // `4,6` and `13,14` among whole numbers, in a file cut at commas: a list.
-            NumberStyle::Comma => file.cut_at_commas && !self.long_fraction,
+            NumberStyle::Comma => {
+                file.cut_at_commas && !self.long_fraction && proof != Proof::Declared
+            }
             _ => false,
         };
         if codes && (currency, percent) == (None, false) {
@@ -182,8 +197,8 @@ impl Dates {
         (self.orders != 0 && *self.form.get_or_insert(form) == form).then_some(self)
     }
 
-    /// The likeliest notation, and the others that fit.
-    fn decide(&self) -> (Option<DateNotation>, Vec<DateNotation>) {
+    /// The likeliest notation, and the others that fit; none does where people declare the order.
+    fn decide(&self, declared: Option<DateOrder>) -> (Option<DateNotation>, Vec<DateNotation>) {
         let Some((separator, short_year)) = self.form else {
             return (None, Vec::new());
         };
@@ -197,7 +212,11 @@ impl Dates {
         if self.orders != undecided[0].bit() | undecided[1].bit() {
             let left = |order: &DateOrder| self.orders & order.bit() != 0;
             let order = dates::ORDERS.into_iter().find(left);
-            return (order.map(|order| of(order, Proof::Values)), Vec::new());
+            let proof = match order == declared {
+                true => Proof::Declared,
+                false => Proof::Values,
+            };
+            return (order.map(|order| of(order, proof)), Vec::new());
         }
         let usual = match separator {
             // Three numbers of two digits each are as likely a code.
@@ -212,6 +231,41 @@ impl Dates {
 }
 
 impl Evidence {
+    /// Of a file in which numbers and dates are written so; of a column whose values people say to be numbers or dates, of
+    /// these alone.
+    pub(crate) fn with(conventions: Conventions, order: Option<Order>) -> Evidence {
+        let mut evidence = Evidence {
+            conventions,
+            ..Evidence::default()
+        };
+        if let (Some(decimal), Some(numbers)) = (conventions.decimal, &mut evidence.numbers) {
+            let others = STYLES.iter().filter(|style| style.decimal() != decimal);
+            numbers.styles &= !others.fold(0, |styles, style| styles | style.bit());
+        }
+        if let (Some(order), Some(dates)) = (conventions.date_order, &mut evidence.dates) {
+            // A year of four digits stands first of itself.
+            let numeric = [DateOrder::DayFirst, DateOrder::MonthFirst];
+            let others = numeric.iter().filter(|other| **other != order);
+            dates.orders &= !others.fold(0, |orders, other| orders | other.bit());
+        }
+        match order {
+            Some(Order::Number) => evidence.dates = None,
+            Some(Order::Instant) => evidence.numbers = None,
+            _ => {}
+        }
+        evidence
+    }
+
+    /// As [`Evidence::take`], of a column whose type people say: a value that is not written as those before it says nothing.
+    pub(crate) fn take_fitting(&mut self, value: &str) {
+        if let Some(numbers) = self.numbers.clone().and_then(|it| it.take(value)) {
+            (self.numbers, self.seen) = (Some(numbers), true);
+        }
+        if let Some(dates) = self.dates.clone().and_then(|it| it.take(value)) {
+            (self.dates, self.seen) = (Some(dates), true);
+        }
+    }
+
     /// Takes a value that is no plain number and no ISO date, or comes after one. Returns whether any notation is
     /// left: if not, there is no need for more values.
     pub fn take(&mut self, value: &str) -> bool {
@@ -233,6 +287,10 @@ impl Evidence {
     }
 
     fn decide(&self, file: File) -> Readings {
+        let Conventions {
+            date_order,
+            decimal,
+        } = self.conventions;
         if !self.seen {
             let groups = NumberNotation {
                 style: NumberStyle::CommaPoints,
@@ -242,21 +300,22 @@ impl Evidence {
                 trailing_minus: false,
                 proof: Proof::File,
             };
-            let may_be = self.fractions == Fractions::MayBeGroups;
+            let may_be = decimal.is_none() && self.fractions == Fractions::MayBeGroups;
             let others = may_be.then_some(Notation::Number(groups));
             return Readings {
                 own: None,
                 others: others.into_iter().collect(),
             };
         }
-        let dates = self.dates.as_ref().map(Dates::decide).unwrap_or_default();
+        let dates = self.dates.as_ref().map(|it| it.decide(date_order));
+        let dates = dates.unwrap_or_default();
         if let (Some(_), _) | (_, [_, ..]) = (&dates.0, &dates.1[..]) {
             return Readings {
                 own: dates.0.map(Notation::Date),
                 others: dates.1.into_iter().map(Notation::Date).collect(),
             };
         }
-        let numbers = self.numbers.as_ref().map(|it| it.decide(file));
+        let numbers = self.numbers.as_ref().map(|it| it.decide(file, decimal));
         let (own, others) = numbers.unwrap_or_default();
         Readings {
             own: own.map(Notation::Number),

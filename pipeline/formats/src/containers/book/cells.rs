@@ -95,6 +95,12 @@ impl Cells {
         Ok(true)
     }
 
+    /// Leaves out what is above a sheet's row, counted from 1 on; whether that row has cells.
+    pub(super) fn begin_at(&mut self, row: u32) -> bool {
+        self.cells.retain(|(at, ..)| *at + 1 >= row);
+        self.cells.iter().any(|(at, ..)| *at + 1 == row)
+    }
+
     /// The rows as delimited text of about `most` bytes, and whether all of them are there.
     pub(super) fn into_text(mut self, most: u64) -> (Vec<u8>, bool) {
         self.cells.sort_by_key(|(row, column, _)| (*row, *column));
