@@ -85,6 +85,118 @@ fn people_say_what_is_one_table() {
     );
 }
 
+#[test]
+fn people_say_how_files_are_read_and_see_why() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let orders = |day: &str| {
+        format!("Export\n\nsku;qty;paid;day\n00712;3;1.234,50;{day}\n00713;-99;2,5;{day}\n")
+    };
+    lake::write(&at("lake"), "d/orders_1.csv", &orders("1/2/2024"));
+    lake::write(&at("lake"), "d/orders_2.csv", &orders("3/4/2024"));
+    lake::write(&at("lake"), "d/other_3.csv", "a,b\n1,2\n");
+    lake::write(&at("lake"), "e/far.csv", "a,b\n1,2\n");
+    let run = |code: i32| {
+        let run = limn(&["index", text(&at("lake")), "--index", text(&at("index"))]);
+        run.code_is(code);
+        run.stdout + &run.stderr
+    };
+    run(0);
+    let rules = "tables:
+- files: 'orders_*.csv'
+  name: orders
+  description: Orders of the shop
+  owner: ada@example.org
+  columns: {sku: text, qty: integer, day: {type: date, description: The day of payment}}
+  header: 3
+  delimiter: ';'
+  nulls: ['-99']
+  date-order: day-first
+  decimal: ','
+";
+    lake::write(&at("lake"), "d/.limn.yaml", rules);
+    run(0);
+    let index = text(&at("index")).to_owned();
+    let show = |more: &[&str]| limn(&[&["show", "d/orders", "--index", &index], more].concat());
+    let shown = &show(&["--json"]).ok()[0];
+    let types: Vec<(&str, &str)> = shown["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| {
+            (
+                it["name"].as_str().unwrap(),
+                it["data_type"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("sku", "text"),
+        ("qty", "integer"),
+        ("paid", "float"),
+        ("day", "date"),
+    ];
+    assert_eq!(types, expected);
+    assert_eq!(shown["columns"][3]["description"], "The day of payment");
+    let told = show(&[]).stdout;
+    assert!(
+        told.contains("Orders of the shop") && told.contains("ada@example.org"),
+        "{told}"
+    );
+    let sql = "SELECT sku, qty, paid, day FROM \"d/orders\" ORDER BY sku, day";
+    let asked = || limn(&["sql", sql, "--index", &index, "--json"]).ok()["rows"].clone();
+    assert_eq!(
+        asked(),
+        json!([
+            ["00712", 3, 1234.5, "2024-02-01"],
+            ["00712", 3, 1234.5, "2024-04-03"],
+            ["00713", null, 2.5, "2024-02-01"],
+            ["00713", null, 2.5, "2024-04-03"],
+        ])
+    );
+    let why = show(&["--why"]);
+    why.code_is(0);
+    for told in [
+        "d/.limn.yaml, files: 'orders_*.csv' (2 files)",
+        "header in line 3 (declared)",
+        "cut by ';' (declared)",
+        "missing values: '-99' (declared)",
+        "DD/MM/YYYY (as declared)",
+    ] {
+        assert!(why.stdout.contains(told), "{told}: {}", why.stdout);
+    }
+    let why = &show(&["--why", "--json"]).ok()[0]["why"];
+    assert_eq!(why["rule"], "declared");
+    assert_eq!(why["columns"][1]["explanation"], "as declared");
+    // A value that is none decides nothing, and the run names the key.
+    lake::write(
+        &at("lake"),
+        "d/.limn.yaml",
+        &rules.replace("day-first", "dmy"),
+    );
+    let told = run(1);
+    assert!(
+        told.contains("date-order of the files 'orders_*.csv' is 'dmy'"),
+        "{told}"
+    );
+    assert_eq!(&show(&["--json"]).ok()[0]["columns"], &shown["columns"]);
+    // Another key reads those files again; and an index that followed along is one made from scratch.
+    let other = rules.replace("day-first", "month-first");
+    lake::write(&at("lake"), "d/.limn.yaml", &other);
+    run(0);
+    assert_eq!(asked()[0][3], "2024-01-02");
+    limn(&["index", text(&at("lake")), "--index", text(&at("anew"))]).code_is(0);
+    let same = |other: &str| {
+        let (kept, anew) = (everything(&at("index")), everything(&at(other)));
+        assert_eq!(json!(kept), json!(anew));
+    };
+    same("anew");
+    fs::remove_file(at("lake").join("d/.limn.yaml")).unwrap();
+    run(0);
+    limn(&["index", text(&at("lake")), "--index", text(&at("again"))]).code_is(0);
+    same("again");
+}
+
 /// A file of the lake: its path and text.
 type Files = Vec<(String, String)>;
 
@@ -133,6 +245,10 @@ fn evolving() -> (Files, Files) {
         ("apart/p_1.csv", "id,title,year 1,Dune,1965"),
         ("apart/p_2.csv", "id,title,year 2,Emma,1815"),
         ("lines/j_1.jsonl", r#"{"a":1,"b":"x"}"#),
+        ("dates/d_1.csv", "id,on 1,1/2/2020 2,3/4/2020"),
+        ("dates/d_2.csv", "id,on 3,05/06/20"),
+        ("bare/b_1.csv", "city,land Rome,Italy Paris,France"),
+        ("bare/b_2.csv", "city,land Lima,Peru"),
     ]);
     let mut later = small(&[
         (
@@ -150,6 +266,10 @@ fn evolving() -> (Files, Files) {
         ("apart/p_2.csv", "colour,weight red,7"),
         ("lines/j_2.jsonl", r#"{"a":2,"b":"y","c":true}"#),
         ("daily/notes.csv", "who,what Ada,late"),
+        // Proves that the day comes first in all files.
+        ("dates/d_3.csv", "id,on 4,25/12/2020"),
+        // Without a header, which its neighbours show.
+        ("bare/b_3.csv", "Bern,Switzerland Oslo,Norway"),
     ]);
     let mut days = daily_exports();
     later.extend(days.split_off(60));
@@ -206,7 +326,9 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
         names(&at("kept")),
         [
             "apart",
+            "bare",
             "daily",
+            "dates",
             "exports/customers_*",
             "exports/orders_*",
             "headless",
@@ -227,6 +349,7 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
             &["id integer 0.00", "title text 0.00", "year integer 0.00"],
         ),
         ("apart/p_2", 1, &["colour text 0.00", "weight integer 0.00"]),
+        ("bare", 5, &["city text 0.00", "land text 0.00"]),
         (
             "daily",
             1000,
@@ -239,6 +362,7 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
             ],
         ),
         ("daily/notes", 1, &["who text 0.00", "what text 0.00"]),
+        ("dates", 4, &["id integer 0.00", "on date 0.00"]),
         (
             "exports/customers_*",
             3,
@@ -307,6 +431,12 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
     let shown = limn(&["show", "daily", "--index", text(&at("kept"))]);
     let told = "in 10 of 100 files, since export_091.csv";
     assert!(shown.stdout.contains(told), "{}", shown.stdout);
+    let dates = &limn(&["show", "dates", "--index", text(&at("kept")), "--json"]).ok()[0];
+    let on = &dates["columns"][1];
+    assert_eq!(
+        (&on["min"], &on["max"]),
+        (&json!("2020-02-01"), &json!("2020-12-25"))
+    );
     // By a file of it, as a shell completes its path.
     let path = at("lake").join("daily/export_007.csv");
     let by_path = limn(&["show", text(&path), "--index", text(&at("kept"))]);
@@ -323,5 +453,7 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
         json!(everything(&at("kept"))),
         json!(everything(&at("again")))
     );
-    assert_eq!(names(&at("kept")).len(), 9);
+    assert_eq!(names(&at("kept")).len(), 11);
+    let dates = &limn(&["show", "dates", "--index", text(&at("kept")), "--json"]).ok()[0];
+    assert_eq!(dates["columns"][1]["data_type"], "text");
 }

@@ -309,6 +309,8 @@ pub struct FileRecord {
     pub no_table: bool,
     /// It lay beside a table of its name, which it might have described: what was read of it depends on that.
     pub beside: bool,
+    /// What people declared of it, as JSON text, opaque here.
+    pub declared: Option<String>,
 }
 
 /// Text about a table.

@@ -407,6 +407,7 @@ struct Files<'a> {
     since_sample: Texts<'a>,
     no_table: Flags<'a>,
     beside: Flags<'a>,
+    declared: Texts<'a>,
 }
 
 impl<'a> Files<'a> {
@@ -425,6 +426,7 @@ impl<'a> Files<'a> {
             since_sample: of.texts("since_sample")?,
             no_table: of.flags("no_table")?,
             beside: of.flags("beside")?,
+            declared: of.texts("declared")?,
         })
     }
 
@@ -449,6 +451,7 @@ impl<'a> Files<'a> {
             since_sample,
             no_table: self.no_table.get(at),
             beside: self.beside.get(at),
+            declared: self.declared.get(at),
         })
     }
 }

@@ -167,6 +167,7 @@ impl Table {
             object,
             format: Format::Parquet,
             is_beside: false,
+            declared: None,
         });
         Group {
             key: GroupKey(xxh3_128(directory.as_bytes())),

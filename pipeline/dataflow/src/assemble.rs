@@ -11,7 +11,7 @@ use limn_formats::member::shown;
 use limn_formats::{Held, Room};
 use limn_lake::assemble::merge_files;
 use limn_lake::evolution::{Shapes, arrange};
-use limn_lake::{ContextText, Contexts, Group, content};
+use limn_lake::{Contexts, Group, content};
 use limn_profile::{FileSummary, Redact, TableSummary};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::Store;
@@ -126,7 +126,7 @@ pub fn parts_of(plan: &GroupPlan) -> impl Iterator<Item = Part> + '_ {
         .iter()
         .enumerate()
         .filter_map(|(index, context)| {
-            let is_read = !matches!(context.source, ContextText::Registered { .. });
+            let is_read = context.source.object().is_some();
             is_read.then_some(Part::Context(index as u32))
         });
     files.chain(sidecars)

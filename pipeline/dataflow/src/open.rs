@@ -203,6 +203,7 @@ impl Opening {
                 room: room.clone(),
                 confined: options.confined_program.clone().map(Confined::new),
                 books: Books::keeping(options.held_memory / KEPT_BOOKS),
+                declared: None,
             },
             options.read_memory,
             Arc::clone(progress),

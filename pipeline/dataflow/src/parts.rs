@@ -40,7 +40,9 @@ enum ContextRead {
 fn place_of(context: &ContextSource) -> Fingerprint {
     match &context.source {
         ContextText::Shared { object, .. } => object.fingerprint(),
-        ContextText::Registered { .. } | ContextText::Sidecar { .. } => context.fingerprint(),
+        ContextText::Registered { .. }
+        | ContextText::Declared { .. }
+        | ContextText::Sidecar { .. } => context.fingerprint(),
     }
 }
 
@@ -62,7 +64,7 @@ impl GroupRead {
         let mut contexts = HashMap::new();
         for (index, context) in group.contexts.iter().enumerate() {
             let read = match &context.source {
-                ContextText::Registered { text, .. } => {
+                ContextText::Registered { text, .. } | ContextText::Declared { text, .. } => {
                     Ok(ContextRead::Text(Told::of_table(text.clone())))
                 }
                 ContextText::Sidecar { .. } | ContextText::Shared { .. } => {
@@ -205,10 +207,11 @@ fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRe
     let summary = part.summary.as_ref();
     let mut record = FileRecord {
         path: file.object.path.clone(),
-        rows: summary.map(|summary| summary.rows),
+        rows: summary.map(FileSummary::own_rows),
         error: part.unread.as_ref().map(|unread| unread.error.clone()),
         no_table: part.no_table,
         beside: file.is_beside,
+        declared: file.declared.as_ref().and_then(|it| it.to_json().ok()),
         ..FileRecord::default()
     };
     if let Some(summary) = summary {
@@ -246,6 +249,7 @@ fn context_record(
             let other = (name != table).then(|| name.to_string());
             (REGISTERED.to_owned(), other)
         }
+        ContextText::Declared { by, .. } => (by.clone(), None),
         ContextText::Sidecar { object } | ContextText::Shared { object, .. } => {
             (object.path.clone(), None)
         }

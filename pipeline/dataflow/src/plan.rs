@@ -506,7 +506,9 @@ fn forget_known(group: &mut Group) -> bool {
         .iter_mut()
         .filter_map(|context| match &mut context.source {
             ContextText::Shared { known, .. } => known.take(),
-            ContextText::Registered { .. } | ContextText::Sidecar { .. } => None,
+            ContextText::Registered { .. }
+            | ContextText::Declared { .. }
+            | ContextText::Sidecar { .. } => None,
         });
     known.count() > 0
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use limn_formats::member::{is_left_out, shown};
-use limn_formats::{Fingerprint, ObjectRecord};
+use limn_formats::{Declaration, Fingerprint, ObjectRecord};
 use limn_lake::contexts::Told;
 use limn_lake::layout::content_fingerprint;
 use limn_lake::{Contexts, Ignored, TableName};
@@ -531,9 +531,12 @@ pub fn passed_over(row: &TableRecord) -> Ignored {
     found
 }
 
-/// The content fingerprint of a file in the catalog.
+/// The content fingerprint of a file in the catalog. What an older limn understood of it otherwise is read again.
 fn content_of(file: &FileRecord) -> Fingerprint {
-    content_fingerprint(&object_of(file), file.beside)
+    let declared = file.declared.as_deref();
+    let declared = declared.and_then(|it| Declaration::from_json(it).ok());
+    let reading = declared.map(|it| it.reading.clone()).unwrap_or_default();
+    content_fingerprint(&object_of(file), file.beside, &reading)
 }
 
 /// A file in the catalog as it was listed.

@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use limn_profile::{FileSummary, TableSummary};
+use limn_profile::{ColumnSummary, FileSummary, TableSummary};
 use limn_segment::{FileRecord, SinceSample, TableRecord};
 
 use limn_lake::assemble::merge_files;
@@ -26,19 +26,19 @@ fn is_sampled(file: &FileRecord) -> bool {
 }
 
 /// What makes a file of one row that of another.
-fn version(file: &FileRecord) -> (&str, Option<&str>, Option<&str>, u64, i64) {
+fn version(file: &FileRecord) -> (&str, [Option<&str>; 3], u64, i64) {
     let FileRecord {
         path,
         etag,
         version,
         size,
         modified_ms,
+        declared,
         ..
     } = file;
     (
         path,
-        etag.as_deref(),
-        version.as_deref(),
+        [etag.as_deref(), version.as_deref(), declared.as_deref()],
         *size,
         *modified_ms,
     )
@@ -90,8 +90,10 @@ pub fn kept_sample(
     let kept = merge_files(&parts, &paths)?;
     let columns = |table: &TableSummary| {
         let columns = table.columns.iter();
-        let columns = columns.map(|column| (column.name.clone(), column.data_type.clone()));
-        columns.collect::<Vec<_>>()
+        // Files that came or went may show how the others are written.
+        let column =
+            |it: &ColumnSummary| (it.name.clone(), it.data_type.clone(), it.notation.clone());
+        columns.map(column).collect::<Vec<_>>()
     };
     if columns(&kept) != columns(whole) {
         return None;

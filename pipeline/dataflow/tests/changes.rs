@@ -22,6 +22,76 @@ fn limited(texts: usize) -> Arc<dyn Embedder> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_people_declare_of_files_reads_those_again_and_no_others() {
+    let lab = Lab::new();
+    for (path, text) in [
+        ("d/a.csv", "day,n\n1/2/2024,1\n"),
+        ("d/b.csv", "day,n\n3/4/2024,2\n"),
+        ("d/c.csv", "city,m\nBern,3\n"),
+        ("e/a.csv", "day,n\n5/6/2024,4\n"),
+    ] {
+        lab.put(path, text).await;
+    }
+    lab.run().await;
+    let days = async || -> Vec<Option<String>> {
+        let rows = records(&lab).await;
+        let rows = rows.into_values().filter(|row| row.name != "d/c");
+        rows.map(|row| row.columns[0].min.clone()).collect()
+    };
+    let iso = |days: &[&str]| -> Vec<Option<String>> {
+        days.iter().map(|day| Some((*day).to_owned())).collect()
+    };
+    assert_eq!(
+        days().await,
+        iso(&["2024-01-02", "2024-03-04", "2024-05-06"])
+    );
+    for (said, read, changed, first) in [
+        ("{files: a.csv, date-order: day-first}", 1, 1, "2024-02-01"),
+        (
+            "{files: a.csv, date-order: day-first}, {files: 'x*', header: none}",
+            0,
+            0,
+            "2024-02-01",
+        ),
+        // Other words, or another pattern, read nothing.
+        (
+            "{files: a.csv, date-order: day-first, owner: Ada}",
+            0,
+            1,
+            "2024-02-01",
+        ),
+        (
+            "{files: 'a*', date-order: day-first, owner: Ada}",
+            0,
+            1,
+            "2024-02-01",
+        ),
+        ("{files: 'a*', owner: Ada}", 1, 1, "2024-01-02"),
+        ("{files: x, owner: Ada}", 0, 1, "2024-01-02"),
+    ] {
+        lab.put("d/.limn.yaml", &format!("tables: [{said}]")).await;
+        let report = lab.run().await;
+        let found = (report.objects.read, report.tables.changed);
+        assert_eq!(found, (read, changed), "{said}");
+        assert_eq!(
+            days().await,
+            iso(&[first, "2024-03-04", "2024-05-06"]),
+            "{said}"
+        );
+        lab.run_is_idle().await;
+    }
+    lab.put("d/.limn.yaml", "tables: [{files: '*', header: none}]")
+        .await;
+    assert_eq!(lab.run().await.objects.read, 3);
+    lab.remove("d/.limn.yaml").await;
+    assert_eq!(lab.run().await.objects.read, 3);
+    assert_eq!(
+        days().await,
+        iso(&["2024-01-02", "2024-03-04", "2024-05-06"])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn settings_that_change_reach_every_table_even_if_a_run_dies() {
     let filled = |narrate| async move {
         let mut lab = Lab::new();

@@ -1,6 +1,9 @@
 //! A file as its reader knows it.
 
+use std::sync::Arc;
+
 use crate::compression::Compression;
+use crate::declaration::Declaration;
 use crate::format::Format;
 use crate::member::MemberPlace;
 use crate::object::ObjectRecord;
@@ -17,6 +20,8 @@ pub struct DataFile {
     /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
     /// text among the files of one table never is.
     pub is_beside: bool,
+    /// What people say of it.
+    pub declared: Option<Arc<Declaration>>,
 }
 
 impl DataFile {

@@ -14,15 +14,19 @@ pub(crate) use limn_profile::Quoting;
 use limn_profile::TextReading;
 use limn_profile::text::counted;
 
-use super::header;
+use super::header::{self, Doubt};
 use super::rows::Rows;
 use super::{Failure, MAX_COLUMNS};
 use crate::error::FileErrorKind;
+use limn_profile::{DeclaredReading, HeaderLine};
 
 /// How much of the beginning is looked at.
 pub(crate) const HEAD: usize = 256 << 10;
 /// Rows looked at.
 const ROWS: usize = 200;
+
+/// A text of no more bytes may be too little to tell how it is cut.
+const SMALL: usize = 4 << 10;
 
 /// Rows that make a table below other lines.
 const FEWEST: usize = 3;
@@ -79,6 +83,8 @@ pub(crate) struct Plan {
     pub(crate) header: Vec<String>,
     /// Whether the names are those of a row that may as well be one of data.
     pub(crate) is_presumed: bool,
+    /// What the last of the rows above, or the first of data, is, if it may be the other.
+    pub(crate) doubt: Option<Doubt>,
     /// What a reader of the catalog should know about how the file was understood.
     pub(crate) notes: Vec<String>,
 }
@@ -95,16 +101,23 @@ impl Plan {
             end: None,
             encoding: None,
             is_rewritten: false,
+            first: None,
         }
     }
 }
 
-/// Finds out how `text` is written. `complete` says that it is the whole file, not its beginning.
+/// Finds out how `text` is written, as far as people do not say it. `complete` says that it is the whole file, not its
+/// beginning.
 ///
 /// # Errors
-/// Nothing but blank lines; too many columns.
-pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Failure> {
-    let (declared, start) = separator_line(text);
+/// Nothing but blank lines; too many columns; a declared header that is not there.
+pub(crate) fn detect(
+    text: &[u8],
+    complete: bool,
+    path: &str,
+    declared: &DeclaredReading,
+) -> Result<Plan, Failure> {
+    let (named, start) = separator_line(text);
     let text = &text[start..];
     let head = &text[..text.len().min(HEAD)];
     let complete = complete && head.len() == text.len();
@@ -112,6 +125,16 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
         .extension()
         .and_then(|extension| extension.to_str())
         .unwrap_or_default();
+    if let Some(delimiter) = declared.delimiter {
+        let (quoting, _) = quoting(delimiter, head, complete);
+        return plan(
+            Dialect { delimiter, quoting },
+            start,
+            head,
+            complete,
+            declared,
+        );
+    }
     let tabs = extension.eq_ignore_ascii_case("tsv") || extension.eq_ignore_ascii_case("tab");
 
     let mut best = (
@@ -122,7 +145,7 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
         },
     );
     for delimiter in DELIMITERS {
-        if declared.is_some_and(|declared| declared != delimiter) {
+        if named.is_some_and(|named| named != delimiter) {
             continue;
         }
         let (quoting, shape) = quoting(delimiter, head, complete);
@@ -135,7 +158,33 @@ pub(crate) fn detect(text: &[u8], complete: bool, path: &str) -> Result<Plan, Fa
             best = (score, Dialect { delimiter, quoting });
         }
     }
-    plan(best.1, start, head, complete)
+    plan(best.1, start, head, complete, declared)
+}
+
+/// The other plans by which a small text that is here as a whole may be read as well: a delimiter cuts all its lines into the
+/// same number of cells, too. Where people declare the delimiter there is none.
+pub(crate) fn others(
+    text: &[u8],
+    complete: bool,
+    chosen: &Dialect,
+    declared: &DeclaredReading,
+) -> Vec<Plan> {
+    let (named, start) = separator_line(text);
+    let is_said = named.is_some() || declared.delimiter.is_some();
+    if !complete || text.len() > SMALL || is_said {
+        return Vec::new();
+    }
+    let delimiters = DELIMITERS.into_iter();
+    let others = delimiters.filter(|it| *it != chosen.delimiter && text.contains(it));
+    let plans = others.filter_map(|delimiter| {
+        let (quoting, shape) = quoting(delimiter, text, true);
+        let is_even = shape.width > 1 && shape.first_agrees && shape.even >= 1.0;
+        let dialect = Dialect { delimiter, quoting };
+        is_even
+            .then(|| plan(dialect, start, text, true, declared).ok())
+            .flatten()
+    });
+    plans.collect()
 }
 
 /// What the first rows of a text in a known dialect say; it starts at byte `start` of its file.
@@ -147,13 +196,15 @@ pub(crate) fn plan(
     start: usize,
     text: &[u8],
     complete: bool,
+    declared: &DeclaredReading,
 ) -> Result<Plan, Failure> {
     let head = &text[..text.len().min(HEAD)];
     let complete = complete && head.len() == text.len();
-    let (mut rows, mut cuts) = (Vec::new(), Vec::new());
+    let (mut rows, mut cuts, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     each_row(&dialect, head, complete, |record, line| {
         rows.push(as_text(record));
         cuts.push(Cut::of(record, line, dialect.delimiter));
+        starts.push(line.start);
     });
     let is_blank = |row: &Vec<String>| row.iter().all(|cell| cell.trim().is_empty());
     if rows.is_empty() || (complete && rows.len() < ROWS && rows.iter().all(is_blank)) {
@@ -162,18 +213,17 @@ pub(crate) fn plan(
             "it has no text but blank lines",
         ));
     }
-    let mut header = header::understand(&rows, header::is_first_parted(head));
-    // A blank line tells a title where the rows alone do not.
-    if let Some(above) = above_blank(&cuts)
-        && header.skip <= above
-        && header.cells.is_empty()
-    {
-        header = header::understand(&rows[above..], false);
-        header.skip += above;
-        let lines = counted(above as u64, "line");
-        let note = format!("{lines} before the header skipped");
-        header.notes.insert(0, note);
-    }
+    let header = match declared.header {
+        Some(HeaderLine::None) => header::declared(&rows, None),
+        Some(HeaderLine::At(line)) => {
+            // The line that names the delimiter is one, too.
+            let of_head = line.saturating_sub(u32::from(start > 0));
+            let at = header::row_of_line(head, &starts, of_head)
+                .ok_or_else(|| header::not_in_line(line))?;
+            header::declared(&rows, Some(at))
+        }
+        None => found_header(&rows, &cuts, head).with_names(&rows, &declared.types),
+    };
     if header.columns.len() > MAX_COLUMNS {
         return Err(Failure::too_many_columns(header.columns.len()));
     }
@@ -184,8 +234,26 @@ pub(crate) fn plan(
         columns: header.columns,
         header: header.cells,
         is_presumed: header.is_presumed,
+        doubt: header.doubt,
         notes: header.notes,
     })
+}
+
+/// The header that the first rows of a head have.
+fn found_header(rows: &[Vec<String>], cuts: &[Cut], head: &[u8]) -> header::Header {
+    let mut header = header::understand(rows, header::is_first_parted(head));
+    // A blank line tells a title where the rows alone do not.
+    if let Some(above) = above_blank(cuts)
+        && header.skip <= above
+        && header.cells.is_empty()
+    {
+        header = header::understand(&rows[above..], false);
+        header.skip += above;
+        let lines = counted(above as u64, "line");
+        let note = format!("{lines} before the header skipped");
+        header.notes.insert(0, note);
+    }
+    header
 }
 
 const DELIMITERS: [u8; 4] = *b",\t;|";
@@ -397,6 +465,7 @@ pub(crate) fn usual(widths: impl Iterator<Item = usize>) -> usize {
 
 /// A row as it is written, with what ends it.
 struct Line<'a> {
+    start: usize,
     text: &'a [u8],
     below_blank: bool,
 }
@@ -421,6 +490,7 @@ fn each_row(
         }
         rows += 1;
         let line = Line {
+            start,
             text: &head[start..end],
             below_blank: is_below_blank(head, start),
         };
@@ -460,7 +530,7 @@ mod tests {
     use super::*;
 
     fn plan(text: &str) -> Plan {
-        detect(text.as_bytes(), true, "x.csv").unwrap()
+        detect(text.as_bytes(), true, "x.csv", &DeclaredReading::default()).unwrap()
     }
 
     fn is(text: &str, delimiter: char, quoting: Quoting, columns: &[&str]) {
@@ -612,14 +682,62 @@ mod tests {
     #[test]
     fn a_head_cut_within_a_row_is_no_evidence() {
         let text = "a,b\n1,2\n3,4\n5";
-        let plan = detect(text.as_bytes(), false, "x.csv").unwrap();
+        let plan = detect(text.as_bytes(), false, "x.csv", &DeclaredReading::default()).unwrap();
         assert_eq!((plan.dialect.delimiter, plan.columns.len()), (b',', 2));
+    }
+
+    #[test]
+    fn a_declared_header_and_delimiter_are_taken_as_they_are() {
+        let declared = |header, delimiter| DeclaredReading {
+            header,
+            delimiter,
+            ..DeclaredReading::default()
+        };
+        let plan = |text: &str, declared: &DeclaredReading| {
+            let plan = detect(text.as_bytes(), true, "x.csv", declared);
+            plan.map(|it| (it.skip, it.columns.join("|")))
+        };
+        let text = "Sales, 2024\r\n\r\nid,n\r\n1,2\r\n3,4\r\n";
+        for (header, skip, columns) in [
+            (HeaderLine::At(1), 1, "Sales|2024"),
+            (HeaderLine::At(3), 2, "id|n"),
+            (HeaderLine::At(4), 3, "1|2"),
+            (HeaderLine::None, 0, "column_1|column_2"),
+        ] {
+            let found = plan(text, &declared(Some(header), None)).unwrap();
+            assert_eq!(found, (skip, columns.to_owned()), "{header:?}");
+        }
+        for line in [2, 6, 99] {
+            let error = plan(text, &declared(Some(HeaderLine::At(line)), None)).unwrap_err();
+            assert!(
+                error.cause().contains(&format!("line {line},")),
+                "{error:?}"
+            );
+        }
+        // Cells over several lines, and Excel's line, count as lines do.
+        let text = "sep=;\n\"a\nb\";c\nid;n\n1;2\n";
+        let found = plan(text, &declared(Some(HeaderLine::At(4)), None)).unwrap();
+        assert_eq!(found, (2, "id|n".to_owned()));
+        let text = "a,b~c,d\n1,2~3,4\n";
+        let found = plan(text, &declared(None, Some(b'~'))).unwrap();
+        assert_eq!(found, (1, "a,b|c,d".to_owned()));
+        // Rows are wider, as R writes them; or have an end that nobody named.
+        let found = plan(
+            "x,y\nr1,1,2\nr2,3,4\n",
+            &declared(Some(HeaderLine::At(1)), None),
+        );
+        assert_eq!(found.unwrap(), (1, "column_1|x|y".to_owned()));
+        let found = plan(
+            "x,y\n1,2,\n3,4,\n",
+            &declared(Some(HeaderLine::At(1)), None),
+        );
+        assert_eq!(found.unwrap(), (1, "x|y".to_owned()));
     }
 
     #[test]
     fn blank_files_are_empty() {
         for text in ["\n\n", "\r\n", "  \n", ",,\n,,\n"] {
-            let result = detect(text.as_bytes(), true, "x.csv");
+            let result = detect(text.as_bytes(), true, "x.csv", &DeclaredReading::default());
             assert!(
                 matches!(
                     result,
@@ -638,7 +756,7 @@ mod tests {
         let text = "a,".repeat(MAX_COLUMNS - 1) + "a\n";
         assert_eq!(plan(&text).columns.len(), MAX_COLUMNS);
         let text = "a,".repeat(MAX_COLUMNS) + "a\n";
-        let result = detect(text.as_bytes(), true, "x.csv");
+        let result = detect(text.as_bytes(), true, "x.csv", &DeclaredReading::default());
         assert!(matches!(
             result,
             Err(Failure::Content {

@@ -14,7 +14,7 @@ use super::dialect::{Dialect, is_below_blank};
 use super::rows::Rows;
 
 /// How much of the end is looked at, in bytes.
-const TAIL: usize = 16 << 10;
+pub(super) const TAIL: usize = 16 << 10;
 /// Lines below a table, at most.
 const MOST: usize = 12;
 /// Letters of a remark that are told.

@@ -4,14 +4,17 @@
 //! the first row is like the rest (numbers over numbers, e-mail addresses over e-mail addresses), and numbers seldom name a
 //! column.
 
+use limn_profile::{DataType, NO_HEADER, privacy};
+use std::collections::BTreeMap;
+
+use super::Failure;
+use super::dialect::usual;
+use super::names;
+use crate::error::FileErrorKind;
 use limn_profile::infer::{classify, is_null, number};
 use limn_profile::notation::Evidence;
 use limn_profile::patterns::detect;
 use limn_profile::text::counted;
-use limn_profile::{DataType, privacy};
-
-use super::dialect::usual;
-use super::names;
 
 use self::below::Second;
 
@@ -33,8 +36,19 @@ pub(crate) struct Header {
     pub(crate) cells: Vec<String>,
     /// Whether the names are those of a row that may as well be one of data.
     pub(crate) is_presumed: bool,
+    /// What the row is that may be the header as well as the first row of data, if it may be both.
+    pub(crate) doubt: Option<Doubt>,
     /// What a reader of the catalog should know.
     pub(crate) notes: Vec<String>,
+}
+
+/// A row of which nothing says for sure whether it is the header or one of data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// It is taken for the header.
+    Header,
+    /// It is taken for data.
+    Data,
 }
 
 /// Whether a blank line parts the first line of a text from the others, which have none between them. Titles stand so; a
@@ -126,6 +140,11 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
     } else {
         is_header(&rows[at..])
     };
+    let doubt = match verdict {
+        Verdict::Presumably => Some(Doubt::Header),
+        Verdict::No if may_be_names(&rows[at]) => Some(Doubt::Data),
+        _ => None,
+    };
     let has_header = verdict != Verdict::No;
     // Of row names only the shape of the rows tells, but for types below the names.
     let is_presumed = match row_names {
@@ -143,21 +162,13 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
         raw.extend(rows[at].iter().cloned());
     } else {
         raw.resize(rows[at].len(), String::new());
-        notes.push("no header found: columns are named by their place".to_owned());
+        notes.push(format!("{NO_HEADER}: columns are named by their place"));
     }
     // Where most rows are wider than the header, the rest of their cells are columns too.
     if raw.len() < width && usual_rows * 2 > rows.len() - 1 {
         raw.resize(width, String::new());
     }
-    // A delimiter at the end of every line makes no column.
-    while raw.len() > 1
-        && raw.last().is_some_and(|name| name.is_empty())
-        && rows[at..]
-            .iter()
-            .all(|row| row.get(raw.len() - 1).is_none_or(String::is_empty))
-    {
-        raw.pop();
-    }
+    drop_empty_end(&mut raw, &rows[at..]);
     let mut skip = at + usize::from(has_header);
     let is_sure = verdict == Verdict::Surely && !row_names;
     if is_sure && let Some(second) = below::second(&raw, &rows[skip..]) {
@@ -182,7 +193,102 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
             Vec::new()
         },
         is_presumed,
+        doubt,
         notes,
+    }
+}
+
+/// Whether a row that is like the others may be a header all the same: nothing but words, and nobody's.
+fn may_be_names(row: &[String]) -> bool {
+    let mut filled = row.iter().filter(|cell| !cell.is_empty()).peekable();
+    let is_word = |cell: &String| !is_value(cell) && !privacy::is_personal(cell);
+    filled.peek().is_some() && filled.all(is_word)
+}
+
+/// The header where people say which row it is, or that none is.
+pub(crate) fn declared(rows: &[Vec<String>], at: Option<usize>) -> Header {
+    let skip = at.map_or(0, |at| at + 1);
+    let cells = at.and_then(|at| rows.get(at)).cloned().unwrap_or_default();
+    let below = rows.get(skip..).unwrap_or_default();
+    let width = usual(below.iter().map(Vec::len));
+    let mut names = cells.clone();
+    let mut notes = Vec::new();
+    let ends_empty =
+        |row: &Vec<String>| row.len() < width || row.last().is_some_and(String::is_empty);
+    if names.len() + 1 == width && at.is_some() && !below.iter().all(ends_empty) {
+        // R names no column of row names.
+        names.insert(0, String::new());
+        notes.push("the first column has no name in the header".to_owned());
+    }
+    if names.len() < width {
+        names.resize(width, String::new());
+    }
+    drop_empty_end(&mut names, below);
+    Header {
+        skip,
+        columns: names::unique(names),
+        cells,
+        is_presumed: false,
+        doubt: None,
+        notes,
+    }
+}
+
+impl Header {
+    /// A row that may be the header is it for sure where a name stands in it that people declare.
+    pub(crate) fn with_names(
+        mut self,
+        rows: &[Vec<String>],
+        types: &BTreeMap<String, DataType>,
+    ) -> Header {
+        let are_declared = |names: &[String]| names.iter().any(|name| types.contains_key(name));
+        if self.doubt.is_some() && are_declared(&self.columns) {
+            (self.doubt, self.is_presumed) = (None, false);
+            return self;
+        }
+        let first = rows
+            .get(self.skip)
+            .filter(|_| self.doubt == Some(Doubt::Data));
+        match first {
+            Some(first) if are_declared(&names::unique(first)) => declared(rows, Some(self.skip)),
+            _ => self,
+        }
+    }
+}
+
+/// The row that begins in a line, counted from 1 on; each begins behind blank lines at its start.
+pub(crate) fn row_of_line(head: &[u8], starts: &[usize], line: u32) -> Option<usize> {
+    let is_end = |at: usize| match head.get(at) {
+        Some(b'\r') => head.get(at + 1) != Some(&b'\n'),
+        byte => byte == Some(&b'\n'),
+    };
+    let (mut at, mut number) = (0, 1);
+    starts.iter().position(|start| {
+        let rest = head.get(*start..).unwrap_or_default();
+        let blank = rest.iter().take_while(|it| matches!(it, b'\r' | b'\n'));
+        let begin = start + blank.count();
+        number += (at..begin).filter(|at| is_end(*at)).count();
+        at = begin;
+        number == line as usize
+    })
+}
+
+/// What is wrong where the header is declared to be in a line, and is not.
+pub(crate) fn not_in_line(line: u32) -> Failure {
+    let cause = format!("line {line}, which is declared to be its header, is blank or not there");
+    let failure = Failure::new(FileErrorKind::NotItsFormat, cause);
+    failure.with_remedy("write the number of its header's line, or none, in .limn.yaml")
+}
+
+/// A delimiter at the end of every line makes no column.
+fn drop_empty_end(names: &mut Vec<String>, rows: &[Vec<String>]) {
+    while names.len() > 1
+        && names.last().is_some_and(|name| name.is_empty())
+        && rows
+            .iter()
+            .all(|row| row.get(names.len() - 1).is_none_or(String::is_empty))
+    {
+        names.pop();
     }
 }
 

@@ -342,6 +342,7 @@ impl Scan {
             estimate = all;
             notes.push(note);
         }
+        notes.extend(self.columns.note());
         let (columns, sample) = self.columns.finish(self.whole);
         if columns.is_empty() {
             let cause = "none of its objects has a field";
@@ -358,6 +359,7 @@ impl Scan {
             keys: DeclaredKeys::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         })
     }
 }

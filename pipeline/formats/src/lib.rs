@@ -25,6 +25,7 @@
 //!     format: Format::of_path("people.csv").unwrap(),
 //!     sample_path: String::new(),
 //!     is_beside: false,
+//!     declared: None,
 //! };
 //! let summary = summarise_file(&store, &file, &ReadOptions::default()).await.unwrap();
 //! assert_eq!(summary.rows, 2);
@@ -55,10 +56,12 @@ mod compression;
 mod confined;
 mod containers;
 mod data_file;
+pub mod declaration;
 mod dialect;
 mod documented;
 mod error;
 mod failure;
+pub mod fitting;
 mod footer;
 mod format;
 mod header;
@@ -92,6 +95,7 @@ pub use containers::book::answer::answer_book;
 pub use containers::sqlite::view::answer_view;
 pub use containers::{MemberNames, open_container};
 pub use data_file::DataFile;
+pub use declaration::Declaration;
 pub use documented::DESCRIPTION_CHARS;
 pub use error::{FileError, FileErrorKind};
 pub use failure::Failure;

@@ -1,7 +1,13 @@
 //! How files are read.
 
+use std::sync::Arc;
+
+use limn_profile::{DeclaredReading, HeaderLine};
+
 use crate::confined::Confined;
 use crate::containers::book::Books;
+use crate::data_file::DataFile;
+use crate::declaration::Declaration;
 use crate::room::Room;
 
 /// More columns than this are no table anyone searches for, and a profile of each would not fit the
@@ -24,6 +30,41 @@ pub struct ReadOptions {
     pub confined: Option<Confined>,
     /// Spreadsheets that were opened. Default: none is kept.
     pub books: Books,
+    /// What people say of the file that is read: it is taken from each [`DataFile`].
+    pub declared: Option<Arc<Declaration>>,
+}
+
+impl ReadOptions {
+    /// Those for a file.
+    pub(crate) fn of(&self, file: &DataFile) -> ReadOptions {
+        ReadOptions {
+            declared: file.declared.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// Those for text that was made of a sheet's cells: its delimiter and encoding are known, and it begins with the header
+    /// that people declare, below the line that names the delimiter.
+    pub(crate) fn of_cells(&self) -> ReadOptions {
+        let of_text = |declared: &Arc<Declaration>| {
+            let mut declared = Declaration::clone(declared);
+            declared.reading.delimiter = None;
+            declared.reading.encoding = None;
+            if let Some(HeaderLine::At(line)) = &mut declared.reading.header {
+                *line = 2;
+            }
+            Arc::new(declared)
+        };
+        ReadOptions {
+            declared: self.declared.as_ref().map(of_text),
+            ..self.clone()
+        }
+    }
+
+    /// How people say that the file is read.
+    pub(crate) fn declared(&self) -> &DeclaredReading {
+        Declaration::reading_of(self.declared.as_ref())
+    }
 }
 
 impl Default for ReadOptions {
@@ -35,6 +76,7 @@ impl Default for ReadOptions {
             room: Room::default(),
             confined: None,
             books: Books::default(),
+            declared: None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
 use limn_profile::FileSummary;
+use limn_profile::infer::Nulls;
 use limn_store::Store;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::Receiver;
@@ -43,7 +44,7 @@ pub fn rows(
     let runtime = Handle::current();
     let options = ReadOptions {
         scan_budget: SCAN_BUDGET,
-        ..options
+        ..options.of(&file)
     };
     let reading = move || {
         let _on = runtime.enter();
@@ -153,7 +154,8 @@ impl OneFile<'_> {
         let columns = self.summary.columns.len();
         let is_sheet = self.file.format == Format::Sheet;
         let looks_for_end = fetched.is_none() && !is_sheet;
-        let rows = Delimited::new(reading, columns, self.wanted, looks_for_end);
+        let nulls = Nulls::of(self.options.declared());
+        let rows = Delimited::new(reading, columns, self.wanted, (nulls, looks_for_end));
         if is_sheet {
             let (store, file, options) = (self.store, self.file, self.options);
             return containers::book::rows(store, file, rows, reading.start, options, sink);
@@ -161,7 +163,8 @@ impl OneFile<'_> {
         let fetched = match (fetched, reading.is_rewritten) {
             (Some(fetched), false) => fetched,
             (Some(fetched), true) => {
-                return plain::batches::whole(fetched, rows, reading, sink);
+                let declared = self.options.declared();
+                return plain::batches::whole(fetched, rows, (reading, declared), sink);
             }
             (None, false) => return rows.read(self.windows()?, reading.start, sink),
             (None, true) => return plain::batches::windows(self.windows()?, rows, sink),

@@ -38,11 +38,16 @@ pub async fn summarise_file(
     if let Some(refusal) = member::refusal(&file.object) {
         return Err(refusal);
     }
+    let options = &options.of(file);
     let read = async {
-        match containers::enter(store, file, options).await? {
-            Some((view, member)) => by_format(&view, &member, options).await,
-            None => by_format(store, file, options).await,
+        let mut summary = match containers::enter(store, file, options).await? {
+            Some((view, member)) => by_format(&view, &member, options).await?,
+            None => by_format(store, file, options).await?,
+        };
+        if !file.format.is_text() && file.format != Format::Sheet {
+            summary.declare_types(&options.declared().types);
         }
+        Ok(summary)
     };
     // Parsing panics are caught at the blocking thread; this is for whatever runs here.
     let outcome = AssertUnwindSafe(read)

@@ -42,6 +42,7 @@ fn data_file(path: &str, size: usize) -> DataFile {
         format: Format::of_path(path).unwrap(),
         sample_path: String::new(),
         is_beside: false,
+        declared: None,
     }
 }
 

@@ -7,34 +7,37 @@
 //! each is entered at the first line from which rows of the right width follow, since a line break
 //! may also stand inside a quoted cell.
 
+mod again;
 pub(super) mod batches;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use csv::ByteRecord;
-use limn_profile::infer::{is_marker, is_null};
-use limn_profile::notation::{self, Decided};
-use limn_profile::text::counted;
+use limn_profile::infer::Nulls;
+use limn_profile::sample::CELL_CHARS;
+use limn_profile::text::{counted, truncate};
 use limn_profile::{
-    ColumnBuilder, ColumnSummary, DeclaredKeys, FileSummary, Notation, RowSample, RowSampler,
-    TextReading, ValueLimits,
+    ColumnBuilder, ColumnSummary, DeclaredKeys, FileSummary, FirstRow, RowSample, RowSampler,
+    SampledRow, TextReading, ValueLimits,
 };
 use limn_store::Store;
 
+use self::again::{Again, Column};
 use super::dialect::{self, Dialect, Plan, Quoting};
 use super::footer;
+use super::header::Doubt;
 use super::input::{self, Fetched, Input, Piece};
 use super::rows::{LINES_IN_A_CELL, Rows};
 use super::{Failure, ReadOptions, parse, sniff};
 use crate::compression::without_compression;
 use crate::data_file::DataFile;
+use crate::declaration::Declaration;
 use crate::error::FileErrorKind;
 use crate::room::Held;
 
 /// Lines tried as the first of a range.
 const ENTRIES: usize = 64;
-/// Letters of column names that a note tells.
-const TOLD: usize = 120;
 
 pub(super) async fn summarise(
     store: &Store,
@@ -58,9 +61,19 @@ pub(super) fn read(
     let whole = input.is_whole();
     let beginning = sniff::without_bom(&input.pieces[0].bytes);
     sniff::is_no_json(beginning, "CSV")?;
-    let plan = dialect::detect(beginning, whole, without_compression(path))?;
-
-    scanned(&input, plan, sample_path, options).finish(&input)
+    let path = without_compression(path);
+    let plan = dialect::detect(beginning, whole, path, options.declared())?;
+    let others = dialect::others(beginning, whole, &plan.dialect, options.declared());
+    let others = others.into_iter().filter_map(|plan| {
+        let scan = scanned(&input, plan, sample_path, options);
+        scan.finish(&input).ok()
+    });
+    let otherwise = others.collect();
+    let summary = scanned(&input, plan, sample_path, options).finish(&input)?;
+    Ok(FileSummary {
+        otherwise,
+        ..summary
+    })
 }
 
 /// Reads all pieces as the plan says.
@@ -82,102 +95,13 @@ pub(super) fn scanned(input: &Input, plan: Plan, sample_path: &str, options: &Re
             best = other;
         }
     }
-    let writings = best.writings();
-    if writings.iter().any(Option::is_some) {
+    if let Some(reading) = Again::new(&best.plan, &best.columns, options.declared()) {
         let mut again = Scan::new(best.plan.clone(), sample_path, options, whole);
-        again.again = Some(Again::new(&best.plan, writings));
+        again.again = Some(reading);
         again.run(input);
         best.again = again.again;
     }
     best
-}
-
-/// A second reading: of columns whose numbers or dates are not written plainly, or are missing where a sign stands, as plain
-/// ones and nulls.
-struct Again {
-    columns: Vec<Option<Renoted>>,
-    plain: String,
-}
-
-/// How a column of numbers or dates is written, if not plainly.
-struct Writing {
-    notation: Option<Notation>,
-    /// Signs stand where values are missing.
-    has_markers: bool,
-}
-
-/// A column read as it is written.
-struct Renoted {
-    writing: Writing,
-    builder: ColumnBuilder,
-    /// Cells that were read as nulls for the sign in them.
-    markers: u64,
-    /// A value is not written so.
-    misfit: bool,
-}
-
-impl Renoted {
-    fn take(&mut self, text: &str, plain: &mut String) {
-        if is_null(text) {
-            self.builder.push(None);
-        } else if self.writing.has_markers && is_marker(text) {
-            self.markers += 1;
-            self.builder.push(None);
-        } else if let Some(notation) = &self.writing.notation {
-            self.misfit = !notation.plain(text, plain);
-            self.builder.push(Some(plain));
-        } else {
-            self.builder.push(Some(text));
-        }
-    }
-}
-
-impl Again {
-    fn new(plan: &Plan, writings: Vec<Option<Writing>>) -> Again {
-        let limits = ValueLimits::for_columns(plan.columns.len());
-        let column = |(name, writing): (&String, Option<Writing>)| {
-            writing.map(|writing| Renoted {
-                writing,
-                builder: ColumnBuilder::with_limits(name.as_str(), limits),
-                markers: 0,
-                misfit: false,
-            })
-        };
-        Again {
-            columns: plan.columns.iter().zip(writings).map(column).collect(),
-            plain: String::new(),
-        }
-    }
-
-    /// The columns in which signs were read as nulls, by their places.
-    fn marked(&self) -> impl Iterator<Item = (usize, &Renoted)> {
-        let columns = self.columns.iter().enumerate();
-        let read = columns.filter_map(|(i, column)| Some((i, column.as_ref()?)));
-        read.filter(|(_, column)| !column.misfit && column.markers > 0)
-    }
-
-    /// What is to be said of signs that were read as nulls.
-    fn note(&self) -> Option<String> {
-        let cells: u64 = self.marked().map(|(_, column)| column.markers).sum();
-        let names: Vec<&str> = self.marked().map(|(_, it)| it.builder.name()).collect();
-        let names: String = names.join(", ").chars().take(TOLD).collect();
-        let cells_of = counted(cells, "cell");
-        (cells > 0).then(|| {
-            format!("{cells_of} with a sign for a missing value (`-`) read as null: {names}")
-        })
-    }
-
-    fn row(&mut self, record: &ByteRecord) {
-        for (i, column) in self.columns.iter_mut().enumerate() {
-            let Some(column) = column.as_mut().filter(|column| !column.misfit) else {
-                continue;
-            };
-            // What is not UTF-8 has become another text in the first reading, and fits nothing.
-            let cell = record.get(i).unwrap_or_default().trim_ascii();
-            let text = std::str::from_utf8(cell).unwrap_or("?");
-            column.take(text, &mut self.plain);
-        }
-    }
 }
 
 /// One pass over the file's pieces.
@@ -185,6 +109,7 @@ pub(super) struct Scan {
     plan: Plan,
     pub(super) reading: TextReading,
     columns: Vec<ColumnBuilder>,
+    declared: Option<Arc<Declaration>>,
     /// Where this is the second reading, or has had one.
     again: Option<Again>,
     sampler: RowSampler,
@@ -274,8 +199,12 @@ impl Scan {
             columns: plan
                 .columns
                 .iter()
-                .map(|name| ColumnBuilder::with_limits(name.as_str(), limits).with_evidence())
+                .map(|name| {
+                    let column = ColumnBuilder::with_limits(name.as_str(), limits);
+                    column.with_evidence(options.declared())
+                })
                 .collect(),
+            declared: options.declared.clone(),
             again: None,
             sampler: RowSampler::new(options.seed, sample_path, options.sample_rows),
             notes: plan.notes.clone(),
@@ -299,21 +228,26 @@ impl Scan {
                 let text = sniff::without_bom(&piece.bytes);
                 let start = piece.bytes.len() - text.len() + self.plan.start;
                 self.reading.start = start as u64;
-                let stop = self.end_of_table(&piece.bytes[start..]);
-                self.piece(piece, start, self.plan.skip, stop);
+                let stop = self.end_of_table(piece, start);
+                if self.whole {
+                    self.reading.end = stop;
+                }
+                let is_above = self.plan.doubt == Some(Doubt::Data);
+                self.piece(piece, start, self.plan.skip + usize::from(is_above), stop);
             } else if let Some(start) = self.entry(&piece.bytes) {
-                self.piece(piece, start, 0, None);
+                let stop = self.end_of_table(piece, start);
+                self.piece(piece, start, 0, stop);
             }
         }
     }
 
-    /// Where the table ends, if other lines follow it; they are noted.
-    fn end_of_table(&mut self, text: &[u8]) -> Option<u64> {
-        let whole = self.whole.then_some(text)?;
-        let footer = footer::find(&self.plan.dialect, self.columns.len(), whole)?;
+    /// Where the table ends in a piece, from byte `start` on, if other lines follow it; they are noted. Of a text that is not read
+    /// to its end nothing is known of what follows.
+    fn end_of_table(&mut self, piece: &Piece, start: usize) -> Option<u64> {
+        let text = piece.to_end.then(|| &piece.bytes[start..])?;
+        let footer = footer::find(&self.plan.dialect, self.columns.len(), text)?;
         self.notes.extend(footer.notes);
-        self.reading.end = Some(footer.start as u64);
-        self.reading.end
+        Some(footer.start as u64)
     }
 
     /// Reads a piece's rows from byte `start` on, but for the first `skip`, up to `stop` bytes further. A row that the piece cuts
@@ -325,11 +259,15 @@ impl Scan {
         let lines_above = lines_above.count() as u64;
         let mut reader = Rows::new(self.plan.dialect, text, piece.to_end);
         let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
-        for _ in 0..skip {
+        for left in (0..skip).rev() {
+            let from = reader.byte() as u64;
             if !reader.read(&mut row) {
                 return;
             }
             self.unclosed.note(reader.unclosed, lines_above);
+            if left == 0 && self.plan.doubt.is_some() {
+                self.keep_first(&row, offset + from);
+            }
         }
         let (mut from, mut line) = (reader.byte() as u64, reader.line());
         let mut more = reader.read(&mut row);
@@ -363,6 +301,27 @@ impl Scan {
         first
     }
 
+    /// Keeps a row that may be the header as well as the first one of data. It counts as the first row whatever it is, so that
+    /// what is drawn of the others does not depend on it.
+    fn keep_first(&mut self, record: &ByteRecord, offset: u64) {
+        let number = if self.whole { 0 } else { offset };
+        let priority = self.sampler.priority(number);
+        let nulls = Nulls::of(Declaration::reading_of(self.declared.as_ref()));
+        let cells = (0..self.columns.len()).map(|i| cell(record, i, nulls));
+        let cut = |mut cell: Option<String>| {
+            cell.iter_mut().for_each(|it| truncate(it, CELL_CHARS));
+            cell
+        };
+        self.reading.first = Some(FirstRow {
+            row: SampledRow {
+                priority,
+                row: number,
+                values: cells.map(cut).collect(),
+            },
+            is_data: self.plan.doubt == Some(Doubt::Data),
+        });
+    }
+
     fn row(&mut self, record: &ByteRecord, offset: u64, bytes: u64) {
         let (columns, width) = (self.columns.len(), record.len());
         if is_blank(record, columns) {
@@ -373,20 +332,26 @@ impl Scan {
             self.row_bytes += bytes;
             return;
         }
+        let nulls = Nulls::of(Declaration::reading_of(self.declared.as_ref()));
         if let Some(again) = &mut self.again {
-            again.row(record);
+            again.row(record, nulls);
             return;
         }
         if width != columns && !(width == columns + 1 && ends_empty(record)) {
             self.ragged.note(width, columns);
         }
-        let number = if self.whole { self.rows } else { offset };
+        let before = u64::from(self.reading.first.is_some());
+        let number = if self.whole {
+            self.rows + before
+        } else {
+            offset
+        };
         self.rows += 1;
         self.row_bytes += bytes;
         for (column, cell) in self.columns.iter_mut().zip(record) {
             let cell = cell.trim_ascii();
             match std::str::from_utf8(cell) {
-                Ok(text) => column.push((!is_null(text)).then_some(text)),
+                Ok(text) => column.push((!nulls.has(text)).then_some(text)),
                 Err(_) => {
                     self.garbled += 1;
                     column.push(Some(&String::from_utf8_lossy(cell)));
@@ -397,36 +362,20 @@ impl Scan {
             column.push(None);
         }
         if let Some(priority) = self.sampler.wants(number) {
-            let cell = |i| {
-                let text = String::from_utf8_lossy(record.get(i)?.trim_ascii());
-                (!is_null(&text)).then(|| text.into_owned())
-            };
-            self.sampler
-                .keep(priority, number, (0..columns).map(cell).collect());
+            let cells = (0..columns).map(|i| cell(record, i, nulls)).collect();
+            self.sampler.keep(priority, number, cells);
         }
     }
 
-    /// How the columns' values are written, where that is not plain.
-    fn writings(&self) -> Vec<Option<Writing>> {
-        let seen: Vec<Decided<'_>> = self.columns.iter().map(ColumnBuilder::evidence).collect();
-        let notations = notation::decide(&seen, self.plan.dialect.delimiter);
-        let writing = |(column, notation): (&ColumnBuilder, Option<Notation>)| {
-            let is_written_oddly = notation.is_some() || column.is_plain_but_for_markers();
-            is_written_oddly.then(|| Writing {
-                notation,
-                has_markers: column.has_markers(),
-            })
-        };
-        self.columns.iter().zip(notations).map(writing).collect()
-    }
-
-    /// The sample, without the signs that were read as nulls.
+    /// The sample, without the cells that were read as nulls.
     fn sample(sampler: RowSampler, again: Option<&Again>) -> RowSample {
         let mut sample = sampler.finish();
-        for (i, _) in again.into_iter().flat_map(Again::marked) {
+        let mut plain = String::new();
+        for (i, column) in again.into_iter().flat_map(Again::with_nulls) {
             for row in &mut sample.rows {
                 let cell = row.values.get_mut(i);
-                if let Some(cell) = cell.filter(|cell| cell.as_deref().is_some_and(is_marker)) {
+                let mut is_null = |cell: &str| column.is_null(cell, &mut plain);
+                if let Some(cell) = cell.filter(|cell| cell.as_deref().is_some_and(&mut is_null)) {
                     *cell = None;
                 }
             }
@@ -440,21 +389,14 @@ impl Scan {
         again: Option<Again>,
         exact: bool,
     ) -> Vec<ColumnSummary> {
-        let mut again = again
-            .map_or_else(Vec::new, |again| again.columns)
-            .into_iter();
-        let summary = |mut column: ColumnBuilder| match again.next().flatten() {
-            Some(read) if !read.misfit => ColumnSummary {
-                notation: read.writing.notation,
-                ..read.builder.finish(exact)
-            },
-            Some(_) => {
-                column.refuse_mixed_dates();
-                column.finish(exact)
-            }
-            None => column.finish(exact),
-        };
-        columns.into_iter().map(summary).collect()
+        let again = again.map_or_else(Vec::new, Again::into_columns);
+        let again = again
+            .into_iter()
+            .chain(std::iter::repeat_with(Column::default));
+        let columns = columns.into_iter().zip(again);
+        columns
+            .map(|(column, again)| again.finish(column, exact))
+            .collect()
     }
 
     /// Whether there are rows, and nearly all have the header's width.
@@ -495,7 +437,7 @@ impl Scan {
                 counted(self.headers, "time")
             ));
         }
-        self.notes.extend(self.again.as_ref().and_then(Again::note));
+        self.notes.extend(self.again.iter().flat_map(Again::notes));
         self.notes.extend(input.notes.iter().cloned());
         if self.garbled > 0 {
             self.notes
@@ -522,8 +464,15 @@ impl Scan {
                 encoding: input.encoding.map(str::to_owned),
                 ..self.reading
             })),
+            otherwise: Box::default(),
         })
     }
+}
+
+/// A row's cell; `None` is null.
+fn cell(record: &ByteRecord, at: usize, nulls: Nulls<'_>) -> Option<String> {
+    let text = String::from_utf8_lossy(record.get(at)?.trim_ascii());
+    (!nulls.has(&text)).then(|| text.into_owned())
 }
 
 /// Whether a row is the header once more, as where one file was put behind another.

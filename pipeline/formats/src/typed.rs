@@ -358,6 +358,7 @@ impl Typed {
             keys: DeclaredKeys::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         }
     }
 }

@@ -6,10 +6,11 @@
 use limn_profile::{FilePart, FileSummary, TableSummary};
 
 use crate::place;
+use crate::settled::settle;
 use crate::sheets::SheetColumn;
 
 /// The summary of the table that these files (path, summary) make, as far as those at `paths` could be read; `None`
-/// without files. Partition keys in the paths are columns, and what tells the sheets of one table apart.
+/// without files. What a file leaves open of how it is read, all files together decide (decision 38). Partition keys in the paths are columns, and what tells the sheets of one table apart.
 pub fn merge_files(files: &[(&str, &FileSummary)], paths: &[&str]) -> Option<TableSummary> {
     let mut files = files.to_vec();
     // Path order, whatever order the files are listed in.
@@ -24,6 +25,10 @@ pub fn merge_files(files: &[(&str, &FileSummary)], paths: &[&str]) -> Option<Tab
             partition,
         })
         .collect();
+    let settled = settle(&parts);
+    let parts = parts.iter().zip(&settled);
+    let parts = parts.map(|(file, summary)| FilePart { summary, ..*file });
+    let parts: Vec<FilePart<'_>> = parts.collect();
     (!parts.is_empty()).then(|| TableSummary::merge(&parts))
 }
 

@@ -8,10 +8,11 @@
 use std::collections::HashMap;
 
 use limn_formats::{Fingerprint, Hasher};
-use limn_profile::{ColumnSummary, FileSummary};
+use limn_profile::{ColumnSummary, FilePart, FileSummary};
 
 use crate::layout::Group;
 use crate::place;
+use crate::settled::settle;
 use crate::sheets::SheetColumn;
 
 /// The fingerprint of the table that these files (path, summary) of a group make. `None` where there is no row, or no value that may be
@@ -19,6 +20,18 @@ use crate::sheets::SheetColumn;
 ///
 /// A table that is cut into files in another way, or whose rows are in another order, has another one.
 pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerprint> {
+    let mut files = files.to_vec();
+    files.sort_by_key(|(path, _)| *path);
+    let parts = files.iter().map(|(path, summary)| FilePart {
+        path,
+        summary,
+        partition: &[],
+    });
+    let settled = settle(&parts.collect::<Vec<_>>());
+    let files = files.iter().zip(&settled);
+    let files: Vec<(&str, &FileSummary)> = files
+        .map(|((path, _), summary)| (*path, summary.as_ref()))
+        .collect();
     let has_values = |(_, summary): &(&str, &FileSummary)| {
         let mut columns = summary.columns.iter();
         summary.rows > 0 && columns.any(|column| column.digest != 0)
@@ -115,6 +128,7 @@ mod tests {
             keys: Default::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         }
     }
 

@@ -1,67 +1,43 @@
-//! `.limn.yaml` files: which files of a folder are one table, as the people who keep them say.
+//! `.limn.yaml` files: which files of a folder are one table and how they are read, as the people who keep them say.
 //!
 //! ```yaml
 //! tables:
 //! - name: orders            # these files are one table, shop/orders in a folder `shop`, whatever their columns are
 //!   files: "export_*.csv"
+//!   columns: {qty: integer, day: {type: date, description: The day of the order}}
+//!   date-order: day-first
 //! - files: "report_*.csv"   # each of these is a table of its own, however alike they are
 //!   separate: true
+//! - files: "old.csv"        # what it makes is found out as ever, how it is read is not
+//!   header: none
+//!   encoding: windows-1252
 //! ```
 //!
-//! A file holds for the data files of its own folder, by their names; the first entry that matches decides. What lies in
-//! partitions (`day=1/…`), in parts (`part-00000…`) and in containers is as it always is.
+//! A file holds for the data files of its own folder, by their names; the first entry that matches decides. Which table
+//! partitions (`day=1/…`), parts (`part-00000…`) and what is in containers are of is as it always is; parts are read as is
+//! said of their names, and tables in a container as is said of the container's.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobMatcher};
+use limn_formats::Declaration;
+use limn_formats::member;
 use serde::Deserialize;
 
-use crate::place::split_path;
+use self::entry::{Checked, Entry};
+pub use self::error::DeclaredError;
+use self::error::MOST_ENTRIES;
+use crate::place::{join, split_path};
+
+mod entry;
+mod error;
 
 /// The name of such a file.
 pub const DECLARED_FILE: &str = ".limn.yaml";
 
-/// Entries that one has at most.
-const MOST_ENTRIES: usize = 1_000;
-/// Bytes of a pattern or a name at most: as many as a file's name has on most systems.
-const MOST_BYTES: usize = 255;
-/// Characters of a wrong one that an error shows.
-const SHOWN: usize = 80;
-
 /// Whether an object is such a file, as its path says.
 pub fn is_declared_file(path: &str) -> bool {
     split_path(path).1 == DECLARED_FILE
-}
-
-/// What is wrong with such a file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DeclaredError {
-    /// It is no YAML, or not of this form.
-    #[error("{0}")]
-    Yaml(String),
-    /// A table's name is none.
-    #[error(
-        "'{0}' is no name of a table: write one without '/', '*' and control characters, and not '.' or '..'"
-    )]
-    Name(String),
-    /// A pattern of files is none.
-    #[error(
-        "'{glob}' is no pattern of file names ({cause}): write one such as 'orders_*.csv', without '/'"
-    )]
-    Glob {
-        /// As it is written.
-        glob: String,
-        /// What is wrong with it.
-        cause: String,
-    },
-    /// It has more entries than are read.
-    #[error("it has {0} entries, more than {MOST_ENTRIES}")]
-    Entries(usize),
-    /// Neither or both of two.
-    #[error(
-        "the files '{0}' have to be one table with a name, or separate: write name: NAME, or separate: true"
-    )]
-    Neither(String),
 }
 
 #[derive(Deserialize)]
@@ -71,21 +47,15 @@ struct Document {
     tables: Vec<Entry>,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Entry {
-    files: String,
-    name: Option<String>,
-    #[serde(default)]
-    separate: bool,
-}
-
 /// What is said of some files of a folder.
 #[derive(Clone, Debug)]
 struct Rule {
-    files: GlobMatcher,
-    /// The table that they are; `None` for a table each.
+    files: globset::GlobMatcher,
+    /// The table that they are.
     table: Option<String>,
+    /// Whether each is a table.
+    is_separate: bool,
+    declaration: Arc<Declaration>,
 }
 
 /// What an entry says of a file.
@@ -115,20 +85,38 @@ impl Declared {
         if entries.len() > MOST_ENTRIES {
             return Err(DeclaredError::Entries(entries.len()));
         }
-        let rules = entries.into_iter().map(Rule::of);
-        let rules = rules.collect::<Result<Vec<Rule>, _>>()?;
+        let by = join(folder, DECLARED_FILE);
+        let rules = entries.into_iter().map(|entry| {
+            let checked = entry.check(&by)?;
+            Ok(Rule::of(checked))
+        });
+        let rules = rules.collect::<Result<Vec<Rule>, DeclaredError>>()?;
         if !rules.is_empty() {
             self.folders.insert(folder.to_owned(), rules);
         }
         Ok(())
     }
 
-    /// What is said of a data file.
+    /// Which table a data file makes, if that is said.
     pub(crate) fn says(&self, path: &str) -> Option<Says<'_>> {
+        let rule = self.rule(path)?;
+        match (&rule.table, rule.is_separate) {
+            (Some(table), _) => Some(Says::Of(table)),
+            (None, true) => Some(Says::Alone),
+            (None, false) => None,
+        }
+    }
+
+    /// The entry that speaks of a data file; of what is in a container that which speaks of the container.
+    pub(crate) fn entry(&self, path: &str) -> Option<Arc<Declaration>> {
+        let rule = self.rule(member::outside(path))?;
+        Some(Arc::clone(&rule.declaration))
+    }
+
+    fn rule(&self, path: &str) -> Option<&Rule> {
         let (folder, name) = split_path(path);
         let mut rules = self.folders.get(folder)?.iter();
-        let rule = rules.find(|rule| rule.files.is_match(name))?;
-        Some(rule.table.as_deref().map_or(Says::Alone, Says::Of))
+        rules.find(|rule| rule.files.is_match(name))
     }
 }
 
@@ -139,47 +127,13 @@ fn first_line(error: &str) -> String {
 }
 
 impl Rule {
-    fn of(entry: Entry) -> Result<Rule, DeclaredError> {
-        let Entry {
-            files,
-            name,
-            separate,
-        } = entry;
-        let wrong = |cause: &str| DeclaredError::Glob {
-            glob: files.chars().take(SHOWN).collect(),
-            cause: cause.to_owned(),
-        };
-        // A longer one may be more than can be compiled.
-        if files.len() > MOST_BYTES {
-            return Err(wrong("it is longer than 255 bytes"));
+    fn of(checked: Checked) -> Rule {
+        Rule {
+            files: checked.files,
+            table: checked.table,
+            is_separate: checked.is_separate,
+            declaration: Arc::new(checked.declaration),
         }
-        if files.contains('/') {
-            return Err(wrong("it has a folder"));
-        }
-        let glob = GlobBuilder::new(&files)
-            .literal_separator(true)
-            .backslash_escape(true)
-            .build();
-        let glob = glob.map_err(|error| wrong(&error.kind().to_string()))?;
-        if separate == name.is_some() {
-            return Err(DeclaredError::Neither(files));
-        }
-        let is_name = |name: &&String| {
-            let is_odd = |c: char| c.is_control() || c == '/' || c == '*';
-            let is_dots = *name == "." || *name == "..";
-            !name.trim().is_empty()
-                && name.len() <= MOST_BYTES
-                && !is_dots
-                && !name.contains(is_odd)
-        };
-        if let Some(odd) = name.as_ref().filter(|name| !is_name(name)) {
-            let shown = odd.chars().take(SHOWN).collect::<String>();
-            return Err(DeclaredError::Name(shown.escape_debug().to_string()));
-        }
-        Ok(Rule {
-            files: glob.compile_matcher(),
-            table: name,
-        })
     }
 }
 
@@ -187,6 +141,10 @@ impl Rule {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
+    use crate::contexts::column_descriptions;
+    use limn_profile::DataType;
+    use limn_profile::HeaderLine;
+    use limn_profile::notation::{Conventions, DateOrder};
 
     #[test]
     fn the_first_entry_that_matches_decides() {
@@ -203,16 +161,93 @@ mod tests {
     }
 
     #[test]
+    fn an_entry_says_how_files_are_read() {
+        let mut declared = Declared::default();
+        let text = "tables:
+- files: '*.csv'
+  columns: {qty: integer, day: {type: date, description: The day | of it}, note: {description: Said}}
+  header: 3
+  delimiter: tab
+  nulls: [-99, 'n.a.', n.a.]
+  date-order: day-first
+  decimal: ','
+  encoding: latin1
+  description: Orders of the shop.
+  owner: ada@example.org
+- files: book.xlsx
+  header: none
+";
+        declared.add("shop", text).unwrap();
+        assert_eq!(declared.says("shop/x.csv"), None);
+        let entry = declared.entry("shop/x.csv").unwrap();
+        assert_eq!(
+            (&entry.by[..], &entry.files[..]),
+            ("shop/.limn.yaml", "*.csv")
+        );
+        let reading = &entry.reading;
+        let types = [("day", DataType::Date), ("qty", DataType::Integer)];
+        let types = types.map(|(name, data_type)| (name.to_owned(), data_type));
+        assert_eq!(reading.types, BTreeMap::from(types));
+        assert_eq!(reading.header, Some(HeaderLine::At(3)));
+        assert_eq!(reading.delimiter, Some(b'\t'));
+        let signs = ["-99".to_owned(), "n.a.".to_owned()];
+        assert_eq!(reading.nulls.as_deref(), Some(&signs[..]));
+        let conventions = Conventions {
+            date_order: Some(DateOrder::DayFirst),
+            decimal: Some(','),
+        };
+        assert_eq!(reading.conventions, conventions);
+        assert_eq!(reading.encoding.as_deref(), Some("windows-1252"));
+        let text = entry.text.as_deref().unwrap();
+        let begun = "Orders of the shop.\ntable owner: ada@example.org\n| column |";
+        assert!(
+            text.starts_with(begun) && text.contains("| day | The day / of it |"),
+            "{text}"
+        );
+        let said = column_descriptions(&[text], &["qty", "day", "note", "owner"]);
+        let said: Vec<Option<&str>> = said.iter().map(Option::as_deref).collect();
+        assert_eq!(said, [None, Some("The day / of it"), Some("Said"), None]);
+        // Sheets and members are read as is said of what holds them.
+        let sheet = declared.entry("shop/book.xlsx//2024").unwrap();
+        assert_eq!(sheet.reading.header, Some(HeaderLine::None));
+        assert_eq!(declared.entry("shop/deep/x.csv"), None);
+        // What a catalog keeps says the same.
+        let kept = Declaration::from_json(&entry.to_json().unwrap()).unwrap();
+        assert_eq!(kept.reading, entry.reading);
+    }
+
+    #[test]
     fn what_is_wrong_is_told_with_what_to_write() {
         for (text, told) in [
             ("tables: [", "line 1"),
             ("tabels: []", "tabels"),
-            ("tables: [{files: 'x*', name: a, header: 3}]", "header"),
+            ("tables: [{files: 'x*', name: a, heading: 3}]", "heading"),
             ("tables: [{files: 'x*'}]", "separate: true"),
             (
                 "tables: [{files: 'x*', name: a, separate: true}]",
-                "one table with a name, or separate",
+                "one table with a name and separate",
             ),
+            (
+                "tables: [{files: 'x*', header: 0}]",
+                "header of the files 'x*' is '0': write the number of its line",
+            ),
+            ("tables: [{files: 'x*', header: first}]", "or none"),
+            ("tables: [{files: 'x*', delimiter: ab}]", "or tab"),
+            ("tables: [{files: 'x*', delimiter: '\"'}]", "or tab"),
+            ("tables: [{files: 'x*', decimal: ';'}]", "decimal of"),
+            ("tables: [{files: 'x*', date-order: dmy}]", "day-first"),
+            ("tables: [{files: 'x*', encoding: utf-9}]", "utf-8"),
+            (
+                "tables: [{files: 'x*', columns: {a: number}}]",
+                "the type of column 'a' of the files 'x*' is 'number'",
+            ),
+            ("tables: [{files: 'x*', columns: {a: {typ: text}}}]", "typ"),
+            (
+                "tables: [{files: 'x*', columns: {' ': text}}]",
+                "columns of",
+            ),
+            ("tables: [{files: 'x*', columns: [a]}]", "line 1"),
+            ("tables: [{files: 'x*', owner: ''}]", "owner of"),
             ("tables: [{files: 'd/x*', name: a}]", "without '/'"),
             ("tables: [{files: 'x[', name: a}]", "no pattern"),
             ("tables: [{files: 'x*', name: 'a/b'}]", "no name of a table"),
@@ -242,7 +277,15 @@ mod tests {
         let classes = format!("tables: [{{files: '{}', name: a}}]", "[!a]".repeat(10_000));
         let many = "- {files: 'x*', name: a}\n".repeat(1_001);
         let many = format!("tables:\n{many}");
-        for text in [bomb.as_str(), &deep, &nested, &classes, &many] {
+        let columns: String = (0..1_001).map(|n| format!("c{n}: text, ")).collect();
+        let wide = format!("tables: [{{files: 'x*', columns: {{{columns}}}}}]");
+        let long = format!(
+            "tables: [{{files: 'x*', description: '{}'}}]",
+            "x".repeat(4_001)
+        );
+        let signs = format!("tables: [{{files: 'x*', nulls: [{}]}}]", "a, ".repeat(101));
+        let texts = [&bomb, &deep, &nested, &classes, &many, &wide, &long, &signs];
+        for text in texts {
             assert!(Declared::default().add("", text).is_err());
         }
         // The most that is taken compiles.

@@ -3,16 +3,19 @@
 //! Two files follow from one another if two thirds of their columns have the same names, or one has a single column more:
 //! columns come, go, move and are renamed one at a time. A family's table is its largest set of files that follow from one another, directly or over
 //! others, if that is three quarters of them. The others are tables of their own; without such a set all files are. A
-//! file whose columns have no names belongs to the table if it is as wide as one that does.
+//! file whose columns have no names belongs to the table if it is as wide as one that does; and so does a file whose names no
+//! other has, if they may as well be its first row of data, and as many of its columns are of numbers or dates.
 //!
 //! The result is a function of the set of (path, columns), whatever the order in which files are read.
 
 use std::collections::{HashMap, HashSet};
+use std::iter;
 
 use limn_formats::{Format, Hasher};
 use limn_profile::FileSummary;
 
 use crate::layout::{Group, GroupKind};
+use crate::settled::typed;
 
 /// Files that are looked at first.
 pub const PROBES: usize = 8;
@@ -84,30 +87,125 @@ fn row_keys(summary: &FileSummary) -> impl Iterator<Item = &str> {
 #[derive(Debug, Default)]
 pub struct Shapes<'a> {
     distinct: HashMap<Shape, usize>,
-    of: HashMap<&'a str, usize>,
+    of: HashMap<&'a str, Seen>,
+}
+
+/// What is known of a file: its shape, by number.
+#[derive(Debug)]
+struct Seen {
+    shape: usize,
+    /// The shapes that it has if other delimiters cut it.
+    others: Vec<usize>,
+    /// Its names, if it has any, are a header's for sure.
+    is_sure: bool,
+    /// How many of its columns are of numbers or dates ([`typed`]).
+    typed: usize,
+}
+
+/// The files of one shape.
+#[derive(Debug, Default)]
+struct OfShape<'a> {
+    paths: Vec<&'a str>,
+    is_sure: bool,
+    /// The most columns of numbers or dates.
+    typed: usize,
+}
+
+/// Shapes that have as many columns, as many of them of numbers or dates.
+#[derive(Default)]
+struct Alike<'s> {
+    known: Vec<(&'s Shape, usize)>,
+    /// Those whose names may be a row of data.
+    open: Vec<(&'s Shape, usize)>,
 }
 
 impl<'a> Shapes<'a> {
     /// Takes in a file of the family. One without columns says nothing.
     pub fn add(&mut self, family: &Group, path: &'a str, summary: &FileSummary) {
-        if let Some(shape) = Shape::of(family, summary) {
-            let next = self.distinct.len();
-            let id = *self.distinct.entry(shape).or_insert(next);
-            self.of.insert(path, id);
+        let Some(shape) = self.number(family, summary) else {
+            return;
+        };
+        let otherwise = summary.otherwise.iter();
+        let seen = Seen {
+            shape,
+            others: otherwise
+                .filter_map(|other| self.number(family, other))
+                .collect(),
+            is_sure: summary.first_row().is_none(),
+            typed: typed(summary),
+        };
+        self.of.insert(path, seen);
+    }
+
+    fn number(&mut self, family: &Group, summary: &FileSummary) -> Option<usize> {
+        let shape = Shape::of(family, summary)?;
+        let next = self.distinct.len();
+        Some(*self.distinct.entry(shape).or_insert(next))
+    }
+
+    /// The files of which `is_meant` holds by their shapes: a file that several delimiters cut has the one that another
+    /// file has.
+    fn by_shape(&self, is_meant: impl Fn(&str) -> bool) -> HashMap<usize, OfShape<'a>> {
+        let seen = || self.of.iter().filter(|(path, _)| is_meant(path));
+        let clear = seen().filter(|(_, it)| it.others.is_empty());
+        let clear: HashSet<usize> = clear.map(|(_, it)| it.shape).collect();
+        let mut shapes: HashMap<usize, OfShape<'a>> = HashMap::new();
+        for (path, it) in seen() {
+            let mut all = iter::once(&it.shape).chain(&it.others);
+            let shape = all.find(|shape| clear.contains(shape));
+            let of_shape = shapes.entry(*shape.unwrap_or(&it.shape)).or_default();
+            of_shape.paths.push(path);
+            of_shape.is_sure |= it.is_sure;
+            of_shape.typed = of_shape.typed.max(it.typed);
         }
+        shapes
+    }
+
+    /// Shapes whose names rather are a row of data, among those of these files: of one file each, that has no name in common
+    /// with any of others as wide; and these are more files.
+    fn of_data(&self, files: &HashMap<usize, OfShape<'_>>) -> HashSet<usize> {
+        let named = self.distinct.iter().filter(|(it, _)| !it.is_nameless);
+        let named = named.filter_map(|(shape, id)| Some((shape, *id, files.get(id)?)));
+        let mut by_width: HashMap<(usize, usize), Alike<'_>> = HashMap::new();
+        for (shape, id, of_shape) in named {
+            let is_open = of_shape.paths.len() == 1 && !of_shape.is_sure;
+            let alike = by_width.entry((shape.names.len(), of_shape.typed));
+            let Alike { known, open } = alike.or_default();
+            if is_open { open } else { known }.push((shape, id));
+        }
+        let mut of_data = HashSet::new();
+        for ((width, _), Alike { known, mut open }) in by_width {
+            if known.is_empty() || known.len() * open.len() * width > MOST_WORK {
+                continue;
+            }
+            open.retain(|(open, _)| known.iter().all(|it| common(&it.0.names, &open.names) == 0));
+            let known = known.iter().map(|(_, id)| files[id].paths.len());
+            if open.len() < known.sum::<usize>() {
+                of_data.extend(open.into_iter().map(|(_, id)| id));
+            }
+        }
+        of_data
     }
 
     /// The largest set of files among those of which `is_meant` holds that follow from one another; of several such the one
     /// with the first paths; and how many were looked at.
     fn largest(&self, is_meant: impl Fn(&str) -> bool) -> (HashSet<&'a str>, usize) {
-        let mut paths: HashMap<usize, Vec<&'a str>> = HashMap::new();
-        for (path, id) in self.of.iter().filter(|(path, _)| is_meant(path)) {
-            paths.entry(*id).or_default().push(path);
+        let mut files = self.by_shape(is_meant);
+        let looked_at = files.values().map(|it| it.paths.len()).sum();
+        let of_data = self.of_data(&files);
+        let (mut nameless, mut named) = (Vec::new(), Vec::new());
+        for (shape, id) in &self.distinct {
+            let Some(OfShape { paths, .. }) = files.remove(id) else {
+                continue;
+            };
+            let is_nameless = shape.is_nameless || of_data.contains(id);
+            if is_nameless {
+                &mut nameless
+            } else {
+                &mut named
+            }
+            .push((shape, paths));
         }
-        let looked_at = paths.values().map(Vec::len).sum();
-        let shapes = self.distinct.iter();
-        let shapes = shapes.filter_map(|(shape, id)| Some((shape, paths.remove(id)?)));
-        let (nameless, named): (Vec<_>, Vec<_>) = shapes.partition(|(shape, _)| shape.is_nameless);
         let sets = match named.is_empty() {
             true => nameless.into_iter().map(|(_, paths)| paths).collect(),
             false => sets(named, &nameless),

@@ -71,7 +71,7 @@ pub fn layout_declared(
         let name = names.directory(&directory);
         let files = files.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
-            data_file(object, format, name, false)
+            data_file(object, format, name, false, declared)
         });
         groups.push(Group::of_directory(&directory, name, files.collect()));
     }
@@ -79,7 +79,7 @@ pub fn layout_declared(
     for ((directory, table), files) in std::mem::take(&mut sorted.declared) {
         let files = files.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
-            data_file(object, format, name, false)
+            data_file(object, format, name, false, declared)
         });
         let name = names.declared(&directory, &table);
         groups.push(Group::declared(&directory, &table, name, files.collect()));
@@ -92,7 +92,7 @@ pub fn layout_declared(
             if is_beside {
                 json_beside.push(object.clone());
             }
-            data_file(object, format, name, is_beside)
+            data_file(object, format, name, is_beside, declared)
         });
         let mut alone: Vec<Option<TableFile>> = files.map(Some).collect();
         for alike in sorted.alike.remove(&directory).unwrap_or_default() {
@@ -116,12 +116,13 @@ pub fn layout_declared(
     sorted.sidecars.sort_unstable();
     addressees.deliver(registered, sorted.sidecars, json_beside, &mut layout);
     shared::deliver(shared, &mut layout);
+    layout.groups.iter_mut().for_each(Group::tell_declared);
     // Nobody says anything of what is no table.
     if !sorted.strays.is_empty() {
         let strays = sorted.strays.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
             let is_text = format.is_uncertain();
-            Group::of_file(data_file(object, format, name, is_text))
+            Group::of_file(data_file(object, format, name, is_text, declared))
         });
         layout.groups.extend(strays);
         layout
@@ -136,8 +137,10 @@ fn data_file(
     format: Format,
     table_name: TableName,
     is_beside: bool,
+    declared: &Declared,
 ) -> TableFile {
     TableFile {
+        declared: declared.entry(&object.path),
         object,
         format,
         table_name,

@@ -8,7 +8,7 @@
 //! 2. [`limn_formats::summarise_file`] reads one file, within a budget, into a [`limn_profile::FileSummary`]: its columns with
 //!    types and profiles, its row count, and a row sample that merges.
 //! 3. [`evolution::arrange`] says which files of a group are one table, and [`assemble::merge_files`] merges the summaries of a
-//!    table's files into a [`limn_profile::TableSummary`].
+//!    table's files into a [`limn_profile::TableSummary`]; what a file by itself leaves open of how it is read, all files decide.
 //!
 //! The rows of a table are read by a [`scan`]. What texts say of it is found by [`contexts`]; what people want left out, by
 //! [`filter`].
@@ -60,8 +60,10 @@ pub mod layout;
 mod place;
 pub mod reach;
 pub mod scan;
+mod settled;
 mod sheets;
 mod table_name;
+pub mod why;
 
 pub use container::open_container;
 pub use content::content;

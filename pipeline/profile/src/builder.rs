@@ -10,6 +10,7 @@ use crate::infer;
 use crate::notation::Evidence;
 use crate::order::Order;
 use crate::profile::ColumnProfile;
+use crate::reading::DeclaredReading;
 use crate::summary::ColumnSummary;
 use crate::values::{ValueCounter, ValueLimits};
 
@@ -31,6 +32,10 @@ pub struct ColumnBuilder {
     evidence: Option<Box<Evidence>>,
     // Dates of which no notation fits all.
     mixed_dates: bool,
+    // People say the type: values that are not written as the others are not looked at.
+    is_declared: bool,
+    // People say that decimals have commas: a point is no plain one.
+    asks_points: bool,
     // Cells that may stand for a missing value are looked for, and found. Till the end the type is that of the others.
     is_asked: bool,
     has_markers: bool,
@@ -64,15 +69,24 @@ impl ColumnBuilder {
             footer: Footer::default(),
             evidence: None,
             mixed_dates: false,
+            is_declared: false,
+            asks_points: false,
             is_asked: false,
             has_markers: false,
         }
     }
 
-    /// The same, keeping an eye on how numbers, dates and missing ones are written.
-    pub fn with_evidence(mut self) -> Self {
-        self.evidence = Some(Box::default());
-        self.is_asked = true;
+    /// The same, keeping an eye on how numbers, dates and missing ones are written, as far as people do not say it.
+    pub fn with_evidence(mut self, declared: &DeclaredReading) -> Self {
+        let data_type = declared.types.get(&self.name);
+        let order = data_type.map(DataType::order);
+        self.is_declared = order.is_some();
+        self.asks_points = declared.conventions.decimal == Some(',');
+        self.is_asked = !self.is_declared && declared.nulls.is_none();
+        if order != Some(Order::Text) {
+            let evidence = Evidence::with(declared.conventions, order);
+            self.evidence = Some(Box::new(evidence));
+        }
         self
     }
 
@@ -91,6 +105,11 @@ impl ColumnBuilder {
         self.has_markers
     }
 
+    /// Whether all values of the column are [markers](infer::is_marker), and there are any.
+    pub fn has_only_markers(&self) -> bool {
+        self.has_markers && self.data_type == DataType::Unknown
+    }
+
     /// What was seen of how values are written.
     pub fn evidence(&self) -> (&DataType, Option<&Evidence>) {
         (&self.data_type, self.evidence.as_deref())
@@ -98,9 +117,12 @@ impl ColumnBuilder {
 
     #[inline]
     fn look_at_notation(&mut self, value: &str) {
-        if let Some(evidence) = &mut self.evidence
-            && !evidence.take(value)
-        {
+        let Some(evidence) = &mut self.evidence else {
+            return;
+        };
+        if self.is_declared {
+            evidence.take_fitting(value);
+        } else if !evidence.take(value) {
             self.evidence = None;
             self.mixed_dates = true;
         }
@@ -141,8 +163,13 @@ impl ColumnBuilder {
             return;
         }
         let (class, key) = infer::read(value);
-        if self.evidence.is_some() && is_marked(&class, value) {
-            self.look_at_notation(value);
+        if let Some(evidence) = &mut self.evidence {
+            let is_pointed = self.asks_points && class == DataType::Float && value.contains('.');
+            if class == DataType::Float && !is_pointed {
+                evidence.take_fraction(value);
+            } else if is_pointed || is_marked(&class, value) {
+                self.look_at_notation(value);
+            }
         }
         self.bound(&class, value, key);
         self.data_type.widen_with(&class);
@@ -242,7 +269,8 @@ impl ColumnBuilder {
         if self.has_markers {
             self.data_type.widen_with(&DataType::Text);
         }
-        if self.mixed_dates && self.data_type.order() == Order::Instant {
+        let is_pointed = self.asks_points && self.data_type == DataType::Float;
+        if self.mixed_dates && (is_pointed || self.data_type.order() == Order::Instant) {
             self.data_type = DataType::Text;
         }
         let counted = match self.data_type.order() {
@@ -271,10 +299,18 @@ impl ColumnBuilder {
             digest,
             marked: None,
             notation: None,
+            otherwise: Box::default(),
             in_files: None,
             arrow_type: None,
             description: None,
         }
+    }
+
+    /// The summary of a column of nothing but [markers](infer::is_marker) if they are no values. Without a name.
+    pub fn without_markers(&self, exact: bool) -> ColumnSummary {
+        let mut others = ColumnBuilder::new("");
+        others.push_nulls(self.nulls + self.values);
+        others.finish(exact)
     }
 
     /// The summary of a column to which the elements of lists were pushed: how many rows have any, and how many elements

@@ -8,6 +8,7 @@
 //! (identifiers, post codes), so are integers beyond 64 bits, `1,234`, `12 %` and `1.2.3`.
 
 use crate::data_type::DataType;
+use crate::reading::DeclaredReading;
 
 /// Classifies one cell.
 ///
@@ -68,6 +69,31 @@ pub fn is_null(text: &str) -> bool {
             "NA" | "\\N" | "N/A" | "n/a" | "NaN" | "nan" | "NULL" | "null" | "#N/A" | "<NA>"
         ),
         _ => false,
+    }
+}
+
+/// Which cells say that there is no value: limn's own signs ([`is_null`]), or those that people declare.
+#[derive(Clone, Copy)]
+pub struct Nulls<'a>(Option<&'a [String]>);
+
+impl<'a> Nulls<'a> {
+    /// Of a file of which people say this.
+    pub fn of(declared: &'a DeclaredReading) -> Nulls<'a> {
+        Nulls(declared.nulls.as_deref())
+    }
+
+    /// Whether they are limn's own.
+    pub fn are_own(self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether a cell says that there is no value. An empty one always does.
+    #[inline]
+    pub fn has(self, text: &str) -> bool {
+        match self.0 {
+            None => is_null(text),
+            Some(signs) => text.is_empty() || signs.iter().any(|sign| sign == text),
+        }
     }
 }
 

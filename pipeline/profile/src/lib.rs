@@ -60,7 +60,9 @@ pub use order::Order;
 pub use patterns::Pattern;
 pub use privacy::Redact;
 pub use profile::ColumnProfile;
-pub use reading::{Quoting, TextReading};
+pub use reading::{
+    DeclaredReading, FirstRow, HeaderLine, NO_HEADER, NOTHING_DECLARED, Quoting, TextReading,
+};
 pub use sample::{RowSample, RowSampler, SampledRow};
 pub use sensitive::Sensitive;
 pub use summary::{
@@ -68,4 +70,4 @@ pub use summary::{
     StoredSummary, SummaryError, TableSummary,
 };
 pub use value_set::{Overlap, ValueSet};
-pub use values::{Frequent, HyperLogLog, SketchError, ValueLimits, join_key};
+pub use values::{Frequent, HyperLogLog, SketchError, ValueLimits, first_placed, join_key};

@@ -29,9 +29,9 @@ pub struct FilePart<'a> {
 
 impl TableSummary {
     /// Merges the summaries of a table's files, given in path order, into a function of the set of
-    /// files. Columns are matched by name (the n-th of a repeated name with the n-th); a column
-    /// that a file lacks is null in that file's rows. Counts of a file that was read in parts are
-    /// scaled to its rows, so that every file weighs as much as it has rows.
+    /// files. Of what a file leaves open of how it is read, the likeliest is taken: decide before (decision 38). Columns are
+    /// matched by name (the n-th of a repeated name with the n-th); a column that a file lacks is null in that file's rows.
+    /// Counts of a file that was read in parts are scaled to its rows, so that every file weighs as much as it has rows.
     pub fn merge(files: &[FilePart<'_>]) -> TableSummary {
         let union = Union::of(files);
         let total_rows: u64 = files.iter().map(|file| file.summary.rows).sum();
@@ -241,6 +241,7 @@ fn merge_column(
         digest: 0,
         marked,
         notation: notation(column, files),
+        otherwise: Box::default(),
         in_files: None,
         arrow_type: None,
         description: described,

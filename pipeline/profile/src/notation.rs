@@ -2,8 +2,9 @@
 //!
 //! Text files carry `1.234,56 €`, `12 %`, `(3)` and `31/12/2020`. One cell cannot say whether `1,234` is a little
 //! more than one or more than a thousand, and whether `1/2/2020` is in January: the column can. While a column is
-//! read for the first time, [`Evidence`] keeps the readings that fit every value. If one is left, the column is
-//! read again, and profiled as the plain numbers and ISO dates that its values stand for. See decision 19.
+//! read for the first time, [`Evidence`] keeps the readings that fit every value. The column is read again in the likeliest,
+//! and profiled as the plain numbers and ISO dates that its values stand for (decision 19); and so in any other that fits, so that a table can
+//! choose from what all its files show (decision 38).
 
 use std::fmt;
 
@@ -14,7 +15,7 @@ mod evidence;
 mod numbers;
 
 pub use dates::{DateNotation, DateOrder};
-pub use evidence::{Decided, Evidence, decide};
+pub use evidence::{Decided, Evidence, Readings, decide, of_value};
 pub use numbers::{NumberNotation, NumberStyle};
 
 /// How a column's values are written in its file. Its profile is of the plain values.
@@ -27,17 +28,30 @@ pub enum Notation {
     Date(DateNotation),
 }
 
+/// How people say that numbers and dates are written; what they do not say, values decide.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
+pub struct Conventions {
+    /// The order of day, month and year where all are numbers: one of the first three.
+    pub date_order: Option<DateOrder>,
+    /// The decimal mark: `,` or `.`.
+    pub decimal: Option<char>,
+}
+
 /// What decided between readings that a column's values may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Proof {
-    /// The column's values fit no other reading.
+    /// The column's values fit no other reading; of a table those of any file of it.
     #[default]
     Values,
     /// The file's other columns, or its delimiter.
     File,
     /// Nothing: this reading is the usual one.
     Custom,
+    /// People, who say so ([`Conventions`]).
+    Declared,
 }
 
 impl Proof {
@@ -46,6 +60,7 @@ impl Proof {
             Proof::Values => "",
             Proof::File => " (as the rest of the file suggests)",
             Proof::Custom => " (presumed: no value decides)",
+            Proof::Declared => " (as declared)",
         }
     }
 }

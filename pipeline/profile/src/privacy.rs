@@ -300,9 +300,13 @@ impl ColumnSummary {
         if redacts {
             self.marked = sensitive;
             self.profile = self.profile.withheld();
+            self.otherwise = Box::default();
             // Who guesses the values could find that they are these.
             self.digest = 0;
         } else if redact == Redact::Marked {
+            for column in self.otherwise.iter_mut() {
+                column.profile.drop_values(|value| kind_of(value).is_some());
+            }
             self.profile.drop_values(|value| kind_of(value).is_some());
         }
         redacts
@@ -357,8 +361,29 @@ impl FileSummary {
                 note.truncate(note.find(": ").unwrap_or(note.len()));
             }
         }
+        for other in self.otherwise.iter_mut() {
+            other.redact(redact);
+        }
         self.redact_names(redact);
         redact_all(&mut self.columns, &mut self.sample, redact);
+        let first = self.reading.as_mut().and_then(|it| it.first.as_mut());
+        if let Some(first) = first {
+            redact_first(&mut first.row.values, &self.columns, redact);
+        }
+    }
+}
+
+/// Takes values out of a row that may be the first one of data: that there were some is still to be counted.
+fn redact_first(cells: &mut [Option<String>], columns: &[ColumnSummary], redact: Redact) {
+    for (cell, column) in cells.iter_mut().zip(columns) {
+        let is_known = |text: &String| match redact {
+            Redact::Off => false,
+            Redact::Marked => column.marked.is_some() || kind_of(text).is_some(),
+            Redact::AllValues => true,
+        };
+        if let Some(text) = cell.as_mut().filter(|text| is_known(text)) {
+            text.clear();
+        }
     }
 }
 

@@ -74,6 +74,11 @@ impl RowSampler {
         }
     }
 
+    /// A row's priority.
+    pub fn priority(&self, row_number: u64) -> Priority {
+        self.priorities.of(row_number)
+    }
+
     /// The row's priority if the row belongs to the sample of the rows seen so far; `None` for
     /// nearly every row of a long file, so that its cells need not be copied.
     #[inline]
@@ -153,7 +158,8 @@ pub fn draw_from(
 pub struct SampledRow {
     /// The row's rank.
     pub priority: Priority,
-    /// Row number in its file, from 0 (for a file read in parts: the row's byte offset).
+    /// Row number in its file, from 0 (for a file read in parts: the row's byte offset). A row that may be a header as well as
+    /// one of data counts in any case.
     pub row: u64,
     /// The cells; `None` is null.
     pub values: Vec<Option<String>>,
@@ -189,6 +195,12 @@ pub struct RowSample {
 }
 
 impl RowSample {
+    /// Takes in a row of the same rows that is not among them.
+    pub fn add(&mut self, row: SampledRow) {
+        self.rows.push(row);
+        keep_lowest(&mut self.rows, self.limit);
+    }
+
     /// The sample of the union of disjoint row sets, given the sample of each. Associative and
     /// commutative. Where limits differ (a setting was changed between runs) the lowest holds, as
     /// more rows would not be uniform.

@@ -4,6 +4,7 @@
 //! bytes, its `sample_path` and the reading options, stored in the catalog as a [`StoredSummary`]. A
 //! [`TableSummary`] is a merge of summaries and never stored.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, BufReader, Cursor};
 
@@ -15,8 +16,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::data_type::DataType;
 use crate::notation::Notation;
 use crate::profile::ColumnProfile;
-use crate::reading::TextReading;
-use crate::sample::RowSample;
+use crate::reading::{FirstRow, TextReading};
+use crate::sample::{RowSample, SampledRow};
 use crate::sensitive::Sensitive;
 use crate::values::{Frequent, SketchError};
 
@@ -58,6 +59,10 @@ pub struct ColumnSummary {
     /// sample of what is written. In a table: of all files that have values, if they agree.
     #[serde(rename = "w", default, skip_serializing_if = "Option::is_none")]
     pub notation: Option<Notation>,
+    /// What the column is if its values are written in another way that fits them as well: the table decides (decision 38). Without
+    /// a name; none in a table.
+    #[serde(rename = "o", default, skip_serializing_if = "<[_]>::is_empty")]
+    pub otherwise: Box<[ColumnSummary]>,
     /// In a table: which of its files have the column, where not all do.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub in_files: Option<InFiles>,
@@ -232,6 +237,10 @@ pub struct FileSummary {
     /// How the text was read, of delimited and plain text and of sheets.
     #[serde(rename = "x", default, skip_serializing_if = "Option::is_none")]
     pub reading: Option<Box<TextReading>>,
+    /// What the file is if another delimiter cuts it, where that is a small text and another one does so evenly: the table
+    /// decides (decision 38).
+    #[serde(rename = "o", default, skip_serializing_if = "<[_]>::is_empty")]
+    pub otherwise: Box<[FileSummary]>,
 }
 
 fn is_zero(n: &u64) -> bool {
@@ -298,7 +307,37 @@ impl FileSummary {
 
     /// About how many bytes of memory it takes.
     pub fn held(&self) -> u64 {
-        held(&self.columns, &self.sample) + self.notes.iter().map(|it| it.len() as u64).sum::<u64>()
+        let first = self.first_row().map(|first| &first.row);
+        let notes: u64 = self.notes.iter().map(|it| it.len() as u64).sum();
+        let otherwise: u64 = self.otherwise.iter().map(FileSummary::held).sum();
+        held(&self.columns, &self.sample) + held_cells(first) + notes + otherwise
+    }
+
+    /// The first row, where it may be a header as well as one of data.
+    pub fn first_row(&self) -> Option<&FirstRow> {
+        self.reading.as_ref()?.first.as_ref()
+    }
+
+    /// Rows of the file as far as it tells by itself: with the first one, if that is more likely one of data.
+    pub fn own_rows(&self) -> u64 {
+        self.rows + u64::from(self.first_row().is_some_and(|first| first.is_data))
+    }
+
+    /// Gives columns of a file whose values have types those that people declare. Which values fit is not known before they are
+    /// read.
+    pub fn declare_types(&mut self, types: &BTreeMap<String, DataType>) {
+        for column in &mut self.columns {
+            let Some(declared) = types.get(&column.name) else {
+                continue;
+            };
+            column.arrow_type = None;
+            if column.data_type != *declared {
+                column.data_type = declared.clone();
+                column.profile.min = None;
+                column.profile.max = None;
+                column.profile.exact = false;
+            }
+        }
     }
 
     /// Whether the file names none of its columns: they are called by their places.
@@ -379,11 +418,18 @@ fn held(columns: &[ColumnSummary], sample: &RowSample) -> u64 {
         let fixed = size_of::<ColumnSummary>() + column.name.len() + WORD;
         (fixed + texts) as u64 + column.profile.frequent.held()
     };
-    let cells = sample.rows.iter().flat_map(|row| &row.values);
-    let cells: usize = cells
-        .map(|cell| size_of::<Option<String>>() + cell.as_ref().map_or(0, |it| it.len() + WORD))
-        .sum();
-    columns.iter().map(column).sum::<u64>() + cells as u64
+    let all = columns
+        .iter()
+        .flat_map(|it| it.otherwise.iter().chain([it]));
+    all.map(column).sum::<u64>() + held_cells(&sample.rows)
+}
+
+fn held_cells<'a>(rows: impl IntoIterator<Item = &'a SampledRow>) -> u64 {
+    let cells = rows.into_iter().flat_map(|row| &row.values);
+    let cell = |cell: &Option<String>| {
+        size_of::<Option<String>>() + cell.as_ref().map_or(0, |it| it.len() + WORD)
+    };
+    cells.map(cell).sum::<usize>() as u64
 }
 
 impl Serialize for FileSummary {

@@ -32,6 +32,7 @@ mod once;
 mod sketch;
 
 pub(crate) use counter::ValueCounter;
+pub use counter::first_placed;
 pub use hyperloglog::HyperLogLog;
 pub use join_key::join_key;
 pub use sketch::SketchError;

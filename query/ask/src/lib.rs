@@ -61,9 +61,11 @@ mod table;
 mod tests;
 mod types;
 mod watch;
+mod why;
 
 pub use answer::Answer;
 pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
 pub use error::AskError;
 pub use limits::Limits;
+pub use why::why_of;

@@ -1,6 +1,8 @@
 //! From what the index knows of a table to its rows.
 
-use limn_formats::{Format, ObjectRecord, ReadOptions};
+use std::sync::Arc;
+
+use limn_formats::{Declaration, Format, ObjectRecord, ReadOptions};
 use limn_lake::scan::TableRows;
 use limn_lake::{TableFile, TableName};
 use limn_profile::FileSummary;
@@ -30,6 +32,14 @@ pub(crate) fn rows_of(
     store: Store,
     options: ReadOptions,
 ) -> Result<TableRows, AskError> {
+    Ok(TableRows::new(store, files_of(record)?, options))
+}
+
+/// The files of a table that could be read when it was indexed, with what is known of them, by path.
+///
+/// # Errors
+/// As [`rows_of`].
+pub(crate) fn files_of(record: &TableRecord) -> Result<Vec<(TableFile, FileSummary)>, AskError> {
     let unreadable = |cause: String| AskError::Unreadable {
         table: record.name.clone(),
         cause,
@@ -37,14 +47,16 @@ pub(crate) fn rows_of(
     let name = TableName::parse(&record.name).map_err(|error| unreadable(error.to_string()))?;
     let mut files = Vec::new();
     for (file, summary) in readable(record) {
-        // Rows are read without what is known of a column's values.
-        let summary = FileSummary::from_json(summary).map_err(|_| {
+        let other_limn = || {
             let path = one_line(&file.path);
             unreadable(format!(
                 "another version of limn has indexed {path}; run limn index again"
             ))
-        })?;
-        files.push((table_file(file, record, &name), summary));
+        };
+        let summary = FileSummary::from_json(summary).map_err(|_| other_limn())?;
+        let declared = file.declared.as_deref().map(Declaration::from_json);
+        let declared = declared.transpose().map_err(|_| other_limn())?;
+        files.push((table_file(file, record, &name, declared), summary));
     }
     if files.is_empty() {
         let error = record.error.as_deref();
@@ -52,7 +64,8 @@ pub(crate) fn rows_of(
         let cause = cause.map_or("none of its files could be read".to_owned(), one_line);
         return Err(unreadable(cause));
     }
-    Ok(TableRows::new(store, files, options))
+    files.sort_by(|(a, _): &(TableFile, FileSummary), (b, _)| a.object.path.cmp(&b.object.path));
+    Ok(files)
 }
 
 /// How many of a table's files could not be read when it was indexed: their rows are missing.
@@ -66,7 +79,12 @@ fn readable(record: &TableRecord) -> impl Iterator<Item = (&FileRecord, &str)> {
     files.filter_map(|file| Some((file, file.summary.as_deref()?)))
 }
 
-fn table_file(file: &FileRecord, record: &TableRecord, name: &TableName) -> TableFile {
+fn table_file(
+    file: &FileRecord,
+    record: &TableRecord,
+    name: &TableName,
+    declared: Option<Arc<Declaration>>,
+) -> TableFile {
     let labelled = || FORMATS.into_iter().find(|it| it.label() == record.format);
     let format = Format::of_path(&file.path).or_else(labelled);
     TableFile {
@@ -81,5 +99,6 @@ fn table_file(file: &FileRecord, record: &TableRecord, name: &TableName) -> Tabl
         format: format.unwrap_or(Format::Text),
         table_name: name.clone(),
         is_beside: file.beside,
+        declared,
     }
 }

@@ -179,6 +179,7 @@ fn data_file(object: ObjectRecord) -> DataFile {
         object,
         sample_path: String::new(),
         is_beside: false,
+        declared: None,
     }
 }
 

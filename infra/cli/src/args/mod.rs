@@ -696,6 +696,9 @@ pub struct TablesArgs {
 pub struct ShowArgs {
     /// The table's name, as `limn tables` prints it.
     pub table: String,
+    /// Explain why it is a table, and why its files are read as they are.
+    #[arg(long)]
+    pub why: bool,
     #[command(flatten)]
     pub index: IndexPlace,
     #[command(flatten)]

@@ -30,6 +30,7 @@ pub mod sql;
 pub mod tables;
 pub mod verify;
 pub mod watch;
+pub mod why;
 
 use std::io::{self, Write};
 use std::sync::Arc;

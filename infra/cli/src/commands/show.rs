@@ -9,7 +9,7 @@ use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord, 
 
 use crate::Outcome;
 use crate::args::ShowArgs;
-use crate::commands::{known, newest, print_json};
+use crate::commands::{known, newest, print_json, why};
 use crate::table::Table;
 use crate::text::{Style, count, fit, one_line, plural};
 
@@ -18,6 +18,9 @@ pub async fn run(args: ShowArgs) -> anyhow::Result<Outcome> {
     let snapshot = newest(&index).await?;
     let tables = index.tables(&snapshot, None).await?;
     let found = meant(&tables, args.table.trim_end_matches('/'))?;
+    if args.why {
+        return why::explain(&found, &tables, args.output.json);
+    }
     if args.output.json {
         // The files' summaries are limn's own working state, not for reading.
         let rows: Vec<TableRecord> = found.into_iter().map(without_summaries).collect();

@@ -37,6 +37,7 @@ fn summary() -> FileSummary {
         keys: Default::default(),
         presumed_names: false,
         reading: None,
+        otherwise: Box::default(),
     }
 }
 

@@ -137,6 +137,16 @@ pub enum Edit {
         name: usize,
         kind: usize,
     },
+    /// People say how files of a folder are read, or what they are; or something else of them.
+    Declare {
+        place: usize,
+        name: usize,
+        seed: usize,
+    },
+    /// What they say goes.
+    Undeclare {
+        place: usize,
+    },
     /// A text is registered for a table, by its name in the index.
     Register {
         table: usize,
@@ -203,6 +213,9 @@ pub fn edit() -> impl Strategy<Value = Edit> {
         4 => (0..6usize, 0..3usize, 0..3usize, seed.clone())
             .prop_map(|(place, name, kind, seed)| Edit::Leave { place, name, kind, seed }),
         1 => (0..6usize, 0..3usize, 0..3usize).prop_map(|(place, name, kind)| Edit::Fetch { place, name, kind }),
+        4 => (0..4usize, 0..NAMES.len(), seed.clone())
+            .prop_map(|(place, name, seed)| Edit::Declare { place, name, seed }),
+        1 => (0..4usize).prop_map(|place| Edit::Undeclare { place }),
         3 => (table, seed).prop_map(|(table, seed)| Edit::Register { table, seed }),
         1 => Just(Edit::Nothing),
         1 => Just(Edit::CollectGarbage),
@@ -258,6 +271,39 @@ fn document_of(place: usize, kind: usize, seed: usize) -> (String, String) {
     let resources: Vec<String> = resources.collect();
     let text = format!(r#"{{"resources": [{}]}}"#, resources.join(", "));
     (format!("{folder}datapackage.json"), text)
+}
+
+/// A `.limn.yaml`: its path.
+fn declared_at(place: usize) -> String {
+    let folder = ["", "shop/", "shop/eu/", "hr/"][place];
+    format!("{folder}.limn.yaml")
+}
+
+/// What people say of the files of a folder.
+fn declared_of(name: usize, seed: usize) -> String {
+    let (files, column) = (NAMES[name], column_name(seed));
+    let files = match seed % 4 {
+        0 => "*".to_owned(),
+        1 => "*.csv".to_owned(),
+        _ => format!("{files}*"),
+    };
+    let said = match seed % 11 {
+        0 => format!("name: {}", NAMES[name]),
+        1 => "separate: true".to_owned(),
+        2 => format!("columns: {{'{column}': text}}"),
+        3 => format!(
+            "columns: {{'{column}': {{type: float, description: '{}'}}}}",
+            word(seed)
+        ),
+        4 => format!("columns: {{'{column}': date}}, date-order: month-first"),
+        5 => "header: none".to_owned(),
+        6 => format!("header: 1, owner: '{}'", word(seed)),
+        7 => format!("nulls: ['{}', '3', '7.5']", word(seed)),
+        8 => "decimal: ','".to_owned(),
+        9 => format!("description: '{}'", text_of(seed)),
+        _ => "delimiter: ';', encoding: windows-1252".to_owned(),
+    };
+    format!("tables: [{{files: '{files}', {said}}}]\n")
 }
 
 /// A file whose content alone tells whether it is a table: its path and what it holds.
@@ -442,6 +488,18 @@ impl Edit {
             }
             Self::Untell { table } => {
                 let path = lake.tables[at(table)?].sidecar();
+                if lake.has(&path) {
+                    lake.remove(&path);
+                }
+            }
+            // The last good version of what cannot be read was read as was said then, and is not read again.
+            Self::Declare { .. } | Self::Undeclare { .. }
+                if lake.broken().next().is_some() || lake.has_ghosts() => {}
+            Self::Declare { place, name, seed } => {
+                lake.write(&declared_at(*place), declared_of(*name, *seed).into_bytes());
+            }
+            Self::Undeclare { place } => {
+                let path = declared_at(*place);
                 if lake.has(&path) {
                     lake.remove(&path);
                 }

@@ -25,6 +25,7 @@ use tokio::runtime::Handle;
 use xxhash_rust::xxh3::xxh3_128;
 
 use self::answer::{BOOK_ARGUMENT, Request, Sheet, is_book};
+use self::cells::SEPARATOR_LINE;
 pub use self::kept::Books;
 use self::kept::{Key, Version};
 use self::plain::Plain;
@@ -39,6 +40,7 @@ use crate::member::MemberPlace;
 use crate::ranged::Ranged;
 use crate::text::batches::Delimited;
 use crate::{Failure, ReadOptions, parse, text};
+use limn_profile::{DeclaredReading, HeaderLine};
 
 /// Sheets of a file that are listed.
 const MOST_SHEETS: usize = 200;
@@ -86,8 +88,8 @@ impl Book {
         sheet.ok_or_else(not_there)
     }
 
-    /// The cells of a sheet as delimited text, and whether they are all.
-    fn text(&self, sheet: &Sheet) -> Result<(Vec<u8>, bool), Failure> {
+    /// The cells of a sheet as delimited text, from the row on that people declare to be its header; and whether they are all.
+    fn text(&self, sheet: &Sheet, declared: &DeclaredReading) -> Result<(Vec<u8>, bool), Failure> {
         let place = sheet.text.as_ref().map_err(|it| it.clone().failure())?;
         let packed = self.texts.get(place.start..place.end);
         let packed = packed.ok_or_else(|| failed("its answer is cut off"))?;
@@ -96,6 +98,11 @@ impl Book {
             // One row more than the most may be there.
             .and_then(|packed| packed.take(2 * MOST_TEXT).read_to_end(&mut text));
         unpacked.map_err(|error| failed(&error.to_string()))?;
+        if let Some(HeaderLine::At(row)) = declared.header {
+            let begin = place.begin_of(row).filter(|begin| *begin <= text.len());
+            let begin = begin.ok_or_else(|| no_such_row(row))?;
+            text.drain(SEPARATOR_LINE.len()..begin);
+        }
         Ok((text, place.is_whole))
     }
 }
@@ -199,6 +206,12 @@ fn ask(request: &Request, book: &Bytes, options: &ReadOptions) -> Result<Vec<u8>
         })
 }
 
+fn no_such_row(row: u32) -> Failure {
+    let cause = format!("row {row}, which is declared to be its header, has no cells");
+    Failure::new(FileErrorKind::NotItsFormat, cause)
+        .with_remedy("write the number of its header's row, or none, in .limn.yaml")
+}
+
 fn unsupported(cause: &str) -> Failure {
     Failure::new(FileErrorKind::Unsupported, cause).with_remedy(SAVE_SHEETS)
 }
@@ -227,7 +240,7 @@ pub(crate) fn rows(
     let index = index_of(&place)?;
     let (text, is_whole) = match open(&ranged, Some(index), options)? {
         Opened::Plain(plain) => plain.into_text(options)?,
-        Opened::Book(book) => book.text(book.sheet(index)?)?,
+        Opened::Book(book) => book.text(book.sheet(index)?, options.declared())?,
     };
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     rows.whole(text.get(start..).unwrap_or_default(), sink)?;
@@ -305,8 +318,9 @@ pub(crate) async fn summarise(
             Opened::Book(book) => book,
         };
         let sheet = book.sheet(index_of(&place)?)?;
-        let (text, is_whole) = book.text(sheet)?;
+        let (text, is_whole) = book.text(sheet, options.declared())?;
         let made = Fetched::made(text, is_whole);
+        let options = options.of_cells();
         let mut summary = text::read(made, "sheet.csv", &sample_path, &options)?;
         if sheet.is_hidden {
             summary.notes.push("it is a hidden sheet".to_owned());

@@ -134,6 +134,7 @@ fn open(
         // It is not summarised.
         sample_path: String::new(),
         is_beside: false,
+        declared: None,
     };
     let (stretches, _) = unpack(ranged, place, file, options, tar::Extent::Whole)?;
     let view = store.view(&archive.path, archive.etag.as_deref(), stretches);
@@ -163,5 +164,6 @@ pub(super) fn file(file: &DataFile, name: &str, part: MemberPlace) -> DataFile {
         format: file.format,
         sample_path: file.sample_path.clone(),
         is_beside: false,
+        declared: file.declared.clone(),
     }
 }

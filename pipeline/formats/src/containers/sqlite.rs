@@ -532,6 +532,7 @@ impl Reading {
             keys,
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
             columns: columns
                 .map(|(column, description)| ColumnSummary {
                     description,

@@ -59,6 +59,14 @@ impl Encoding {
         }
     }
 
+    /// The encoding of a text that people say to have it.
+    pub(super) fn declared(name: &str) -> Option<Encoding> {
+        Some(Encoding {
+            encoding: encoding_rs::Encoding::for_label(name.as_bytes())?,
+            guessed: false,
+        })
+    }
+
     /// Whether a letter takes two bytes at least: then zero bytes are no sign of binary data.
     pub(super) fn is_wide(self) -> bool {
         self.encoding == UTF_16LE || self.encoding == UTF_16BE

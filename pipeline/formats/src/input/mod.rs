@@ -258,7 +258,10 @@ impl Fetched {
             }
             _ => self.plain(),
         };
-        let text = Encoding::of(&input.pieces);
+        let declared = options.declared().encoding.as_deref();
+        let text = declared
+            .and_then(Encoding::declared)
+            .unwrap_or_else(|| Encoding::of(&input.pieces));
         if !text.is_wide() {
             input.leave_out_end_mark();
         }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow::array::RecordBatch;
 use limn_profile::{
@@ -13,8 +14,12 @@ use limn_profile::{
 
 use super::batches::RowsTo;
 use super::list::{self, Element, Elements, Shown};
+use crate::declaration::Declaration;
+use crate::fitting::fit;
 use crate::room::{Held, Room};
 use crate::{Failure, MAX_COLUMNS, ReadOptions, names};
+use limn_profile::infer::Nulls;
+use limn_profile::text::counted;
 
 /// Keys of an object within an object that become columns: what has more is not made of columns.
 const KEYS_WITHIN: usize = 256;
@@ -22,6 +27,8 @@ const KEYS_WITHIN: usize = 256;
 const LONGEST_PATH: usize = 1 << 10;
 /// Columns within objects, in all.
 const MOST_WITHIN: usize = 1024;
+/// Letters of column names that a note tells.
+const TOLD: usize = 120;
 
 /// The columns so far, and the row that is being read.
 pub(super) struct Columns {
@@ -47,6 +54,11 @@ pub(super) struct Columns {
     elements: Elements,
     /// The text of the row's cells.
     pub(super) text: String,
+    /// What people say of the file.
+    declared: Option<Arc<Declaration>>,
+    /// The columns' types, where people say them, and how many values do not fit.
+    types: Vec<Option<DataType>>,
+    unfit: Vec<u64>,
     /// Where rows go that are not profiled.
     rows_to: Option<RowsTo>,
     room: Room,
@@ -101,6 +113,9 @@ impl Columns {
             cells: Vec::new(),
             elements: Elements::default(),
             text: String::new(),
+            declared: options.declared.clone(),
+            types: Vec::new(),
+            unfit: Vec::new(),
             rows_to: None,
             room: options.room.clone(),
             turn: None,
@@ -167,6 +182,8 @@ impl Columns {
             }
         }
         self.columns.truncate(self.settled);
+        self.types.truncate(self.settled);
+        self.unfit.truncate(self.settled);
         self.pushed.truncate(self.settled);
         self.places.truncate(self.settled);
     }
@@ -230,10 +247,15 @@ impl Columns {
         if column >= NARROW && self.turn.is_none() {
             self.turn = Some(self.room.columns(MAX_COLUMNS));
         }
-        self.columns.push(ColumnBuilder::with_limits(
-            &*path,
-            ValueLimits::for_columns(column + 1),
-        ));
+        let mut builder = ColumnBuilder::with_limits(&*path, ValueLimits::for_columns(column + 1));
+        let declared = Declaration::reading_of(self.declared.as_ref());
+        let data_type = declared.types.get(&names::tidy(&path)).cloned();
+        if let Some(declared) = &data_type {
+            builder.set_type(declared);
+        }
+        self.columns.push(builder);
+        self.types.push(data_type);
+        self.unfit.push(0);
         self.nodes.push(Node {
             outer: within,
             key: key.map(Box::from),
@@ -305,19 +327,22 @@ impl Columns {
             self.settled = self.nodes.len();
             return;
         }
-        for cell in &self.cells {
-            if let Some(part) = cell.text.clone() {
-                push(&mut self.columns[cell.column], &cell.data_type, &text[part]);
+        let cells = std::mem::take(&mut self.cells);
+        for cell in &cells {
+            if let Some(part) = self.part(cell, text)
+                && self.push(cell.column, &cell.data_type, part)
+            {
                 self.pushed[cell.column] += 1;
             }
         }
+        self.cells = cells;
         if !self.elements.is_empty() {
             self.commit_elements(text);
         }
         if let Some(priority) = self.sampler.wants(row) {
             let mut values = vec![None; self.nodes.len()];
             for cell in &self.cells {
-                values[cell.column] = cell.text.clone().map(|part| text[part].to_owned());
+                values[cell.column] = self.part(cell, text).map(str::to_owned);
             }
             self.elements
                 .show(self.lists(), text, &Shown::SAMPLE, &mut values);
@@ -325,6 +350,48 @@ impl Columns {
         }
         self.rows += 1;
         self.settled = self.nodes.len();
+    }
+
+    /// Whether limn's own signs stand for missing values.
+    pub(super) fn has_own_nulls(&self) -> bool {
+        Nulls::of(Declaration::reading_of(self.declared.as_ref())).are_own()
+    }
+
+    /// A cell's part of the text; none where it stands for a missing value.
+    fn part<'t>(&self, cell: &Cell, text: &'t str) -> Option<&'t str> {
+        let part = &text[cell.text.clone()?];
+        let nulls = Nulls::of(Declaration::reading_of(self.declared.as_ref()));
+        (nulls.are_own() || !nulls.has(part)).then_some(part)
+    }
+
+    /// Takes a value of a column; whether it has the type that people say.
+    fn push(&mut self, column: usize, data_type: &DataType, text: &str) -> bool {
+        let builder = &mut self.columns[column];
+        match (&self.types[column], data_type) {
+            (Some(declared), _) => {
+                let mut plain = String::new();
+                let fits = fit(text, declared, None, &mut plain);
+                if fits {
+                    builder.push_typed(declared, Some(&plain));
+                }
+                self.unfit[column] += u64::from(!fits);
+                return fits;
+            }
+            (None, DataType::Text) => builder.push_text(text),
+            (None, data_type) => builder.push_typed(data_type, Some(text)),
+        }
+        true
+    }
+
+    /// What is to be said of values that do not fit the types that people say.
+    pub(super) fn note(&self) -> Option<String> {
+        let unfit = self.unfit.iter().zip(&self.nodes);
+        let unfit = unfit.filter(|(count, _)| **count > 0);
+        let values: u64 = unfit.clone().map(|(count, _)| count).sum();
+        let names: Vec<String> = unfit.map(|(_, node)| names::tidy(&node.path)).collect();
+        let names: String = names.join(", ").chars().take(TOLD).collect();
+        let values_of = counted(values, "value");
+        (values > 0).then(|| format!("{values_of} not of the declared type read as null: {names}"))
     }
 
     /// The row's lists: their columns, and how many elements they have.
@@ -346,7 +413,7 @@ impl Columns {
     /// Puts the row's cells at the places of their columns.
     pub(super) fn cells<'t>(&self, text: &'t str, cells: &mut [Option<Cow<'t, str>>]) {
         for cell in &self.cells {
-            cells[cell.column] = cell.text.clone().map(|part| Cow::Borrowed(&text[part]));
+            cells[cell.column] = self.part(cell, text).map(Cow::Borrowed);
         }
         if self.elements.is_empty() {
             return;
@@ -367,14 +434,16 @@ impl Columns {
             self.pushed[cell.column] += 1;
             self.elements.in_column(cell.column, cell.elements);
         }
-        for element in self.elements.iter() {
+        let elements = std::mem::take(&mut self.elements);
+        for element in elements.iter() {
             let is_list = |place: usize| self.cells.get(place).is_some_and(|it| it.elements > 0);
             // Not where a later value of the same key has taken its place.
             if self.places[element.column].is_some_and(is_list) {
                 let part = &text[element.text.clone()];
-                push(&mut self.columns[element.column], &element.data_type, part);
+                self.push(element.column, &element.data_type, part);
             }
         }
+        self.elements = elements;
     }
 
     /// The columns that hold values: what only ever was an object or a list is those within it. They come in the order in
@@ -417,12 +486,5 @@ impl Columns {
             columns.push(ColumnSummary { name, ..summary });
         }
         (columns, sample)
-    }
-}
-
-fn push(column: &mut ColumnBuilder, data_type: &DataType, text: &str) {
-    match data_type {
-        DataType::Text => column.push_text(text),
-        data_type => column.push_typed(data_type, Some(text)),
     }
 }

@@ -16,7 +16,12 @@ const DIGITS: usize = 15;
 
 /// Reads a line as the row that `columns` are ready for. `None`: it is not plain, and the row is to begin anew.
 pub(super) fn read(columns: &mut Columns, line: &str) -> Option<()> {
-    let mut rest = Rest { line, at: 0 };
+    let has_own_nulls = columns.has_own_nulls();
+    let mut rest = Rest {
+        line,
+        at: 0,
+        has_own_nulls,
+    };
     rest.skip(b'{')?;
     if rest.next()? == b'}' {
         rest.at += 1;
@@ -46,6 +51,8 @@ pub(super) fn read(columns: &mut Columns, line: &str) -> Option<()> {
 struct Rest<'a> {
     line: &'a str,
     at: usize,
+    /// Whether limn's own signs stand for missing values.
+    has_own_nulls: bool,
 }
 
 impl Rest<'_> {
@@ -87,7 +94,11 @@ impl Rest<'_> {
                 let text = self.line.get(start..end)?.trim_ascii_start();
                 let start = end - text.len();
                 let text = text.trim_ascii_end();
-                Some(if is_null(text) {
+                let is_null = match self.has_own_nulls {
+                    true => is_null(text),
+                    false => text.is_empty(),
+                };
+                Some(if is_null {
                     (DataType::Unknown, None)
                 } else {
                     (DataType::Text, Some(start..start + text.len()))

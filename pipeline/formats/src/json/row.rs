@@ -178,7 +178,11 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
 
     fn visit_str<E: Error>(self, value: &str) -> Result<(), E> {
         let value = value.trim_ascii();
-        if is_null(value) {
+        let is_null = match self.columns.has_own_nulls() {
+            true => is_null(value),
+            false => value.is_empty(),
+        };
+        if is_null {
             self.null();
             return Ok(());
         }

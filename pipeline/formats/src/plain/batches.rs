@@ -1,6 +1,6 @@
 //! The rows of plain text: as of delimited text, of which lines that no delimiter cuts are written anew first.
 
-use limn_profile::TextReading;
+use limn_profile::{DeclaredReading, TextReading};
 
 use super::cut::Cutter;
 use super::shape::{self, Shape};
@@ -15,11 +15,11 @@ use crate::{Failure, dialect, sniff};
 pub(crate) fn whole(
     fetched: Fetched,
     rows: Delimited<'_>,
-    reading: &TextReading,
+    (reading, declared): (&TextReading, &DeclaredReading),
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let mut input = fetched.into_whole_text("plain text")?;
-    plan(&mut input).ok_or_else(other_text)?;
+    plan(&mut input, declared)?;
     let text = &input.pieces[0].bytes;
     let start = usize::try_from(reading.start).unwrap_or(usize::MAX);
     rows.whole(text.get(start..).unwrap_or_default(), sink)

@@ -25,6 +25,7 @@ use super::{Failure, ReadOptions, parse, sniff, text};
 use crate::compression::Compression;
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
+use limn_profile::{DeclaredReading, HeaderLine};
 
 pub(super) async fn summarise(
     store: &Store,
@@ -53,6 +54,9 @@ pub(super) async fn summarise(
 
 /// Whether the beginning of a text that is longer is that of a table.
 fn may_be_one(beginning: Fetched, sample_path: &str, options: &ReadOptions) -> Result<(), Failure> {
+    if options.declared().delimiter.is_some() {
+        return Ok(());
+    }
     let input = beginning
         .into_text("plain text", sample_path, options)
         .map_err(|failure| if_it_was_promised(failure, false))?;
@@ -70,13 +74,14 @@ fn read(
     let mut input = fetched
         .into_text("plain text", sample_path, options)
         .map_err(|failure| if_it_was_promised(failure, is_packed))?;
-    let (plan, is_rewritten) = plan(&mut input).ok_or_else(|| no_table(PROSE))?;
+    let (plan, is_rewritten) = plan(&mut input, options.declared())?;
+    let is_promised = options.declared().delimiter.is_some();
     let mut scan = text::scanned(&input, plan.clone(), sample_path, options);
-    if !scan.is_even() && input.pieces.len() > 1 {
+    if !scan.is_even() && input.pieces.len() > 1 && !is_promised {
         input.keep_beginning();
         scan = text::scanned(&input, plan, sample_path, options);
     }
-    if !scan.is_even() {
+    if !scan.is_even() && !is_promised {
         return Err(no_table(PROSE));
     }
     scan.reading.is_rewritten = is_rewritten;
@@ -105,17 +110,33 @@ fn if_it_was_promised(failure: Failure, is_packed: bool) -> Failure {
 }
 
 /// How the text is to be read, if it is a table, and whether it was written anew: text without delimiters has some afterwards.
-fn plan(input: &mut Input) -> Option<(Plan, bool)> {
+/// One whose delimiter people declare is a table.
+fn plan(input: &mut Input, declared: &DeclaredReading) -> Result<(Plan, bool), Failure> {
+    let prose = || no_table(PROSE);
     let whole = input.is_whole();
-    let first = &input.pieces.first()?.bytes;
+    let first = input.pieces.first().map_or(&[][..], |piece| &piece.bytes);
     let text = sniff::without_bom(first);
+    if declared.delimiter.is_some() {
+        return Ok((dialect::detect(text, whole, "x.txt", declared)?, false));
+    }
     let start = first.len() - text.len();
-    match shape::find(text, whole)? {
-        Shape::Delimited(plan) => Some((plan, false)),
+    match shape::find(text, whole).ok_or_else(prose)? {
+        // Lines count from the text's beginning on.
+        Shape::Delimited(plan) if declared.header.is_some() => {
+            let plan = dialect::plan(plan.dialect, 0, text, whole, declared)?;
+            Ok((plan, false))
+        }
+        Shape::Delimited(plan) => Ok((plan, false)),
         Shape::Lines { cutter, start: at } => {
-            rewrite(input, &cutter, start + at)?;
-            let text = &input.pieces.first()?.bytes;
-            Some((dialect::plan(TABS, 0, text, whole).ok()?, true))
+            rewrite(input, &cutter, start + at).ok_or_else(prose)?;
+            let text = input.pieces.first().map_or(&[][..], |piece| &piece.bytes);
+            // Lines that are written anew have other numbers.
+            let declared = DeclaredReading {
+                header: declared.header.filter(|it| *it == HeaderLine::None),
+                ..DeclaredReading::default()
+            };
+            let plan = dialect::plan(TABS, 0, text, whole, &declared).map_err(|_| prose())?;
+            Ok((plan, true))
         }
     }
 }

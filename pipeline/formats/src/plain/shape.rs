@@ -13,6 +13,7 @@ use super::widths;
 use crate::dialect::{self, HEAD, Plan, usual};
 use crate::header::PREAMBLE;
 use crate::{MAX_COLUMNS, sniff};
+use limn_profile::DeclaredReading;
 
 /// Lines that are looked at.
 const LINES: usize = 1000;
@@ -181,7 +182,7 @@ fn drawn(lines: &[Line<'_>], complete: bool) -> Option<usize> {
 /// The text as delimited, and the share of columns that hold values.
 fn delimited(text: &[u8], start: usize, complete: bool) -> Option<(Plan, f64)> {
     let text = text.get(start..)?;
-    let mut plan = dialect::detect(text, complete, "x.txt").ok()?;
+    let mut plan = dialect::detect(text, complete, "x.txt", &DeclaredReading::default()).ok()?;
     let width = plan.columns.len();
     if width < 2 {
         return None;

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use csv::ByteRecord;
 use limn_profile::TextReading;
-use limn_profile::infer::is_null;
 
 use super::{is_blank, repeats};
 use crate::batches::{Sink, Stop, Texts, Wanted};
@@ -12,6 +11,7 @@ use crate::dialect::Dialect;
 use crate::footer;
 use crate::rows::Rows;
 use crate::windows::Windows;
+use limn_profile::infer::Nulls;
 
 /// After so many rows it is asked whether any are still wanted: none may be given of blank ones and repeated headers.
 const CHECKED: u64 = 4096;
@@ -29,16 +29,17 @@ pub(crate) struct Delimited<'a> {
     /// Bytes up to the table's end, where that is known; otherwise it is looked for at the text's.
     left: Option<u64>,
     looks_for_end: bool,
+    nulls: Nulls<'a>,
     texts: Texts,
 }
 
 impl<'a> Delimited<'a> {
-    /// Rows of a file with so many columns.
+    /// Rows of a file with so many columns and these signs for missing values; whether the table's end is to be looked for.
     pub(crate) fn new(
         reading: &TextReading,
         columns: usize,
         wanted: &'a Wanted,
-        looks_for_end: bool,
+        (nulls, looks_for_end): (Nulls<'a>, bool),
     ) -> Delimited<'a> {
         Delimited {
             dialect: Dialect::of(reading),
@@ -49,6 +50,7 @@ impl<'a> Delimited<'a> {
             header: Vec::new(),
             left: reading.end,
             looks_for_end: looks_for_end && reading.end.is_none(),
+            nulls,
             texts: Texts::new(wanted),
         }
     }
@@ -106,6 +108,13 @@ impl<'a> Delimited<'a> {
         let (mut row, mut next) = (ByteRecord::new(), ByteRecord::new());
         let (mut from, mut seen) = (0, 0u64);
         let mut more = rows.read(&mut row);
+        // What may stand around the end is looked at together, as it was in the first reading.
+        let kept = if is_all || !self.looks_for_end {
+            0
+        } else {
+            footer::TAIL
+        };
+        let most = text.len().saturating_sub(kept);
         while more {
             seen += 1;
             if seen.is_multiple_of(CHECKED) {
@@ -114,7 +123,7 @@ impl<'a> Delimited<'a> {
             let to = rows.byte();
             more = rows.read(&mut next);
             // One that the window may have cut off is read once more.
-            if !more && !is_all {
+            if !more && !is_all || to > most {
                 break;
             }
             if self.skip == 0 && is_all && self.looks_for_end {
@@ -152,7 +161,9 @@ impl<'a> Delimited<'a> {
         for (place, column) in self.wanted.iter().enumerate() {
             let cell = row.get(*column).unwrap_or_default().trim_ascii();
             match std::str::from_utf8(cell) {
-                Ok(text) => self.texts.cell(place, (!is_null(text)).then_some(text)),
+                Ok(text) => self
+                    .texts
+                    .cell(place, (!self.nulls.has(text)).then_some(text)),
                 Err(_) => {
                     let text: Cow<'_, str> = String::from_utf8_lossy(cell);
                     self.texts.cell(place, Some(&text));

@@ -45,6 +45,7 @@ fn summary(sample_path: &str, header: &[&str], rows: &[Vec<String>]) -> FileSumm
         keys: DeclaredKeys::default(),
         presumed_names: false,
         reading: None,
+        otherwise: Box::default(),
     }
 }
 

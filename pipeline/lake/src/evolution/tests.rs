@@ -30,6 +30,7 @@ fn file(columns: &str) -> FileSummary {
         keys: DeclaredKeys::default(),
         presumed_names: false,
         reading: None,
+        otherwise: Box::default(),
     }
 }
 

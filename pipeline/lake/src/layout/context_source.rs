@@ -26,6 +26,13 @@ pub enum ContextText {
         /// The text.
         text: String,
     },
+    /// Said by an entry of a `.limn.yaml` ([`crate::Declared`]).
+    Declared {
+        /// The path of the `.limn.yaml`.
+        by: String,
+        /// The text.
+        text: String,
+    },
     /// In an object beside the data; see [`crate::contexts::read_sidecar`].
     Sidecar {
         /// The object.
@@ -48,7 +55,7 @@ impl ContextText {
     /// The object that has the text.
     pub fn object(&self) -> Option<&ObjectRecord> {
         match self {
-            ContextText::Registered { .. } => None,
+            ContextText::Registered { .. } | ContextText::Declared { .. } => None,
             ContextText::Sidecar { object } | ContextText::Shared { object, .. } => Some(object),
         }
     }
@@ -66,6 +73,11 @@ impl ContextSource {
                 if *name != self.table {
                     hasher.text(name.as_str());
                 }
+            }
+            ContextText::Declared { by, text } => {
+                hasher.text("declared");
+                hasher.text(by);
+                hasher.text(text);
             }
             ContextText::Sidecar { object } => {
                 hasher.optional(None);

@@ -50,7 +50,7 @@ pub struct Group {
 }
 
 impl GroupKey {
-    fn new(kind: GroupKind, path: &str) -> Self {
+    pub(crate) fn new(kind: GroupKind, path: &str) -> Self {
         let mut hasher = Hasher::new(match kind {
             GroupKind::File => "file",
             GroupKind::Family => "family",
@@ -64,7 +64,7 @@ impl GroupKey {
 
 impl Group {
     /// One fingerprint per member: files first, then contexts, in their order. A file's covers its
-    /// path, its version and its role (what the table, or the file alone, would be called);
+    /// path, its version, its role (what the table, or the file alone, would be called) and what is declared of it;
     /// a context's its table and its text or version. Two groups of one key are equal exactly if
     /// these are.
     pub fn fingerprints(&self) -> Vec<Fingerprint> {
@@ -76,6 +76,9 @@ impl Group {
             file.object.feed(&mut hasher);
             if file.is_beside {
                 hasher.text("beside");
+            }
+            if let Some(declared) = &file.declared {
+                declared.feed(&mut hasher);
             }
             hasher.finish()
         });
@@ -103,7 +106,13 @@ impl Group {
     /// Contexts that name no table once a family is a table a file: those that name the table of all.
     pub fn unclaimed_contexts(&self) -> impl Iterator<Item = &ContextSource> {
         let own = self.contexts.iter();
-        let own = own.filter(|context| !matches!(context.source, ContextText::Shared { .. }));
+        let own = own.filter(|context| {
+            let source = &context.source;
+            !matches!(
+                source,
+                ContextText::Shared { .. } | ContextText::Declared { .. }
+            )
+        });
         own.filter(|context| {
             self.files
                 .iter()
@@ -137,6 +146,8 @@ impl Group {
         let (common, named): (Vec<_>, Vec<_>) = self
             .contexts
             .into_iter()
+            // Each table has those of its own files.
+            .filter(|context| !matches!(context.source, ContextText::Declared { .. }))
             .partition(|context| matches!(context.source, ContextText::Shared { .. }));
         let mut by_name: HashMap<TableName, Vec<ContextSource>> = HashMap::new();
         for context in named {
@@ -154,9 +165,36 @@ impl Group {
             let common = common.iter();
             contexts.extend(common.map(|it| shared::handed_on(it, group, &paths, are_few)));
             group.contexts = contexts;
+            group.tell_declared();
         }
         tables.sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
         tables
+    }
+
+    /// Puts what people declare of its files in words among its contexts, after those that are registered.
+    pub(super) fn tell_declared(&mut self) {
+        let declared = self
+            .files
+            .iter()
+            .filter_map(|file| file.declared.as_deref());
+        let said: BTreeSet<(&str, &str)> = declared
+            .filter_map(|it| Some((it.by.as_str(), it.text.as_deref()?)))
+            .collect();
+        let said: Vec<ContextSource> = said
+            .into_iter()
+            .map(|(by, text)| ContextSource {
+                table: self.name.clone(),
+                source: ContextText::Declared {
+                    by: by.to_owned(),
+                    text: text.to_owned(),
+                },
+            })
+            .collect();
+        let contexts = self.contexts.iter();
+        let registered =
+            contexts.take_while(|it| matches!(it.source, ContextText::Registered { .. }));
+        let at = registered.count();
+        self.contexts.splice(at..at, said);
     }
 
     /// The identities that its files would have as tables of their own.

@@ -1,8 +1,12 @@
 //! The files of a group: an object with rows, and what it is called alone.
 
+use std::sync::Arc;
+
+use limn_formats::declaration::{feed_reading, shared};
 use limn_formats::{
-    DataFile, Fingerprint, Format, Hasher, ObjectRecord, member, without_compression,
+    DataFile, Declaration, Fingerprint, Format, Hasher, ObjectRecord, member, without_compression,
 };
+use limn_profile::DeclaredReading;
 use serde::{Deserialize, Serialize};
 
 use crate::place::{MASK, mask, split_path, table_directory, without_extension};
@@ -22,6 +26,9 @@ pub struct TableFile {
     /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
     /// text among the files of one table never is.
     pub is_beside: bool,
+    /// What people say of it.
+    #[serde(with = "shared")]
+    pub declared: Option<Arc<Declaration>>,
 }
 
 impl TableFile {
@@ -38,23 +45,41 @@ impl TableFile {
             format: self.format,
             sample_path: self.sample_path().to_owned(),
             is_beside: self.is_beside,
+            declared: self.declared.clone(),
         }
     }
 
     /// What a file's summary depends on besides the reading options: the version, the
-    /// `sample_path` (which follows from the path), and whether it has to be more than a description.
+    /// `sample_path` (which follows from the path), whether it has to be more than a description, and how people say that
+    /// it is read.
     pub fn content_fingerprint(&self) -> Fingerprint {
-        content_fingerprint(&self.object, self.is_beside)
+        content_fingerprint(&self.object, self.is_beside, self.reading())
+    }
+
+    /// How people say that it is read.
+    pub(crate) fn reading(&self) -> &DeclaredReading {
+        Declaration::reading_of(self.declared.as_ref())
     }
 }
 
-/// What [`TableFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not.
-pub fn content_fingerprint(object: &ObjectRecord, is_beside: bool) -> Fingerprint {
-    if !is_beside {
+/// What [`TableFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not, and of which
+/// this is declared.
+pub fn content_fingerprint(
+    object: &ObjectRecord,
+    is_beside: bool,
+    declared: &DeclaredReading,
+) -> Fingerprint {
+    if !is_beside && declared.is_empty() {
         return object.fingerprint();
     }
-    let mut hasher = Hasher::new("object beside a table");
+    let mut hasher = Hasher::new(match is_beside {
+        true => "object beside a table",
+        false => "object as declared",
+    });
     object.feed(&mut hasher);
+    if !declared.is_empty() {
+        feed_reading(declared, &mut hasher);
+    }
     hasher.finish()
 }
 

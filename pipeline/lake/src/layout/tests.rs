@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
+use limn_formats::Fingerprint;
 
 fn object(path: &str) -> ObjectRecord {
     ObjectRecord {
@@ -302,6 +303,75 @@ fn no_two_tables_are_called_like_the_root() {
 }
 
 #[test]
+fn people_say_how_files_are_read_and_what_they_are() {
+    let arrange = |text: &str, paths: &[&str]| {
+        let mut declared = Declared::default();
+        declared.add("d", text).unwrap();
+        let objects = paths.iter().map(|path| object(path)).collect();
+        layout_declared(objects, &Contexts::new(), &declared, "lake")
+    };
+    let paths = [
+        "d/x_1.csv",
+        "d/x_2.csv",
+        "d/x_3.csv",
+        "d/x.md",
+        "d/z.csv",
+        "e/x_1.csv",
+    ];
+    let of = |text: &str| arrange(text, &paths);
+    let plain = of("tables: []");
+    let told = of("tables: [{files: 'x_[12].csv', header: none, description: About x}]");
+    // What is one table is as ever.
+    assert_eq!(shown(&told), shown(&plain));
+    let family = |layout: &Layout| layout.groups[0].clone();
+    assert_eq!(reaching(&told, "d"), ["About x"]);
+    let declared = |group: &Group| {
+        let files = group.files.iter();
+        files.filter(|it| it.declared.is_some()).count()
+    };
+    assert_eq!(declared(&family(&told)), 2);
+    // A file that is a table of its own keeps what is said of it, and no other has it.
+    let parts = family(&told).part(|path| path == "d/x_3.csv");
+    let texts: Vec<usize> = parts.iter().map(|it| it.contexts.len()).collect();
+    assert_eq!((parts.len(), texts), (3, vec![0, 1, 1]));
+    // Other words change no file, other readings change those that they are of.
+    let contents = |layout: &Layout| -> Vec<Fingerprint> {
+        let files = layout.groups.iter().flat_map(|group| &group.files);
+        files.map(TableFile::content_fingerprint).collect()
+    };
+    let differ = |a: &Layout, b: &Layout| {
+        let same = contents(a).into_iter().zip(contents(b));
+        same.filter(|(a, b)| a != b).count()
+    };
+    let members = |layout: &Layout| -> Vec<Fingerprint> {
+        layout.groups.iter().flat_map(Group::fingerprints).collect()
+    };
+    let words = of("tables: [{files: 'x_[12].csv', header: none, description: More of x}]");
+    let other = of("tables: [{files: 'x_[12].csv', header: 1, description: About x}]");
+    assert_eq!(
+        (
+            differ(&told, &plain),
+            differ(&told, &words),
+            differ(&told, &other)
+        ),
+        (2, 0, 2)
+    );
+    assert_ne!(members(&told), members(&words));
+    // Of parts and of what is in a container, too.
+    let paths = ["d/part-00000.csv", "d/book.xlsx//2024", "d/day=1/x_1.csv"];
+    let found = arrange(
+        "tables: [{files: '*', separate: true, header: none}]",
+        &paths,
+    );
+    let said: Vec<(&str, usize)> = found
+        .groups
+        .iter()
+        .map(|it| (it.files[0].object.path.as_str(), declared(it)))
+        .collect();
+    assert_eq!(said, [("d/day=1/x_1.csv", 1), ("d/book.xlsx//2024", 1),]);
+}
+
+#[test]
 fn people_say_what_is_one_table() {
     let mut declared = Declared::default();
     let text = "tables:\n- {files: 'x_2*', name: all}\n- {files: 'y_*', separate: true}\n- {files: '*.json', name: x_1}\n";
@@ -492,7 +562,9 @@ fn contexts_reach_the_tables_they_name() {
     for group in &layout.groups {
         for context in &group.contexts {
             let text = match &context.source {
-                ContextText::Registered { text, .. } => text.clone(),
+                ContextText::Registered { text, .. } | ContextText::Declared { text, .. } => {
+                    text.clone()
+                }
                 ContextText::Sidecar { object } | ContextText::Shared { object, .. } => {
                     object.path.clone()
                 }
@@ -559,7 +631,9 @@ fn a_family_and_its_strays_keep_what_is_said_of_each() {
     let parts = found.groups[0].clone().part(|path| path != "f/2.csv");
     let told = |group: &Group| -> Vec<String> {
         let context = |it: &ContextSource| match &it.source {
-            ContextText::Registered { text, .. } => text.clone(),
+            ContextText::Registered { text, .. } | ContextText::Declared { text, .. } => {
+                text.clone()
+            }
             ContextText::Shared { about, .. } => format!("{} but {:?}", about.whole, about.others),
             ContextText::Sidecar { object } => object.path.clone(),
         };
@@ -902,7 +976,7 @@ fn reaching(layout: &Layout, table: &str) -> Vec<String> {
     let contexts = groups.flat_map(|group| &group.contexts);
     let its = contexts.filter(|context| context.table.as_str() == table);
     its.map(|context| match &context.source {
-        ContextText::Registered { text, .. } => text.clone(),
+        ContextText::Registered { text, .. } | ContextText::Declared { text, .. } => text.clone(),
         ContextText::Sidecar { object } => object.path.clone(),
         ContextText::Shared { object, about, .. } if about.whole => {
             format!("{} (whole)", object.path)

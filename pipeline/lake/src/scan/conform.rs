@@ -10,11 +10,9 @@ use arrow::array::{
 use arrow::compute::{CastOptions, cast_with_options};
 use arrow::datatypes::{DataType as Arrow, FieldRef, TimeUnit};
 use arrow::util::display::FormatOptions;
+use limn_formats::fitting::{boolean, day, float, integer, large};
 use limn_formats::render;
 use limn_profile::{Notation, infer};
-
-/// Microseconds of a day.
-const DAY: i64 = 86_400_000_000;
 
 /// A column's values in the table's type, and how many of them did not fit, and are null.
 pub(super) struct Conformed {
@@ -22,14 +20,24 @@ pub(super) struct Conformed {
     pub(super) misfits: u64,
 }
 
+/// How the texts of a column are written.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Written<'a> {
+    pub(super) notation: Option<&'a Notation>,
+    /// People say how the file is read: what is written otherwise has no value.
+    pub(super) is_declared: bool,
+    /// People say which signs stand for a missing value: others do not fit.
+    pub(super) has_own_signs: bool,
+}
+
 /// The values of a column of texts that were read of a text file, as they are written there.
-pub(super) fn texts(values: &ArrayRef, notation: Option<&Notation>, to: &Arrow) -> Conformed {
+pub(super) fn texts(values: &ArrayRef, written: Written<'_>, to: &Arrow) -> Conformed {
     let Some(texts) = values.as_string_view_opt() else {
         return typed(values, to);
     };
     let mut cells = Cells {
         texts,
-        notation,
+        written,
         plain: String::new(),
         misfits: 0,
     };
@@ -44,7 +52,7 @@ pub(super) fn texts(values: &ArrayRef, notation: Option<&Notation>, to: &Arrow) 
         ),
         Arrow::Float64 => {
             let to = Float64Builder::with_capacity(texts.len());
-            cells.parsed(to, infer::number, |to, it| to.append_option(it))
+            cells.parsed(to, float, |to, it| to.append_option(it))
         }
         Arrow::Boolean => {
             let to = BooleanBuilder::with_capacity(texts.len());
@@ -62,11 +70,7 @@ pub(super) fn texts(values: &ArrayRef, notation: Option<&Notation>, to: &Arrow) 
             let to = Decimal128Builder::with_capacity(texts.len());
             // The precision is one that Arrow has.
             let to = to.with_data_type(Arrow::Decimal128(*precision, 0));
-            cells.parsed(
-                to,
-                |text| plain(text).parse().ok(),
-                |to, it| to.append_option(it),
-            )
+            cells.parsed(to, large, |to, it| to.append_option(it))
         }
         Arrow::Binary => cells.parsed(BinaryBuilder::new(), bytes, |to, it| to.append_option(it)),
         Arrow::List(element) => return lists(texts, element),
@@ -114,7 +118,7 @@ pub(super) fn typed(values: &ArrayRef, to: &Arrow) -> Conformed {
 /// One value for all rows, as partition keys have.
 pub(super) fn constant(value: Option<&str>, to: &Arrow, rows: usize) -> Conformed {
     let one: ArrayRef = Arc::new(StringViewArray::from(vec![value]));
-    let one = texts(&one, None, to);
+    let one = texts(&one, Written::default(), to);
     let places = arrow::array::UInt32Array::from(vec![0; rows]);
     // All places are in it.
     let values = arrow::compute::take(&one.values, &places, None);
@@ -149,7 +153,7 @@ fn lists(texts: &StringViewArray, element: &FieldRef) -> Conformed {
     }
     let lists = builder.finish();
     let (_, offsets, values, nulls) = lists.into_parts();
-    let values = self::texts(&values, None, element.data_type());
+    let values = self::texts(&values, Written::default(), element.data_type());
     let list = arrow::array::ListArray::try_new(element.clone(), offsets, values.values, nulls);
     let data_type = Arrow::List(element.clone());
     Conformed {
@@ -164,7 +168,7 @@ fn lists(texts: &StringViewArray, element: &FieldRef) -> Conformed {
 /// A column's texts while they are parsed.
 struct Cells<'a> {
     texts: &'a StringViewArray,
-    notation: Option<&'a Notation>,
+    written: Written<'a>,
     plain: String,
     misfits: u64,
 }
@@ -184,43 +188,18 @@ impl Cells<'_> {
     }
 
     fn value<T>(&mut self, text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
-        let plain = match self.notation {
-            Some(notation) if notation.plain(text, &mut self.plain) => &self.plain,
-            _ => text,
+        let plain = match self.written.notation {
+            Some(notation) if notation.plain(text, &mut self.plain) => Some(&*self.plain),
+            Some(_) if self.written.is_declared => None,
+            _ => Some(text),
         };
-        let value = parse(plain);
+        let value = plain.and_then(parse);
         // A sign for a missing value is one.
-        if value.is_none() && !infer::is_marker(text) {
+        if value.is_none() && (self.written.has_own_signs || !infer::is_marker(text)) {
             self.misfits += 1;
         }
         value
     }
-}
-
-fn plain(text: &str) -> &str {
-    let text = text.trim_ascii();
-    text.strip_prefix('+').unwrap_or(text)
-}
-
-fn integer(text: &str) -> Option<i64> {
-    let bytes = text.as_bytes();
-    // The most are short: no sign but a minus, and few digits.
-    let (is_negative, digits) = match bytes {
-        [b'-', digits @ ..] => (true, digits),
-        digits => (false, digits),
-    };
-    if !digits.is_empty() && digits.len() <= 18 && digits.iter().all(u8::is_ascii_digit) {
-        let value = digits
-            .iter()
-            .fold(0i64, |all, digit| all * 10 + i64::from(digit - b'0'));
-        return Some(if is_negative { -value } else { value });
-    }
-    let text = plain(text);
-    text.parse().ok().or_else(|| {
-        // A whole number that another file's notation made a fraction.
-        let number = infer::number(text)?;
-        (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64)
-    })
 }
 
 /// Bytes as SQL writes them: `X'00FF'`.
@@ -232,18 +211,4 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
         _ => None,
     };
     digits.chunks(2).map(byte).collect()
-}
-
-fn boolean(text: &str) -> Option<bool> {
-    let is = |word: &str| text.trim_ascii().eq_ignore_ascii_case(word);
-    match (is("true"), is("false")) {
-        (true, _) => Some(true),
-        (_, true) => Some(false),
-        _ => None,
-    }
-}
-
-fn day(text: &str) -> Option<i32> {
-    let instant = infer::instant(text)?;
-    i32::try_from(instant.div_euclid(DAY)).ok()
 }

@@ -58,6 +58,7 @@ mod tests {
             format,
             table_name: TableName::parse("a").unwrap(),
             is_beside: false,
+            declared: None,
         };
         let summary = FileSummary {
             columns: Vec::new(),
@@ -73,6 +74,7 @@ mod tests {
             keys: limn_profile::DeclaredKeys::default(),
             presumed_names: false,
             reading: None,
+            otherwise: Box::default(),
         };
         (file, summary)
     }

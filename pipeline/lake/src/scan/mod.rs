@@ -17,12 +17,13 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow::datatypes::{FieldRef, SchemaRef};
 use limn_formats::ReadOptions;
-use limn_profile::FileSummary;
+use limn_profile::{FilePart, FileSummary};
 use limn_store::Store;
 use thiserror::Error;
 
@@ -30,6 +31,7 @@ pub use self::filter::Filter;
 pub use self::run::Rows;
 use self::schema::Columns;
 use crate::layout::TableFile;
+use crate::settled::settle;
 use limn_profile::text::counted;
 
 /// The name of the column that says which file a row is of: its path in the lake.
@@ -170,6 +172,26 @@ impl Report {
     }
 }
 
+/// Decides what files by themselves leave open of how they are read, as [`crate::assemble::merge_files`] does.
+fn settle_all(files: &mut [(TableFile, FileSummary)]) {
+    let parts = files.iter().map(|(file, summary)| FilePart {
+        path: &file.object.path,
+        summary,
+        partition: &[],
+    });
+    let parts: Vec<FilePart<'_>> = parts.collect();
+    let settled = settle(&parts).into_iter().map(|it| match it {
+        Cow::Owned(settled) => Some(settled),
+        Cow::Borrowed(_) => None,
+    });
+    let settled: Vec<Option<FileSummary>> = settled.collect();
+    for ((_, summary), settled) in files.iter_mut().zip(settled) {
+        if let Some(settled) = settled {
+            *summary = settled;
+        }
+    }
+}
+
 impl TableRows {
     /// The rows of these files of a lake, which the index says are one table. Which rows these are does not depend on
     /// `options`: of them [`ReadOptions::room`] bounds what is fetched ahead, and [`ReadOptions::confined`] reads views.
@@ -179,6 +201,7 @@ impl TableRows {
         options: ReadOptions,
     ) -> Self {
         files.sort_by(|(a, _), (b, _)| a.object.path.cmp(&b.object.path));
+        settle_all(&mut files);
         let columns = Columns::of(&files);
         TableRows(Arc::new(Inner {
             store,

@@ -20,7 +20,7 @@ use limn_formats::{Bounds, Failure, FileBatch, FileError, FileErrorKind, Side, W
 use limn_profile::{DataType, Order};
 use tokio::sync::mpsc::Receiver;
 
-use super::conform::{self, Conformed};
+use super::conform::{self, Conformed, Written};
 use super::filter::{self, Filter};
 use super::schema::{self, Place};
 use super::{FILE_COLUMN, Inner, ROW_COLUMN, Report, Request, ScanError, TableRows, cut};
@@ -258,7 +258,12 @@ impl Run {
             let Some(Place::Column(place)) = columns.place(*column, file) else {
                 continue;
             };
-            for filter in self.filters.iter().filter(|it| it.column == *column) {
+            // What a file knows of values says nothing of those that do not fit a declared type.
+            let name = &summary.columns[*place].name;
+            let filters = self.filters.iter();
+            let is_asked =
+                |it: &&Filter| it.column == *column && !object.reading().types.contains_key(name);
+            for filter in filters.filter(is_asked) {
                 let to = columns.data_type(*column).clone();
                 wanted.tests.push((read.len(), to, filter.test.clone()));
             }
@@ -329,10 +334,14 @@ impl Run {
                         .position(|it| *it == at)
                         .unwrap_or(usize::MAX);
                     let values = batch.rows.columns().get(read);
-                    let notation = summary.columns[*place].notation.as_ref();
+                    let written = Written {
+                        notation: summary.columns[*place].notation.as_ref(),
+                        is_declared: object.declared.is_some(),
+                        has_own_signs: object.reading().nulls.is_some(),
+                    };
                     match values {
                         Some(values) if object.format.gives_texts() => {
-                            conform::texts(values, notation, to)
+                            conform::texts(values, written, to)
                         }
                         Some(values) => conform::typed(values, to),
                         None => conform::constant(None, to, rows),

@@ -18,8 +18,11 @@ use limn_formats::{Comparison, Format, ObjectRecord, Test, summarise_file};
 use limn_store::Store;
 
 use super::*;
+use crate::declared::Declared;
 use crate::layout::TableFile;
 use crate::{TableName, open_container};
+
+mod declared;
 
 /// A table of these files.
 async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
@@ -27,19 +30,29 @@ async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
 }
 
 async fn table_with(files: &[(&str, Vec<u8>)], options: &ReadOptions) -> TableRows {
+    table_of(files, &Declared::default(), options).await.0
+}
+
+/// A table of these files, of which people say this, and what is known of it.
+async fn table_of(
+    files: &[(&str, Vec<u8>)],
+    declared: &Declared,
+    options: &ReadOptions,
+) -> (TableRows, Vec<(TableFile, FileSummary)>) {
     let store = Store::in_memory();
     let mut read = Vec::new();
     for (path, content) in files {
         store.put(path, content.clone().into()).await.unwrap();
-        read.extend(indexed(&store, path, options).await);
+        read.extend(indexed(&store, path, declared, options).await);
     }
-    TableRows::new(store, read, options.clone())
+    (TableRows::new(store, read.clone(), options.clone()), read)
 }
 
 /// A file of a store as the index has it; of an archive or database its members.
 async fn indexed(
     store: &Store,
     path: &str,
+    declared: &Declared,
     options: &ReadOptions,
 ) -> Vec<(TableFile, FileSummary)> {
     let object = ObjectRecord::from(store.head(path).await.unwrap());
@@ -62,6 +75,7 @@ async fn indexed(
             table_name: TableName::parse(path).unwrap(),
             object,
             is_beside: false,
+            declared: declared.entry(path),
         };
         // Of archives there may be members that are no tables.
         let summary = match (
@@ -642,6 +656,7 @@ async fn files_that_others_wrote_are_scanned() {
             format,
             table_name: TableName::parse(&name).unwrap(),
             is_beside: false,
+            declared: None,
         };
         let options = ReadOptions::default();
         let Ok(summary) = summarise_file(&store, &file.data_file(), &options).await else {

@@ -11,7 +11,7 @@ use crate::infer::{day_number, time_of_day};
 const LAST_OF_2000S: u32 = 68;
 
 /// The order of day, month and year.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DateOrder {
     /// `31.12.2020`.
@@ -37,6 +37,15 @@ pub(super) const ORDERS: [DateOrder; 5] = [
 impl DateOrder {
     pub(super) fn bit(self) -> u16 {
         1 << self as u16
+    }
+
+    /// What people call it in a `.limn.yaml`.
+    pub fn label(self) -> &'static str {
+        match self {
+            DateOrder::DayFirst | DateOrder::NamedDayFirst => "day-first",
+            DateOrder::MonthFirst | DateOrder::NamedMonthFirst => "month-first",
+            DateOrder::YearFirst => "year-first",
+        }
     }
 }
 

@@ -1,8 +1,20 @@
 //! Which notations all values of a column fit, narrowed value by value, and which of them it is.
 
 use super::numbers::{self, STYLES};
-use super::{DateNotation, DateOrder, Notation, NumberNotation, NumberStyle, Proof, dates};
+use super::{
+    Conventions, DateNotation, DateOrder, Notation, NumberNotation, NumberStyle, Proof, dates,
+};
 use crate::data_type::DataType;
+use crate::order::Order;
+
+/// How a column's values may be written, as far as its file tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Readings {
+    /// The likeliest; none for the plain way.
+    pub own: Option<Notation>,
+    /// What else fits all values.
+    pub others: Vec<Notation>,
+}
 
 /// What a column's values have said so far. Small, and of a fixed size.
 #[derive(Clone, Debug)]
@@ -10,6 +22,16 @@ pub struct Evidence {
     numbers: Option<Numbers>,
     dates: Option<Dates>,
     seen: bool,
+    fractions: Fractions,
+    conventions: Conventions,
+}
+
+/// Whether the points of plain fractions may part thousands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fractions {
+    None,
+    MayBeGroups,
+    Surely,
 }
 
 impl Default for Evidence {
@@ -18,6 +40,8 @@ impl Default for Evidence {
             numbers: Some(Numbers::default()),
             dates: Some(Dates::default()),
             seen: false,
+            fractions: Fractions::None,
+            conventions: Conventions::default(),
         }
     }
 }
@@ -83,37 +107,52 @@ impl Numbers {
         (self.styles != 0).then_some(self)
     }
 
-    fn decide(&self, file: File) -> Option<NumberNotation> {
-        let (currency, percent) = self.around.unwrap_or_default();
+    /// The likeliest notation, and the others that fit; none does where people declare the decimal mark.
+    fn decide(
+        &self,
+        file: File,
+        declared: Option<char>,
+    ) -> (Option<NumberNotation>, Vec<NumberNotation>) {
         if (self.parenthesised || self.trailing_minus) && !self.unsigned {
-            return None;
+            return (None, Vec::new());
         }
         let has = |style: NumberStyle| self.styles & style.bit() != 0;
-        let (comma, point) = (NumberStyle::Comma, NumberStyle::Point);
-        let mut proof = Proof::Values;
-        // Every mark is followed by three digits: decimals or thousands.
-        let style = if self.commas && has(comma) && has(NumberStyle::PointCommas) {
-            proof = Proof::File;
-            match file.decimal? {
-                ',' => comma,
-                _ => NumberStyle::PointCommas,
-            }
-        } else if self.points && has(point) && has(NumberStyle::CommaPoints) {
-            proof = Proof::File;
-            match file.decimal? {
-                ',' => NumberStyle::CommaPoints,
-                _ => point,
-            }
-        } else {
-            STYLES.into_iter().find(|style| has(*style))?
+        let proof = match declared {
+            Some(_) => Proof::Declared,
+            None => Proof::Values,
         };
+        // Every mark is followed by three digits: decimals or thousands.
+        let both = [
+            (self.commas, [NumberStyle::Comma, NumberStyle::PointCommas]),
+            (self.points, [NumberStyle::Point, NumberStyle::CommaPoints]),
+        ];
+        let undecided = both
+            .into_iter()
+            .find(|(is_seen, styles)| *is_seen && styles.iter().all(|style| has(*style)));
+        let Some((_, styles)) = undecided else {
+            let style = STYLES.into_iter().find(|style| has(*style));
+            let own = style.and_then(|style| self.in_style(style, proof, file));
+            return (own, Vec::new());
+        };
+        let fit = styles
+            .into_iter()
+            .filter_map(|style| self.in_style(style, Proof::File, file));
+        let (mut own, others): (Vec<_>, Vec<_>) =
+            fit.partition(|it| Some(it.style.decimal()) == file.decimal);
+        (own.pop(), others)
+    }
+
+    fn in_style(&self, style: NumberStyle, proof: Proof, file: File) -> Option<NumberNotation> {
+        let (currency, percent) = self.around.unwrap_or_default();
         // Telephone numbers and addresses of the internet are grouped, too, and all of one length.
         let (least, most) = self.digits;
         let codes = match style {
             NumberStyle::PointSpaces | NumberStyle::CommaSpaces => least == most,
             NumberStyle::CommaPoints => least == most && most == 12,
             // `4,6` and `13,14` among whole numbers, in a file cut at commas: a list.
-            NumberStyle::Comma => file.cut_at_commas && !self.long_fraction,
+            NumberStyle::Comma => {
+                file.cut_at_commas && !self.long_fraction && proof != Proof::Declared
+            }
             _ => false,
         };
         if codes && (currency, percent) == (None, false) {
@@ -158,31 +197,75 @@ impl Dates {
         (self.orders != 0 && *self.form.get_or_insert(form) == form).then_some(self)
     }
 
-    fn decide(&self) -> Option<DateNotation> {
-        let (separator, short_year) = self.form?;
-        let undecided = DateOrder::DayFirst.bit() | DateOrder::MonthFirst.bit();
-        let (order, proof) = if self.orders == undecided {
-            // Three numbers of two digits each are as likely a code.
-            let usual = match separator {
-                _ if short_year => return None,
-                '/' => DateOrder::MonthFirst,
-                _ => DateOrder::DayFirst,
-            };
-            (usual, Proof::Custom)
-        } else {
-            let left = |order: &DateOrder| self.orders & order.bit() != 0;
-            (dates::ORDERS.into_iter().find(left)?, Proof::Values)
+    /// The likeliest notation, and the others that fit; none does where people declare the order.
+    fn decide(&self, declared: Option<DateOrder>) -> (Option<DateNotation>, Vec<DateNotation>) {
+        let Some((separator, short_year)) = self.form else {
+            return (None, Vec::new());
         };
-        Some(DateNotation {
+        let of = |order, proof| DateNotation {
             order,
             separator,
             short_year,
             proof,
-        })
+        };
+        let undecided = [DateOrder::DayFirst, DateOrder::MonthFirst];
+        if self.orders != undecided[0].bit() | undecided[1].bit() {
+            let left = |order: &DateOrder| self.orders & order.bit() != 0;
+            let order = dates::ORDERS.into_iter().find(left);
+            let proof = match order == declared {
+                true => Proof::Declared,
+                false => Proof::Values,
+            };
+            return (order.map(|order| of(order, proof)), Vec::new());
+        }
+        let usual = match separator {
+            // Three numbers of two digits each are as likely a code.
+            _ if short_year => None,
+            '/' => Some(DateOrder::MonthFirst),
+            _ => Some(DateOrder::DayFirst),
+        };
+        let others = undecided.into_iter().filter(|it| Some(*it) != usual);
+        let others = others.map(|order| of(order, Proof::Custom)).collect();
+        (usual.map(|order| of(order, Proof::Custom)), others)
     }
 }
 
 impl Evidence {
+    /// Of a file in which numbers and dates are written so; of a column whose values people say to be numbers or dates, of
+    /// these alone.
+    pub(crate) fn with(conventions: Conventions, order: Option<Order>) -> Evidence {
+        let mut evidence = Evidence {
+            conventions,
+            ..Evidence::default()
+        };
+        if let (Some(decimal), Some(numbers)) = (conventions.decimal, &mut evidence.numbers) {
+            let others = STYLES.iter().filter(|style| style.decimal() != decimal);
+            numbers.styles &= !others.fold(0, |styles, style| styles | style.bit());
+        }
+        if let (Some(order), Some(dates)) = (conventions.date_order, &mut evidence.dates) {
+            // A year of four digits stands first of itself.
+            let numeric = [DateOrder::DayFirst, DateOrder::MonthFirst];
+            let others = numeric.iter().filter(|other| **other != order);
+            dates.orders &= !others.fold(0, |orders, other| orders | other.bit());
+        }
+        match order {
+            Some(Order::Number) => evidence.dates = None,
+            Some(Order::Instant) => evidence.numbers = None,
+            _ => {}
+        }
+        evidence
+    }
+
+    /// As [`Evidence::take`], of a column whose type people say: a value that is not written as those before it says nothing.
+    pub(crate) fn take_fitting(&mut self, value: &str) {
+        if let Some(numbers) = self.numbers.clone().and_then(|it| it.take(value)) {
+            (self.numbers, self.seen) = (Some(numbers), true);
+        }
+        if let Some(dates) = self.dates.clone().and_then(|it| it.take(value)) {
+            (self.dates, self.seen) = (Some(dates), true);
+        }
+    }
+
     /// Takes a value that is no plain number and no ISO date, or comes after one. Returns whether any notation is
     /// left: if not, there is no need for more values.
     pub fn take(&mut self, value: &str) -> bool {
@@ -192,15 +275,51 @@ impl Evidence {
         self.numbers.is_some() || self.dates.is_some()
     }
 
-    fn decide(&self, file: File) -> Option<Notation> {
-        if !self.seen {
-            return None;
+    /// Takes a plain fraction.
+    pub(crate) fn take_fraction(&mut self, value: &str) {
+        if self.fractions != Fractions::Surely {
+            let body = value.strip_prefix(['-', '+']).unwrap_or(value);
+            self.fractions = match NumberStyle::CommaPoints.fits(body) {
+                true => Fractions::MayBeGroups,
+                false => Fractions::Surely,
+            };
         }
-        let dates = self.dates.as_ref().and_then(Dates::decide);
-        let numbers = || self.numbers.as_ref().and_then(|it| it.decide(file));
-        match dates {
-            Some(dates) => Some(Notation::Date(dates)),
-            None => numbers().map(Notation::Number),
+    }
+
+    fn decide(&self, file: File) -> Readings {
+        let Conventions {
+            date_order,
+            decimal,
+        } = self.conventions;
+        if !self.seen {
+            let groups = NumberNotation {
+                style: NumberStyle::CommaPoints,
+                currency: None,
+                percent: false,
+                parenthesised: false,
+                trailing_minus: false,
+                proof: Proof::File,
+            };
+            let may_be = decimal.is_none() && self.fractions == Fractions::MayBeGroups;
+            let others = may_be.then_some(Notation::Number(groups));
+            return Readings {
+                own: None,
+                others: others.into_iter().collect(),
+            };
+        }
+        let dates = self.dates.as_ref().map(|it| it.decide(date_order));
+        let dates = dates.unwrap_or_default();
+        if let (Some(_), _) | (_, [_, ..]) = (&dates.0, &dates.1[..]) {
+            return Readings {
+                own: dates.0.map(Notation::Date),
+                others: dates.1.into_iter().map(Notation::Date).collect(),
+            };
+        }
+        let numbers = self.numbers.as_ref().map(|it| it.decide(file, decimal));
+        let (own, others) = numbers.unwrap_or_default();
+        Readings {
+            own: own.map(Notation::Number),
+            others: others.into_iter().map(Notation::Number).collect(),
         }
     }
 }
@@ -217,20 +336,19 @@ pub type Decided<'a> = (&'a DataType, Option<&'a Evidence>);
 
 /// The notations of a file's columns. Where a column alone cannot tell decimals from thousands, the columns that can
 /// decide, or else the delimiter: numbers with commas in a file that is itself cut at commas, tabs or bars are
-/// thousands; one cut at semicolons says nothing.
-pub fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Option<Notation>> {
+/// thousands; one cut at semicolons says nothing. What fits besides is left to the table.
+pub fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Readings> {
     let cut_at_commas = delimiter == b',';
-    let alone = |(_, evidence): &Decided<'_>| {
-        evidence.and_then(|it| {
-            it.decide(File {
-                decimal: None,
-                cut_at_commas,
-            })
-        })
+    let with = |(_, evidence): &Decided<'_>, decimal| {
+        let file = File {
+            decimal,
+            cut_at_commas,
+        };
+        evidence.map(|it| it.decide(file)).unwrap_or_default()
     };
     let (mut points, mut commas) = (false, false);
     for column in columns {
-        match alone(column) {
+        match with(column, None).own {
             Some(Notation::Number(it)) if it.style.decimal() == ',' => commas = true,
             Some(Notation::Number(it)) => points |= it.style != NumberStyle::Point,
             Some(Notation::Date(_)) => {}
@@ -242,13 +360,17 @@ pub fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Option<Notation>> {
         (false, true) => Some(','),
         _ => (delimiter != b';').then_some('.'),
     };
-    let with = |(_, evidence): &Decided<'_>| {
-        evidence.and_then(|it| {
-            it.decide(File {
-                decimal,
-                cut_at_commas,
-            })
-        })
-    };
-    columns.iter().map(with).collect()
+    columns.iter().map(|column| with(column, decimal)).collect()
+}
+
+/// How one value by itself may be written.
+pub fn of_value(value: &str) -> Readings {
+    let mut evidence = Evidence::default();
+    match evidence.take(value) {
+        true => evidence.decide(File {
+            decimal: None,
+            cut_at_commas: false,
+        }),
+        false => Readings::default(),
+    }
 }

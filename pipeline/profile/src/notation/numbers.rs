@@ -59,13 +59,22 @@ impl NumberStyle {
         1 << self as u16
     }
 
-    pub(super) fn decimal(self) -> char {
+    /// The decimal mark.
+    pub fn decimal(self) -> char {
         match self {
             NumberStyle::Comma
             | NumberStyle::CommaPoints
             | NumberStyle::CommaSpaces
             | NumberStyle::CommaApostrophes => ',',
             _ => '.',
+        }
+    }
+
+    /// The decimal mark that numbers show to be theirs, if no other reading fits: in groups by spaces it may occur in none.
+    pub fn proven_decimal(self) -> Option<char> {
+        match self {
+            NumberStyle::Point | NumberStyle::PointSpaces | NumberStyle::PointApostrophes => None,
+            other => Some(other.decimal()),
         }
     }
 

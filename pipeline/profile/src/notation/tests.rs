@@ -9,6 +9,11 @@ use crate::data_type::DataType;
 
 /// The notation of a column alone in a file that is cut at `delimiter`.
 fn of(delimiter: u8, values: &[&str]) -> Option<Notation> {
+    readings(delimiter, values).own
+}
+
+/// Its notation and what else it may be.
+fn readings(delimiter: u8, values: &[&str]) -> Readings {
     let mut evidence = Evidence::default();
     let left = values.iter().all(|value| evidence.take(value));
     let column = (&DataType::Text, left.then_some(&evidence));
@@ -125,9 +130,44 @@ fn decimals_or_thousands() {
     let text = DataType::Text;
     let both = decide(&[(&text, Some(&open)), (&text, Some(&german))], b';');
     assert_eq!(
-        both[0].as_ref().unwrap().to_string(),
+        both[0].own.as_ref().unwrap().to_string(),
         "decimal comma (as the rest of the file suggests)"
     );
+}
+
+#[test]
+fn what_else_fits_is_left_to_the_table() {
+    let others = |delimiter, values: &[&str]| -> Vec<String> {
+        let others = readings(delimiter, values).others;
+        others.iter().map(ToString::to_string).collect()
+    };
+    let suggested = " (as the rest of the file suggests)";
+    let commas = [format!("decimal comma{suggested}")];
+    assert_eq!(others(b',', &["1,234", "56,789"]), commas);
+    assert_eq!(others(b';', &["1,234", "56,789"]).len(), 2);
+    let presumed = " (presumed: no value decides)";
+    assert_eq!(
+        others(b',', &["1/2/2020"]),
+        [format!("DD/MM/YYYY{presumed}")]
+    );
+    assert_eq!(others(b',', &["1/2/20", "3/4/20"]).len(), 2);
+    assert_eq!(others(b',', &["1/2/2020", "13/1/2020"]), [""; 0]);
+    assert_eq!(others(b';', &["1,234", "0,5"]), [""; 0]);
+    // Plain fractions that may be thousands.
+    for (values, may_be) in [
+        (&["1.234", "-56.789"][..], true),
+        (&["1.234", "0.789"], false),
+        (&["1.234", "1.5"], false),
+        (&["1.234e5"], false),
+    ] {
+        let mut evidence = Evidence::default();
+        values.iter().for_each(|it| evidence.take_fraction(it));
+        let readings = decide(&[(&DataType::Float, Some(&evidence))], b',');
+        assert_eq!(readings[0].own, None);
+        assert_eq!(readings[0].others.len() == 1, may_be, "{values:?}");
+    }
+    assert!(of_value("25/12/2020").others.is_empty());
+    assert_eq!(of_value("ada"), Readings::default());
 }
 
 #[test]

@@ -47,6 +47,7 @@ fn file(columns: &[(&str, &[&str])]) -> FileSummary {
         keys: crate::summary::DeclaredKeys::default(),
         presumed_names: false,
         reading: None,
+        otherwise: Box::default(),
     }
 }
 

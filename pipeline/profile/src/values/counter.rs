@@ -258,6 +258,11 @@ impl ValueCounter {
     }
 }
 
+/// What a value adds to the digest of a column where it stands before all that were counted, of which the first is number 1.
+pub fn first_placed(value: &str) -> u64 {
+    placed(xxh3_64(value.as_bytes()), 0)
+}
+
 /// What the hash of a value adds to the digest of a column where it is the n-th value: the finaliser of splitmix64, so that
 /// other values, or the same in another order, sum to something else.
 fn placed(hash: u64, n: u64) -> u64 {

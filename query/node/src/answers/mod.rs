@@ -17,6 +17,7 @@ pub(crate) mod sql;
 mod status;
 mod table;
 mod time_or_date;
+mod why;
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use super::search::ColumnLine;
+use super::why::{self, Why};
 use super::{Grant, TableLine, bounded, time};
 use crate::access::Right;
 use crate::node::Node;
@@ -23,6 +24,9 @@ pub struct TableRequest {
     /// The lake's URL, where several lakes have a table of this name.
     #[serde(default)]
     pub lake: Option<String>,
+    /// Whether to explain why it is a table, and why its files are read as they are.
+    #[serde(default)]
+    pub why: Option<bool>,
 }
 
 /// What is known of a table.
@@ -55,6 +59,9 @@ pub struct TableDetail {
     pub awaits_narration: bool,
     /// Whether values of rows are told; without them, notes, sample, ranges, frequent values and patterns are empty.
     pub previews: bool,
+    /// Why it is a table, where that is asked and any of its files could be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<Why>,
 }
 
 /// Keys as a file declares them.
@@ -210,6 +217,10 @@ pub async fn describe(
         file_count: row.whole_files().len(),
         awaits_narration: row.awaits_narration,
         previews: shows,
+        why: match request.why {
+            Some(true) => why::explain(node, grant, &row).await?,
+            _ => None,
+        },
     })
 }
 

@@ -44,7 +44,7 @@ pub struct DescribeInput {
     pub lake: Option<String>,
     /// Only these columns.
     pub columns: Option<Vec<String>>,
-    /// Tell all columns, all frequent values, files and whole texts.
+    /// Tell all columns, all frequent values, files, whole texts, and why it is a table and read so.
     pub more: Option<bool>,
 }
 
@@ -227,6 +227,7 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
     if is_long {
         told["files"] = json!(table.files);
         told["file_count"] = table.file_count.into();
+        told["why"] = json!(table.why);
     }
     told
 }

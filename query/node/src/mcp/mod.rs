@@ -104,6 +104,7 @@ impl Agent {
         let request = TableRequest {
             table: input.table,
             lake: input.lake,
+            why: input.more,
         };
         let described = self.described(&context, &request).await;
         let (is_long, only) = (input.more.unwrap_or(false), input.columns);
@@ -122,6 +123,7 @@ impl Agent {
         let request = TableRequest {
             table: input.table,
             lake: input.lake,
+            why: None,
         };
         let described = self.described(&context, &request).await;
         let limit = input.limit.unwrap_or(5);

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use zip::ZipArchive;
 
 use super::super::sqlite::view::Refused;
-use super::cells::Cells;
+use super::cells::{Cells, Written};
 use super::flat::{another_document, is_flat, packed};
 use super::{MOST_ANSWER, MOST_SHEETS, damaged, locked, no_spreadsheet, too_many_sheets};
 use crate::Failure;
@@ -57,12 +57,22 @@ pub(super) struct Sheet {
 }
 
 /// Where a sheet's text is among the texts of the answer.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub(super) struct Text {
     pub(super) start: usize,
     pub(super) end: usize,
     /// Whether it has all of the sheet's cells.
     pub(super) is_whole: bool,
+    /// Of the first rows with cells their numbers, from 0 on, and where in the text they begin, in bytes.
+    begins: Vec<(u32, u64)>,
+}
+
+impl Text {
+    /// Where a sheet's row begins in the text, counted from 1 on; none where it has no cells.
+    pub(super) fn begin_of(&self, row: u32) -> Option<usize> {
+        let found = self.begins.iter().find(|(number, _)| number + 1 == row);
+        found.and_then(|(_, begin)| usize::try_from(*begin).ok())
+    }
 }
 
 /// Whether a file is a book by its first bytes.
@@ -120,10 +130,11 @@ fn sheets(book: Bytes, request: &Request, texts: &mut Vec<u8>) -> Result<Vec<She
             continue;
         }
         let end = texts.len();
-        let text = text.map(|is_whole| Text {
+        let text = text.map(|written| Text {
             start,
             end,
-            is_whole: is_whole == Some(true),
+            is_whole: written.as_ref().is_some_and(|it| it.is_whole),
+            begins: written.map(|it| it.begins).unwrap_or_default(),
         });
         sheets.push(Sheet {
             index,
@@ -135,8 +146,8 @@ fn sheets(book: Bytes, request: &Request, texts: &mut Vec<u8>) -> Result<Vec<She
     Ok(sheets)
 }
 
-/// Appends a sheet's text, packed; whether it is all of it, or `None` if there is none.
-fn write(cells: Cells, texts: &mut Vec<u8>) -> Result<Option<bool>, Failure> {
+/// Appends a sheet's text, packed; `None` if there is none.
+fn write(cells: Cells, texts: &mut Vec<u8>) -> Result<Option<Written>, Failure> {
     if cells.is_empty() && cells.is_whole() {
         return Ok(None);
     }
@@ -145,10 +156,10 @@ fn write(cells: Cells, texts: &mut Vec<u8>) -> Result<Option<bool>, Failure> {
         return Err(super::unsupported(cause));
     }
     let mut packer = zstd::Encoder::new(texts, LEVEL).map_err(|error| no_spreadsheet(&error))?;
-    let is_whole = cells.write(&mut packer);
-    let is_whole = is_whole.map_err(|error| no_spreadsheet(&error))?;
+    let written = cells.write(&mut packer);
+    let written = written.map_err(|error| no_spreadsheet(&error))?;
     packer.finish().map_err(|error| no_spreadsheet(&error))?;
-    Ok(Some(is_whole))
+    Ok(Some(written))
 }
 
 /// Does what a library may panic over.

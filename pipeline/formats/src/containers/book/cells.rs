@@ -13,6 +13,10 @@ use calamine::{Data, DataType, ExcelDateTime, Range};
 use super::damaged;
 use crate::Failure;
 
+/// Says which delimiter it is, whatever the cells hold.
+pub(super) const SEPARATOR_LINE: &[u8] = b"sep=,\n";
+/// Rows of which it is known where their text begins: people may declare one of them to be the header.
+const NUMBERED_ROWS: usize = 1000;
 /// Rows in which a title may stand.
 const TITLE_ROWS: usize = 10;
 /// The columns of the widest sheet that a program makes.
@@ -32,6 +36,14 @@ pub(super) struct Cells {
     rows: Vec<Row>,
     most: u64,
     is_whole: bool,
+}
+
+/// What was written of a sheet.
+pub(super) struct Written {
+    /// Whether all of its cells are there.
+    pub(super) is_whole: bool,
+    /// Of the first rows with cells their numbers, from 0 on, and where in the text they begin, in bytes.
+    pub(super) begins: Vec<(u32, u64)>,
 }
 
 /// Cells of one row, from left to right.
@@ -126,23 +138,25 @@ impl Cells {
         Ok(())
     }
 
-    /// Writes the rows as delimited text of about the most bytes; says whether all of them are
-    /// there.
+    /// Writes the rows as delimited text of about the most bytes.
     ///
     /// # Errors
     /// The writer's.
-    pub(super) fn write(mut self, to: &mut impl Write) -> io::Result<bool> {
+    pub(super) fn write(mut self, to: &mut impl Write) -> io::Result<Written> {
         // Files have them in order, as a rule; of cells that are there twice one counts.
         self.rows.sort_by_key(|row| (row.number, row.first));
         let first = self.rows.iter().map(|row| row.first).min().unwrap_or(0);
         let last = self.rows.iter().map(|row| row.last).max().unwrap_or(0);
-        // Says which delimiter it is, whatever the cells hold.
-        to.write_all(b"sep=,\n")?;
+        to.write_all(SEPARATOR_LINE)?;
         let mut written = 0;
+        let mut begins = Vec::new();
         let (mut line, mut above, mut is_title) = (Vec::new(), None, true);
         for (index, parts) in self.rows.chunk_by(|a, b| a.number == b.number).enumerate() {
             if written > self.most {
-                return Ok(false);
+                return Ok(Written {
+                    is_whole: false,
+                    begins,
+                });
             }
             line.clear();
             let number = parts[0].number;
@@ -166,10 +180,17 @@ impl Cells {
                 commas(last - at, &mut line);
             }
             line.push(b'\n');
+            if index < NUMBERED_ROWS {
+                let blank = u64::from(line.starts_with(b"\n"));
+                begins.push((number, SEPARATOR_LINE.len() as u64 + written + blank));
+            }
             written += line.len() as u64;
             to.write_all(&line)?;
         }
-        Ok(self.is_whole)
+        Ok(Written {
+            is_whole: self.is_whole,
+            begins,
+        })
     }
 }
 
@@ -348,7 +369,7 @@ mod tests {
             }
         }
         let mut text = Vec::new();
-        let is_whole = taken.write(&mut text).unwrap();
+        let is_whole = taken.write(&mut text).unwrap().is_whole;
         (String::from_utf8(text).unwrap(), is_whole)
     }
 

@@ -38,7 +38,8 @@ impl Plain {
         let is_whole = beginning.len() == bytes.len();
         let begun = Fetched::beginning(beginning, bytes.len() as u64);
         let input = begun.into_text("a spreadsheet", "", options)?;
-        let plan = dialect::detect(sniff::without_bom(&input.pieces[0].bytes), is_whole, "")?;
+        let text = sniff::without_bom(&input.pieces[0].bytes);
+        let plan = dialect::detect(text, is_whole, "", options.declared())?;
         if plan.columns.len() < 2 {
             return Err(named_so("text without columns").with_remedy(RENAME));
         }

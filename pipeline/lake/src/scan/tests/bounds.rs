@@ -333,7 +333,7 @@ async fn rows_are_what_summaries_say() {
     let (mut held, mut wrong) = (0, Vec::new());
     for (path, content) in files {
         store.put(&path, content.into()).await.unwrap();
-        for (file, summary) in indexed(&store, &path, &options).await {
+        for (file, summary) in indexed(&store, &path, &Declared::default(), &options).await {
             wrong.extend(is_as_summarised(&store, &file, &summary).await);
             held += 1;
         }

@@ -101,7 +101,7 @@ fn more_scans_than_blocking_threads_come_to_an_end() {
     let scans = async {
         let store = Store::open(folder.path().to_str().unwrap()).unwrap();
         for path in ["n.csv", "n.zip"] {
-            let files = indexed(&store, path, &budget(64 << 10)).await;
+            let files = indexed(&store, path, &Declared::default(), &budget(64 << 10)).await;
             let table = TableRows::new(store.clone(), files, ReadOptions::default());
             let mut scans: Vec<Rows> = (0..12).map(|_| table.scan(Request::default())).collect();
             let mut rows = 0;

@@ -110,6 +110,7 @@ async fn table(lake: &Store, name: &str, text: &str) -> TableRecord {
         format: Format::Csv,
         table_name: TableName::parse(name).unwrap(),
         is_beside: false,
+        declared: None,
     };
     let options = ReadOptions::default();
     let mut summary = summarise_file(lake, &file.data_file(), &options)

@@ -1,0 +1,112 @@
+//! What people declare of a file.
+
+use std::sync::Arc;
+
+use limn_profile::notation::{Conventions, DateOrder};
+use limn_profile::{DeclaredReading, HeaderLine, NOTHING_DECLARED};
+use serde::{Deserialize, Serialize};
+
+use crate::object::Hasher;
+
+/// What an entry of a `.limn.yaml` says of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Declaration {
+    /// The path of the `.limn.yaml`.
+    pub by: String,
+    /// The entry's pattern of file names.
+    pub files: String,
+    /// How the file is read.
+    pub reading: DeclaredReading,
+    /// What the entry says of the table in words: its description, owner and columns.
+    pub text: Option<String>,
+}
+
+impl Declaration {
+    /// How a file is read of which this is said, if anything is.
+    pub fn reading_of(declared: Option<&Arc<Declaration>>) -> &DeclaredReading {
+        declared.map_or(&NOTHING_DECLARED, |it| &it.reading)
+    }
+
+    /// Feeds a fingerprint with all but the words.
+    pub fn feed(&self, hasher: &mut Hasher) {
+        hasher.text("declared");
+        hasher.text(&self.by);
+        hasher.text(&self.files);
+        feed_reading(&self.reading, hasher);
+    }
+
+    /// What a catalog keeps of it: all but the words, as JSON text.
+    ///
+    /// # Errors
+    /// None in practice; serialisation of plain data.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        let kept = Declaration {
+            text: None,
+            ..self.clone()
+        };
+        serde_json::to_string(&kept)
+    }
+
+    /// Reads what [`Declaration::to_json`] wrote.
+    ///
+    /// # Errors
+    /// For text that no version of this crate wrote.
+    pub fn from_json(text: &str) -> Result<Arc<Self>, serde_json::Error> {
+        serde_json::from_str(text).map(Arc::new)
+    }
+}
+
+/// Feeds a fingerprint with all that is said of how a file is read.
+pub fn feed_reading(reading: &DeclaredReading, hasher: &mut Hasher) {
+    hasher.bytes(&(reading.types.len() as u64).to_le_bytes());
+    for (name, data_type) in &reading.types {
+        hasher.text(name);
+        hasher.text(data_type.label());
+    }
+    match reading.header {
+        None => hasher.optional(None),
+        Some(HeaderLine::None) => hasher.text("none"),
+        Some(HeaderLine::At(line)) => hasher.bytes(&line.to_le_bytes()),
+    }
+    hasher.bytes(&[reading.delimiter.unwrap_or(0)]);
+    let signs = reading.nulls.as_deref();
+    hasher.bytes(&signs.map_or(u64::MAX, |it| it.len() as u64).to_le_bytes());
+    signs.into_iter().flatten().for_each(|it| hasher.text(it));
+    let Conventions {
+        date_order,
+        decimal,
+    } = reading.conventions;
+    hasher.optional(date_order.map(DateOrder::label));
+    hasher.bytes(&[decimal.map_or(0, |it| it as u8)]);
+    hasher.optional(reading.encoding.as_deref());
+}
+
+/// Declarations that many files share, between processes.
+pub mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Declaration;
+
+    /// Writes it in full.
+    ///
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(
+        declared: &Option<Arc<Declaration>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        declared.as_deref().serialize(serializer)
+    }
+
+    /// Reads what [`serialize`] wrote.
+    ///
+    /// # Errors
+    /// Those of the deserializer.
+    pub fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Arc<Declaration>>, D::Error> {
+        Ok(Option::<Declaration>::deserialize(deserializer)?.map(Arc::new))
+    }
+}
