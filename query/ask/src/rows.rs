@@ -1,5 +1,7 @@
 //! From what the index knows of a table to its rows.
 
+use std::collections::BTreeMap;
+
 use limn_formats::{Format, ObjectRecord, ReadOptions};
 use limn_lake::scan::TableRows;
 use limn_lake::{TableFile, TableName};
@@ -22,20 +24,24 @@ const FORMATS: [Format; 9] = [
     Format::Sheet,
 ];
 
+/// Columns that files withhold, by name, and what each holds, if that is why.
+pub(crate) type WithheldByFiles = BTreeMap<String, Option<String>>;
+
 /// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake, `options` those that
 /// the lake was indexed with. Reads nothing yet. An error if none of its files could be read, or limn cannot read any more what
-/// it knows of one.
+/// it knows of one. Beside them the columns that any of the files withholds.
 pub(crate) fn rows_of(
     record: &TableRecord,
     store: Store,
     options: ReadOptions,
-) -> Result<TableRows, AskError> {
+) -> Result<(TableRows, WithheldByFiles), AskError> {
     let unreadable = |cause: String| AskError::Unreadable {
         table: record.name.clone(),
         cause,
     };
     let name = TableName::parse(&record.name).map_err(|error| unreadable(error.to_string()))?;
     let mut files = Vec::new();
+    let mut withheld = WithheldByFiles::new();
     for (file, summary) in readable(record) {
         let summary = FileSummary::from_json(summary).map_err(|_| {
             let path = one_line(&file.path);
@@ -43,6 +49,11 @@ pub(crate) fn rows_of(
                 "another version of limn has indexed {path}; run limn index again"
             ))
         })?;
+        for column in summary.columns.iter().filter(|it| it.is_withheld()) {
+            let sensitive = column.sensitive().map(|kind| kind.to_string());
+            let known = withheld.entry(column.name.clone()).or_default();
+            *known = known.take().or(sensitive);
+        }
         files.push((table_file(file, record, &name), summary));
     }
     if files.is_empty() {
@@ -51,7 +62,7 @@ pub(crate) fn rows_of(
         let cause = cause.map_or("none of its files could be read".to_owned(), one_line);
         return Err(unreadable(cause));
     }
-    Ok(TableRows::new(store, files, options))
+    Ok((TableRows::new(store, files, options), withheld))
 }
 
 /// How many of a table's files could not be read when it was indexed: their rows are missing.

@@ -70,6 +70,7 @@ pub(super) async fn begun(
     let sql = node.sql.as_ref().ok_or_else(Problem::internal)?;
     let engine = Engine::new(catalogue, within(limits, until)?);
     let statement = statement.to_owned();
-    let answer = sql.home().run(async move { engine.run(&statement).await });
+    let home = sql.home();
+    let answer = home.run(async move { engine.run(&statement).await });
     answer.await?.map_err(|error| told::problem(&error, limits))
 }
