@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import http.server
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Optional
 
 import pyarrow
 import pytest
 from conftest import Front, Ground, Process, reply
 
-from limn_client import BadRequestError, Client, ForbiddenError, NotFoundError, UnavailableError
+from limn_client import BadRequestError, Client, ForbiddenError, NotFoundError, SqlAnswer, UnavailableError
+from limn_client._decode import decode
 
 SECCHI = "hydrology/secchi"
 
@@ -67,6 +68,24 @@ def test_what_cannot_be_answered(client: Client, guarded: Process, ground: Groun
         client.rows(SECCHI, sort="nothing")
     with Client(guarded.url, api_key=ground.hydrology, retries=0) as other, pytest.raises(ForbiddenError):
         other.sql("SHOW TABLES")
+
+
+def test_times_of_any_zone_are_times() -> None:
+    def column(*times: Optional[str]) -> pyarrow.ChunkedArray:
+        rows = [[time] for time in times]
+        columns = [{"name": "at", "type": "timestamp"}]
+        told = {"columns": columns, "rows": rows, "truncated": False, "notes": [], "read": {"requests": 1, "bytes": 7}}
+        return decode(SqlAnswer, told).to_arrow().column("at")
+
+    zoned = column("2024-02-29T09:00:00+01:00", None, "2024-02-29T08:00:00.5Z")
+    assert zoned.type == pyarrow.timestamp("us", tz="UTC")
+    assert [str(time) for time in zoned.to_pylist()] == [
+        "2024-02-29 08:00:00+00:00",
+        "None",
+        "2024-02-29 08:00:00.500000+00:00",
+    ]
+    assert column("2024-02-29T09:00:00.000000007-05:00").type == pyarrow.timestamp("ns", tz="UTC")
+    assert column("2024-02-29T09:00:00").type == pyarrow.timestamp("us")
 
 
 def test_rows_that_end_early_are_an_error(front: Callable[..., Front]) -> None:

@@ -312,6 +312,17 @@ impl Store {
         self.counters.snapshot()
     }
 
+    /// This store with counts of its own from here on; what they count is counted here, too.
+    pub fn counted(&self) -> Store {
+        let counters = Arc::<Counters>::default();
+        let client = CountingStore::new(Arc::clone(&self.client), Arc::clone(&counters));
+        Store {
+            client: Arc::new(client),
+            counters,
+            ..self.clone()
+        }
+    }
+
     /// A client's error about an object of this store, in this crate's terms. For callers that use
     /// [`Store::object_store`] themselves.
     pub fn explain(&self, path: &str, error: &object_store::Error) -> StoreError {

@@ -17,6 +17,7 @@ use crate::error::AskError;
 use crate::failure;
 use crate::limits::Limits;
 use crate::notes::Notes;
+use crate::table::Table;
 
 /// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. A batch is read ahead of those that are taken,
 /// and nothing more once it is dropped. Must be polled on a tokio runtime.
@@ -29,7 +30,26 @@ pub struct Answer {
     deadline: Pin<Box<Sleep>>,
     is_truncated: bool,
     has_ended: bool,
-    notes: Arc<Notes>,
+    about: About,
+}
+
+/// What goes with an answer's rows.
+#[derive(Debug, Default)]
+pub(crate) struct About {
+    pub(crate) notes: Arc<Notes>,
+    /// The tables that are read for them.
+    pub(crate) tables: Vec<Arc<Table>>,
+    /// Whether they are a plan.
+    pub(crate) is_plan: bool,
+}
+
+/// What a statement has read of its lakes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReadCounts {
+    /// Requests to their stores.
+    pub requests: u64,
+    /// Bytes of objects.
+    pub bytes: u64,
 }
 
 impl Answer {
@@ -38,7 +58,7 @@ impl Answer {
         batches: BoxStream<'static, DataFusionResult<RecordBatch>>,
         limits: Limits,
         deadline: Instant,
-        notes: Arc<Notes>,
+        about: About,
     ) -> Answer {
         Answer {
             schema,
@@ -51,7 +71,7 @@ impl Answer {
             deadline: Box::pin(tokio::time::sleep_until(deadline)),
             is_truncated: false,
             has_ended: false,
-            notes,
+            about,
         }
     }
 
@@ -59,7 +79,7 @@ impl Answer {
     pub(crate) fn of(batch: RecordBatch, limits: Limits, deadline: Instant) -> Answer {
         let schema = batch.schema();
         let batches = stream::iter([Ok(batch)]).boxed();
-        Answer::new(schema, batches, limits, deadline, Arc::default())
+        Answer::new(schema, batches, limits, deadline, About::default())
     }
 
     /// The columns with their types.
@@ -74,12 +94,28 @@ impl Answer {
 
     /// Whether rows are missing since files could not be read; the notes name them. Known at the stream's end.
     pub fn is_partial(&self) -> bool {
-        self.notes.is_partial()
+        self.about.notes.is_partial()
+    }
+
+    /// Whether the rows are a plan, whose texts have lines: the answer to EXPLAIN.
+    pub fn is_plan(&self) -> bool {
+        self.about.is_plan
+    }
+
+    /// What was read of the lakes so far.
+    pub fn read(&self) -> ReadCounts {
+        let mut read = ReadCounts::default();
+        for table in &self.about.tables {
+            let counts = table.store.counts();
+            read.requests += counts.get + counts.head + counts.list;
+            read.bytes += counts.bytes_read;
+        }
+        read
     }
 
     /// What a person should know of the answer, one line each. Complete at the stream's end.
     pub fn notes(&self) -> Vec<String> {
-        let mut lines = self.notes.lines();
+        let mut lines = self.about.notes.lines();
         if let (true, Some(most)) = (self.is_truncated, self.limits.max_rows) {
             let rows = if most == 1 { "row" } else { "rows" };
             lines.push(format!(

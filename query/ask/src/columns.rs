@@ -12,6 +12,7 @@ use limn_store::one_line;
 use crate::error::AskError;
 use crate::relations::{Walk, Withs};
 use crate::scope::{Column, Columns, Relation, Scopes, is_resolved, resolved};
+use crate::size::{self, COLUMNS};
 
 /// What a SELECT list makes.
 pub(crate) struct Projection {
@@ -56,7 +57,7 @@ impl Walk<'_> {
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
                     self.exprs(expr, scopes, withs)?;
-                    made.columns.list.push(Column::named(&alias.value));
+                    made.columns.list.push(Column::named(alias.value.as_str()));
                     made.aliases.push(alias.value.clone());
                 }
                 SelectItem::ExprWithAliases { expr, .. } => {
@@ -108,6 +109,7 @@ impl Walk<'_> {
     ) -> Result<Columns, AskError> {
         let mut columns = Columns::default();
         for relation in relations {
+            self.count_columns(&relation.columns)?;
             columns.extend(relation.columns.clone());
         }
         self.note_withheld(&columns)?;
@@ -134,10 +136,21 @@ impl Walk<'_> {
                 resolve(&mut item.column_name, scopes)?;
             }
         }
-        columns.list.retain(|it| !left_out.contains(&it.name));
+        columns
+            .list
+            .retain(|it| left_out.iter().all(|name| **name != *it.name));
         // Which ones it leaves, the planner knows.
         columns.has_others |= options.opt_ilike.is_some() || options.opt_rename.is_some();
         Ok(columns)
+    }
+
+    /// Refuses what has too many columns in all: each `SELECT *, *` of the one before has twice as many.
+    pub(crate) fn count_columns(&mut self, more: &Columns) -> Result<(), AskError> {
+        self.columns = self.columns.saturating_add(more.list.len());
+        match self.columns > COLUMNS {
+            true => Err(size::too_many_columns()),
+            false => Ok(()),
+        }
     }
 
     /// Says which columns `*` does not stand for.
@@ -174,7 +187,7 @@ impl Columns {
         }
     }
 
-    fn extend(&mut self, others: Columns) {
+    pub(crate) fn extend(&mut self, others: Columns) {
         self.list.extend(others.list);
         self.has_others |= others.has_others;
     }

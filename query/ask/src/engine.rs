@@ -21,7 +21,7 @@ use futures::StreamExt;
 use tokio::runtime::Handle;
 use tokio::time::Instant;
 
-use crate::answer::{Answer, panic_text};
+use crate::answer::{About, Answer, panic_text};
 use crate::catalogue::Catalogue;
 use crate::error::AskError;
 use crate::limits::Limits;
@@ -31,7 +31,7 @@ use crate::relations::{Walk, Withs};
 use crate::statement::Statement;
 use crate::types::Types;
 use crate::watch::{self, Stop, Watch};
-use crate::{describe, failure, names, size};
+use crate::{describe, failure, functions, names, size};
 
 /// Answers statements about the tables of a catalogue.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl Engine {
         let session = SessionStateBuilder::new()
             .with_config(limits.config(CATALOG, SCHEMA))
             .with_expr_planners(SessionStateDefaults::default_expr_planners())
-            .with_scalar_functions(SessionStateDefaults::default_scalar_functions())
+            .with_scalar_functions(functions::of_values())
             .with_higher_order_functions(SessionStateDefaults::default_higher_order_functions())
             .with_aggregate_functions(SessionStateDefaults::default_aggregate_functions())
             .with_window_functions(SessionStateDefaults::default_window_functions())
@@ -102,7 +102,7 @@ impl Engine {
                 plan,
                 stop,
                 session,
-                notes,
+                about,
             } => {
                 let schema = plan.schema();
                 let rows = execute_stream(plan, session.task_ctx());
@@ -124,7 +124,7 @@ impl Engine {
                     batch
                 });
                 let batches = batches.boxed();
-                Ok(Answer::new(schema, batches, limits, deadline, notes))
+                Ok(Answer::new(schema, batches, limits, deadline, about))
             }
         }
     }
@@ -137,7 +137,7 @@ enum Ready {
         plan: Arc<dyn ExecutionPlan>,
         stop: Stop,
         session: Box<SessionState>,
-        notes: Arc<Notes>,
+        about: About,
     },
 }
 
@@ -178,11 +178,13 @@ impl Planner {
             notes: Arc::clone(&notes),
         });
         let rules = std::iter::once(types).chain(base.analyzer().rules.iter().cloned());
-        let session = SessionStateBuilder::new_from_existing((**base).clone())
+        let mut session = SessionStateBuilder::new_from_existing((**base).clone())
             .with_analyzer_rules(rules.collect())
             .with_catalog_list(Arc::new(Tables::new(&tables, &notes)))
             .with_runtime_env(limits.runtime().map_err(failed)?)
             .build();
+        // The time that now() is.
+        session.mark_start_execution();
         let statement = Planned::Statement(Box::new(match explains {
             true => explain(query),
             false => Parsed::Query(query),
@@ -210,7 +212,11 @@ impl Planner {
             plan,
             stop: Stop(watch),
             session: Box::new(session),
-            notes,
+            about: About {
+                notes,
+                tables: tables.into_values().collect(),
+                is_plan: explains,
+            },
         })
     }
 

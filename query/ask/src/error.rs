@@ -191,7 +191,7 @@ fn held(sensitive: Option<&str>) -> String {
 }
 
 /// A size in the unit that makes it short: `1 GiB`, `1.5 MiB`.
-fn bytes(count: u64) -> String {
+pub(crate) fn bytes(count: u64) -> String {
     let units = ["bytes", "KiB", "MiB", "GiB", "TiB"];
     let mut size = count as f64;
     let mut unit = 0;

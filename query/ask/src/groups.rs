@@ -251,39 +251,38 @@ impl Bare<'_> {
     /// The columns that `*` and `t.*` stand for, by the place of each in the SELECT list. None where they have something
     /// behind them, or columns that are not known.
     fn wildcards(&self, items: &[SelectItem]) -> Vec<(usize, Vec<Expr>)> {
-        let columns =
-            |item: &SelectItem| -> Option<Vec<Expr>> {
-                let relations: Vec<&Relation> = match item {
-                    SelectItem::Wildcard(options) if is_plain(options) => {
-                        self.scope.relations.iter().collect()
-                    }
-                    SelectItem::QualifiedWildcard(
-                        SelectItemQualifiedWildcardKind::ObjectName(name),
-                        options,
-                    ) if is_plain(options) => {
-                        let [part] = name.0.as_slice() else {
-                            return None;
-                        };
-                        let alias = &part.as_ident()?.value;
-                        let is_it = |it: &&Relation| it.alias.as_ref() == Some(alias);
-                        vec![self.scope.relations.iter().find(is_it)?]
-                    }
-                    _ => return None,
-                };
-                let mut columns = Vec::new();
-                for relation in relations {
-                    let alias = relation.alias.as_ref()?;
-                    if relation.columns.has_others {
-                        return None;
-                    }
-                    let open = relation.columns.list.iter();
-                    let open = open.filter(|it| it.withheld.is_none());
-                    columns.extend(open.map(|it| {
-                        Expr::CompoundIdentifier(vec![resolved(alias), resolved(&it.name)])
-                    }));
+        let columns = |item: &SelectItem| -> Option<Vec<Expr>> {
+            let relations: Vec<&Relation> = match item {
+                SelectItem::Wildcard(options) if is_plain(options) => {
+                    self.scope.relations.iter().collect()
                 }
-                Some(columns)
+                SelectItem::QualifiedWildcard(
+                    SelectItemQualifiedWildcardKind::ObjectName(name),
+                    options,
+                ) if is_plain(options) => {
+                    let [part] = name.0.as_slice() else {
+                        return None;
+                    };
+                    let alias = &part.as_ident()?.value;
+                    let is_it = |it: &&Relation| it.alias.as_ref() == Some(alias);
+                    vec![self.scope.relations.iter().find(is_it)?]
+                }
+                _ => return None,
             };
+            let mut columns = Vec::new();
+            for relation in relations {
+                let alias = relation.alias.as_ref()?;
+                if relation.columns.has_others {
+                    return None;
+                }
+                let open = relation.columns.list.iter();
+                let open = open.filter(|it| it.withheld.is_none());
+                columns.extend(open.map(|it| {
+                    Expr::CompoundIdentifier(vec![resolved(alias), resolved(&*it.name)])
+                }));
+            }
+            Some(columns)
+        };
         let found = items.iter().enumerate();
         let found = found.filter_map(|(at, item)| Some((at, columns(item)?)));
         found.collect()

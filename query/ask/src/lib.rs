@@ -24,7 +24,7 @@
 //!   statement's time. The answer ends in time; a thread is free again when the value is there.
 //! - Without ORDER BY, rows come in any order; which ones a limit leaves may differ from run to run.
 //! - [`Limits::memory_bytes`] is for what sorts, groups and joins hold. What a batch of rows takes, and what a function makes
-//!   of one value (`repeat`), is besides it. The larger side of a join is read as it comes; the smaller one must fit.
+//!   of its values (within bounds of their own: `functions`), is besides it. The larger side of a join is read as it comes; the smaller one must fit.
 //! - A statement whose time is over while it is planned is answered at once; its thread ends when the planner comes to a
 //!   step between two of its own.
 //!
@@ -42,6 +42,7 @@ mod dialect;
 mod engine;
 mod error;
 mod failure;
+mod functions;
 mod groups;
 mod limits;
 mod names;
@@ -62,8 +63,9 @@ mod tests;
 mod types;
 mod watch;
 mod why;
+pub mod written;
 
-pub use answer::Answer;
+pub use answer::{Answer, ReadCounts};
 pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
 pub use error::AskError;

@@ -21,7 +21,7 @@ use crate::groups;
 use crate::names;
 use crate::notes::Notes;
 use crate::provider::SCHEMA;
-use crate::scope::{Column, Columns, Hidden, Relation, Scope, Scopes, resolved, same};
+use crate::scope::{Column, Columns, Hidden, Relation, Scope, Scopes, column_of, resolved, same};
 use crate::size::{self, RELATIONS};
 use crate::table::Table;
 
@@ -33,6 +33,8 @@ pub(crate) struct Walk<'a> {
     pub(crate) tables: BTreeMap<String, Arc<Table>>,
     /// Tables so far, those of WITH as often as they are named.
     relations: usize,
+    /// Columns of those tables and of `*` so far.
+    pub(crate) columns: usize,
 }
 
 /// The queries of WITH that can be named, the innermost first.
@@ -72,6 +74,7 @@ impl<'a> Walk<'a> {
             notes,
             tables: BTreeMap::new(),
             relations: 0,
+            columns: 0,
         }
     }
 
@@ -159,7 +162,7 @@ impl<'a> Walk<'a> {
                 | SetQuantifier::DistinctByName = set_quantifier
                 {
                     columns.has_others |= others.has_others;
-                    let is_known = |name: &str| columns.list.iter().any(|it| it.name == name);
+                    let is_known = |name: &str| columns.list.iter().any(|it| *it.name == *name);
                     let more = others.list.into_iter().filter(|it| !is_known(&it.name));
                     let more: Vec<Column> = more.collect();
                     columns.list.extend(more);
@@ -265,8 +268,7 @@ impl<'a> Walk<'a> {
                 self.joins(table_with_joins, &mut inner, withs, outer)?;
                 let mut columns = Columns::default();
                 for relation in inner.relations {
-                    columns.list.extend(relation.columns.list);
-                    columns.has_others |= relation.columns.has_others;
+                    columns.extend(relation.columns);
                 }
                 scope.relations.push(named(alias, columns));
             }
@@ -301,6 +303,7 @@ impl<'a> Walk<'a> {
         };
         if let Some(with) = with {
             self.count(with.relations.max(1))?;
+            self.count_columns(&with.columns)?;
             let (spelt, columns) = (with.name.clone(), with.columns.clone());
             *name = ObjectName::from(vec![resolved(&spelt)]);
             return Ok(match alias {
@@ -318,6 +321,7 @@ impl<'a> Walk<'a> {
         let names = names_of(&record, &written);
         let table = self.open(&record)?;
         let columns = columns_of(&table);
+        self.count_columns(&columns)?;
         *name = ObjectName::from(vec![resolved(SCHEMA), resolved(&record.name)]);
         let mut relation = match alias {
             Some(alias) => named(alias, columns),
@@ -399,7 +403,7 @@ fn renamed(mut columns: Columns, alias: &TableAlias) -> Columns {
         columns.list.retain(|it| it.withheld.is_none());
     }
     for (at, named) in alias.columns.iter().enumerate() {
-        let column = Column::named(&named.name.value);
+        let column = Column::named(named.name.value.as_str());
         match columns.list.get_mut(at) {
             Some(old) => *old = column,
             None => columns.list.push(column),
@@ -413,9 +417,9 @@ fn columns_of(table: &Table) -> Columns {
         .schema
         .fields()
         .iter()
-        .map(|it| Column::named(it.name()));
+        .map(|it| Column::named(it.name().as_str()));
     let withheld = table.withheld.iter().map(|it| Column {
-        name: it.name.clone(),
+        name: it.name.as_str().into(),
         withheld: Some(Rc::new(Hidden {
             table: table.name().to_owned(),
             column: it.name.clone(),
@@ -484,11 +488,7 @@ fn rewrite_using(column: &mut ObjectName, relations: &[Relation], left: usize) {
     let Some(written) = part.as_ident() else {
         return;
     };
-    let side = |relations: &[Relation]| {
-        let scope = Scope::of(relations.to_vec());
-        let found = Scopes::of(&scope, None).column(written);
-        found.ok().flatten()
-    };
+    let side = |relations: &[Relation]| column_of(relations, &[], written).ok().flatten();
     let (a, b) = relations.split_at(left);
     if let (Some(a), Some(b)) = (side(a), side(b))
         && a == b

@@ -1,5 +1,6 @@
 //! From what the index knows of a table to its rows.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use limn_formats::{Declaration, Format, ObjectRecord, ReadOptions};
@@ -24,15 +25,26 @@ const FORMATS: [Format; 9] = [
     Format::Sheet,
 ];
 
+/// Columns that files withhold, by name, and what each holds, if that is why.
+pub(crate) type WithheldByFiles = BTreeMap<String, Option<String>>;
+
 /// The rows of a table: those of its files that could be read when it was indexed. `store` is its lake; which rows
 /// there are does not depend on `options`. Reads nothing yet. An error if none of its files could be read, or limn cannot
-/// read any more what it knows of one.
+/// read any more what it knows of one. Beside them the columns that any of the files withholds.
 pub(crate) fn rows_of(
     record: &TableRecord,
     store: Store,
     options: ReadOptions,
-) -> Result<TableRows, AskError> {
-    Ok(TableRows::new(store, files_of(record)?, options))
+) -> Result<(TableRows, WithheldByFiles), AskError> {
+    let files = files_of(record)?;
+    let mut withheld = WithheldByFiles::new();
+    let columns = files.iter().flat_map(|(_, summary)| &summary.columns);
+    for column in columns.filter(|it| it.is_withheld()) {
+        let sensitive = column.sensitive().map(|kind| kind.to_string());
+        let known = withheld.entry(column.name.clone()).or_default();
+        *known = known.take().or(sensitive);
+    }
+    Ok((TableRows::new(store, files, options), withheld))
 }
 
 /// The files of a table that could be read when it was indexed, with what is known of them, by path.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
+use std::slice;
 
 use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::tokenizer::{Location, Span};
@@ -16,7 +17,7 @@ use crate::near::near;
 /// A column that a source of rows has.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
-    pub(crate) name: String,
+    pub(crate) name: Rc<str>,
     /// Why nobody sees its values, if so.
     pub(crate) withheld: Option<Rc<Hidden>>,
 }
@@ -31,7 +32,7 @@ pub(crate) struct Hidden {
 }
 
 impl Column {
-    pub(crate) fn named(name: impl Into<String>) -> Column {
+    pub(crate) fn named(name: impl Into<Rc<str>>) -> Column {
         Column {
             name: name.into(),
             withheld: None,
@@ -162,75 +163,20 @@ impl Scope {
     /// Whether a name that was looked up is a column here.
     pub(crate) fn has(&self, column: &Ident) -> bool {
         is_resolved(column)
-            && self
-                .columns()
-                .any(|(_, it)| it.name == column.value && it.withheld.is_none())
+            && columns(&self.relations)
+                .any(|(_, it)| *it.name == *column.value && it.withheld.is_none())
     }
 
     /// The only source that has a column of this very name.
     pub(crate) fn source(&self, column: &Ident) -> Option<&Relation> {
-        let mut found = self
-            .columns()
-            .filter(|(_, it)| it.name == column.value && it.withheld.is_none());
+        let mut found = columns(&self.relations)
+            .filter(|(_, it)| *it.name == *column.value && it.withheld.is_none());
         let (relation, _) = found.next()?;
         found.next().is_none().then_some(relation)
     }
 
-    fn columns(&self) -> impl Iterator<Item = (&Relation, &Column)> {
-        let relations = self.relations.iter();
-        relations.flat_map(|relation| relation.columns.list.iter().map(move |it| (relation, it)))
-    }
-
     fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
-        let name = written.value.as_str();
-        let is_alias = self.aliases.iter().any(|it| it == name);
-        let exact: Vec<&Column> = self
-            .columns()
-            .map(|it| it.1)
-            .filter(|it| it.name == name)
-            .collect();
-        if is_alias || exact.iter().any(|it| it.withheld.is_none()) {
-            return Ok(Some(name.to_owned()));
-        }
-        if let Some(hidden) = exact.first() {
-            return hidden.seen().map(|it| Some(it.to_owned()));
-        }
-        if written.quote_style.is_some() {
-            return Ok(None);
-        }
-        let alike: Vec<(&Relation, &Column)> = self
-            .columns()
-            .filter(|(_, it)| same(&it.name, name))
-            .collect();
-        let open = alike.iter().filter(|(_, it)| it.withheld.is_none());
-        let aliases = self.aliases.iter().filter(|it| same(it, name));
-        let mut spellings: BTreeSet<&str> = open.map(|(_, it)| it.name.as_str()).collect();
-        spellings.extend(aliases.map(String::as_str));
-        match (spellings.first(), spellings.len(), alike.first()) {
-            (Some(one), 1, _) => Ok(Some((*one).to_owned())),
-            (Some(_), _, _) => Err(self.ambiguous(name, &alike)),
-            (None, _, Some((_, hidden))) => hidden.seen().map(|it| Some(it.to_owned())),
-            (None, _, None) => Ok(None),
-        }
-    }
-
-    fn ambiguous(&self, name: &str, alike: &[(&Relation, &Column)]) -> AskError {
-        let columns = alike.iter().filter(|(_, it)| it.withheld.is_none());
-        let mut columns: Vec<String> = columns
-            .map(|(relation, column)| match &relation.alias {
-                Some(alias) if self.relations.len() > 1 => {
-                    format!("\"{alias}\".\"{}\"", column.name)
-                }
-                _ => format!("\"{}\"", column.name),
-            })
-            .collect();
-        let aliases = self.aliases.iter().filter(|it| same(it, name));
-        columns.extend(aliases.map(|it| format!("\"{it}\"")));
-        columns.dedup();
-        AskError::AmbiguousColumn {
-            name: name.to_owned(),
-            columns,
-        }
+        column_of(&self.relations, &self.aliases, written)
     }
 
     fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
@@ -308,7 +254,7 @@ impl Relation {
     }
 
     fn column(&self, written: &Ident) -> Result<Option<String>, AskError> {
-        Scope::of(vec![self.clone()]).column(written)
+        column_of(slice::from_ref(self), &[], written)
     }
 
     fn lacks(&self, column: &str) -> AskError {
@@ -316,9 +262,76 @@ impl Relation {
         AskError::UnknownColumn {
             name: column.to_owned(),
             table: self.told.clone(),
-            near: near(column, open.map(|it| it.name.as_str())),
+            near: near(column, open.map(|it| &*it.name)),
             is_text: false,
         }
+    }
+}
+
+/// The columns of these sources, with those.
+fn columns(relations: &[Relation]) -> impl Iterator<Item = (&Relation, &Column)> {
+    let relations = relations.iter();
+    relations.flat_map(|relation| relation.columns.list.iter().map(move |it| (relation, it)))
+}
+
+/// The spelling of the column of these sources, or of the alias, that is meant.
+pub(crate) fn column_of(
+    relations: &[Relation],
+    aliases: &[String],
+    written: &Ident,
+) -> Result<Option<String>, AskError> {
+    let name = written.value.as_str();
+    let is_alias = aliases.iter().any(|it| it == name);
+    let mut hidden = None;
+    for (_, column) in columns(relations).filter(|(_, it)| *it.name == *name) {
+        match column.withheld {
+            None => return Ok(Some(name.to_owned())),
+            Some(_) => hidden = hidden.or(Some(column)),
+        }
+    }
+    if is_alias {
+        return Ok(Some(name.to_owned()));
+    }
+    if let Some(hidden) = hidden {
+        return hidden.seen().map(|it| Some(it.to_owned()));
+    }
+    if written.quote_style.is_some() {
+        return Ok(None);
+    }
+    let alike: Vec<(&Relation, &Column)> = columns(relations)
+        .filter(|(_, it)| same(&it.name, name))
+        .collect();
+    let open = alike.iter().filter(|(_, it)| it.withheld.is_none());
+    let mut spellings: BTreeSet<&str> = open.map(|(_, it)| &*it.name).collect();
+    let aliases = aliases.iter().map(String::as_str);
+    let aliases: Vec<&str> = aliases.filter(|it| same(it, name)).collect();
+    spellings.extend(&aliases);
+    match (spellings.first(), spellings.len(), alike.first()) {
+        (Some(one), 1, _) => Ok(Some((*one).to_owned())),
+        (Some(_), _, _) => Err(ambiguous(name, &alike, &aliases, relations.len() > 1)),
+        (None, _, Some((_, hidden))) => hidden.seen().map(|it| Some(it.to_owned())),
+        (None, _, None) => Ok(None),
+    }
+}
+
+fn ambiguous(
+    name: &str,
+    alike: &[(&Relation, &Column)],
+    aliases: &[&str],
+    are_several: bool,
+) -> AskError {
+    let columns = alike.iter().filter(|(_, it)| it.withheld.is_none());
+    let mut columns: Vec<String> = columns
+        .map(|(relation, column)| match &relation.alias {
+            Some(alias) if are_several => format!("\"{alias}\".\"{}\"", column.name),
+            _ => format!("\"{}\"", column.name),
+        })
+        .collect();
+    columns.extend(aliases.iter().map(|it| format!("\"{it}\"")));
+    columns.dedup();
+    AskError::AmbiguousColumn {
+        name: name.to_owned(),
+        columns,
     }
 }
 

@@ -28,6 +28,8 @@ const TRIALS: usize = 1024;
 const DEEP: usize = 300;
 /// Tables and queries, those of WITH as often as they are named.
 pub(crate) const RELATIONS: usize = 300;
+/// Columns of those tables and queries, and of `*`.
+pub(crate) const COLUMNS: usize = 200_000;
 /// Steps of a plan, one above the other.
 const STEPS: usize = 400;
 /// The stack of the thread that plans, in bytes. It takes no memory until it is used.
@@ -221,6 +223,16 @@ pub(crate) fn too_many_relations() -> AskError {
     }
 }
 
+/// The error of too many columns.
+pub(crate) fn too_many_columns() -> AskError {
+    AskError::TooLarge {
+        what: "its tables and queries have too many columns, counted as often as they are named"
+            .to_owned(),
+        most: COLUMNS,
+        remedy: "name the columns that you want in place of *",
+    }
+}
+
 /// Refuses a plan that is deeper than what was written let expect: some of what is short is long as a plan.
 pub(crate) fn check_plan(plan: &LogicalPlan) -> Result<(), AskError> {
     let mut levels = vec![(plan, 1_usize)];
@@ -241,6 +253,15 @@ fn check_expr(expr: &datafusion::logical_expr::Expr) -> Result<(), AskError> {
     while let Some((expr, depth)) = levels.pop() {
         if depth > 2 * DEEP {
             return Err(too_deep());
+        }
+        // What is computed of constants while planning may stand in every row.
+        if matches!(expr, datafusion::logical_expr::Expr::Literal(value, _) if value.size() > 2 * TEXT)
+        {
+            return Err(AskError::TooLarge {
+                what: "a constant that it computes is too long, in bytes".to_owned(),
+                most: TEXT,
+                remedy: "compute shorter ones",
+            });
         }
         let children = expr.apply_children(|child| {
             levels.push((child, depth + 1));

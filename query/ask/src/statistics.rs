@@ -3,7 +3,7 @@
 
 use arrow::datatypes::SchemaRef;
 use datafusion::common::stats::Precision;
-use datafusion::common::{ColumnStatistics, ScalarValue, Statistics};
+use datafusion::common::{ColumnStatistics, Statistics};
 use limn_formats::{Comparison, Test};
 use limn_lake::scan::Filter;
 use limn_segment::ColumnRecord;
@@ -28,7 +28,7 @@ pub(crate) fn of_table(table: &Table) -> Statistics {
             .fields()
             .iter()
             .map(|field| match table.column(field.name()) {
-                Some(column) => of_column(column, rows, field.data_type()),
+                Some(column) => of_column(column, rows),
                 None => ColumnStatistics::new_unknown(),
             });
     Statistics {
@@ -38,27 +38,14 @@ pub(crate) fn of_table(table: &Table) -> Statistics {
     }
 }
 
-fn of_column(
-    column: &ColumnRecord,
-    rows: Option<usize>,
-    data_type: &arrow::datatypes::DataType,
-) -> ColumnStatistics {
-    let bound = |text: &Option<String>| {
-        let value = text
-            .clone()
-            .map(|text| ScalarValue::try_from_string(text, data_type));
-        match value {
-            Some(Ok(value)) if !value.is_null() => Precision::Inexact(value),
-            _ => Precision::Absent,
-        }
-    };
+/// Without the least and greatest value: DataFusion takes those that are the same for all that a filter lets pass, and the index
+/// has those of the values that it looked at.
+fn of_column(column: &ColumnRecord, rows: Option<usize>) -> ColumnStatistics {
     // A share of what was looked at; `as` rounds what is no number to zero.
     let nulls = |rows: usize| (column.null_share * rows as f64).round() as usize;
     let distinct = usize::try_from(column.distinct).ok();
     ColumnStatistics::new_unknown()
         .with_null_count(rows.map_or(Precision::Absent, |it| Precision::Inexact(nulls(it))))
-        .with_min_value(bound(&column.min))
-        .with_max_value(bound(&column.max))
         .with_distinct_count(distinct.map_or(Precision::Absent, Precision::Inexact))
 }
 

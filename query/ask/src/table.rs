@@ -6,10 +6,11 @@ use std::sync::Arc;
 use arrow::datatypes::{Schema, SchemaRef};
 use limn_lake::scan::TableRows;
 use limn_segment::{ColumnRecord, TableRecord};
+use limn_store::Store;
 
 use crate::catalogue::Lake;
 use crate::error::AskError;
-use crate::rows::{left_out, rows_of};
+use crate::rows::{WithheldByFiles, left_out, rows_of};
 
 /// A table that a statement names.
 pub(crate) struct Table {
@@ -23,6 +24,8 @@ pub(crate) struct Table {
     pub(crate) withheld: Vec<Withheld>,
     /// Files whose rows are missing.
     pub(crate) left_out: usize,
+    /// Its lake, which counts what is read of it for one statement.
+    pub(crate) store: Store,
 }
 
 /// A column whose values nobody sees.
@@ -35,11 +38,12 @@ pub(crate) struct Withheld {
 
 impl Table {
     pub(crate) fn open(record: Arc<TableRecord>, lake: Lake) -> Result<Table, AskError> {
-        let rows = rows_of(&record, lake.store, lake.options)?;
+        let store = lake.store.counted();
+        let (rows, by_files) = rows_of(&record, store.clone(), lake.options)?;
         let left_out = left_out(&record);
         let all = rows.schema();
         let known: Vec<Known<'_>> = (0..all.fields().len())
-            .map(|place| known(&record.columns, &all, place))
+            .map(|place| known(&record.columns, &by_files, &all, place))
             .collect();
         let mut withheld = Vec::new();
         for (field, known) in all.fields().iter().zip(&known) {
@@ -60,6 +64,7 @@ impl Table {
             places,
             withheld,
             left_out,
+            store,
             record,
         })
     }
@@ -90,10 +95,20 @@ enum Known<'a> {
     Withheld(Option<&'a str>),
 }
 
-/// What the index says of the column at a place. Whatever it does not say of a table of which something is withheld is
+/// What the index says of the column at a place: the table's record may be of older files than those that it has, so that
+/// what any file withholds is withheld. Whatever it does not say of a table of which something is withheld is
 /// withheld, too: a name that repeats has a number behind it in the rows, and files may have come since.
-fn known<'a>(columns: &'a [ColumnRecord], all: &Schema, place: usize) -> Known<'a> {
+fn known<'a>(
+    columns: &'a [ColumnRecord],
+    by_files: &'a WithheldByFiles,
+    all: &Schema,
+    place: usize,
+) -> Known<'a> {
     let name = all.field(place).name();
+    let is_called = |it: &str| name.strip_prefix(it).is_some_and(is_number_behind);
+    if let Some((_, sensitive)) = by_files.iter().find(|(it, _)| is_called(it)) {
+        return Known::Withheld(sensitive.as_deref());
+    }
     let of_place = columns
         .get(place)
         .filter(|it| columns.len() == all.fields().len() && name.starts_with(it.name.as_str()));
@@ -105,6 +120,12 @@ fn known<'a>(columns: &'a [ColumnRecord], all: &Schema, place: usize) -> Known<'
         None if !is_said && columns.iter().any(|it| it.withheld) => Known::Withheld(None),
         None => Known::Open,
     }
+}
+
+/// Whether a column's name in the rows may go on so behind its name in a file: not at all, or with a number.
+fn is_number_behind(rest: &str) -> bool {
+    let number = rest.strip_prefix('_');
+    rest.is_empty() || number.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -127,7 +148,12 @@ mod tests {
             .map(|it| Field::new(*it, DataType::Utf8, true));
         let all = Schema::new(fields.collect::<Vec<_>>());
         (0..all.fields().len())
-            .map(|place| matches!(known(&columns, &all, place), Known::Open))
+            .map(|place| {
+                matches!(
+                    known(&columns, &WithheldByFiles::new(), &all, place),
+                    Known::Open
+                )
+            })
             .collect()
     }
 

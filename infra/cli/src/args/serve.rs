@@ -102,6 +102,9 @@ pub struct SqlLimits {
     /// Memory for what one sorts, groups and joins.
     #[arg(long, value_name = "SIZE", default_value = "512MiB", value_parser = memory, conflicts_with = "no_sql")]
     pub sql_memory: u64,
+    /// Temporary files for what does not fit there.
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", value_parser = memory, conflicts_with = "no_sql")]
+    pub sql_disk: u64,
     /// Rows that one answers with, at most.
     #[arg(long, value_name = "N", default_value = "10000", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "no_sql")]
     pub sql_rows: u64,

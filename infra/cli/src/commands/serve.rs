@@ -146,6 +146,7 @@ pub fn sql(args: &SqlLimits) -> Option<SqlOptions> {
     (!args.no_sql).then_some(SqlOptions {
         timeout: args.sql_timeout,
         memory_bytes: args.sql_memory,
+        disk_bytes: args.sql_disk,
         max_rows: args.sql_rows,
         at_once: args.sql_at_once,
         confined_program: std::env::current_exe().ok(),

@@ -5,9 +5,9 @@ mod written;
 use std::io::{self, Read, Write};
 
 use anyhow::Context;
-use arrow::array::RecordBatch;
 use futures::TryStreamExt;
 use limn_ask::cells::{Cells, is_number, json_text, type_word};
+use limn_ask::written::{cells_of, json_rows};
 use limn_ask::{Answer, AskError, Catalogue, Engine, Lake, Limits};
 use limn_formats::{Confined, ReadOptions};
 use limn_segment::IndexStore;
@@ -18,7 +18,7 @@ use crate::args::SqlArgs;
 use crate::commands::newest;
 use crate::progress::say;
 use crate::table::Table;
-use crate::text::plural;
+use crate::text::{one_line, plural};
 
 /// Rows that are printed where nobody says how many.
 const PRINTED: u64 = 10_000;
@@ -58,9 +58,15 @@ pub async fn run(args: SqlArgs) -> anyhow::Result<Outcome> {
             ));
         }
         _ if args.json.json => print_json(&mut answer).await?,
+        _ if answer.is_plan() => print_plan(&mut answer).await?,
         _ => print(&mut answer).await?,
     }
-    let notes = answer.notes();
+    let (notes, read) = (answer.notes(), answer.read());
+    tracing::info!(
+        requests = read.requests,
+        bytes = read.bytes,
+        "read of the lakes"
+    );
     // In JSON they are part of the answer.
     if !args.json.json || args.output.is_some() {
         notes.iter().for_each(|note| say(&format!("note: {note}")));
@@ -116,11 +122,31 @@ async fn print(answer: &mut Answer) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The columns of a batch as texts.
-fn cells_of(batch: &RecordBatch) -> anyhow::Result<Vec<Cells<'_>>> {
-    let columns = batch.columns().iter();
-    let cells = columns.map(|column| Cells::of(column.as_ref()));
-    Ok(cells.collect::<Result<_, _>>()?)
+/// Prints a plan: what each is in a line, and its lines below.
+async fn print_plan(answer: &mut Answer) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    while let Some(batch) = answer.try_next().await? {
+        let cells = cells_of(&batch)?;
+        for row in 0..batch.num_rows() {
+            let mut texts = cells.iter().filter_map(|cell| cell.text(row));
+            let kind = texts.next().unwrap_or_default();
+            out.write_all(plan_text(&kind, texts).as_bytes())?;
+        }
+    }
+    out.flush()?;
+    Ok(())
+}
+
+fn plan_text(kind: &str, plans: impl Iterator<Item = String>) -> String {
+    let mut text = format!("{}\n", one_line(kind));
+    for plan in plans {
+        for line in plan.lines() {
+            let step = line.trim_start_matches(' ');
+            let indent = " ".repeat(2 + line.len() - step.len());
+            text.push_str(&format!("{indent}{}\n", one_line(step)));
+        }
+    }
+    text
 }
 
 /// Prints the answer as JSON, row by row as they come.
@@ -137,18 +163,8 @@ async fn print_json(answer: &mut Answer) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     let mut is_first = true;
     while let Some(batch) = answer.try_next().await? {
-        let cells = cells_of(&batch)?;
-        for row in 0..batch.num_rows() {
-            text.push_str(if is_first { "\n[" } else { ",\n[" });
-            is_first = false;
-            for (at, cell) in cells.iter().enumerate() {
-                if at > 0 {
-                    text.push(',');
-                }
-                cell.json(row, &mut text);
-            }
-            text.push(']');
-        }
+        json_rows(&batch, is_first, &mut text)?;
+        is_first = is_first && batch.num_rows() == 0;
         out.write_all(text.as_bytes())?;
         text.clear();
     }
@@ -162,8 +178,33 @@ async fn print_json(answer: &mut Answer) -> anyhow::Result<()> {
         }
         json_text(note, &mut text);
     }
-    text.push_str("]}\n");
+    let read = answer.read();
+    let (requests, bytes) = (read.requests, read.bytes);
+    text.push_str(&format!(
+        "],\"read\":{{\"requests\":{requests},\"bytes\":{bytes}}}}}\n"
+    ));
     out.write_all(text.as_bytes())?;
     out.flush()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_is_printed_in_lines() {
+        let plan = "Sort: a\n  Filter: b = '\u{1b}[31m'\n    Scan".to_owned();
+        let text = plan_text("logical_plan", std::iter::once(plan));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            lines,
+            [
+                "logical_plan",
+                "  Sort: a",
+                "    Filter: b = ' [31m'",
+                "      Scan"
+            ]
+        );
+    }
 }

@@ -223,6 +223,104 @@ async fn queries_of_with_count_as_often_as_they_are_named() {
     assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
 }
 
+/// Each query of WITH has twice the columns of the one before.
+#[tokio::test(flavor = "multi_thread")]
+async fn columns_count_as_often_as_they_are_named() {
+    let made = Made::new().await;
+    for (first, every) in [("", "*, *"), (", FALSE", "*, l.*")] {
+        let mut sql = format!("WITH a0 AS (SELECT 1 AS x{first})");
+        for it in 1..60 {
+            let _ = write!(sql, ", a{it} AS (SELECT {every} FROM a{} l)", it - 1);
+        }
+        sql += " SELECT * FROM a59";
+        let error = made.ask(&sql).await.unwrap_err();
+        assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
+        assert!(error.to_string().contains("columns"), "{error}");
+    }
+}
+
+/// Also while the plan is made, of constants.
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_make_no_values_without_bounds() {
+    let made = large(20_000).await;
+    let replaced = format!(
+        "{}'aaaaaaaaaa'{}",
+        "replace(".repeat(15),
+        ", 'a', 'aaaaaaaaaa')".repeat(15)
+    );
+    let day = "TIMESTAMP '2024-01-01', TIMESTAMP '2024-12-31'";
+    for call in [
+        "range(0, 4000000000)",
+        "range(4000000000, 0, -1)",
+        "generate_series(0, 4000000000)",
+        "generate_series(-9223372036854775807, 9223372036854775807)",
+        &format!("range({day}, INTERVAL '1 microsecond')"),
+        &format!("generate_series({day}, INTERVAL '1 nanosecond')"),
+        "generate_series(DATE '2024-01-01', DATE '2024-12-31', INTERVAL '1 day -23 hours')",
+        "array_repeat(1, 2000000000)",
+        "array_repeat(array_repeat('a', 100000), 100000)",
+        "array_resize([1], 2000000000)",
+        "array_resize([1], 2000000000, 7)",
+        "repeat('a', 2000000000)",
+        "repeat('a', 2000000)",
+        "lpad('a', 2000000000)",
+        "rpad('a', 2000000000, 'b')",
+        &replaced,
+        "repeat(word, 100000)",
+        "lpad(word, 100000000 + id)",
+        "range(0, 100000 + id)",
+        "array_repeat(word, 100000)",
+        "replace(word, '', repeat('a', 32000))",
+        "range(0, 100000)",
+    ] {
+        let sql = format!("SELECT {call} FROM large");
+        let error = made.ask(&sql).await.unwrap_err();
+        assert!(matches!(error, AskError::Execution(_)), "{sql}: {error}");
+        assert!(error.to_string().contains("are allowed"), "{sql}: {error}");
+    }
+    for (sql, line) in [
+        (
+            "SELECT count(*) FROM (SELECT unnest(range(0, 200000)))",
+            "200000",
+        ),
+        (
+            "SELECT array_length(generate_series(DATE '2024-01-01', DATE '2024-12-31', INTERVAL '1 month'))",
+            "12",
+        ),
+        ("SELECT lpad('7', 3, '0')", "007"),
+        (
+            "SELECT max(lpad(CAST(id AS VARCHAR), 8, '0')) FROM large",
+            "00019999",
+        ),
+        ("SELECT replace('a-b', '-', '+')", "a+b"),
+        ("SELECT length(repeat('ab', 1000))", "2000"),
+        ("SELECT array_repeat('a', 3)", "[a, a, a]"),
+        ("SELECT list_repeat(1, 2)", "[1, 1]"),
+        ("SELECT array_resize([1], 3, 7)", "[1, 7, 7]"),
+        ("SELECT range(3, 0, -1)", "[3, 2, 1]"),
+        (
+            "SELECT count(*) FROM large a JOIN large b ON lpad(a.word, 4) = lpad(b.word, 4) AND a.id = b.id",
+            "20000",
+        ),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.lines(), [line], "{sql}");
+    }
+}
+
+/// A constant stands in every row.
+#[tokio::test(flavor = "multi_thread")]
+async fn constants_are_no_longer_than_statements() {
+    let made = Made::new().await;
+    let sql = format!(
+        "SELECT 'a'{} FROM orders",
+        " || repeat('a', 30000)".repeat(100)
+    );
+    let error = made.ask(&sql).await.unwrap_err();
+    assert!(matches!(error, AskError::TooLarge { .. }), "{error}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn bombs_are_errors() {
     let made = Made::new().await;

@@ -178,6 +178,25 @@ async fn withheld_columns_are_refused_by_name() {
     assert_eq!(made.ask(natural).await.unwrap().columns().len(), 4);
 }
 
+/// The record of a table is of older files while its texts are kept: files that came since withhold for themselves.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_that_one_file_withholds_is_withheld() {
+    let mut made = Made::new().await;
+    for column in &mut made.tables[0].columns {
+        (column.withheld, column.sensitive) = (false, None);
+    }
+    for sql in [
+        "SELECT e_mail FROM customers",
+        "SELECT c.E_MAIL FROM customers c",
+    ] {
+        let error = made.ask(sql).await.unwrap_err();
+        assert!(matches!(error, AskError::Withheld { .. }), "{error}");
+        assert!(error.to_string().ends_with("it holds e-mail"), "{error}");
+    }
+    let told = made.ask("SELECT * FROM customers").await.unwrap();
+    assert!(!told.columns().contains(&"e_mail".to_owned()), "{told:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_table_that_is_withheld_whole_can_be_counted() {
     let mut made = Made::new().await;

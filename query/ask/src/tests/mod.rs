@@ -19,7 +19,7 @@ use limn_profile::{FileSummary, Redact};
 use limn_segment::{ColumnRecord, FileRecord, TableRecord};
 use limn_store::Store;
 
-use crate::{AskError, Catalogue, Engine, Lake, Limits};
+use crate::{AskError, Catalogue, Engine, Lake, Limits, ReadCounts};
 
 /// A lake and the tables that its index has.
 struct Made {
@@ -152,6 +152,7 @@ struct Told {
     is_truncated: bool,
     is_partial: bool,
     notes: Vec<String>,
+    read: ReadCounts,
 }
 
 async fn ask(engine: &Engine, sql: &str) -> Result<Told, AskError> {
@@ -169,6 +170,7 @@ async fn ask(engine: &Engine, sql: &str) -> Result<Told, AskError> {
         is_truncated: answer.is_truncated(),
         is_partial: answer.is_partial(),
         notes: answer.notes(),
+        read: answer.read(),
     })
 }
 

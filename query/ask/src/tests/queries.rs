@@ -68,6 +68,36 @@ async fn statements_answer_with_rows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_time_is_that_of_the_statement() {
+    let made = Made::new().await;
+    for sql in [
+        "SELECT now() > TIMESTAMP '2024-01-01T00:00:00Z'",
+        "SELECT current_timestamp = now()",
+        "SELECT current_date > DATE '2024-01-01' AND current_time IS NOT NULL",
+        "SELECT DATE_TRUNC('month', now()) <= now()",
+        "SELECT count(*) = 5 FROM orders WHERE day < now()",
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.lines(), ["true"], "{sql}");
+    }
+}
+
+/// What the index knows of values is of those that it looked at, and of older files perhaps.
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_are_sorted_by_what_the_index_takes_for_constant() {
+    let mut made = Made::new().await;
+    for column in &mut made.tables[1].columns {
+        (column.min, column.max) = (Some("5".to_owned()), Some("5".to_owned()));
+    }
+    let sql =
+        "SELECT orderid FROM orders WHERE amount + 0 > 1 AND amount <> 7 ORDER BY amount DESC";
+    assert_eq!(made.ask(sql).await.unwrap().lines(), ["102", "100", "103"]);
+    let sql = "SELECT orderid FROM orders WHERE amount * 1 >= 5 ORDER BY amount DESC";
+    assert_eq!(made.ask(sql).await.unwrap().lines(), ["102", "101", "100"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_index_is_described() {
     let made = Made::new().await;
     let told = made.ask("SHOW TABLES").await.unwrap();
@@ -109,6 +139,29 @@ async fn plans_show_what_the_scan_is_asked_for() {
     // The index knows it.
     let counted = explained("EXPLAIN SELECT count(*) FROM customers").await;
     assert!(!counted.contains("LimnScan"), "{counted}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_statement_reads_is_counted() {
+    let made = Made::new().await;
+    let before = made.store.counts();
+    let engine = made.engine(Limits::default());
+    let told = ask(&engine, "SELECT max(amount) FROM orders")
+        .await
+        .unwrap();
+    let all = made.store.counts().since(&before);
+    assert_eq!(told.read.bytes, (ORDERS_1.len() + ORDERS_2.len()) as u64);
+    assert_eq!(
+        (told.read.requests, told.read.bytes),
+        (all.get + all.head, all.bytes_read)
+    );
+    // Of this statement alone.
+    let told = ask(&engine, "SELECT max(id) FROM staff").await.unwrap();
+    assert_eq!(told.read.bytes, STAFF.len() as u64);
+    let told = ask(&engine, "EXPLAIN SELECT max(id) FROM staff")
+        .await
+        .unwrap();
+    assert_eq!(told.read, ReadCounts::default());
 }
 
 #[tokio::test(flavor = "multi_thread")]

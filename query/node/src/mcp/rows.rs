@@ -9,6 +9,8 @@ use crate::problem::{Problem, shortened};
 /// Rows, if nothing is said and at most.
 pub(super) const ROWS: u64 = 50;
 pub(super) const MOST: u64 = 500;
+/// Notes of an answer, before one that counts the others.
+const NOTES: usize = 20;
 /// Bytes of the rows of an answer.
 const BYTES: usize = 48 << 10;
 
@@ -28,7 +30,7 @@ pub(super) async fn told(mut running: Running) -> Result<Value, Problem> {
             rows.push(row);
         }
     }
-    let mut notes = running.notes();
+    let mut notes = few(running.notes());
     if is_cut {
         notes.push(format!(
             "cut after {} rows, which are much to read; choose fewer columns, or aggregate",
@@ -43,16 +45,20 @@ pub(super) async fn told(mut running: Running) -> Result<Value, Problem> {
     }))
 }
 
+/// No more notes than an agent reads.
+fn few(mut notes: Vec<String>) -> Vec<String> {
+    let more = notes.len().saturating_sub(NOTES);
+    if more > 0 {
+        notes.truncate(NOTES);
+        notes.push(format!("and {more} more"));
+    }
+    notes
+}
+
 /// A row, its long texts cut.
 fn row(batch: &arrow::array::RecordBatch) -> Result<Value, Problem> {
     let mut text = String::new();
-    json_rows(batch, true, &mut text).map_err(|error| {
-        tracing::error!(%error, "rows cannot be written");
-        Problem::bad(
-            "a column is of a type that cannot be written",
-            "cast it to text: CAST(… AS VARCHAR)",
-        )
-    })?;
+    json_rows(batch, true, &mut text)?;
     let mut row: Value = serde_json::from_str(&text).map_err(|_| Problem::internal())?;
     for cell in row.as_array_mut().into_iter().flatten() {
         let long = match cell {
@@ -67,4 +73,18 @@ fn row(batch: &arrow::array::RecordBatch) -> Result<Value, Problem> {
         }
     }
     Ok(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_reads_no_notes_without_end() {
+        let of = |count: usize| (0..count).map(|it| it.to_string()).collect::<Vec<_>>();
+        assert_eq!(few(of(NOTES)), of(NOTES));
+        let told = few(of(NOTES + 7));
+        assert_eq!(told.len(), NOTES + 1);
+        assert_eq!(told[NOTES], "and 7 more");
+    }
 }

@@ -11,12 +11,11 @@ use arrow::ipc::writer::FileWriter;
 use futures::TryStreamExt;
 use limn_ask::Answer;
 use limn_ask::cells::json_text;
+use limn_ask::written::{as_plain, cells_of, plain};
 use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use tempfile::NamedTempFile;
-
-use super::cells_of;
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +82,7 @@ enum Writer {
         is_first: bool,
     },
     Parquet(Box<ArrowWriter<File>>),
-    Arrow(Box<FileWriter<BufWriter<File>>>),
+    Arrow(Box<FileWriter<BufWriter<File>>>, SchemaRef),
 }
 
 impl Writer {
@@ -111,8 +110,9 @@ impl Writer {
                 )?))
             }
             Format::Arrow => {
+                let schema = plain(&schema);
                 let writer = FileWriter::try_new_buffered(file, &schema)?;
-                Writer::Arrow(Box::new(writer))
+                Writer::Arrow(Box::new(writer), schema)
             }
         })
     }
@@ -154,7 +154,7 @@ impl Writer {
                 file.write_all(text.as_bytes())?;
             }
             Writer::Parquet(writer) => writer.write(batch)?,
-            Writer::Arrow(writer) => writer.write(batch)?,
+            Writer::Arrow(writer, schema) => writer.write(&as_plain(batch, schema)?)?,
         }
         Ok(())
     }
@@ -174,7 +174,7 @@ impl Writer {
                 file.flush()?;
             }
             Writer::Parquet(writer) => drop(writer.close()?),
-            Writer::Arrow(mut writer) => writer.finish()?,
+            Writer::Arrow(mut writer, _) => writer.finish()?,
         }
         Ok(())
     }

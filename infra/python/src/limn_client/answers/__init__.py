@@ -25,7 +25,7 @@ from .search import (
     Suggestions,
     Verdict,
 )
-from .sql import ErrorDetail, SqlAnswer, SqlColumn
+from .sql import ErrorDetail, SqlAnswer, SqlColumn, SqlRead
 from .tables import (
     ColumnDetail,
     ColumnLine,
@@ -81,6 +81,7 @@ __all__ = [
     "Snapshots",
     "SqlAnswer",
     "SqlColumn",
+    "SqlRead",
     "Status",
     "Suggestion",
     "Suggestions",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 #: Kinds of columns, by their type's word; all others are texts.
 _KINDS = {"integer": "whole", "float": "number", "boolean": "truth"}
+#: How a time of a zone ends: its distance from UTC.
+_ZONE = re.compile(r"(?:Z|[+-]\d\d:\d\d)$")
 _NESTED = ("list", "struct", "map")
 
 
@@ -27,6 +30,16 @@ class SqlColumn(Told):
     name: str
     #: Its type in a word: ``integer``, ``float``, ``decimal``, ``boolean``, ``date``, ``timestamp``, ``text``, ...
     data_type: str
+
+
+@dataclass(frozen=True)
+class SqlRead(Told):
+    """What a statement has read of the lakes."""
+
+    #: Requests to their stores.
+    requests: int
+    #: Bytes of objects.
+    bytes: int
 
 
 @dataclass(frozen=True)
@@ -49,6 +62,8 @@ class SqlAnswer(Rows[Tuple[Any, ...]], Told):
     truncated: bool
     #: What to know of the answer, a line each.
     notes: Tuple[str, ...]
+    #: What was read of the lakes.
+    read: Optional[SqlRead]
     #: Why the rows end before their end; an answer that does so is raised.
     error: Optional[ErrorDetail]
 
@@ -108,7 +123,7 @@ def _arrow(pa: Any, word: str, values: List[Any]) -> Any:
         return texts.cast(pa.date32())
     if word == "timestamp":
         told = [value for value in values if value is not None]
-        is_fine = any(len(value.rstrip("Z").partition(".")[2]) > 6 for value in told)
-        has_zone = any(value.endswith("Z") for value in told)
+        is_fine = any(len(_ZONE.sub("", value).partition(".")[2]) > 6 for value in told)
+        has_zone = any(_ZONE.search(value) for value in told)
         return texts.cast(pa.timestamp("ns" if is_fine else "us", tz="UTC" if has_zone else None))
     return texts

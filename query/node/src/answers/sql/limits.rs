@@ -25,6 +25,8 @@ pub struct SqlOptions {
     pub timeout: Duration,
     /// Bytes of memory for what one sorts, groups and joins.
     pub memory_bytes: u64,
+    /// Bytes of temporary files for what does not fit there.
+    pub disk_bytes: u64,
     /// Rows that one answers with.
     pub max_rows: u64,
     /// Statements of one caller that run at a time; of all callers together four times as many.
@@ -38,6 +40,7 @@ impl Default for SqlOptions {
         SqlOptions {
             timeout: Duration::from_secs(30),
             memory_bytes: 512 << 20,
+            disk_bytes: 2 << 30,
             max_rows: 10_000,
             at_once: 2,
             confined_program: None,
@@ -53,7 +56,7 @@ impl SqlOptions {
             max_rows: Some(max_rows.unwrap_or(self.max_rows).min(self.max_rows)),
             timeout: timeout.min(self.timeout),
             memory_bytes: self.memory_bytes,
-            ..Limits::default()
+            spill_bytes: self.disk_bytes,
         }
     }
 }
@@ -156,5 +159,6 @@ mod tests {
         assert_eq!(limits.timeout, Duration::from_secs(30));
         assert_eq!(limits, options.limits(None, None));
         assert_eq!(limits.memory_bytes, 512 << 20);
+        assert_eq!(limits.spill_bytes, 2 << 30);
     }
 }

@@ -69,9 +69,20 @@ pub struct SqlAnswer {
     pub truncated: bool,
     /// What to know of the answer, one line each: rows that are missing, cells that did not fit.
     pub notes: Vec<String>,
+    /// What was read of the lakes.
+    pub read: SqlRead,
     /// Why the rows end before their end, if they do: those above are a part of the answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorDetail>,
+}
+
+/// What a statement has read of the lakes.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SqlRead {
+    /// Requests to their stores.
+    pub requests: u64,
+    /// Bytes of objects.
+    pub bytes: u64,
 }
 
 /// A column of an answer.
@@ -131,6 +142,15 @@ impl Running {
     pub(crate) fn notes(&self) -> Vec<String> {
         let most = self.limits.max_rows.filter(|_| !self.is_page);
         told::notes(&self.answer, most)
+    }
+
+    /// What was read of the lakes so far.
+    pub(crate) fn read(&self) -> SqlRead {
+        let read = self.answer.read();
+        SqlRead {
+            requests: read.requests,
+            bytes: read.bytes,
+        }
     }
 
     /// As a page of rows.

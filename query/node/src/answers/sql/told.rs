@@ -48,7 +48,7 @@ pub(super) fn problem(error: &AskError, limits: &Limits) -> Problem {
         ),
         AskError::Spill(_) => too_much(
             "stopped: it took more room for temporary files than it may",
-            "--sql-memory",
+            "--sql-disk",
         ),
         // Asking again soon does not mend it.
         AskError::Scan(ScanError::Changed { path }) => Problem::new(

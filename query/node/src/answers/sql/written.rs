@@ -7,12 +7,13 @@ use std::io;
 use std::time::Duration;
 
 use arrow::array::RecordBatch;
-use arrow::datatypes::{DataType, Field, Schema, SchemaRef};
+use arrow::datatypes::Schema;
 use arrow::error::ArrowError;
 use arrow::ipc::writer::StreamWriter;
 use bytes::Bytes;
 use futures::Stream;
-use limn_ask::cells::{Cells, type_word};
+use limn_ask::cells::type_word;
+use limn_ask::written::{self, as_plain, plain};
 use tokio::sync::mpsc;
 
 use super::{Running, SqlColumn};
@@ -118,8 +119,8 @@ async fn send_json(mut running: Running, parts: &Parts) -> io::Result<()> {
         };
         for slice in slices(&batch) {
             let mut text = String::new();
-            if let Err(error) = json_rows(&slice, is_first, &mut text) {
-                failed = Some(unwritable(&error));
+            if let Err(problem) = json_rows(&slice, is_first, &mut text) {
+                failed = Some(problem);
                 break 'rows;
             }
             is_first = false;
@@ -127,7 +128,8 @@ async fn send_json(mut running: Running, parts: &Parts) -> io::Result<()> {
         }
     }
     let (truncated, notes) = ending(&running)?;
-    let mut tail = format!("],\"truncated\":{truncated},\"notes\":{notes}");
+    let read = serde_json::to_string(&running.read())?;
+    let mut tail = format!("],\"truncated\":{truncated},\"notes\":{notes},\"read\":{read}");
     if let Some(problem) = failed {
         let error = serde_json::to_string(&ErrorDetail::from(problem))?;
         tail.push_str(&format!(",\"error\":{error}"));
@@ -142,38 +144,19 @@ fn ending(running: &Running) -> io::Result<(bool, String)> {
     Ok((running.is_truncated(), notes))
 }
 
-fn unwritable(error: &ArrowError) -> Problem {
-    tracing::error!(%error, "rows cannot be written");
-    Problem::bad(
-        "a column is of a type that cannot be written",
-        "cast it to text: CAST(… AS VARCHAR)",
-    )
-}
-
 /// Rows as JSON, with commas between them.
 pub(crate) fn json_rows(
     batch: &RecordBatch,
     is_first: bool,
     out: &mut String,
-) -> Result<(), ArrowError> {
-    let columns = batch.columns().iter();
-    let columns: Vec<Cells<'_>> = columns
-        .map(|column| Cells::of(column.as_ref()))
-        .collect::<Result<_, _>>()?;
-    for row in 0..batch.num_rows() {
-        if row > 0 || !is_first {
-            out.push(',');
-        }
-        out.push('[');
-        for (at, cells) in columns.iter().enumerate() {
-            if at > 0 {
-                out.push(',');
-            }
-            cells.json(row, out);
-        }
-        out.push(']');
-    }
-    Ok(())
+) -> Result<(), Problem> {
+    written::json_rows(batch, is_first, out).map_err(|error| {
+        tracing::error!(%error, "rows cannot be written");
+        Problem::bad(
+            "a column is of a type that cannot be written",
+            "cast it to text: CAST(… AS VARCHAR)",
+        )
+    })
 }
 
 /// The columns of an answer.
@@ -218,26 +201,6 @@ async fn send_arrow(mut running: Running, parts: &Parts) -> io::Result<()> {
 fn broken(error: ArrowError) -> io::Error {
     tracing::error!(%error, "rows cannot be written");
     io::Error::other("rows cannot be written")
-}
-
-/// Views of texts and bytes are new to Arrow, and many readers do not have them.
-fn plain(schema: &SchemaRef) -> SchemaRef {
-    let fields = schema.fields().iter().map(|field| {
-        let data_type = match field.data_type() {
-            DataType::Utf8View => DataType::Utf8,
-            DataType::BinaryView => DataType::Binary,
-            other => other.clone(),
-        };
-        Field::new(field.name(), data_type, field.is_nullable())
-    });
-    Schema::new(fields.collect::<Vec<_>>()).into()
-}
-
-fn as_plain(batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch, ArrowError> {
-    let columns = batch.columns().iter().zip(schema.fields());
-    let columns = columns.map(|(column, field)| arrow::compute::cast(column, field.data_type()));
-    let rows = arrow::array::RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
-    RecordBatch::try_new_with_options(schema.clone(), columns.collect::<Result<_, _>>()?, &rows)
 }
 
 #[cfg(test)]
