@@ -104,7 +104,7 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
         },
         DataFusionError::ResourcesExhausted(_) => AskError::Memory(limits.memory_bytes),
         DataFusionError::Plan(cause) => {
-            AskError::Plan(of_function(cause).unwrap_or_else(|| told()))
+            AskError::Plan(of_function(cause).unwrap_or_else(told))
         }
         DataFusionError::SchemaError(..) => AskError::Plan(told()),
         DataFusionError::NotImplemented(cause) => {

@@ -180,7 +180,7 @@ impl Found {
     }
 
     fn note(&self, has_keys: bool) -> String {
-        let names: Vec<String> = self.columns.iter().map(|it| named(it)).collect();
+        let names: Vec<String> = self.columns.iter().map(named).collect();
         let (are, they) = match names.len() {
             1 => ("is", "it is"),
             _ => ("are", "they are"),

@@ -251,10 +251,10 @@ impl<'a> Walk<'a> {
                 let around = Scopes::of(scope, outer);
                 let outer = if *lateral { Some(&around) } else { outer };
                 let columns = self.query(subquery, withs, outer)?;
-                scope.relations.push(match alias {
-                    Some(alias) => named(alias, columns),
-                    None => unnamed(columns),
-                });
+                // DataFusion confuses columns of a subquery without a name with those of tables.
+                let number = scope.relations.len() + 1;
+                let alias = alias.get_or_insert_with(|| alias_of(&format!("subquery {number}")));
+                scope.relations.push(named(alias, columns));
             }
             TableFactor::NestedJoin {
                 table_with_joins,
@@ -327,12 +327,7 @@ impl<'a> Walk<'a> {
             Some(alias) => named(alias, columns),
             None => {
                 let free = free_alias(&record.name, scope);
-                *alias = Some(TableAlias {
-                    explicit: true,
-                    name: resolved(&free),
-                    columns: Vec::new(),
-                    at: None,
-                });
+                *alias = Some(alias_of(&free));
                 Relation {
                     alias: Some(free),
                     names,
@@ -377,6 +372,15 @@ impl<'a> Walk<'a> {
 }
 
 /// A source of rows that has a name of its own.
+fn alias_of(name: &str) -> TableAlias {
+    TableAlias {
+        explicit: true,
+        name: resolved(name),
+        columns: Vec::new(),
+        at: None,
+    }
+}
+
 fn named(alias: &TableAlias, columns: Columns) -> Relation {
     let name = alias.name.value.clone();
     Relation {

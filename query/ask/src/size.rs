@@ -259,7 +259,7 @@ fn check_expr(expr: &datafusion::logical_expr::Expr) -> Result<(), AskError> {
         {
             return Err(AskError::TooLarge {
                 what: "a constant that it computes is too long, in bytes".to_owned(),
-                most: TEXT,
+                most: 2 * TEXT,
                 remedy: "compute shorter ones",
             });
         }
