@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use crate::layout::{GroupKey, GroupKind, TableFile};
 use crate::place::{self, MASK};
+use crate::scan::settle_all;
 
 /// Ways of reading that are listed, and like files that are not of the table.
 const MOST: usize = 20;
@@ -96,6 +97,13 @@ pub fn why(
     others: &[Known<'_>],
     shows_values: bool,
 ) -> Why {
+    let own = table.files;
+    let mut settled = own.to_vec();
+    settle_all(&mut settled);
+    let table = Known {
+        files: &settled,
+        ..table
+    };
     let kind = kind_of(table);
     let (rule, explanation) = rule(table, kind, shows_values);
     Why {
@@ -103,8 +111,8 @@ pub fn why(
         explanation,
         declared: declared(table, columns, shows_values),
         apart: apart(table, kind, others),
-        readings: readings(table, shows_values),
-        columns: columns.iter().map(|it| column(table, it)).collect(),
+        readings: readings(table, own, shows_values),
+        columns: columns.iter().map(|it| column(table, own, it)).collect(),
     }
 }
 
@@ -337,11 +345,20 @@ fn unlike(shapes: &BTreeSet<Vec<&str>>, summary: &FileSummary, file: &TableFile)
     }
 }
 
-fn readings(table: Known<'_>, shows_values: bool) -> Vec<Reading> {
+fn readings(
+    table: Known<'_>,
+    own: &[(TableFile, FileSummary)],
+    shows_values: bool,
+) -> Vec<Reading> {
     let mut found: Vec<Reading> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (file, summary) in table.files {
-        let explanation = read_as(file, summary, shows_values);
+    for ((file, summary), (_, own)) in table.files.iter().zip(own) {
+        let mut explanation = read_as(file, summary, shows_values);
+        // By itself it would have another delimiter, or another first row.
+        let layout = |it: &FileSummary| it.reading.as_ref().map(|it| (it.delimiter, it.skip));
+        if layout(summary) != layout(own) {
+            explanation.push_str(", as other files of the table show");
+        }
         let at = *places.entry(explanation.clone()).or_insert_with(|| {
             found.push(Reading {
                 files: 0,
@@ -430,21 +447,31 @@ fn header(text: &TextReading, summary: &FileSummary, declared: &DeclaredReading)
     }
 }
 
-fn column(table: Known<'_>, known: &KnownColumn<'_>) -> ColumnType {
+fn column(
+    table: Known<'_>,
+    own: &[(TableFile, FileSummary)],
+    known: &KnownColumn<'_>,
+) -> ColumnType {
     let mut types: BTreeMap<&DataType, usize> = BTreeMap::new();
     let mut notations: BTreeMap<String, usize> = BTreeMap::new();
     let (mut is_declared, mut is_of_texts, mut is_there) = (false, false, false);
-    for (file, summary) in table.files {
+    for ((file, summary), (_, own)) in table.files.iter().zip(own) {
         let mut columns = summary.columns.iter();
-        let Some(column) = columns.find(|column| column.name == known.name) else {
+        let Some(place) = columns.position(|column| column.name == known.name) else {
             continue;
         };
+        let column = &summary.columns[place];
         is_there = true;
         is_declared |= file.reading().types.contains_key(known.name);
         is_of_texts |= file.format.gives_texts();
         *types.entry(&column.data_type).or_default() += 1;
         if let Some(notation) = &column.notation {
-            *notations.entry(notation_text(notation)).or_default() += 1;
+            let by_itself = own.columns.get(place).and_then(|it| it.notation.as_ref());
+            let text = match by_itself == Some(notation) {
+                true => notation_text(notation),
+                false => format!("{notation} (as other files of the table show)"),
+            };
+            *notations.entry(text).or_default() += 1;
         }
     }
     let from = match (is_declared, is_there, is_of_texts) {

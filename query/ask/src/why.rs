@@ -12,7 +12,7 @@ use crate::rows::files_of;
 /// beside its own are looked at. Without `shows_values` nothing is given that may be a value.
 ///
 /// # Errors
-/// [`AskError::Unreadable`] as [`crate::rows_of`].
+/// [`AskError::Unreadable`] if none of its files could be read, or limn cannot read any more what it knows of one.
 pub fn why_of(
     record: &TableRecord,
     others: &[TableRecord],

@@ -173,7 +173,7 @@ impl Report {
 }
 
 /// Decides what files by themselves leave open of how they are read, as [`crate::assemble::merge_files`] does.
-fn settle_all(files: &mut [(TableFile, FileSummary)]) {
+pub(crate) fn settle_all(files: &mut [(TableFile, FileSummary)]) {
     let parts = files.iter().map(|(file, summary)| FilePart {
         path: &file.object.path,
         summary,

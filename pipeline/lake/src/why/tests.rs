@@ -155,3 +155,19 @@ async fn what_people_declare_is_told_without_values_where_these_are_not() {
             .ends_with("missing values: 1 sign (declared)")
     );
 }
+
+#[tokio::test]
+async fn where_other_files_decide_it_is_said() {
+    let files = [
+        ("d/x_1.csv", "id,day\n1,1/2/2024\n2,3/4/2024\n"),
+        ("d/x_2.csv", "id,day\n3,25/2/2024\n4,26/4/2024\n"),
+        ("d/x_3.csv", "id,day\n5,27/2/2024\n6,28/4/2024\n"),
+    ];
+    let tables = tables(&files, "tables: []").await;
+    let name = tables[0].group.name.as_str();
+    let why = of(&tables, name, &[("id", "integer"), ("day", "date")], true);
+    assert_eq!(
+        why.columns[1].explanation,
+        "from its values; written DD/MM/YYYY (all values fit) in 2 files, DD/MM/YYYY (as other files of the table show) in 1 file"
+    );
+}
