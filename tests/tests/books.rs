@@ -18,7 +18,7 @@ const MOST_TIME: Duration = Duration::from_secs(150);
 fn data(name: &str) -> Vec<u8> {
     let folder = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../pipeline/formats/tests/data"
+        "/../../pipeline/formats/tests/data"
     );
     fs::read(format!("{folder}/{name}")).unwrap()
 }

@@ -103,9 +103,7 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
             None => AskError::Execution(told()),
         },
         DataFusionError::ResourcesExhausted(_) => AskError::Memory(limits.memory_bytes),
-        DataFusionError::Plan(cause) => {
-            AskError::Plan(of_function(cause).unwrap_or_else(told))
-        }
+        DataFusionError::Plan(cause) => AskError::Plan(of_function(cause).unwrap_or_else(told)),
         DataFusionError::SchemaError(..) => AskError::Plan(told()),
         DataFusionError::NotImplemented(cause) => {
             AskError::Plan(format!("limn sql does not have this: {}", one_line(cause)))

@@ -26,10 +26,12 @@ from ._errors import (
 )
 from ._version import __version__
 from .answers import (
+    Apart,
     Block,
     ColumnChange,
     ColumnDetail,
     ColumnLine,
+    ColumnType,
     ContextText,
     Counts,
     DeclaredKeys,
@@ -55,6 +57,7 @@ from .answers import (
     Pattern,
     Preview,
     Profile,
+    Reading,
     Reference,
     RowsCount,
     SearchAnswer,
@@ -76,16 +79,19 @@ from .answers import (
     Tree,
     ValueCount,
     Verdict,
+    Why,
 )
 from .client import Client
 
 __all__ = [
+    "Apart",
     "BadRequestError",
     "Block",
     "Client",
     "ColumnChange",
     "ColumnDetail",
     "ColumnLine",
+    "ColumnType",
     "ContextText",
     "Counts",
     "DeclaredKeys",
@@ -116,6 +122,7 @@ __all__ = [
     "Pattern",
     "Preview",
     "Profile",
+    "Reading",
     "Reference",
     "RowsCount",
     "SearchAnswer",
@@ -140,5 +147,6 @@ __all__ = [
     "UnavailableError",
     "ValueCount",
     "Verdict",
+    "Why",
     "__version__",
 ]

@@ -169,14 +169,15 @@ class Client:
 
     # What the lake holds
 
-    def table(self, name: str, *, lake: Optional[str] = None) -> TableDetail:
+    def table(self, name: str, *, lake: Optional[str] = None, why: Optional[bool] = None) -> TableDetail:
         """What is known of a table: columns with their profiles, sampled rows, texts, files.
 
         :param name: its path in its lake.
         :param lake: the lake's URL, where several lakes have a table of this name.
+        :param why: whether ``why`` tells why it is a table and how its files are read.
         :raises NotFoundError: where there is none that the key may see.
         """
-        return self._get(TableDetail, "/v1/table", table=name, lake=lake)
+        return self._get(TableDetail, "/v1/table", table=name, lake=lake, why=why)
 
     def describe(
         self, name: str, text: str, *, lake: Optional[str] = None, replaces: Optional[str] = None

@@ -80,7 +80,7 @@ async fn large(rows: usize) -> Made {
 #[test]
 fn a_query_without_end_is_stopped() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let made = runtime.block_on(large(20_000));
+    let made = runtime.block_on(large(100_000));
     let engine = made.engine(Limits {
         timeout: Duration::from_secs(2),
         memory_bytes: 64 << 20,

@@ -27,8 +27,10 @@ from .search import (
 )
 from .sql import ErrorDetail, SqlAnswer, SqlColumn, SqlRead
 from .tables import (
+    Apart,
     ColumnDetail,
     ColumnLine,
+    ColumnType,
     ContextText,
     DeclaredKeys,
     FileDetail,
@@ -36,16 +38,20 @@ from .tables import (
     Pattern,
     Preview,
     Profile,
+    Reading,
     Reference,
     TableDetail,
     TableLine,
+    Why,
 )
 
 __all__ = [
+    "Apart",
     "Block",
     "ColumnChange",
     "ColumnDetail",
     "ColumnLine",
+    "ColumnType",
     "ContextText",
     "Counts",
     "DeclaredKeys",
@@ -71,6 +77,7 @@ __all__ = [
     "Pattern",
     "Preview",
     "Profile",
+    "Reading",
     "Reference",
     "RowsCount",
     "SearchAnswer",
@@ -92,5 +99,6 @@ __all__ = [
     "Tree",
     "ValueCount",
     "Verdict",
+    "Why",
     "link",
 ]

@@ -286,6 +286,58 @@ def _keys(keys: Optional[DeclaredKeys]) -> List[str]:
     return lines
 
 
+@dataclass(frozen=True)
+class Apart(Told):
+    """A file that is named like a table's own and is of another."""
+
+    #: The table that it is of.
+    table: str
+    #: Why it is not of this one.
+    explanation: str
+
+
+@dataclass(frozen=True)
+class Reading(Told):
+    """Files that are read alike."""
+
+    #: How many there are.
+    files: int
+    #: The path of the first one; ``None`` where values are not shown.
+    first: Optional[str]
+    #: How they are read.
+    explanation: str
+
+
+@dataclass(frozen=True)
+class ColumnType(Told):
+    """A column's type and where it comes from."""
+
+    #: Its name.
+    name: str
+    #: Its type.
+    data_type: str
+    #: What it follows from, and how the values are written.
+    explanation: str
+
+
+@dataclass(frozen=True)
+class Why(Told):
+    """Why a table is what it is, and how its files are read."""
+
+    #: What makes its files a table: ``file``, ``alike``, ``declared``, ``partitions`` or ``parts``.
+    rule: str
+    #: The same in a sentence.
+    explanation: str
+    #: The entries of ``.limn.yaml`` files that speak of its files, and what they say, a line each.
+    declared: Tuple[str, ...]
+    #: Files that are named like its own and are of other tables, at most 20.
+    apart: Tuple[Apart, ...]
+    #: How its files are read, those that are read alike together; at most 20.
+    readings: Tuple[Reading, ...]
+    #: Where the types of its columns come from, in order.
+    columns: Tuple[ColumnType, ...]
+
+
 @dataclass(frozen=True, repr=False)
 class TableDetail(TableLine):
     """What is known of a table."""
@@ -314,6 +366,8 @@ class TableDetail(TableLine):
     awaits_narration: bool
     #: Whether values of rows are told; without them, sample, ranges, frequent values and patterns are empty.
     previews: bool
+    #: Why it is a table and how its files are read, where that was asked.
+    why: Optional[Why]
 
     @property
     def profile(self) -> Profile:
