@@ -18,7 +18,7 @@ use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
 use datafusion::logical_expr::ColumnarValue;
-use datafusion::physical_plan::coop::{CooperativeExec, make_cooperative};
+use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::execution_plan::{ChildrenPropertiesMode, ReplaceChildrenOptions};
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::joins::utils::JoinFilter;
@@ -239,9 +239,16 @@ impl ExecutionPlan for Behind {
     }
 
     fn execute(&self, part: usize, context: Arc<TaskContext>) -> Result<SendableRecordBatchStream> {
-        let batches = make_cooperative(self.input.execute(part, context)?);
+        let batches = self.input.execute(part, context)?;
         let watch = Arc::clone(&self.watch);
-        let batches = batches.map(move |batch| watch.check().and(batch));
+        // Behind the batch, which is kept meanwhile: a deep plan that let others go first before it would never come to one.
+        let batches = batches.then(move |batch| {
+            let batch = watch.check().and(batch);
+            async move {
+                tokio::task::consume_budget().await;
+                batch
+            }
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(
             self.schema(),
             batches,

@@ -85,8 +85,8 @@ async fn indexed(
             (Err(_), Some(_)) => continue,
             (summary, _) => summary.unwrap(),
         };
-        let json = summary.to_stored().unwrap().json;
-        read.push((file, FileSummary::from_json(&json).unwrap()));
+        let kept = summary.to_stored().unwrap().read().unwrap();
+        read.push((file, kept));
     }
     read
 }

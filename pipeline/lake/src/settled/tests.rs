@@ -60,8 +60,7 @@ impl Files {
                 let summary = summarise_file(&store, &file.data_file(), &options)
                     .await
                     .unwrap();
-                let json = summary.to_stored().unwrap().json;
-                files.push((file, FileSummary::from_json(&json).unwrap()));
+                files.push((file, summary.to_stored().unwrap().read().unwrap()));
             }
             files
         });
