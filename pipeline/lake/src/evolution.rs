@@ -246,7 +246,8 @@ pub fn is_apart(family: &Group, shapes: &Shapes<'_>) -> bool {
 }
 
 /// A group's tables, as far as these shapes of its files tell. A family of which no file could be read is one table: nothing
-/// says that it is not; and so a file that could not be read belongs to its family's table, if there is one.
+/// says that it is not; and so a file that could not be read belongs to its family's table, if there is one. What is a table
+/// here is one by its own probes, too: arranged once more, it stays.
 pub fn arrange(group: Group, shapes: &Shapes<'_>) -> Vec<Group> {
     if group.kind != GroupKind::Family || shapes.of.is_empty() {
         return vec![group];
@@ -255,7 +256,16 @@ pub fn arrange(group: Group, shapes: &Shapes<'_>) -> Vec<Group> {
     let is_table = 4 * table.len() >= 3 * looked_at
         && (table.len() > 1 || looked_at == 1)
         && !is_apart(&group, shapes);
-    group.part(|path| is_table && (table.contains(path) || !shapes.of.contains_key(path)))
+    if !is_table {
+        return group.part(|_| false);
+    }
+    let is_of_table = |path: &str| table.contains(path) || !shapes.of.contains_key(path);
+    let parts = group.clone().part(is_of_table);
+    let mut families = parts.iter().filter(|it| it.kind == GroupKind::Family);
+    match families.any(|it| is_apart(it, shapes)) {
+        true => group.part(|_| false),
+        false => parts,
+    }
 }
 
 /// Sets of files whose shapes follow from one another; those without names go with each set that has one as wide.

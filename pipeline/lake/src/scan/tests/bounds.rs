@@ -339,5 +339,6 @@ async fn rows_are_what_summaries_say() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    assert!(held > 25, "{held}");
+    // Spreadsheets are read by the command only.
+    assert!(held > 20, "{held}");
 }
