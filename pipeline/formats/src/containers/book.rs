@@ -57,6 +57,8 @@ const SAVE_SHEETS: &str = "save its sheets as files: CSV or Parquet";
 struct Book {
     sheets: Vec<Sheet>,
     texts: Bytes,
+    /// Bytes of the answer, which stay in memory.
+    size: u64,
 }
 
 enum Opened {
@@ -73,13 +75,8 @@ impl Book {
         Ok(Book {
             sheets: sheets.map_err(Refused::failure)?,
             texts: answer.slice(end + 1..),
+            size: answer.len() as u64,
         })
-    }
-
-    /// Bytes that it takes, about.
-    fn size(&self) -> u64 {
-        let names = self.sheets.iter().map(|sheet| sheet.name.len() + 128);
-        (names.sum::<usize>() + self.texts.len()) as u64
     }
 
     /// The sheet at a place.

@@ -78,16 +78,16 @@ impl Books {
 
     /// Keeps a book in the place of the oldest ones, if there is room.
     pub(super) fn keep(&self, key: Key, book: &Arc<Book>, room: &Room) {
-        if book.size() > self.0.most {
+        if book.size > self.0.most {
             return;
         }
         let mut kept = self.0.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_back(Kept {
             key,
             book: Arc::clone(book),
-            _held: room.hold(book.size()),
+            _held: room.hold(book.size),
         });
-        while kept.iter().map(|kept| kept.book.size()).sum::<u64>() > self.0.most {
+        while kept.iter().map(|kept| kept.book.size).sum::<u64>() > self.0.most {
             kept.pop_front();
         }
     }
