@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use limn_formats::{Books, Confined, ReadOptions, Room};
+use limn_formats::{Confined, OpenContainers, ReadOptions, Room};
 use limn_models::{Embedder, LanguageModel};
 use limn_segment::{IndexStore, Narrator, Snapshot, nonce};
 use limn_store::{RequestCounts, Store, StoreErrorKind};
@@ -36,7 +36,7 @@ use crate::segments::SegmentWriter;
 /// The part of the memory for tables that may be of those that wait for the end of their epoch.
 const STASHED: u64 = 2;
 /// The part of that memory that may be of spreadsheets whose sheets are being read.
-const KEPT_BOOKS: u64 = 4;
+const KEPT_CONTAINERS: u64 = 4;
 
 /// What a process knows of an index, round after round.
 #[derive(Clone)]
@@ -202,7 +202,7 @@ impl Opening {
                 seed: options.seed,
                 room: room.clone(),
                 confined: options.confined_program.clone().map(Confined::new),
-                books: Books::keeping(options.held_memory / KEPT_BOOKS),
+                containers: OpenContainers::keeping(options.held_memory / KEPT_CONTAINERS),
                 declared: None,
             },
             options.read_memory,

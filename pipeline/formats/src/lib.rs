@@ -90,7 +90,7 @@ pub use arrow_type::arrow_type;
 pub use batches::{BATCH_BYTES, BATCH_ROWS, FileBatch, Wanted};
 pub use compression::without_compression;
 pub use confined::{Confined, Ended, NO_LIMITS};
-pub use containers::book::Books;
+pub use containers::OpenContainers;
 pub use containers::book::answer::answer_book;
 pub use containers::sqlite::view::answer_view;
 pub use containers::{MemberNames, open_container};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use limn_profile::{DeclaredReading, HeaderLine};
 
 use crate::confined::Confined;
-use crate::containers::book::Books;
+use crate::containers::OpenContainers;
 use crate::data_file::DataFile;
 use crate::declaration::Declaration;
 use crate::room::Room;
@@ -28,8 +28,8 @@ pub struct ReadOptions {
     pub room: Room,
     /// Reads views of databases and spreadsheets; without one they are refused. Default none.
     pub confined: Option<Confined>,
-    /// Spreadsheets that were opened. Default: none is kept.
-    pub books: Books,
+    /// Spreadsheets and databases that were opened. Default: none is kept.
+    pub containers: OpenContainers,
     /// What people say of the file that is read: it is taken from each [`DataFile`].
     pub declared: Option<Arc<Declaration>>,
 }
@@ -75,7 +75,7 @@ impl Default for ReadOptions {
             seed: 0,
             room: Room::default(),
             confined: None,
-            books: Books::default(),
+            containers: OpenContainers::default(),
             declared: None,
         }
     }

@@ -12,7 +12,8 @@ use std::collections::{BTreeMap, HashSet};
 use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, member};
 
 use crate::contexts::{Contexts, SharedKind};
-use crate::declared::{Declared, Says};
+use crate::declared::{Declared, Says, is_declared_file};
+use crate::filter::is_ignore_file;
 use crate::hidden::is_hidden;
 use crate::place;
 use crate::table_name::TableName;
@@ -214,6 +215,8 @@ impl Sorted {
             .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
         if member::is_remark(&object.path) {
             self.strays.push((object, Format::Archive));
+        } else if is_ignore_file(&object.path) || is_declared_file(&object.path) {
+            // They are heeded, and count as nothing that is left out.
         } else if is_hidden(&object.path) {
             self.ignored.hidden += 1;
         } else if let Some(kind) = SharedKind::of_path(&object.path) {

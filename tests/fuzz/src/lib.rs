@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use limn_formats::member::{is_remark, refusal};
 use limn_formats::{
-    Books, DataFile, FileError, FileErrorKind, Format, ObjectRecord, ReadOptions, answer_book, summarise_file,
+    OpenContainers, DataFile, FileError, FileErrorKind, Format, ObjectRecord, ReadOptions, answer_book, summarise_file,
 };
 use limn_lake::open_container;
 use limn_profile::FileSummary;
@@ -80,7 +80,7 @@ pub fn read_container(name: &str, content: &[u8]) {
     for scan_budget in [BUDGET, ReadOptions::default().scan_budget] {
         let options = ReadOptions {
             scan_budget,
-            books: Books::opened_here(BUDGET, |given| answer_book(given)),
+            containers: OpenContainers::opened_here(BUDGET, |given| answer_book(given)),
             ..ReadOptions::default()
         };
         runtime().block_on(read_members(name, content, &options));
@@ -98,7 +98,7 @@ pub fn read_answer(content: &[u8]) {
         Some(given[line + 1 + ARCHIVE.len()..].to_vec())
     };
     let options = ReadOptions {
-        books: Books::opened_here(BUDGET, said),
+        containers: OpenContainers::opened_here(BUDGET, said),
         ..ReadOptions::default()
     };
     let book = [ARCHIVE, content].concat();

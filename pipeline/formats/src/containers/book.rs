@@ -3,7 +3,7 @@
 //!
 //! A library reads them (calamine), in a process of its own with limits ([`answer`],
 //! [`crate::Confined`]): none bounds what a damaged or hostile book makes it do. The process opens
-//! a book once, and answers with all sheets; the answer is kept while they are read ([`kept`]). The
+//! a book once, and answers with all sheets; the answer is kept while they are read ([`super::kept`]). The
 //! cells ([`cells`]) become a text that is read as any delimited text is. Formulas are not
 //! evaluated, their last results are read. A merged cell's value is in its first cell. Percentages
 //! are fractions. Which of the formats a file has is told by its content; delimited text that has a
@@ -12,7 +12,6 @@
 pub mod answer;
 mod cells;
 mod flat;
-mod kept;
 mod plain;
 
 use std::io::Read;
@@ -26,9 +25,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use self::answer::{BOOK_ARGUMENT, Request, Sheet, is_book};
 use self::cells::SEPARATOR_LINE;
-pub use self::kept::Books;
-use self::kept::{Key, Version};
 use self::plain::Plain;
+use super::kept::{Key, Version};
 use super::sqlite::view::Refused;
 use super::{COPY_FILE, Members, most_unpacked, not_there, too_long};
 use crate::batches::{Sink, Stop};
@@ -54,11 +52,11 @@ const MOST_ANSWER: u64 = 256 << 20;
 const SAVE_SHEETS: &str = "save its sheets as files: CSV or Parquet";
 
 /// What the process says of a book.
-struct Book {
+pub(super) struct Book {
     sheets: Vec<Sheet>,
     texts: Bytes,
     /// Bytes of the answer, which stay in memory.
-    size: u64,
+    pub(super) size: u64,
 }
 
 enum Opened {
@@ -132,15 +130,14 @@ fn open(ranged: &Ranged, rows_of: Option<u64>, options: &ReadOptions) -> Result<
     // An answer for summaries does for the rows of a sheet that it has all of.
     let known = |version: &Version| {
         let (version, most) = (version.clone(), most_text(options));
-        let book = options.books.get(&Key { version, most })?;
+        let book = options.containers.book(&Key { version, most })?;
         let is_whole = |index| {
             let sheet = book.sheet(index).ok().map(|sheet| &sheet.text);
             matches!(sheet, Some(Ok(text)) if text.is_whole)
         };
         rows_of.is_none_or(is_whole).then_some(Opened::Book(book))
     };
-    let stored = ranged.version();
-    let stored = stored.map(|(lake, path, etag)| Version::Stored(lake, path, etag, size));
+    let stored = Version::of(ranged);
     if let Some(book) = stored.as_ref().and_then(known) {
         return Ok(book);
     }
@@ -169,7 +166,7 @@ fn open(ranged: &Ranged, rows_of: Option<u64>, options: &ReadOptions) -> Result<
     let book = Arc::new(Book::of(ask(&request, &bytes, options)?)?);
     if rows_of.is_none() {
         let key = Key { version, most };
-        options.books.keep(key, &book, &options.room);
+        options.containers.keep_book(key, &book, &options.room);
     }
     Ok(Opened::Book(book))
 }
@@ -178,7 +175,7 @@ fn open(ranged: &Ranged, rows_of: Option<u64>, options: &ReadOptions) -> Result<
 fn ask(request: &Request, book: &Bytes, options: &ReadOptions) -> Result<Vec<u8>, Failure> {
     let mut line = serde_json::to_vec(request).map_err(|error| failed(&error.to_string()))?;
     line.push(b'\n');
-    if let Some(work) = options.books.here() {
+    if let Some(work) = options.containers.here() {
         return work(&[&line, &book[..]].concat()).ok_or_else(|| failed("it said nothing"));
     }
     let Some(confined) = &options.confined else {

@@ -8,6 +8,7 @@
 pub(super) mod book;
 mod ddl;
 mod inner;
+mod kept;
 pub(super) mod sqlite;
 mod tar;
 mod zip;
@@ -31,6 +32,8 @@ use crate::error::{FileError, FileErrorKind};
 use crate::format::{Container, Format};
 use crate::member::{self, Listed, MemberPlace, MemberVersion, Refusal, SEPARATOR};
 use crate::object::ObjectRecord;
+
+pub use self::kept::OpenContainers;
 
 /// An archive with more members is refused.
 const MOST_MEMBERS: u64 = 100_000;

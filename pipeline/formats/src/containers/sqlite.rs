@@ -2,7 +2,7 @@
 //!
 //! A database's schema is a program that its writer chose, so it is run in a cage: the file is read into memory
 //! and opened read-only, nothing but reads of its own tables and harmless functions are allowed, and each
-//! reading has a number of steps, a time and a limit of memory. One database is read at a time in a process,
+//! reading has a number of steps, a time and a limit of memory. Its bytes are fetched once for all its tables ([`super::kept`]). One database is read at a time in a process,
 //! because SQLite's limit of memory is the process's: so none can use up another's. Views are read by a process of their own
 //! ([`view`]), as no number of steps limits what preparing them takes.
 //!
@@ -140,7 +140,7 @@ fn database(ranged: &Ranged, options: &ReadOptions) -> Result<Bytes, Failure> {
         let remedy = "lay its tables there as files, or raise the scan budget (up to 64 MiB)";
         return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(remedy));
     }
-    ranged.get(0..size)
+    options.containers.database(ranged, &options.room)
 }
 
 struct Entry {

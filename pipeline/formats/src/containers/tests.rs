@@ -4,7 +4,7 @@ use std::io::{Cursor, Write};
 use limn_profile::FileSummary;
 
 use super::*;
-use crate::{Books, answer_book};
+use crate::{OpenContainers, answer_book};
 
 mod book;
 mod children;
@@ -61,7 +61,7 @@ fn gz(bytes: &[u8]) -> Vec<u8> {
 /// Spreadsheets are opened in this process.
 fn options() -> ReadOptions {
     ReadOptions {
-        books: Books::opened_here(64 << 20, |given| answer_book(given)),
+        containers: OpenContainers::opened_here(64 << 20, |given| answer_book(given)),
         ..ReadOptions::default()
     }
 }

@@ -55,7 +55,7 @@ async fn a_book_is_opened_once_however_many_sheets_it_has() {
         let folder = tempfile::TempDir::new().unwrap();
         let options = ReadOptions {
             confined: Some(counting(&folder, &book)),
-            books: Books::keeping(kept),
+            containers: OpenContainers::keeping(kept),
             ..ReadOptions::default()
         };
         assert_eq!(all("x.xls", book.clone(), &options).await, expected);
@@ -71,7 +71,7 @@ async fn what_is_kept_of_books_is_bounded_and_of_one_version() {
     let answer = std::fs::metadata(folder.path().join("answer")).unwrap();
     let options = ReadOptions {
         confined,
-        books: Books::keeping(answer.len() * 3 / 2),
+        containers: OpenContainers::keeping(answer.len() * 3 / 2),
         ..ReadOptions::default()
     };
     for (path, starts) in [("a.xls", 1), ("a.xls", 1), ("b.xls", 2), ("a.xls", 3)] {
