@@ -1,15 +1,18 @@
-//! The rows of a Parquet file: of the wanted columns only, without the row groups and pages that no wanted row is in.
+//! The rows of a Parquet file: of the wanted columns only, without the row groups and pages that no wanted row is in. Columns of
+//! a filter are read first where the others have more bytes, and those then only of rows that pass.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions};
-use arrow::compute::cast;
+use arrow::array::{Array, ArrayRef, BooleanArray, RecordBatch, RecordBatchOptions};
+use arrow::compute::{SlicesIterator, and, cast, prep_null_mask_filter};
 use arrow::datatypes::{DataType as Arrow, Schema};
+use arrow::error::ArrowError;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::statistics::StatisticsConverter;
 use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelectionPolicy,
+    ArrowReaderMetadata, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder,
+    RowSelectionPolicy,
 };
 use parquet::file::metadata::ParquetMetaData;
 
@@ -215,20 +218,55 @@ impl<'a> Rows<'a> {
         (first_row, left): (u64, u64),
         sink: &mut Sink,
     ) -> Result<u64, Stop> {
-        let metadata = self.arrow.metadata().clone();
-        let row_group = metadata.row_group(group);
         let mut ranges = plan::first(self.rows_that_may_pass(group, rows), left);
-        let wanted: u64 = ranges.iter().map(|it| it.end - it.start).sum();
-        if wanted == 0 {
+        if count(&ranges) == 0 {
             return Ok(0);
         }
         if self.columns.is_empty() {
+            let wanted = count(&ranges);
             return self.empty(wanted, first_row, sink).map(|()| wanted);
         }
-        for column in self.columns.iter().filter(|column| column.repeated) {
+        let tested = self.tested_first(group);
+        // What is read for them is kept for the batches.
+        let mut _tested = None;
+        if !tested.is_empty() {
+            (ranges, _tested) = self.rows_that_pass(group, &tested, ranges)?;
+            if ranges.is_empty() {
+                self.object.forget();
+                return Ok(0);
+            }
+        }
+        let is_all = left >= rows;
+        let (batches, _held) = self.decode(group, &self.columns, &ranges, is_all)?;
+        let mut done = 0;
+        for batch in batches {
+            let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
+            let rows = batch.num_rows() as u64;
+            let batch = batch.project(&self.order);
+            let batch = batch.map_err(|error| decoding(&error.to_string()))?;
+            sink.give_at(first_row + done, batch)?;
+            done += rows;
+        }
+        self.object.forget();
+        Ok(done)
+    }
+
+    /// Decodes these columns of these rows of a group. Of a few rows without a page index the first windows are enough, of
+    /// all (`is_all`) everything is fetched ahead.
+    fn decode(
+        &self,
+        group: usize,
+        columns: &[Column],
+        ranges: &[Range<u64>],
+        is_all: bool,
+    ) -> Result<(ParquetRecordBatchReader, Option<Held>), Failure> {
+        let metadata = self.arrow.metadata().clone();
+        let row_group = metadata.row_group(group);
+        let mut ranges = ranges.to_vec();
+        for column in columns.iter().filter(|column| column.repeated) {
             ranges = plan::whole_pages(&metadata, group, column, &ranges);
         }
-        let chunks = self.columns.iter().flat_map(|column| {
+        let chunks = columns.iter().flat_map(|column| {
             let copied = column.copied;
             let chunk = move |bytes: Range<u64>| {
                 (
@@ -243,18 +281,17 @@ impl<'a> Rows<'a> {
         });
         let has_index = metadata.offset_index().is_some();
         self.object.expect(chunks, WINDOW, has_index);
-        let selection = plan::selection(&ranges, rows);
-        let wanted = plan::page_ranges(&metadata, group, &self.columns, &selection);
+        let selection = plan::selection(&ranges, row_group.num_rows() as u64);
+        let wanted = plan::page_ranges(&metadata, group, columns, &selection);
         let wanted = wanted.unwrap_or_else(|| {
-            let columns = self.columns.iter();
+            let columns = columns.iter();
             columns
                 .flat_map(|column| column.chunks(row_group))
                 .collect()
         });
-        // Of a few rows without a page index the first windows are enough.
-        let is_all = has_index || left >= rows;
-        let _held = is_all.then(|| self.prefetch(wanted)).transpose()?;
-        let roots = self.columns.iter().map(|column| column.root);
+        let held = (has_index || is_all).then(|| self.prefetch(wanted));
+        let held = held.transpose()?.flatten();
+        let roots = columns.iter().map(|column| column.root);
         let batches = ParquetRecordBatchReaderBuilder::new_with_metadata(
             self.object.clone(),
             self.arrow.clone(),
@@ -263,20 +300,67 @@ impl<'a> Rows<'a> {
         .with_row_groups(vec![group])
         .with_row_selection(selection)
         .with_row_selection_policy(RowSelectionPolicy::Selectors)
-        .with_batch_size(plan::batch_rows(&self.columns, row_group))
+        .with_batch_size(plan::batch_rows(columns, row_group))
         .build()
         .map_err(|error| broken(&error, &self.object))?;
-        let mut done = 0;
+        Ok((batches, held))
+    }
+
+    /// The tests that are made before other columns are read: those of columns that have the table's type in the file, if all
+    /// other columns have more bytes in the group than they.
+    fn tested_first(&self, group: usize) -> Vec<(Column, &'a Test)> {
+        if self.wanted.numbered {
+            return Vec::new();
+        }
+        let tests = self.wanted.tests.iter();
+        let exact = tests.filter(|(place, to, _)| self.type_of(*place) == to);
+        let tested = exact.map(|(place, _, test)| (self.columns[self.order[*place]].clone(), test));
+        let tested: Vec<(Column, &Test)> = tested.filter(|(it, _)| !it.repeated).collect();
+        let is_tested = |column: &Column| tested.iter().any(|(it, _)| it.root == column.root);
+        let row_group = self.arrow.metadata().row_group(group);
+        let bytes = |is_wanted: &dyn Fn(&Column) -> bool| -> u64 {
+            let columns = self.columns.iter().filter(|column| is_wanted(column));
+            let chunks = columns.flat_map(|column| column.chunks(row_group));
+            chunks.map(|chunk| chunk.end - chunk.start).sum()
+        };
+        match bytes(&|column| !is_tested(column)) > bytes(&is_tested) {
+            true => tested,
+            false => Vec::new(),
+        }
+    }
+
+    /// Those among some rows of a group that pass tests; and what is held for it.
+    fn rows_that_pass(
+        &self,
+        group: usize,
+        tests: &[(Column, &Test)],
+        ranges: Vec<Range<u64>>,
+    ) -> Result<(Vec<Range<u64>>, Option<Held>), Stop> {
+        let mut columns: Vec<Column> = tests.iter().map(|(column, _)| column.clone()).collect();
+        columns.sort_by_key(|column| column.root);
+        columns.dedup_by_key(|column| column.root);
+        let (batches, held) = self.decode(group, &columns, &ranges, true)?;
+        let (mut passing, mut done) = (Vec::new(), 0);
         for batch in batches {
             let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
-            let rows = batch.num_rows() as u64;
-            let batch = batch.project(&self.order);
-            let batch = batch.map_err(|error| decoding(&error.to_string()))?;
-            sink.give_at(first_row + done, batch)?;
-            done += rows;
+            let failed = |error: ArrowError| decoding(&error.to_string());
+            let mut all = BooleanArray::from(vec![true; batch.num_rows()]);
+            for (column, test) in tests {
+                let place = columns.iter().position(|it| it.root == column.root);
+                let values = batch.column(place.unwrap_or_default());
+                all = and(&all, &test.of(values).map_err(failed)?).map_err(failed)?;
+            }
+            let all = match all.null_count() {
+                0 => all,
+                _ => prep_null_mask_filter(&all),
+            };
+            let rows = SlicesIterator::new(&all)
+                .map(|(from, to)| done + from as u64..done + to as u64)
+                .collect::<Vec<_>>();
+            passing.extend(rows);
+            done += batch.num_rows() as u64;
         }
-        self.object.forget();
-        Ok(done)
+        Ok((plan::among(&ranges, &passing), held))
     }
 
     /// Fetches ranges ahead if there is room for them; the rest is fetched window by window.
@@ -306,6 +390,11 @@ impl<'a> Rows<'a> {
         }
         Ok(())
     }
+}
+
+/// How many rows these are.
+fn count(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().map(|it| it.end - it.start).sum()
 }
 
 /// What statistics say of some rows.

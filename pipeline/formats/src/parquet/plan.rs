@@ -17,6 +17,8 @@ const COLUMN_MEMORY: u64 = 3 << 20;
 const USUAL_PAGE: u64 = 1 << 20;
 /// Rows decoded at a time, at most.
 const BATCH_ROWS: u64 = 8192;
+/// So many rows between wanted ones are decoded, too: to skip a few takes longer.
+const NEAR: u64 = 32;
 /// Bytes of values decoded at a time, about.
 const BATCH_BYTES: u64 = 4 << 20;
 /// Rows decoded at a time where each may be a copy of a long value of the dictionary.
@@ -269,6 +271,35 @@ pub(super) fn both(a: &[Range<u64>], b: &[Range<u64>]) -> Vec<Range<u64>> {
     common
 }
 
+/// Rows by their places among the rows of `ranges`: which they are. Runs with fewer than [`NEAR`] rows between them are one, with
+/// these rows.
+pub(super) fn among(ranges: &[Range<u64>], places: &[Range<u64>]) -> Vec<Range<u64>> {
+    let mut rows: Vec<Range<u64>> = Vec::new();
+    let (mut at, mut before) = (0, 0);
+    for place in places {
+        let mut from = place.start;
+        while let Some(range) = ranges.get(at).filter(|_| from < place.end) {
+            let length = range.end - range.start;
+            if from < before + length {
+                let to = place.end.min(before + length);
+                let run = range.start + from - before..range.start + to - before;
+                match rows.last_mut() {
+                    Some(last) if run.start < last.end + NEAR && last.end >= range.start => {
+                        last.end = run.end;
+                    }
+                    _ => rows.push(run),
+                }
+                from = to;
+            }
+            if from >= before + length {
+                before += length;
+                at += 1;
+            }
+        }
+    }
+    rows
+}
+
 /// The first `most` rows of ranges, ascending and disjoint.
 pub(super) fn first(mut ranges: Vec<Range<u64>>, most: u64) -> Vec<Range<u64>> {
     let mut left = most;
@@ -324,6 +355,21 @@ pub(super) fn selection(ranges: &[Range<u64>], rows: u64) -> RowSelection {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn places_among_rows_are_rows() {
+        let ranges = [100..110, 200..300, 400..500];
+        let rows = |places: &[Range<u64>]| among(&ranges, places);
+        assert_eq!(rows(&[]), []);
+        assert_eq!(rows(&[3..5]), [103..105]);
+        assert_eq!(rows(&[8..12, 60..61]), [108..110, 200..202, 250..251]);
+        // Near ones are one run, but not over rows that are not among the ranges.
+        assert_eq!(
+            rows(&[12..13, 20..21, 109..111]),
+            [202..211, 299..300, 400..401]
+        );
+        assert_eq!(rows(&[0..210]), ranges);
+    }
 
     #[test]
     fn selections_skip_what_is_between() {

@@ -121,7 +121,7 @@ struct Notes {
 }
 
 impl Report {
-    /// Rows read, before filters.
+    /// Rows that readers gave, before filters: of Parquet without those that a filter's columns left out before others were read.
     pub fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)
     }

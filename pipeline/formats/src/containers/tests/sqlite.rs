@@ -256,3 +256,29 @@ async fn damaged_pages_are_errors() {
         assert!(read(&store, &member).await.is_err());
     }
 }
+
+#[tokio::test]
+async fn a_database_is_fetched_once_for_all_its_tables() {
+    let store = Store::in_memory();
+    store.put("shop.db", database(SHOP).into()).await.unwrap();
+    let container = ObjectRecord::from(store.head("shop.db").await.unwrap());
+    let options = ReadOptions {
+        containers: OpenContainers::keeping(1 << 20),
+        ..ReadOptions::default()
+    };
+    let opened = open_container(&store, &container, NAMES, &options).await;
+    let tables = opened.unwrap().members;
+    let read = tables[..3]
+        .iter()
+        .map(|table| read_with(&store, table, &options));
+    let read = futures::future::join_all(read).await;
+    assert!(read.iter().all(Result::is_ok));
+    // What it begins with, and all of it.
+    assert_eq!(store.counts().get, 2);
+    let small = ReadOptions {
+        containers: OpenContainers::keeping(1 << 10),
+        ..options
+    };
+    read_with(&store, &tables[0], &small).await.unwrap();
+    assert_eq!(store.counts().get, 3, "none is kept that is too large");
+}
