@@ -21,7 +21,7 @@ SCHEMAS: Dict[str, Any] = API["components"]["schemas"]
 #: The method of every operation, and how it calls parameters that have other names.
 METHODS: Dict[str, Tuple[str, Mapping[str, str]]] = {
     "search": ("search", {"q": "question"}),
-    "search_told": ("search", {"q": "question"}),
+    "search_by_body": ("search", {"q": "question"}),
     "suggest": ("suggest", {"q": "text"}),
     "feedback": ("feedback", {}),
     "examples": ("examples", {}),

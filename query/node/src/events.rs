@@ -1,7 +1,7 @@
 //! Events that are handed on: to a `limn watch --listen`, which knows what to do with them.
 //!
-//! The node is light: it indexes nothing. It checks that the caller may tell of changes, and passes the body on with
-//! the watcher's own token.
+//! The node is light: it indexes nothing. It checks that the caller may announce changes, and
+//! passes the body on with the watcher's own token.
 
 use std::time::Duration;
 

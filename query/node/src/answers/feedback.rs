@@ -131,7 +131,7 @@ pub fn keep(node: &Node, grant: &Grant, feedback: &Feedback) -> Result<(), Probl
     if question.trim().is_empty() {
         return Err(Problem::bad(
             "the question is empty",
-            "tell the question that the table was found by",
+            "give the question that the table was found by",
         ));
     }
     let comment = feedback.comment.as_deref().unwrap_or_default();
