@@ -3,7 +3,7 @@
 // some seconds.
 
 import { forgetAnswers, put } from "./api.js";
-import { data, el, announce } from "./dom.js";
+import { announce, data, el } from "./dom.js";
 import { sentence } from "./format.js";
 import { markdown } from "./markdown.js";
 import { emptiness } from "./notice.js";

@@ -1,7 +1,7 @@
 // The lake's tables as a list: with what each is, its rows, columns and age; filtered, in any order, families folded. What is
 // chosen is kept in the address, and the list changes in its place: whoever types into a filter keeps typing.
 
-import { address, data, el, announce } from "./dom.js";
+import { address, announce, data, el } from "./dom.js";
 import { asked, chips, filterRow } from "./filters.js";
 import { compact, counted, number, rowCount, time } from "./format.js";
 import { folderAddress, folderLine, folderName, formatName, holderOf, split, tableAddress, trail } from "./names.js";

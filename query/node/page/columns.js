@@ -1,7 +1,7 @@
 // The columns of a table as a dense grid: a line each with name, type, meaning, empty and distinct values, range, and how often the
 // frequent values occur. A press opens a column with all that is known of it; a field finds columns.
 
-import { data, el, announce, unseen } from "./dom.js";
+import { announce, data, el, unseen } from "./dom.js";
 import { compact, counted, number, share } from "./format.js";
 import { emptiness } from "./notice.js";
 import { shareBar, sparkline } from "./picture.js";

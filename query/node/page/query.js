@@ -1,7 +1,7 @@
 // A box for one statement of SQL, with the table filled in, and its answer below.
 
 import { query } from "./api.js";
-import { el, announce } from "./dom.js";
+import { announce, el } from "./dom.js";
 import { counted, sentence } from "./format.js";
 import { emptiness, failureNotice } from "./notice.js";
 import { columnsOf } from "./rows.js";

@@ -2,7 +2,7 @@
 // the columns and rows that match. Scores, passages and the judge wait behind "Why".
 
 import { post } from "./api.js";
-import { data, el, announce, unseen } from "./dom.js";
+import { announce, data, el, unseen } from "./dom.js";
 import { counted, number } from "./format.js";
 import { facts, folderLinks, split, tableAddress, titleOf } from "./names.js";
 import { scorePicture } from "./picture.js";

@@ -1,7 +1,7 @@
 // The rows of a table, read from the lake when somebody asks for them: fifty at a time, sorted by a press on a heading.
 
 import { ask } from "./api.js";
-import { el, announce } from "./dom.js";
+import { announce, el } from "./dom.js";
 import { number } from "./format.js";
 import { emptiness, failureNotice } from "./notice.js";
 import { sampleTable } from "./sample.js";

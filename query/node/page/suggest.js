@@ -2,7 +2,7 @@
 // is chosen, Escape closes it and leaves the text. Typing goes on unhindered: nothing is chosen until an arrow is pressed.
 
 import { ask } from "./api.js";
-import { el, announce } from "./dom.js";
+import { announce, el } from "./dom.js";
 import { counted } from "./format.js";
 
 const PAUSE_MS = 90;
