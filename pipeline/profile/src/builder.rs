@@ -32,9 +32,9 @@ pub struct ColumnBuilder {
     evidence: Option<Box<Evidence>>,
     // Dates of which no notation fits all.
     mixed_dates: bool,
-    // People say the type: values that are not written as the others are not looked at.
+    // The type is declared: values that are not written as the others are not looked at.
     is_declared: bool,
-    // People say that decimals have commas: a point is no plain one.
+    // Decimals are declared to have commas: a point is no plain one.
     asks_points: bool,
     // Cells that may stand for a missing value are looked for, and found. Till the end the type is that of the others.
     is_asked: bool,
@@ -190,7 +190,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Takes the next text of a source that tells texts from other values, but not from dates.
+    /// Takes the next text of a source that distinguishes texts from other values, but not from
+    /// dates.
     #[inline]
     pub fn push_text(&mut self, value: &str) {
         self.values += 1;

@@ -51,8 +51,8 @@ pub struct ColumnSummary {
     /// table's.
     #[serde(rename = "h", default, skip_serializing_if = "is_zero")]
     pub digest: u64,
-    /// What it holds, where its values are withheld for that: it could not be told any more. Others are asked by
-    /// [`ColumnSummary::sensitive`].
+    /// What it holds, where its values are withheld for that: it could not be known any more.
+    /// Others are asked by [`ColumnSummary::sensitive`].
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<Sensitive>,
     /// How the values are written in the file, where that is not the plain way; the profile is of plain values, the
@@ -318,7 +318,8 @@ impl FileSummary {
         self.reading.as_ref()?.first.as_ref()
     }
 
-    /// Rows of the file as far as it tells by itself: with the first one, if that is more likely one of data.
+    /// Rows of the file as far as it shows by itself: with the first one, if that is more likely
+    /// one of data.
     pub fn own_rows(&self) -> u64 {
         self.rows + u64::from(self.first_row().is_some_and(|first| first.is_data))
     }

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usual_names_are_told_from_what_may_be_values() {
+    fn usual_names_are_distinguished_from_what_may_be_values() {
         for name in [
             "id",
             "First Name",

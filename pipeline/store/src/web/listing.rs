@@ -124,7 +124,7 @@ pub(crate) async fn folder(
     let busy = Arc::default();
     let files = direct.map(|path| about(store.clone(), join(folder, &path), Arc::clone(&busy)));
     let found = stream::iter(files).buffered(AT_ONCE);
-    // What is wrong with a single file is told where the folder is listed whole.
+    // What is wrong with a single file is reported where the folder is listed whole.
     let matters =
         |item: &Item| !matches!(item, Err(error) if error.kind() == StoreErrorKind::Entry);
     let found = found.filter_map(|item| futures::future::ready(item.filter(matters)));
@@ -168,7 +168,7 @@ fn entry(error: StoreError, path: &str, busy: &AtomicUsize) -> StoreError {
 }
 
 fn explained(store: &Store, folder: &str, error: WebError) -> StoreError {
-    error.told(&store.place, store.object_url(folder))
+    error.to_store_error(&store.place, store.object_url(folder))
 }
 
 /// The links of a folder's page.
