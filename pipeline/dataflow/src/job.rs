@@ -152,7 +152,7 @@ impl Inputs {
     }
 }
 
-/// Builds the dataflow on one worker. Published epochs are told to `report`.
+/// Builds the dataflow on one worker. Published epochs go to `report`.
 pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<PublishedEpoch>) -> Inputs {
     let mut lake = InputSession::new();
     let mut published = InputSession::new();
@@ -166,7 +166,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         let plans = plans.to_stream(scope);
         let again = published_again.to_stream(scope);
 
-        // What changed, and the work that makes of it; what is told again is work as well.
+        // What changed, and the work that makes of it; what is described again is work as well.
         let changes = changed_groups(lake, published);
         // What the leader knows of tables that await a narration, only its own workers know.
         let leaders = job.workers as u64;

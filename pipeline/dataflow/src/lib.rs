@@ -68,7 +68,7 @@ pub mod segments;
 pub mod select;
 pub mod session;
 pub mod sketches;
-pub mod told;
+pub mod known_failures;
 mod weight;
 pub mod wire;
 

@@ -1,4 +1,4 @@
-//! What people declare of a file.
+//! What is declared of a file.
 
 use std::sync::Arc;
 

@@ -8,11 +8,11 @@ use limn_segment::{IndexStore, SegmentReader, TableRecord};
 use limn_store::Store;
 
 use super::Lab;
-use super::teller::Teller;
+use super::fake_narrator::FakeNarrator;
 
-pub fn narrated_by(lab: &mut Lab, teller: &Arc<Teller>) {
+pub fn narrated_by(lab: &mut Lab, fake: &Arc<FakeNarrator>) {
     lab.options.narrate = Narrate::Auto;
-    lab.options.narrator = Some(NarrateWith::new(teller.clone()));
+    lab.options.narrator = Some(NarrateWith::new(fake.clone()));
 }
 
 pub async fn records(lab: &Lab) -> BTreeMap<String, TableRecord> {
