@@ -67,7 +67,7 @@ pub struct TableRecord {
     pub content: Option<String>,
     /// Why its newest version could not be read, if so: then the rest is its last good version.
     pub error: Option<String>,
-    /// A column's narration is still wanted: until then the column is told by its name.
+    /// A column's narration is still wanted: until then the column is described by its name.
     pub awaits_narration: bool,
     /// When it was indexed, milliseconds since 1970.
     pub indexed_ms: i64,

@@ -35,7 +35,7 @@ const ROW_IN_FLIGHT: u64 = 256;
 pub trait HeldValue: Send + Sync + 'static {
     /// Columns of the catalog that it is made of, by their Parquet paths: `"rows"`, or
     /// `"columns.list.element.name"` of a nested one, or `"columns"` for all below it. Only these and
-    /// those that tell which row holds are decoded; `None` stands for all.
+    /// those that decide which row holds are decoded; `None` stands for all.
     const COLUMNS: Option<&'static [&'static str]>;
 
     /// What is kept of a row. It may say that its table is gone ([`TableRecord::removed`]); the columns that were not asked for are

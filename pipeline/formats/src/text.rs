@@ -150,7 +150,7 @@ impl Unclosed {
     }
 
     /// The note on them; where not all is read, no line is known by its number.
-    fn note(&self, whole: bool) -> Option<String> {
+    fn summary(&self, whole: bool) -> Option<String> {
         let lines = counted(self.lines, "line");
         let first = match self.lines {
             0 => return None,
@@ -424,7 +424,7 @@ impl Scan {
                 ),
             ));
         }
-        self.notes.extend(self.unclosed.note(self.whole));
+        self.notes.extend(self.unclosed.summary(self.whole));
         if self.ragged.rows > 0 {
             let rows = counted(self.ragged.rows, "row");
             self.notes.push(format!(
