@@ -1,4 +1,4 @@
-"""What goes wrong is told with its kind, its reason and what to do; and waited for where the node says so."""
+"""What goes wrong is reported with its kind, its reason and what to do; and waited for where the node says so."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_an_index_that_is_away_is_waited_for(tmp_path: Path) -> None:
         process.end()
 
 
-def test_retries_are_bounded_and_only_as_told(front: Callable[..., Front]) -> None:
+def test_retries_are_bounded_and_only_as_asked(front: Callable[..., Front]) -> None:
     def busy(after: dict[str, str], status: int = 503) -> Front:
         return front(lambda handler, _: reply(handler, status, {"error": "busy"}, after))
 
@@ -182,7 +182,7 @@ def test_answers_of_newer_nodes_are_read(client: Client, front: Callable[..., Fr
     with Client(there.url) as newer:
         answer = newer.search("water")
     assert answer[0].raw["shine"] == 7 and answer[0].rows is None and answer.raw["from_the_future"] == {"x": [1]}
-    # What an older node did not tell, and may be missing, is missing; what may not is named.
+    # What an older node did not send, and may be missing, is missing; what may not is named.
     for hit in told["results"]:
         del hit["modified"], hit["error"], hit["columns"]
     with Client(there.url) as older:

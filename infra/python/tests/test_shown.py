@@ -207,7 +207,7 @@ def test_without_pandas_and_arrow_the_error_names_the_extra(client: Client, monk
     assert answer._repr_html_() and repr(answer)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python cannot tell what its library has")
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python cannot say what its library has")
 def test_nothing_but_the_standard_library_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of the package, imported anew with everything else refused."""
     for name in [name for name in sys.modules if name.split(".")[0] == "limn_client"]:

@@ -1,4 +1,4 @@
-"""Rows of tables and SQL: typed, bounded, and told where they end early."""
+"""Rows of tables and SQL: typed, bounded, and with a note where they end early."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_both_forms_are_the_same(client: Client) -> None:
     assert typed.schema.metadata[b"limn.truncated"] == b"false"
 
 
-def test_limits_are_told(client: Client) -> None:
+def test_limits_are_reported(client: Client) -> None:
     answer = client.sql(f'SELECT * FROM "{SECCHI}"', max_rows=3)
     assert len(answer) == 3 and answer.truncated and "3 rows" in answer.notes[0]
     typed = client.sql_arrow(f'SELECT * FROM "{SECCHI}"', max_rows=3)
