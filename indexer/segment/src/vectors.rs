@@ -171,7 +171,7 @@ impl VectorReader {
         Ok(self.row(block)?.map(|row| Query::new(query).score(&row)))
     }
 
-    /// Tells the score of each of some consecutive blocks that has a vector, in their order. One read.
+    /// Gives the score of each of some consecutive blocks that has a vector, in their order. One read.
     pub(crate) fn similarities(
         &self,
         query: &[f32],

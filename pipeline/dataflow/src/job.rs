@@ -131,7 +131,7 @@ pub struct Inputs {
     /// The plans of groups that may have changed.
     pub plans:
         InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
-    /// Published groups that are told anew from their rows, without a look at the lake: those whose
+    /// Published groups that are described again from their rows, without a look at the lake: those whose
     /// narrations have come, at the epoch that it is then, and those that settings cannot reach.
     pub published_again: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
     /// Epochs before its frontier are published.

@@ -1,7 +1,7 @@
 //! Sheets of one spreadsheet file that are one table: a sheet for each year, month, region or number.
 //!
 //! Sheets belong together if their names are alike but for such words ([`form`]), and no others of the file are; whether
-//! they have the same columns shows when they are read. What tells them apart is in their names alone, so their
+//! they have the same columns shows when they are read. What distinguishes them is in their names alone, so their
 //! table has it as a column ([`column`]): `year`, `quarter`, `month` or `region`, else the name as `sheet`.
 
 use std::collections::BTreeMap;

@@ -127,7 +127,7 @@ impl Problem {
         if name.trim().is_empty() {
             return Problem::bad(
                 "the table's name is empty",
-                "name one; a search and a list of tables tell their names",
+                "name one; a search and a list of tables give their names",
             );
         }
         let name = shortened(name, 200);

@@ -15,7 +15,7 @@ pub(super) struct Answer {
     pub finish: Finish,
     /// As the server counted them; `None` where it does not say.
     pub tokens: Option<Tokens>,
-    /// The likeliest first tokens with their log-probabilities; `None` where the server tells none.
+    /// The likeliest first tokens with their log-probabilities; `None` where the server gives none.
     pub first: Option<Vec<(String, f32)>>,
 }
 

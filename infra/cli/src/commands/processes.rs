@@ -1,7 +1,7 @@
 //! `limn index --processes N`: starts N processes here and watches them.
 //!
 //! The children are the same command with their places in the environment. Process 0 has standard output;
-//! what the others say on standard error is told with their number. Their standard input ends when they are to
+//! what the others say on standard error is printed with their number. Their standard input ends when they are to
 //! stop, also where this process is killed. A lost process ends them all, and all
 //! are started again: the index is at its last snapshot, and they go on from there.
 

@@ -31,7 +31,7 @@ pub struct NarratedDraft {
     pub draft: TableDraft,
     /// The context that its columns make.
     pub context: ContextId,
-    /// What is known of each column; empty where columns are told by their names.
+    /// What is known of each column; empty where columns are described by their names.
     pub columns: Vec<Known>,
 }
 

@@ -417,7 +417,7 @@ impl Outcome {
             )
         } else {
             format!(
-                "{} could not be narrated by {model} and are told by their names; the same command tries again ({error})",
+                "{} could not be narrated by {model} and are described by their names; the same command tries again ({error})",
                 columns(self.failed),
             )
         });

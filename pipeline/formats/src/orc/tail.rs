@@ -252,7 +252,7 @@ fn nodes(types: &[TypeInfo]) -> Vec<u64> {
     nodes
 }
 
-/// Checks that stripes lie before the footer, one behind another; tells their rows.
+/// Checks that stripes lie before the footer, one behind another; returns their rows.
 fn check_stripes(stripes: &[StripeInfo], end: u64) -> Result<u64, Failure> {
     let (mut at, mut rows) = (0u64, 0u64);
     for stripe in stripes {

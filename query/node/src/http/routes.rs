@@ -121,7 +121,7 @@ async fn suggest(
         .map(Json)
 }
 
-/// Keeps what somebody says of a result.
+/// Keeps somebody's feedback on a result.
 #[utoipa::path(post, path = "/v1/feedback", tag = "search", request_body = Feedback, responses((status = 204), Failures))]
 async fn feedback(
     State(node): Shared,

@@ -30,7 +30,7 @@ pub struct FindInput {
     pub format: Option<String>,
     /// Whether a language model judges the first tables, where the node has one. Takes seconds.
     pub judge: Option<bool>,
-    /// Tell all texts that matched, and the columns with their meanings.
+    /// Give all texts that matched, and the columns with their meanings.
     pub more: Option<bool>,
 }
 
