@@ -92,7 +92,7 @@ impl Run {
 }
 
 /// A `limn` command that can be given environment variables. It asks no language model that this
-/// machine may have, unless told otherwise.
+/// machine may have by default.
 pub fn limn_command(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
     command

@@ -14,7 +14,7 @@ fn key(file: &str, more: &[&str]) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// What is asked: all that tells of tables, with names that are hidden, and the ones that are not.
+/// What is asked: all that describes tables, with names that are hidden, and the ones that are not.
 fn paths() -> Vec<String> {
     let mut paths: Vec<String> = [
         "/v1/tables",
@@ -168,7 +168,7 @@ fn a_key_of_one_folder_is_answered_as_if_there_were_no_other() {
 /// What others have asked is answered as late as what nobody has. (The model is the real one: what is remembered of a
 /// question is its vector.)
 #[test]
-fn how_fast_an_answer_comes_does_not_tell_what_others_have_asked() {
+fn how_fast_an_answer_comes_does_not_reveal_what_others_have_asked() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     lake::varied(&folder.path().join("lake"));
@@ -223,7 +223,7 @@ fn how_fast_an_answer_comes_does_not_tell_what_others_have_asked() {
 }
 
 #[test]
-fn a_life_is_told_under_the_names_that_may_be_seen() {
+fn a_history_is_given_under_the_names_that_may_be_seen() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     for (name, column) in [
@@ -294,9 +294,10 @@ fn a_life_is_told_under_the_names_that_may_be_seen() {
     assert_eq!(told[..2], [renamed("hr/places"), vanished]);
 }
 
-/// A name that is nearly right is told, and in which lake a table is; not to one who may not see it.
+/// A name that is nearly right is suggested, and in which lake a table is; not to one who may not
+/// see it.
 #[test]
-fn what_may_be_meant_is_told_to_who_may_see_it() {
+fn what_may_be_meant_is_suggested_to_who_may_see_it() {
     let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     let keys = at("keys");

@@ -62,7 +62,7 @@ fn a_missing_lake_or_index_is_one_clear_line() {
 }
 
 #[test]
-fn a_file_in_the_place_of_a_lake_is_told_how_to_be_named() {
+fn a_file_in_the_place_of_a_lake_is_refused_with_how_to_name_it() {
     let scratch = TempDir::new().unwrap();
     lake::write(scratch.path(), "lake/t.csv", "a,b\n1,2\n");
     let folder = scratch.path().join("lake");
@@ -143,7 +143,7 @@ fn broken_files_are_named_and_every_other_table_is_indexed() {
             "object, cause; remedy expected: {line}"
         );
     }
-    // The next run reads none of them again, and still tells.
+    // The next run reads none of them again, and still reports them.
     let again = index_hashed(&lake, &index, &[]);
     again.code_is(0);
     let report = again.json();
@@ -241,7 +241,7 @@ fn an_index_inside_its_lake_does_not_index_itself() {
         (&0.into(), &7.into()),
         "{report}"
     );
-    // Nor another index, which is told of.
+    // Nor another index, which is reported.
     let report = index_hashed(&lake, &scratch.path().join("other.limn"), &[]).ok();
     assert_eq!(report["tables"]["added"], 7, "{report}");
     assert_eq!(
@@ -251,7 +251,7 @@ fn an_index_inside_its_lake_does_not_index_itself() {
 }
 
 #[test]
-fn an_index_that_cannot_be_written_is_told_before_the_work() {
+fn an_index_that_cannot_be_written_is_reported_before_the_work() {
     let scratch = TempDir::new().unwrap();
     let lake = scratch.path().join("lake");
     lake::varied(&lake);

@@ -6,7 +6,7 @@ use limn_tests::{index_hashed, lake, limn, text};
 use tempfile::TempDir;
 
 #[test]
-fn what_changed_in_the_lake_is_told() {
+fn what_changed_in_the_lake_is_listed() {
     let scratch = TempDir::new().unwrap();
     let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
     let write = |path: &str, rows: &str| lake::write(&lake, path, rows);
@@ -95,7 +95,7 @@ fn what_changed_in_the_lake_is_told() {
         assert_eq!(run.stderr.contains("younger than --since says"), from == 0);
         assert_eq!(run.ok()["from"]["snapshot"], from);
     }
-    // A compaction brings nothing that is told.
+    // A compaction brings nothing that is listed.
     limn(&["compact", "--full", "--index", text(&index)]);
     let told = diff(&["--json"]).ok();
     assert_eq!(told["from"]["snapshot"], 1, "{told}");

@@ -202,7 +202,7 @@ fn every_count_of_a_filter_is_the_length_of_its_list() {
 }
 
 #[test]
-fn lines_tell_what_tables_and_folders_are() {
+fn lines_say_what_tables_and_folders_are() {
     let ground = Ground::new();
     let node = ground.node(&[]);
     let orders = node.get("/v1/tables?prefix=shop/orders").ok();
@@ -243,7 +243,7 @@ fn a_preview_shows_what_matches_to_whom_may_see_values() {
     assert_eq!(
         matching(preview),
         [false, false, true],
-        "values tell nothing"
+        "values reveal nothing"
     );
     let without = node.get_with(&all, "/v1/search?q=Hopper").ok();
     assert!(without["results"][0]["preview"].is_null());
@@ -331,6 +331,6 @@ fn descriptions_are_written_by_who_may_where_the_node_takes_them() {
     );
     assert!(
         !node.said().contains("zebra"),
-        "the log does not tell the text"
+        "the log does not have the text"
     );
 }

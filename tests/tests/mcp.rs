@@ -287,7 +287,7 @@ fn what_is_no_message_is_answered_and_a_session_goes_on() {
 }
 
 #[test]
-fn what_is_asked_wrongly_over_http_is_told_as_json() {
+fn what_is_asked_wrongly_over_http_is_answered_as_json() {
     let (_folder, index) = indexed();
     let node = Node::start(&index, &[]);
     let accept = ("accept", "application/json, text/event-stream");

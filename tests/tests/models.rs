@@ -178,7 +178,7 @@ with zipfile.ZipFile(f'{sys.argv[1]}/{name}-py3-none-any.whl', 'w') as wheel:
 ";
 
 #[test]
-fn waiting_for_another_limn_is_told() {
+fn waiting_for_another_limn_is_reported() {
     let models = TempDir::new().unwrap();
     let lock = fs::File::create(models.path().join(".all-MiniLM-L6-v2.lock")).unwrap();
     lock.lock().unwrap();
@@ -205,7 +205,7 @@ fn waiting_for_another_limn_is_told() {
     assert_eq!(code, Some(2));
 }
 
-/// Half an endpoint and a name that nobody has are errors; a model that is not here is told of.
+/// Half an endpoint and a name that nobody has are errors; a model that is not here is reported.
 #[test]
 fn what_was_meant_is_not_guessed() {
     let scratch = TempDir::new().unwrap();

@@ -133,7 +133,7 @@ fn what_a_pdf_says_of_columns_goes_to_them() {
             "{told}"
         );
     }
-    // It is told anew when it changes, and not before.
+    // It is described again when it changes, and not before.
     let again = index_hashed(&lake, &index, &[]).ok();
     assert_eq!(again["tables"]["unchanged"], 2, "{again}");
     fs::write(
@@ -226,7 +226,7 @@ fn hostile_pdfs_cost_themselves() {
     println!("{told:#?}\n{took:?}, {} MiB", memory >> 20);
     for (name, (_, words)) in &cases {
         let line = told.get(format!("{name}/t.pdf").as_str());
-        let line = line.unwrap_or_else(|| panic!("{name} is not told: {told:#?}"));
+        let line = line.unwrap_or_else(|| panic!("{name} is not reported: {told:#?}"));
         assert!(
             line.contains(words) && !line.contains('\n'),
             "{name}: {line}"

@@ -202,7 +202,7 @@ fn lists_go_on_and_filters_hold() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_told_and_costs_nothing() {
+fn what_is_asked_wrongly_is_refused_and_costs_nothing() {
     let ground = Ground::new();
     let node = Node::start(&ground.at("index"), &[]);
     for (path, status, code) in [
@@ -290,7 +290,7 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_a_callers_words() {
+fn what_is_wrong_is_said_in_a_callers_words() {
     let ground = Ground::new();
     let node = Node::start(&ground.at("index"), &[]);
     let whole = "a whole number from 1 to 1000 is expected";
@@ -419,7 +419,7 @@ fn what_is_wrong_is_told_in_a_callers_words() {
 }
 
 #[test]
-fn texts_are_told_as_many_as_are_asked_for() {
+fn texts_are_given_as_many_as_are_asked_for() {
     let ground = Ground::new();
     let node = Node::start(&ground.at("index"), &[]);
     for question in QUESTIONS {
@@ -445,7 +445,7 @@ fn texts_are_told_as_many_as_are_asked_for() {
         .is_error(400, "bad_request");
 }
 
-/// Requests under way are bounded for all and for each caller, and who comes too many is told.
+/// Requests under way are bounded for all and for each caller, and too many are refused.
 #[test]
 fn a_busy_node_says_so_and_is_well_afterwards() {
     let ground = Ground::new();
@@ -608,7 +608,7 @@ fn newer_snapshots_are_served_and_no_request_fails() {
     assert_eq!(first["appeared"].as_array().unwrap().len(), 2);
     assert_eq!(first["counts"]["appeared"], 6);
     assert_eq!(first["counts"], changes["counts"]);
-    // With the index gone, what is open is served, and what is not is told.
+    // With the index gone, what is open is served, and what is not is reported.
     std::fs::rename(ground.at("index"), ground.at("away")).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     node.get(&search(QUESTIONS[0])).ok();

@@ -149,7 +149,7 @@ async fn renewal(node: &Node, folder: &Path, made: &[Certificate; 3]) {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_at_the_start_is_told() {
+fn a_certificate_that_cannot_be_used_at_the_start_is_reported() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     let (one, other) = (Certificate::make(), Certificate::make());

@@ -403,7 +403,7 @@ fn an_issuer_that_is_away_costs_only_tokens_and_keys_that_are_known_hold() {
     until(&one, 200);
     issuer.be_away(true);
     asks(&one).ok();
-    // Whether an unknown key is a new one cannot be told now.
+    // Whether an unknown key is a new one cannot be known now.
     until(&two, 503);
     asks(&one).ok();
     issuer.be_away(false);

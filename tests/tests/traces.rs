@@ -54,7 +54,7 @@ fn holds(body: &[u8], part: &[u8]) -> bool {
 }
 
 #[test]
-fn a_request_is_told_to_the_collector_in_the_trace_that_it_came_with() {
+fn a_request_is_sent_to_the_collector_in_the_trace_that_it_came_with() {
     let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     let (address, heard) = collector();

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 /// Blocks that a search for five tables draws from the vectors.
 const OF_A_SEARCH: usize = 100;
 const TOP: usize = 10;
-/// Neighbours that the dimension is told by.
+/// Neighbours that the dimension is estimated by.
 const NEIGHBOURS: usize = 20;
 /// Rows that are compared with all queries before the next ones.
 const ROWS: usize = 64;
