@@ -354,15 +354,15 @@ fn files_for_which_access_is_denied_cost_only_themselves() {
     first.code_is(1);
     let report = first.json();
     let failures = report["failures"].as_array().unwrap();
-    let told: Vec<&str> = failures
+    let got: Vec<&str> = failures
         .iter()
         .map(|it| it["error"].as_str().unwrap())
         .collect();
     for object in ["closed/orders.csv", "hr/pay.md", "locked"] {
-        let lines = told
+        let lines = got
             .iter()
             .filter(|line| line.contains(object) && line.contains("permission denied"));
-        assert_eq!(lines.count(), 1, "{object}: {told:#?}");
+        assert_eq!(lines.count(), 1, "{object}: {got:#?}");
     }
     // The varied lake's seven, and the table whose context is closed.
     assert_eq!(report["tables"]["added"], 8, "{report}");

@@ -94,12 +94,12 @@ fn a_text_is_added_listed_and_taken_back() {
     let note = write_note(&desk.index, "Made by the desk of Berta.");
     desk.change(&["add", "crm/churn.csv", "--file", text(&note)]);
     let listed = desk.listed();
-    let told: Vec<(&Value, &Value)> = listed
+    let got: Vec<(&Value, &Value)> = listed
         .iter()
         .map(|it| (&it["about"], &it["number"]))
         .collect();
     assert_eq!(
-        told,
+        got,
         [
             (&"crm/churn".into(), &1.into()),
             (&"crm/churn.csv".into(), &1.into())

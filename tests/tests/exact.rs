@@ -302,15 +302,15 @@ fn a_name_comes_first_a_misspelt_word_is_noted_and_an_unknown_one_too() {
         assert!(search(question, &[]).stdout.contains(exact), "{question}");
     }
     let notes = |question: &str| search(question, &["--json"]).ok()["notes"].to_string();
-    let told = notes("lisence plate");
+    let got = notes("lisence plate");
     assert!(
-        told.contains(r#"searched \"lisence\" as \"licence\""#),
-        "{told}"
+        got.contains(r#"searched \"lisence\" as \"licence\""#),
+        "{got}"
     );
-    let told = notes("licence plate of Zumthor");
+    let got = notes("licence plate of Zumthor");
     assert!(
-        told.contains("nowhere in the index: Zumthor (the index holds a sample"),
-        "{told}"
+        got.contains("nowhere in the index: Zumthor (the index holds a sample"),
+        "{got}"
     );
-    assert!(told.contains("--sample-rows"), "{told}");
+    assert!(got.contains("--sample-rows"), "{got}");
 }

@@ -208,8 +208,8 @@ fn the_owners_of_folders_say_what_is_left_out() {
     let report = ground.run(&[]);
     assert_eq!(report.code, 1, "{report:?}");
     let report: Value = report.json();
-    let told = report["failures"][0]["error"].as_str().unwrap();
-    assert!(told.contains("sales/.limnignore: line 2"), "{told}");
+    let got = report["failures"][0]["error"].as_str().unwrap();
+    assert!(got.contains("sales/.limnignore: line 2"), "{got}");
     assert_eq!(ground.tables(), ["a", "sales/b"]);
     assert_eq!(report["tables"]["changed"], 0, "{report}");
 }

@@ -127,10 +127,10 @@ fn what_a_pdf_says_of_columns_goes_to_them() {
         for (at, (_, description)) in ROWS.iter().enumerate() {
             assert_eq!(shown["columns"][at]["description"], *description, "{shown}");
         }
-        let told = shown["contexts"][0]["text"].as_str().unwrap();
+        let got = shown["contexts"][0]["text"].as_str().unwrap();
         assert!(
-            told.starts_with("Orders of the shop, told each night\n"),
-            "{told}"
+            got.starts_with("Orders of the shop, told each night\n"),
+            "{got}"
         );
     }
     // It is described again when it changes, and not before.
@@ -214,7 +214,7 @@ fn hostile_pdfs_cost_themselves() {
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
     assert_eq!(report["tables"]["added"], cases.len(), "{report}");
     let failures = report["failures"].as_array().unwrap();
-    let told: BTreeMap<&str, &str> = failures
+    let got: BTreeMap<&str, &str> = failures
         .iter()
         .map(|it| {
             (
@@ -223,10 +223,10 @@ fn hostile_pdfs_cost_themselves() {
             )
         })
         .collect();
-    println!("{told:#?}\n{took:?}, {} MiB", memory >> 20);
+    println!("{got:#?}\n{took:?}, {} MiB", memory >> 20);
     for (name, (_, words)) in &cases {
-        let line = told.get(format!("{name}/t.pdf").as_str());
-        let line = line.unwrap_or_else(|| panic!("{name} is not reported: {told:#?}"));
+        let line = got.get(format!("{name}/t.pdf").as_str());
+        let line = line.unwrap_or_else(|| panic!("{name} is not reported: {got:#?}"));
         assert!(
             line.contains(words) && !line.contains('\n'),
             "{name}: {line}"

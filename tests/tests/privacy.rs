@@ -177,10 +177,10 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
     assert!(everything(&index).1.contains("third"));
 
     // With it they come back; and go again, also those of a file that cannot be read any more.
-    let told = index_hashed(&lake_path, &index, &["--redact", "off"]).ok();
+    let got = index_hashed(&lake_path, &index, &["--redact", "off"]).ok();
     assert_eq!(found(&index), SECRETS);
     assert_eq!(
-        told["notes"],
+        got["notes"],
         json!([
             "values of sensitive columns are in the index: 7 columns of 4 tables (3 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret; customers, letters, staff, …); --redact marked keeps them out, and limn show TABLE names the columns"
         ])
@@ -332,8 +332,8 @@ fn values_in_the_place_of_names_and_bounds_are_nowhere() {
     let (tables, all) = everything(&index);
     for name in ["password", "api_key", "pin"] {
         let column = column(&tables, "devices", name);
-        let told = (column.sensitive.as_deref(), column.withheld);
-        assert_eq!(told, (Some("secret"), true), "{name}");
+        let got = (column.sensitive.as_deref(), column.withheld);
+        assert_eq!(got, (Some("secret"), true), "{name}");
     }
     assert!(!column(&tables, "devices", "has_pin").withheld);
     assert!(column(&tables, "members", "column_1").withheld);
@@ -384,8 +384,8 @@ fn a_setting_that_is_not_known_is_refused() {
             publish("redact", "marked");
         }
         publish(name, value);
-        for told in [&[][..], &["--redact", "off"]] {
-            let run = index_hashed(&lake_path, &index, told);
+        for got in [&[][..], &["--redact", "off"]] {
+            let run = index_hashed(&lake_path, &index, got);
             run.code_is(2);
             let expected = if name == "redact" { value } else { name };
             assert!(

@@ -320,9 +320,9 @@ fn what_is_wrong_is_said_in_a_callers_words() {
         ("search?k=1", "missing field `q`".to_owned()),
         ("table?table=", "the table's name is empty".to_owned()),
     ] {
-        let told = node.get(&format!("/v1/{asked}"));
-        told.is_error(400, "bad_request");
-        let error = &told.json()["error"]["message"];
+        let got = node.get(&format!("/v1/{asked}"));
+        got.is_error(400, "bad_request");
+        let error = &got.json()["error"]["message"];
         assert!(error.as_str().unwrap().contains(&message), "{asked}: {error}");
     }
     for (body, message) in [
@@ -346,9 +346,9 @@ fn what_is_wrong_is_said_in_a_callers_words() {
         (r#"{"q": "x", "colour": 1}"#, "unknown field `colour`"),
         (r#"{"q": "x", "q": "y"}"#, "duplicate field `q`"),
     ] {
-        let told = node.send("POST", "/v1/search", &[], Some(body));
-        told.is_error(400, "bad_request");
-        let error = &told.json()["error"]["message"];
+        let got = node.send("POST", "/v1/search", &[], Some(body));
+        got.is_error(400, "bad_request");
+        let error = &got.json()["error"]["message"];
         assert!(error.as_str().unwrap().contains(message), "{body}: {error}");
     }
     let list = r#"["x", "hr/employees", "right"]"#;
@@ -380,9 +380,9 @@ fn what_is_wrong_is_said_in_a_callers_words() {
         "search?q=x&column_type=int",
         "tables?format=jsonl",
     ] {
-        let told = node.get(&format!("/v1/{asked}"));
-        told.is_error(400, "bad_request");
-        let remedy = told.json()["error"]["remedy"].to_string();
+        let got = node.get(&format!("/v1/{asked}"));
+        got.is_error(400, "bad_request");
+        let remedy = got.json()["error"]["remedy"].to_string();
         let known = ["parquet", "integer"]
             .iter()
             .any(|word| remedy.contains(word));
@@ -401,9 +401,9 @@ fn what_is_wrong_is_said_in_a_callers_words() {
         ("/search?q=x", "did you mean /v1/search?"),
         ("/nothing/like/it", "see /openapi.json"),
     ] {
-        let told = node.get(asked);
-        told.is_error(404, "not_found");
-        let remedy = &told.json()["error"]["remedy"];
+        let got = node.get(asked);
+        got.is_error(404, "not_found");
+        let remedy = &got.json()["error"]["remedy"];
         assert!(
             remedy.as_str().unwrap().starts_with(meant),
             "{asked}: {remedy}"
@@ -423,7 +423,7 @@ fn texts_are_given_as_many_as_are_asked_for() {
     let ground = Ground::new();
     let node = Node::start(&ground.at("index"), &[]);
     for question in QUESTIONS {
-        let told = node.get(&search(question)).ok();
+        let got = node.get(&search(question)).ok();
         for most in [0, 1, 2] {
             let fewer = node.post(
                 "/v1/search",
@@ -431,13 +431,13 @@ fn texts_are_given_as_many_as_are_asked_for() {
             );
             let mut fewer = fewer.ok();
             let results = fewer["results"].as_array_mut().unwrap();
-            assert_eq!(results.len(), told["results"].as_array().unwrap().len());
-            for (fewer, told) in results.iter_mut().zip(told["results"].as_array().unwrap()) {
-                let blocks = told["blocks"].as_array().unwrap();
+            assert_eq!(results.len(), got["results"].as_array().unwrap().len());
+            for (fewer, got) in results.iter_mut().zip(got["results"].as_array().unwrap()) {
+                let blocks = got["blocks"].as_array().unwrap();
                 let first = &blocks[..blocks.len().min(most)];
                 assert_eq!(fewer["blocks"], json!(first), "{question}");
-                fewer["blocks"] = told["blocks"].clone();
-                assert_eq!(fewer, told, "{question}");
+                fewer["blocks"] = got["blocks"].clone();
+                assert_eq!(fewer, got, "{question}");
             }
         }
     }
