@@ -275,8 +275,8 @@ fn by_name(contents: &Contents) -> BTreeMap<String, Value> {
     rows.map(|row| (row["name"].to_string(), row)).collect()
 }
 
-/// What a row of the catalog says of the table's rows: without errors, and without the versions of its files,
-/// which those of a file that could not be read are not.
+/// The facts of a row of the catalog about the table's rows: without errors, and without the
+/// versions of its files, which those of a file that could not be read are not.
 fn version(row: &Value) -> [Value; 4] {
     ["rows", "columns", "sample", "removed"].map(|field| row[field].clone())
 }

@@ -1,5 +1,5 @@
-//! PDFs about tables, read by the real binary in a process apart: what they say of columns goes to the columns, and whatever a PDF is
-//! like, it costs itself, a while, and memory within bounds.
+//! PDFs about tables, read by the real binary in a process apart: their descriptions of columns go
+//! to the columns, and whatever a PDF is like, it costs itself, a while, and memory within bounds.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -12,10 +12,10 @@ use limn_tests::{text, varied_index};
 fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", socket.local_addr().unwrap());
-    let (got, heard) = channel();
+    let (sender, heard) = channel();
     std::thread::spawn(move || {
         for stream in socket.incoming() {
-            let (mut stream, got) = (stream.unwrap(), got.clone());
+            let (mut stream, sender) = (stream.unwrap(), sender.clone());
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
                 loop {
@@ -39,7 +39,7 @@ fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
                     stream
                         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
                         .unwrap();
-                    if got.send((head.remove(0), body)).is_err() {
+                    if sender.send((head.remove(0), body)).is_err() {
                         return;
                     }
                 }

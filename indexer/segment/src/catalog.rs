@@ -13,7 +13,7 @@ use crate::table::TableKey;
 
 /// Version of the catalog format that this build writes, and the newest it reads.
 pub const CATALOG_FORMAT: u32 = 2;
-/// The source of a context that was registered by hand: it stays when its table goes.
+/// The source of a registered context: it stays when its table goes.
 pub const REGISTERED: &str = "registered";
 pub(crate) const FORMAT_KEY: &str = "limn.catalog.format";
 /// Rows encoded or decoded at a time: bounds the memory that a large catalog file takes.

@@ -1,4 +1,4 @@
-//! The rows that hold: what a snapshot's catalog says of each table, followed from one snapshot to the
+//! The rows that hold: each table's row in a snapshot's catalog, followed from one snapshot to the
 //! next at the cost of what is new.
 //!
 //! The catalog is a log, and of a table's rows the last one holds (but see [`TableRecord`]'s groups). A

@@ -1,10 +1,10 @@
 //! Schema documents: what the table is called, and each column's words, type, range or values.
 //!
-//! `shop orders: order id (integer, 1 to 90), customer name (Ann Smith, Bob Jones)`. Measured against
-//! names alone, the details cost a half point of full@5 on relational schemas and gain two points of
-//! hit@1 where values distinguish tables. A table too wide for that is described by names alone. A
-//! language model's narrations (PNEUMA §5.2) and what contexts say of columns, where there is either, come after in blocks of
-//! their own.
+//! `shop orders: order id (integer, 1 to 90), customer name (Ann Smith, Bob Jones)`. Measured
+//! against names alone, the details cost a half point of full@5 on relational schemas and gain two
+//! points of hit@1 where values distinguish tables. A table too wide for that is described by names
+//! alone. A language model's narrations (PNEUMA §5.2) and the contexts' descriptions of columns,
+//! where there is either, come after in blocks of their own.
 
 use crate::clean::{clip, is_nothing, one_line};
 use crate::identifiers::{expansions, spoken};
@@ -69,7 +69,8 @@ pub(crate) fn schema_blocks(
     blocks
 }
 
-/// Blocks of what people and a model say of the columns, people first: `shop orders: order id: The number of an order. …`.
+/// Blocks of people's and a model's descriptions of the columns, people's first:
+/// `shop orders: order id: The number of an order. …`.
 ///
 /// Their words count as much as those of sampled rows. Measured on spider (640 questions, 4,146
 /// columns described by a 1.5B model, against names alone): in place of the types and values, and

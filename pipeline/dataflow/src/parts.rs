@@ -29,9 +29,9 @@ pub struct GroupRead {
 
 /// What was read of a context.
 enum ContextRead {
-    /// What it says of its table.
+    /// Its text about its table.
     Text(ContextPart),
-    /// What it says of several tables.
+    /// Its texts about several tables.
     Shared(SharedText),
 }
 

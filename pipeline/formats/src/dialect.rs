@@ -106,8 +106,8 @@ impl Plan {
     }
 }
 
-/// Finds out how `text` is written, as far as people do not say it. `complete` says that it is the whole file, not its
-/// beginning.
+/// Finds out how `text` is written, as far as it is not declared. `complete` says that it is the
+/// whole file, not its beginning.
 ///
 /// # Errors
 /// Nothing but blank lines; too many columns; a declared header that is not there.

@@ -58,7 +58,7 @@ struct Rule {
     declaration: Arc<Declaration>,
 }
 
-/// What an entry says of a file.
+/// What an entry declares of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Says<'a> {
     /// It is a part of the folder's table of this name.

@@ -71,7 +71,7 @@ const REGIONS: [&str; 42] = [
     "overseas",
 ];
 
-/// What a word of a sheet's name says of its rows.
+/// The meaning of a word of a sheet's name for its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Says {
     Year,

@@ -76,7 +76,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// The same, keeping an eye on how numbers, dates and missing ones are written, as far as people do not say it.
+    /// The same, keeping an eye on how numbers, dates and missing ones are written, as far as it is
+    /// not declared.
     pub fn with_evidence(mut self, declared: &DeclaredReading) -> Self {
         let data_type = declared.types.get(&self.name);
         let order = data_type.map(DataType::order);
@@ -247,7 +248,7 @@ impl ColumnBuilder {
         self.data_type.widen_with(data_type);
     }
 
-    /// Takes what a file's own statistics say of the whole column. Each that is given overrides
+    /// Takes a file's own statistics of the whole column. Each that is given overrides
     /// what was counted.
     pub fn set_bounds(
         &mut self,

@@ -66,7 +66,7 @@ pub struct ColumnSummary {
     /// In a table: which of its files have the column, where not all do.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub in_files: Option<InFiles>,
-    /// What the file's own metadata says of it. In a table: the first file's that says anything.
+    /// The description in the file's own metadata. In a table: the first one that there is.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The Arrow type of its values as Arrow writes it, where the file has one that does not follow from `data_type`.
@@ -225,7 +225,7 @@ pub struct FileSummary {
     /// What a person should know about how the file was read (ragged rows, cut cells), one line each.
     #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What the file's own metadata says of the table.
+    /// The table's description in the file's own metadata.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The keys that the file declares.
@@ -382,7 +382,7 @@ pub struct TableSummary {
     /// The files' notes, with their paths, where they have any.
     #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What the files' own metadata says of the table: the first one's that says anything.
+    /// The table's description in the files' own metadata: the first one that there is.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The keys that its files declare: of several files what all refer to. Rows that are unique in each need not be so

@@ -1,4 +1,4 @@
-//! How a store is asked: what a person says of it beside its location.
+//! How a store is asked: the options beside its location.
 
 use std::time::Duration;
 

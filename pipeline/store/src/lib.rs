@@ -107,7 +107,7 @@ impl fmt::Debug for Store {
     }
 }
 
-/// What a listing says of an object.
+/// The facts of a listing about an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectInfo {
     /// The path below the store's root.
@@ -500,7 +500,7 @@ impl Store {
         }
     }
 
-    /// What the store says of one object.
+    /// The store's facts about one object.
     ///
     /// # Errors
     /// [`StoreErrorKind::NotFound`] and the rest.

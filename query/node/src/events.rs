@@ -67,7 +67,7 @@ impl EventsTo {
     /// Hands events on.
     ///
     /// # Errors
-    /// What the watcher says of them, or that it does not answer.
+    /// The watcher's answer to them, or that it does not answer.
     pub async fn send(&self, body: Bytes) -> Result<(), Problem> {
         let mut request = self.client.post(self.url.clone()).body(body);
         request = request.header("content-type", "application/json");

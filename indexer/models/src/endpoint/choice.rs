@@ -1,4 +1,4 @@
-//! From what a server says of an answer's first token to a choice among words.
+//! From a server's probabilities for an answer's first token to a choice among words.
 //!
 //! A first token belongs to a word if its text, without white space around it and in lower case, is
 //! - the word, or the word and then something that is no letter or digit (`yes`, ` Yes`, `YES.`), or

@@ -1,4 +1,4 @@
-//! Which files are merged: a pure function of what a snapshot says of their sizes.
+//! Which files are merged: a pure function of their sizes in a snapshot.
 //!
 //! The members of a shard are its catalog files, each with the segment that its rows point into. Sizes
 //! are counted in *entries*: live blocks and live rows. A tier holds the members of like size, each tier's

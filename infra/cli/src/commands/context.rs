@@ -224,7 +224,7 @@ fn known_texts(rows: &[TableRecord]) -> Vec<KnownText> {
     let mut texts: Vec<KnownText> = Vec::with_capacity(found.len());
     for ((lake, about, is_beside, source, text), (rows, context)) in found {
         let says_nothing = text.trim().is_empty() && context.error.is_none();
-        // What lies beside files that are no table is about none.
+        // A text beside files that are no table describes none.
         if says_nothing || is_beside && rows.iter().all(|row| row.removed) {
             continue;
         }

@@ -250,7 +250,7 @@ fn print_descriptions(out: &mut impl Write, style: &Style, table: &TableRecord) 
         .try_for_each(|line| writeln!(out, "{line}"))
 }
 
-/// What a language model says of the columns, and for which it says nothing.
+/// A language model's descriptions of columns, and the columns without one.
 fn print_narration(
     out: &mut impl Write,
     style: &Style,

@@ -31,7 +31,7 @@ pub async fn narrations(lab: &Lab, table: &str) -> Vec<Option<String>> {
     columns.map(|column| column.narration).collect()
 }
 
-/// The live texts and vectors of every table, and what the catalog says of its columns.
+/// The live texts and vectors of every table, and its columns in the catalog.
 pub async fn everything(lab: &Lab) -> Vec<String> {
     let snapshot = lab.index.newest().await.unwrap().unwrap();
     let mut readers: HashMap<String, Arc<SegmentReader>> = HashMap::new();

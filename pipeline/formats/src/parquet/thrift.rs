@@ -44,7 +44,7 @@ pub(super) fn footer_depth(footer: &[u8]) -> Walked<usize> {
     Ok(walk.deepest)
 }
 
-/// What a page's header says of it.
+/// The fields of a page's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     /// Bytes once unpacked.

@@ -192,7 +192,7 @@ impl Parts {
         }
     }
 
-    /// What the text says of the table at a path.
+    /// The text's parts about the table at a path.
     fn about(&self, path: &str, found: &mut BTreeSet<usize>) {
         let below = path.strip_prefix(self.directory.as_str());
         let below = below.map(|it| it.strip_prefix('/').unwrap_or(it));
@@ -265,8 +265,9 @@ impl SharedText {
         Ok(SharedText(Arc::new(parts)))
     }
 
-    /// What it says of a table: what names it; else, of a text that names others, what is said of its folders. A table that is to
-    /// have it whole has all of a text that names no table of its folder, and of one that names it alone where there is no other.
+    /// Its part about a table: what names the table; else, in a text that names others, what names
+    /// its folders. A table that is to have it whole has all of a text that names no table of its
+    /// folder, and of one that names it alone where there is no other.
     #[must_use]
     pub fn part(&self, about: &About) -> ContextPart {
         let own = self.found(&about.paths);

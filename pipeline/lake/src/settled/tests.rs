@@ -1,4 +1,5 @@
-//! Files of one table that by themselves would be read in different ways; what profiles say of them is what scans give.
+//! Files of one table that by themselves would be read in different ways; profiles and scans agree
+//! on them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::{BTreeSet, HashMap};

@@ -148,7 +148,7 @@ fn unknown(path: String) -> ObjectInfo {
     }
 }
 
-/// What the server says of a file; nothing of one that is gone since its folder was read.
+/// The server's facts about a file; none of one that is gone since its folder was read.
 async fn about(store: Store, path: String, busy: Arc<AtomicUsize>) -> Option<Item> {
     match store.client.head(&store.key(&path)).await {
         Ok(meta) => Some(Ok(store.info(meta, &path))),

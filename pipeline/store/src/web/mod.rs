@@ -175,7 +175,7 @@ impl Web {
         self.file.as_ref().is_none_or(|file| file == path)
     }
 
-    /// What the server says of a file.
+    /// The server's facts about a file.
     async fn facts(&self, path: &str) -> std::result::Result<Facts, WebError> {
         let url = self.at(path, false);
         match self.client.ask(&url, Asked::Facts).await {

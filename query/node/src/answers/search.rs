@@ -198,7 +198,7 @@ pub struct ColumnLine {
     pub name: String,
     /// Its type.
     pub data_type: String,
-    /// What a language model says of it.
+    /// A language model's description of it.
     pub narration: Option<String>,
 }
 

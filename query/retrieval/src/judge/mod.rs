@@ -200,7 +200,7 @@ impl Judge {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the model says of a table, both variants; `None` for one that the table has no text of.
+    /// The model's answers on a table, both variants; `None` for one that the table has no text of.
     ///
     /// # Errors
     /// The model's.

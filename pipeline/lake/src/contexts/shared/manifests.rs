@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::{Parts, SharedKind};
 use crate::place::split_path;
 
-/// Characters of what is said of a resource or a package.
+/// Characters kept of the description of a resource or a package.
 const MOST_SAID: usize = 8000;
 /// Levels that are looked into for tables and columns.
 const LEVELS: usize = 12;
@@ -101,7 +101,7 @@ fn described(column: &Value) -> Option<(&str, &str)> {
     Some((name, first(column, &["description", "title", "comment"])?))
 }
 
-/// What the package says of itself: above each of its resources.
+/// The package's description of itself: above each of its resources.
 fn package(json: &Value, parts: &mut Parts) -> Option<usize> {
     let heading = heading(json);
     (!heading.is_empty()).then(|| parts.add(heading, None))
