@@ -106,8 +106,8 @@ test("a statement of SQL is run by a key, and what is wrong with it is reported"
     await box.fill('SELECT count(*) AS "<b>n</b>", 9007199254740993 AS large, NULL AS nothing FROM "music/concerts"');
     await page.click("#sql button >> text=Run");
     await page.waitForFunction(() => document.querySelectorAll("#sql tbody tr").length === 1);
-    const told = await page.textContent("#sql table");
-    for (const text of ["<b>n</b>", "9007199254740993", "null"]) assert.ok(told.includes(text), told);
+    const got = await page.textContent("#sql table");
+    for (const text of ["<b>n</b>", "9007199254740993", "null"]) assert.ok(got.includes(text), got);
     await box.fill('SELECT "artst" FROM "music/concerts"');
     await page.keyboard.press("Control+Enter");
     await page.waitForSelector("#sql .failure");
@@ -147,8 +147,8 @@ test("a folder has its line, its tables, and questions of its own", () =>
   withPage({}, async (page) => {
     await open(page, "/browse");
     for (const more of await page.locator(".folder-list summary").all()) await more.click();
-    const told = page.locator(".folder-list li", { hasText: readme.line });
-    assert.equal(await told.locator("a").textContent(), readme.folder);
+    const got = page.locator(".folder-list li", { hasText: readme.line });
+    assert.equal(await got.locator("a").textContent(), readme.folder);
     await page.locator(".folder-list a", { hasText: folder.name }).click();
     await page.waitForFunction((name) => document.querySelector("h1 bdi")?.textContent === name, folder.name);
     await settled(page);

@@ -143,7 +143,10 @@ impl Killing {
         this.last = this.newest(Self::WHOLE);
         this.run(INDEX, "clean", &[]).ok();
         this.clean = this.ground.contents(&this.ground.at("clean"));
-        assert_eq!(this.ground.contents(&this.ground.at(Self::WHOLE)), this.clean);
+        assert_eq!(
+            this.ground.contents(&this.ground.at(Self::WHOLE)),
+            this.clean
+        );
         for number in this.first..=this.last {
             let name = format!("at{number}");
             this.copy(Self::WHOLE, &name, number);

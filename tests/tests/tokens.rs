@@ -226,7 +226,10 @@ fn a_token_that_is_not_in_order_is_refused() {
         ("other audiences", with_claims(json!({"aud": ["a", "b"]}))),
         ("no audience", with_claims(json!({"aud": null}))),
         ("an audience that is none", with_claims(json!({"aud": 7}))),
-        ("another issuer", with_claims(json!({"iss": "https://other.test"}))),
+        (
+            "another issuer",
+            with_claims(json!({"iss": "https://other.test"})),
+        ),
         (
             "an issuer of another form",
             with_claims(json!({"iss": format!("{}/", issuer.url)})),
@@ -238,7 +241,10 @@ fn a_token_that_is_not_in_order_is_refused() {
         ("no issuer", with_claims(json!({"iss": null}))),
         ("over", with_claims(json!({"exp": now - 60}))),
         ("no end", with_claims(json!({"exp": null}))),
-        ("an end that is none", with_claims(json!({"exp": "tomorrow"}))),
+        (
+            "an end that is none",
+            with_claims(json!({"exp": "tomorrow"})),
+        ),
         ("not yet", with_claims(json!({"nbf": now + 60}))),
         (
             "a beginning that is none",
@@ -298,7 +304,10 @@ fn a_token_that_is_not_in_order_is_refused() {
             with("crit", json!(["b64"])),
         ),
         ("another kind", with("typ", json!("logout+jwt"))),
-        ("too long", with_claims(json!({"more": "x".repeat(17 << 10)}))),
+        (
+            "too long",
+            with_claims(json!({"more": "x".repeat(17 << 10)})),
+        ),
         ("no token", "x".to_owned()),
         ("an API key", format!("limn_00000000_{}", "0".repeat(64))),
     ];

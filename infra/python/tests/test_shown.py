@@ -171,9 +171,9 @@ def test_every_list_becomes_a_table(client: Client) -> None:
         (detail.profile, detail.column_count),
         (detail.preview, len(detail.sample)),
     ]
-    for told, lines in lists:
-        frame, table = told.to_pandas(), told.to_arrow()
-        assert len(frame) == table.num_rows == lines > 0, told
+    for got, lines in lists:
+        frame, table = got.to_pandas(), got.to_arrow()
+        assert len(frame) == table.num_rows == lines > 0, got
         assert frame.columns.tolist() == table.column_names and len(table.column_names) > 1
         for name in table.column_names:
             values = [None if it is pandas.NA or it is pandas.NaT else it for it in frame[name].tolist()]

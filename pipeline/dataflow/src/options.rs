@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use crate::changes::MemberId;
 use crate::cluster::Cluster;
 use crate::error::PipelineError;
-use crate::scope::Scope;
 use crate::known_failures::FAILED;
+use crate::scope::Scope;
 
 /// Version of the texts that are made of a table; another version describes every table anew. How files are read has
 /// one of its own, [`SUMMARY_VERSION`].

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use limn_formats::Fingerprint;
 use limn_formats::member::{is_remark, shown};
-use limn_lake::contexts::{About, SharedText, ContextPart};
+use limn_lake::contexts::{About, ContextPart, SharedText};
 use limn_lake::{ContextSource, ContextText, Group, TableFile, TableName};
 use limn_profile::{FileSummary, Redact};
 use limn_segment::{ContextRecord, FileRecord};

@@ -24,6 +24,7 @@ use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::error::PipelineError;
 use crate::filtering::{put_into, remembered};
+use crate::known_failures::KnownFailures;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
 use crate::options::IndexSettings;
@@ -31,7 +32,6 @@ use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
 use crate::segments::{Outcome, ShardResult};
-use crate::known_failures::KnownFailures;
 
 /// How often a snapshot is rebased before a run gives up: others publish faster than it can.
 const REBASES: usize = 100;

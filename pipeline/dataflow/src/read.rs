@@ -15,7 +15,7 @@ use limn_formats::member::{SEPARATOR, refusal};
 use limn_formats::{
     FileError, FileErrorKind, Fingerprint, Format, Held, ObjectRecord, ReadOptions, summarise_file,
 };
-use limn_lake::contexts::{SharedKind, SharedText, ContextPart, is_pdf, read_shared, read_sidecar};
+use limn_lake::contexts::{ContextPart, SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
 use limn_lake::{TableFile, TableName};
 use limn_profile::FileSummary;
 use limn_store::Store;

@@ -117,7 +117,8 @@ impl Round {
         let snapshot = opening.index.prepare().await?;
         let options = &mut opening.options;
         let stop = options.stop.clone();
-        let successor = stop.run_until_cancelled(try_out_successor(options, snapshot.as_ref(), &lake));
+        let successor =
+            stop.run_until_cancelled(try_out_successor(options, snapshot.as_ref(), &lake));
         let (successor, mut notes) = successor.await.ok_or(PipelineError::Stopped)??;
         let before = snapshot
             .as_ref()

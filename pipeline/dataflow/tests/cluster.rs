@@ -10,8 +10,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use common::Lab;
-use common::narrated::{everything, narrated, narrated_by, narrations, shop};
 use common::fake_narrator::{FakeNarrator, narration_of};
+use common::narrated::{everything, narrated, narrated_by, narrations, shop};
 use limn_pipeline::{CancellationToken, Cluster, ClusterOptions, PipelineError};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,7 +49,10 @@ async fn changed_schemas_keep_their_words_wherever_they_are_settled() {
         let report = lab.run().await;
         assert_eq!(fake.take_asked(), asked, "{header}");
         assert_eq!(narrated(&report), asked.len() as u64, "{header}");
-        let expected: Vec<_> = header.split(',').map(|column| Some(narration_of(column))).collect();
+        let expected: Vec<_> = header
+            .split(',')
+            .map(|column| Some(narration_of(column)))
+            .collect();
         for table in 0..8 {
             assert_eq!(
                 narrations(&lab, &format!("d{table}/t")).await,

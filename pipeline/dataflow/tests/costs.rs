@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::Lab;
-use common::narrated::{narrated, narrated_by};
 use common::fake_narrator::FakeNarrator;
+use common::narrated::{narrated, narrated_by};
 use limn_pipeline::Report;
 use limn_store::{RequestCounts, Store};
 use tempfile::TempDir;

@@ -7,10 +7,10 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use common::fake_narrator::{FakeNarrator, narration_of};
 use common::narrated::{
     dozen, everything, narrated, narrated_by, narration_files, narrations, records, sharing, shop,
 };
-use common::fake_narrator::{FakeNarrator, narration_of};
 use common::{Lab, seen};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -110,7 +110,10 @@ async fn only_changed_columns_are_narrated() {
         let report = lab.run().await;
         assert_eq!(fake.take_asked(), asked, "{header}");
         assert_eq!(narrated(&report), asked.len() as u64, "{header}");
-        let expected: Vec<_> = header.split(',').map(|column| Some(narration_of(column))).collect();
+        let expected: Vec<_> = header
+            .split(',')
+            .map(|column| Some(narration_of(column)))
+            .collect();
         assert_eq!(narrations(&lab, "t").await, expected, "{header}");
         everything(&lab).await;
         lab.run_is_idle().await;

@@ -5,10 +5,10 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::fake_narrator::{FakeNarrator, narration_of};
 use common::narrated::{
     dozen, everything, narrated, narrated_by, narration_count, narrations, records, shop,
 };
-use common::fake_narrator::{FakeNarrator, narration_of};
 use common::{Lab, Watched};
 use limn_models::{Embedder, HashedWords};
 use limn_pipeline::{Narrate, NarrateWith, PipelineError};
@@ -86,7 +86,11 @@ async fn a_column_that_fails_is_reported_once_and_tried_again() {
     assert_eq!(report.model.failed_columns, 1);
     assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
     assert!(report.notes[0].contains("1 column") && report.notes[0].contains("injected"));
-    let expected = [Some(narration_of("order_id")), Some(narration_of("buyer")), None];
+    let expected = [
+        Some(narration_of("order_id")),
+        Some(narration_of("buyer")),
+        None,
+    ];
     assert_eq!(narrations(&lab, "orders").await, expected);
     let waiting = records(&lab).await;
     assert!(waiting["orders"].awaits_narration && !waiting["people/staff"].awaits_narration);
@@ -98,7 +102,10 @@ async fn a_column_that_fails_is_reported_once_and_tried_again() {
     fake.failing.lock().unwrap().clear();
     let report = lab.run().await;
     assert_eq!((narrated(&report), report.objects.read), (1, 0));
-    assert_eq!(narrations(&lab, "orders").await[2], Some(narration_of("total")));
+    assert_eq!(
+        narrations(&lab, "orders").await[2],
+        Some(narration_of("total"))
+    );
     everything(&lab).await;
     lab.run_is_idle().await;
 }

@@ -5,8 +5,8 @@ use crate::common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::narrated::{everything, narrated, narrated_by};
 use common::fake_narrator::FakeNarrator;
+use common::narrated::{everything, narrated, narrated_by};
 use common::{Lab, Watched, seen};
 use futures::TryStreamExt;
 use limn_lake::TableName;

@@ -147,7 +147,10 @@ async fn a_family_that_is_many_tables_hands_its_readme_to_each() {
     lab.run_is_idle().await;
     lab.put("d/x2.csv", "id,day\n1,2024-01-03\n").await;
     lab.run().await;
-    assert_eq!(descriptions(&lab).await, owned(&[("d", Some("The number"))]));
+    assert_eq!(
+        descriptions(&lab).await,
+        owned(&[("d", Some("The number"))])
+    );
     lab.run_is_idle().await;
 }
 

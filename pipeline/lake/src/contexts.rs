@@ -23,7 +23,7 @@ use crate::table_name::TableName;
 
 pub use descriptions::column_descriptions;
 pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfRefusal, is_pdf};
-pub use shared::{About, SharedKind, SharedText, ContextPart, read_shared};
+pub use shared::{About, ContextPart, SharedKind, SharedText, read_shared};
 
 /// Contexts by table, each table's in the order in which they were given.
 pub type Contexts = BTreeMap<TableName, Vec<String>>;

@@ -300,13 +300,19 @@ mod tests {
         };
         let described = |names| column(names).unwrap();
         assert_eq!(described(&["Sales 2023", "Sales 2024"]), "year: 2023, 2024");
-        assert_eq!(described(&["Jan 2024", "Feb 2024"]), "month: Jan 2024, Feb 2024");
+        assert_eq!(
+            described(&["Jan 2024", "Feb 2024"]),
+            "month: Jan 2024, Feb 2024"
+        );
         assert_eq!(described(&["Mar", "May"]), "month: Mar, May");
         assert_eq!(
             described(&["North America", "EMEA"]),
             "region: North America, EMEA"
         );
-        assert_eq!(described(&["2024 Q1", "2024 Q2"]), "quarter: 2024 Q1, 2024 Q2");
+        assert_eq!(
+            described(&["2024 Q1", "2024 Q2"]),
+            "quarter: 2024 Q1, 2024 Q2"
+        );
         assert_eq!(described(&["Team 1", "Team 2"]), "sheet: Team 1, Team 2");
         assert_eq!(
             described(&["EMEA 2023", "APAC 2023"]),

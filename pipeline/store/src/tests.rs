@@ -276,7 +276,8 @@ fn links_stay_within_the_root() {
         assert_eq!(wrong.len(), 3, "{wrong:?}");
         assert!(wrong.iter().all(|e| e.kind() == StoreErrorKind::Entry));
         assert!(
-            wrong.iter()
+            wrong
+                .iter()
                 .all(|e| e.cause().contains("outside this folder"))
         );
         let items: Vec<_> = store.list("folder").collect().await;

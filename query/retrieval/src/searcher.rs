@@ -608,7 +608,9 @@ fn rearrange(ranking: &mut Ranking, verdicts: &[Option<Verdict>]) {
             Some(Verdict::Unknown) | None => None,
         };
     }
-    let order = order(verdicts).into_iter().map(|at| ranking.tables[at].clone());
+    let order = order(verdicts)
+        .into_iter()
+        .map(|at| ranking.tables[at].clone());
     let mut tables: Vec<RankedTable> = order.collect();
     tables.extend_from_slice(&ranking.tables[verdicts.len()..]);
     ranking.tables = tables;

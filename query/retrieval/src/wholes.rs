@@ -87,9 +87,8 @@ impl Wholes {
                 false => &mut wholes.names,
             };
             // A file that is called as its table says nothing more.
-            let is_listed = |it: &Named| {
-                kind == Whole::File && it.written == written && it.tables == tables
-            };
+            let is_listed =
+                |it: &Named| kind == Whole::File && it.written == written && it.tables == tables;
             if !tables.is_empty() && !names.iter().any(is_listed) {
                 names.push(Named {
                     kind,

@@ -219,7 +219,9 @@ async fn usage_grows(model: &dyn LanguageModel) -> Check {
         generated.generated_tokens as u64,
     );
     if grown != reported {
-        return Err(format!("usage grew by {grown:?} for a call of {reported:?}"));
+        return Err(format!(
+            "usage grew by {grown:?} for a call of {reported:?}"
+        ));
     }
     Ok(())
 }

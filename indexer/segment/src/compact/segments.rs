@@ -102,8 +102,9 @@ fn check(sources: &[Source], tables: &[LiveTable]) -> Result<(), SegmentError> {
     for (Source { reader, deletes }, catalogued) in sources.iter().zip(catalogued) {
         let live = u64::from(reader.block_count().saturating_sub(deletes.count()));
         if live != catalogued {
-            let detail =
-                format!("it has {live} live blocks and the catalog's tables have {catalogued} in it");
+            let detail = format!(
+                "it has {live} live blocks and the catalog's tables have {catalogued} in it"
+            );
             return Err(SegmentError::damaged(reader.path(), detail));
         }
     }

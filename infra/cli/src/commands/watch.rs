@@ -278,7 +278,11 @@ mod tests {
         let now = [other.clone(), b];
         assert_eq!(printed.news(&now, &now, all), ["failed: a.csv: is no text"]);
         // A run over another part of the lake knows nothing of b.
-        assert!(printed.news(&[], &[], |object| object == "c.csv").is_empty());
+        assert!(
+            printed
+                .news(&[], &[], |object| object == "c.csv")
+                .is_empty()
+        );
         let now = [other];
         assert_eq!(printed.news(&now, &now, all), ["failed no more: b/b.csv"]);
         assert_eq!(printed.news(&[], &[], all), ["failed no more: a.csv"]);

@@ -12,8 +12,8 @@
 pub mod aliases;
 pub mod asking;
 pub mod awaiting;
-pub mod successor;
 pub mod store;
+pub mod successor;
 pub mod wanted;
 
 use limn_segment::narration_context;

@@ -9,11 +9,11 @@ use limn_profile::Redact;
 use super::Round;
 use crate::changes::GroupId;
 use crate::cluster::totals::Totals;
+use crate::known_failures::KnownFailures;
 use crate::publish::PublishedEpoch;
 use crate::report::{Failure, ModelTotals, ObjectCounts, Report, Seconds, Skipped, TableCounts};
 use crate::scope::Part;
 use crate::segments::Outcome;
-use crate::known_failures::KnownFailures;
 
 /// Tables that a note names.
 const TABLES_NAMED: usize = 3;
@@ -238,7 +238,9 @@ impl Round {
         }
         failures.sort();
         failures.dedup();
-        let known = self.known_failures().and(&self.opening.known.published.failures());
+        let known = self
+            .known_failures()
+            .and(&self.opening.known.published.failures());
         // Sorted among themselves as before.
         failures.sort_by_key(|failure| known.has(failure));
         let failed_before = failures.iter().filter(|it| known.has(it)).count() as u64;

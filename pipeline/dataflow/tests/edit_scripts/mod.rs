@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use cells::Format;
 use common::Lab;
-use common::narrated::{narrated_by, sharing};
 use common::fake_narrator::FakeNarrator;
+use common::narrated::{narrated_by, sharing};
 use compare::{Contents, answers, contents, difference};
 use edits::{Edit, edit};
 use lake::{Lake, Shape};
@@ -252,7 +252,10 @@ impl Twin {
         Self::check_notes(&report, &report_anew)?;
         self.check_cost(&report)?;
         let reported = answers(&self.kept.index, &anew, number).await;
-        for (grown, anew) in reported.into_iter().zip(answers(&index, &anew, number).await) {
+        for (grown, anew) in reported
+            .into_iter()
+            .zip(answers(&index, &anew, number).await)
+        {
             if grown != anew {
                 return Err(format!("an answer:\n  grown: {grown}\n  anew:  {anew}"));
             }
@@ -345,7 +348,10 @@ impl Twin {
         let mut expected: BTreeSet<(String, String)> = BTreeSet::new();
         for failure in &anew.failures {
             if !report.failures.contains(failure) {
-                return Err(format!("not reported: {failure:?}, but {:?}", report.failures));
+                return Err(format!(
+                    "not reported: {failure:?}, but {:?}",
+                    report.failures
+                ));
             }
             expected.insert((failure.table.clone(), failure.object.clone()));
         }
@@ -371,7 +377,9 @@ impl Twin {
         let reported = reported.map(|failure| (failure.table.clone(), failure.object.clone()));
         let reported: BTreeSet<(String, String)> = reported.collect();
         if reported != expected {
-            return Err(format!("failures: reported {reported:?}, expected {expected:?}"));
+            return Err(format!(
+                "failures: reported {reported:?}, expected {expected:?}"
+            ));
         }
         let broken: BTreeSet<&str> = self.lake.broken().collect();
         match reported

@@ -156,7 +156,10 @@ fn ordinary_values_have_no_named_form() {
 fn codes_have_a_shape() {
     assert_eq!(patterns_of(["AB-1234", "XY-0001", "QQ-7777"]), ["AA-9999"]);
     assert_eq!(patterns_of(["INV-1", "INV-22", "INV-333"]), ["AAA-9+"]);
-    assert_eq!(patterns_of(["D-10115 Berlin", "D-80331 München"]), ["A-99999 Aa+"]);
+    assert_eq!(
+        patterns_of(["D-10115 Berlin", "D-80331 München"]),
+        ["A-99999 Aa+"]
+    );
     assert_eq!(patterns_of(["10115", "80331"]), ["99999"]);
     assert_eq!(patterns_of(["USD", "EUR"]), ["AAA"]);
     assert_eq!(patterns_of(["US-CA", "DE-BE"]), ["AA-AA"]);

@@ -471,7 +471,10 @@ mod tests {
         assert_eq!(read("2026-01-31T01:00:00+01:00").unwrap(), midnight);
         for wrong in ["yesterday", "", "2026-02-30", "31.1.2026", "2026-01-31T"] {
             let message = read(wrong).unwrap_err().to_string();
-            assert!(message.contains("2026-01-31T12:00:00Z"), "{wrong}: {message}");
+            assert!(
+                message.contains("2026-01-31T12:00:00Z"),
+                "{wrong}: {message}"
+            );
         }
         let nothing = serde_json::json!({"q": "x", "modified_after": null});
         let asked: SearchRequest = serde_json::from_value(nothing).unwrap();

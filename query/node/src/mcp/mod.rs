@@ -127,7 +127,9 @@ impl Agent {
         };
         let described = self.described(&context, &request).await;
         let limit = input.limit.unwrap_or(5);
-        Ok(tool_result(described.map(|table| lines::sampled(&table, limit))))
+        Ok(tool_result(
+            described.map(|table| lines::sampled(&table, limit)),
+        ))
     }
 
     /// Answers a question about values by one SQL statement that reads (SELECT with joins, groups and windows; DESCRIBE, SHOW
@@ -176,7 +178,9 @@ impl Agent {
                 .compute(move || answers::list(&grant, &request))
                 .await?
         };
-        Ok(tool_result(listed.await.map(|listing| lines::listed(&listing))))
+        Ok(tool_result(
+            listed.await.map(|listing| lines::listed(&listing)),
+        ))
     }
 
     /// Lists which tables appeared, changed and vanished lately, or between two snapshots.
@@ -200,7 +204,9 @@ impl Agent {
             answers::diff(&self.node, &grant, &request).await
         };
         let limit = input.limit.unwrap_or(20);
-        Ok(tool_result(changed.await.map(|diff| lines::changed(&diff, limit))))
+        Ok(tool_result(
+            changed.await.map(|diff| lines::changed(&diff, limit)),
+        ))
     }
 }
 

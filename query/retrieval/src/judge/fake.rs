@@ -68,7 +68,9 @@ impl LanguageModel for FakeModel {
         })?;
         Ok(Classified {
             choice: usize::from(odds < 0.0),
-            log_probabilities: self.gives_probabilities.then(|| vec![odds.min(0.0), (-odds).min(0.0)]),
+            log_probabilities: self
+                .gives_probabilities
+                .then(|| vec![odds.min(0.0), (-odds).min(0.0)]),
             prompt_tokens: 10,
         })
     }

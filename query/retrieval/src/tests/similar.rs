@@ -136,7 +136,10 @@ fn a_table_that_is_not_there_or_not_seen_is_answered_alike() {
     let error = |name: &str| shop.similar(&key(name), 3, None, None).unwrap_err();
     for name in ["science/fish", "science/none"] {
         let wrong = error(name);
-        assert!(matches!(wrong, RetrievalError::NoSuchTable { .. }), "{wrong}");
+        assert!(
+            matches!(wrong, RetrievalError::NoSuchTable { .. }),
+            "{wrong}"
+        );
         assert_eq!(wrong.to_string().replace(name, ""), error("").to_string());
     }
     assert_eq!(

@@ -61,7 +61,9 @@ fn by_the_rule(values: &[String]) -> (Counts, Counts) {
             entries.retain(|_, counted| counted.weight > 0 || lowest.contains(&counted.place));
         }
     }
-    let all = entries.into_values().map(|counted| (counted.place, counted.count));
+    let all = entries
+        .into_values()
+        .map(|counted| (counted.place, counted.count));
     let (mut low, mut beyond): (Counts, Counts) =
         all.partition(|(place, _)| lowest.contains(place));
     low.sort();

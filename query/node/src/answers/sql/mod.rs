@@ -5,10 +5,10 @@
 //! has a turn of its caller's from before it is planned until its last row is sent, and runs on threads apart (`threads.rs`).
 
 mod limits;
+mod problems;
 mod rows;
 mod tables;
 mod threads;
-mod problems;
 mod written;
 
 use std::sync::Arc;

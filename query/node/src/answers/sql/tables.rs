@@ -72,5 +72,7 @@ pub(super) async fn begun(
     let statement = statement.to_owned();
     let home = sql.home();
     let answer = home.run(async move { engine.run(&statement).await });
-    answer.await?.map_err(|error| problems::problem(&error, limits))
+    answer
+        .await?
+        .map_err(|error| problems::problem(&error, limits))
 }

@@ -289,7 +289,11 @@ async fn what_fails_after_the_first_rows_is_reported() {
     let answer = ground.ask(Caller::anyone(), &question).await.unwrap();
     let rows = answer["rows"].as_array().unwrap().len();
     assert!((1..30_000).contains(&rows), "{rows}");
-    assert_eq!(answer["error"]["code"], "bad_request", "{}", answer["error"]);
+    assert_eq!(
+        answer["error"]["code"], "bad_request",
+        "{}",
+        answer["error"]
+    );
     let grant = ground.grant(Caller::anyone()).await;
     let running = sql(&ground.node, &grant, &question).await.unwrap();
     let mut written = running.written(Form::Arrow);
