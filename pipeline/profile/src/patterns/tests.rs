@@ -9,7 +9,7 @@ fn name(value: &str) -> Option<&'static str> {
     detect(value).map(|detector| detector.name)
 }
 
-fn found<'a>(values: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+fn patterns_of<'a>(values: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let found = patterns(values.into_iter());
     found.into_iter().map(|pattern| pattern.form).collect()
 }

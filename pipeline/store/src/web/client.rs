@@ -98,9 +98,9 @@ impl Client {
         let mut wait = FIRST_WAIT;
         for attempt in 1.. {
             match self.ask_once(url, asked).await {
-                Err((error, asked)) if attempt < error.attempts() => {
+                Err((error, least)) if attempt < error.attempts() => {
                     tracing::debug!(%error, attempt, "asked again");
-                    tokio::time::sleep(wait.max(asked)).await;
+                    tokio::time::sleep(wait.max(least)).await;
                     wait *= 2;
                 }
                 outcome => return outcome.map_err(|(error, _)| error),

@@ -14,7 +14,7 @@ use crate::node::Node;
 use crate::problem::{Code, Problem};
 
 /// Tables of one list in an answer, at most.
-const LISTED: usize = 10_000;
+const TABLES_LISTED: usize = 10_000;
 /// Bytes of a table's name.
 const NAME: usize = 4_000;
 /// How often it is looked whether a table that appeared had another name before.
@@ -22,7 +22,7 @@ const RENAMINGS: usize = 8;
 /// Snapshots that are read at a time.
 const SNAPSHOTS_AT_ONCE: usize = 8;
 /// Snapshots that are listed.
-const LISTED: usize = 100;
+const SNAPSHOTS_LISTED: usize = 100;
 
 /// Which snapshots are compared.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -130,7 +130,7 @@ pub struct TableRename {
 /// Snapshots that there are not; an index that cannot be read.
 pub async fn diff(node: &Node, grant: &Grant, request: &DiffRequest) -> Result<Diff, Problem> {
     grant.require(Right::Search)?;
-    let limit = bounded("limit", request.limit, 1_000, LISTED)?;
+    let limit = bounded("limit", request.limit, 1_000, TABLES_LISTED)?;
     let index = node.live.index();
     let to = match request.to {
         Some(number) if number != grant.view.snapshot.number => index.snapshot(number).await?,
@@ -318,7 +318,7 @@ pub async fn snapshots(node: &Node, grant: &Grant) -> Result<Snapshots, Problem>
         node.live.index().require_newest().await?;
     }
     // Collected meanwhile is no failure.
-    let mut reads = stream::iter(found.into_iter().take(LISTED))
+    let mut reads = stream::iter(found.into_iter().take(SNAPSHOTS_LISTED))
         .map(|info| node.live.index().snapshot(info.number))
         .buffered(SNAPSHOTS_AT_ONCE);
     let mut snapshots = Vec::new();

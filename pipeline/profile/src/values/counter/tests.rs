@@ -10,7 +10,7 @@ use super::*;
 const LIMIT: usize = 16;
 
 /// A value that is remembered.
-struct Counted {
+struct RuleEntry {
     place: Place,
     count: u64,
     weight: u64,
@@ -20,7 +20,7 @@ type Counts = Vec<(Place, u64)>;
 
 /// The lowest values and the frequent ones beyond, with their counts, where every value has an entry.
 fn by_the_rule(values: &[String]) -> (Counts, Counts) {
-    let (mut entries, mut lowest) = (HashMap::<u64, Counted>::new(), BTreeSet::<Place>::new());
+    let (mut entries, mut lowest) = (HashMap::<u64, RuleEntry>::new(), BTreeSet::<Place>::new());
     let mut overflowed = false;
     for value in values {
         let hash = xxh3_64(value.as_bytes());
@@ -33,7 +33,7 @@ fn by_the_rule(values: &[String]) -> (Counts, Counts) {
         let (count, weight) = (1, u64::from(overflowed));
         entries.insert(
             hash,
-            Counted {
+            RuleEntry {
                 place,
                 count,
                 weight,
