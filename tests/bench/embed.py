@@ -3,7 +3,7 @@
 
   tests/bench/embed.py --limn …/limn --python …/venv/bin/python [--model MODEL.onnx] --out results/embed.json
 
-The Python side is the embedder of tests/bench/python_hybrid (its README tells how to set it up, and how
+The Python side is the embedder of tests/bench/python_hybrid (its README says how to set it up, and how
 MODEL.onnx, which multiplies in int8, is made). Texts are columns and rows of the CSV files of --tables:
 questions of about 16 tokens, blocks of about 60 and of more than 250.
 """

@@ -7,7 +7,7 @@
 Distinct questions over loopback, k 5, no judge, at 1, 8 and 64 connections that ask again as soon as they are answered:
 with no vector remembered (`--no-question-cache`: each question is embedded each time), and with all vectors known
 (each question was asked once before the clock starts): with the texts that show why, and the ranking alone, which is what
-the Python hybrid tells. wrk itself runs on the same cores. Python (tests/bench/python_hybrid)
+the Python hybrid gives. wrk itself runs on the same cores. Python (tests/bench/python_hybrid)
 answers one question at a time in its own process, without a network between.
 """
 import argparse

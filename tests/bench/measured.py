@@ -1,4 +1,4 @@
-"""What the measurements of this folder tell of the machine, and of a process."""
+"""What the measurements of this folder report of the machine, and of a process."""
 import datetime
 import json
 import os

@@ -2,7 +2,7 @@
 
     python3 tests/bench/processes.py target/release/limn RESULT.json [TABLES]
 
-Tells wall seconds and CPU seconds (of all processes of a run) of alternating runs into new indexes.
+Reports wall seconds and CPU seconds (of all processes of a run) of alternating runs into new indexes.
 """
 
 import json

@@ -6,15 +6,15 @@
   venv/bin/python tests/bench/read_speed.py --profile target/release/examples/profile --folder /tmp/read-speed \\
       --tables ../shared/corpora/adventureworks/tables/DW_ProspectiveBuyer.csv --out tests/bench/results/DATE-read-speed.json
 
-Each side finds the columns and their types, draws 5 rows of all, and tells of every column how many values are null, the least and the
+Each side finds the columns and their types, draws 5 rows of all, and counts in every column how many values are null, the least and the
 greatest, about how many are distinct, and frequent ones. Two sorts of files: `orders`, generated (eight columns; ids, texts and times that
 hardly repeat beside ones that do), and the tables given, their rows repeated. Each as CSV, JSON Lines and Parquet of --megabytes, but Parquet of
 repeated rows, which packs to nearly nothing, has the rows of the CSV file; MB/s are of the file as it is, so its figures mean something only beside
 each other.
 
 DuckDB and polars can do this in several ways (`WAYS`); the first round tries all of them, and the one of each that takes the least CPU time is
-held against limn. Every run is a process of its own on core --core, told to use one thread; its imports are not counted, and the system has the
-file in memory. CPU seconds are told beside those of the clock: where the machine is shared, they say more.
+held against limn. Every run is a process of its own on core --core, set to use one thread; its imports are not counted, and the system has the
+file in memory. CPU seconds are reported beside those of the clock: where the machine is shared, they say more.
 """
 import argparse
 import datetime
@@ -80,7 +80,7 @@ def duckdb_table(path):
 
 
 def duckdb_summarize(path):
-    """What a person would type; it tells quartiles too."""
+    """What a person would type; it gives quartiles too."""
     connection, source = duckdb_of(path)
     summary = connection.execute(f"SUMMARIZE SELECT * FROM {source}").fetchall()
     connection.execute(f"SELECT * FROM {source} USING SAMPLE {SAMPLED} ROWS").fetchall()

@@ -8,7 +8,7 @@ A size is TABLES:SHARDS, perhaps with further arguments of make_index after a se
 scratch folder already is used as it is. Each index is served by `limn serve` (no judge, questions are not remembered), which is asked
 over HTTP, every question once at one connection and once at eight; what the node holds of memory (anonymous, and of mapped files) is read
 from /proc. `measure_vectors` compares the vectors' side with an exact search (--no-recall leaves it out). With --rounds, sizes take turns, and
-medians are told.
+medians are reported.
 """
 import argparse
 import datetime

@@ -15,7 +15,7 @@ for (const [status, code, title] of [
   [403, "forbidden", "Your key does not allow this"],
   [500, "internal", "Something went wrong"],
 ]) {
-  test(`status ${status} is told, with a way on`, () =>
+  test(`status ${status} is reported, with a way on`, () =>
     withPage({ allowed: refused }, async (page) => {
       let failing = true;
       await page.route("**/v1/search?*", (route) =>
@@ -33,7 +33,7 @@ for (const [status, code, title] of [
     }));
 }
 
-test("a node that cannot be reached is told, with a way on", () =>
+test("a node that cannot be reached is reported, with a way on", () =>
   withPage({ allowed: refused }, async (page) => {
     await open(page, "/");
     await page.route("**/v1/search?*", (route) => route.abort());
@@ -113,7 +113,7 @@ test("a key is asked for, kept for this tab alone, and sent as a bearer", () =>
     assert.equal(await page.evaluate(() => sessionStorage.length), 0);
   }));
 
-test("withheld row values are told as such", () =>
+test("withheld row values are shown as such", () =>
   withPage({}, async (page) => {
     await page.route("**/v1/table?*", async (route) => {
       const answer = await (await route.fetch()).json();
@@ -125,7 +125,7 @@ test("withheld row values are told as such", () =>
     assert.equal(await page.locator(".sample table").count(), 0);
   }));
 
-test("a table that does not exist is told as such", () =>
+test("a table that does not exist is reported as such", () =>
   withPage({ allowed: refused }, async (page) => {
     await open(page, "/table", { table: "no/such/table" });
     assert.equal(await page.textContent("h1:visible"), "Not found");

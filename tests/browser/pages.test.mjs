@@ -94,7 +94,7 @@ test("a table's rows are read when asked for, page by page, and sorted by their 
     await accessible(page);
   }));
 
-test("a statement of SQL is run by a key, and what is wrong with it is told", () =>
+test("a statement of SQL is run by a key, and what is wrong with it is reported", () =>
   withPage({ allowed: /Failed to load resource/ }, async (page) => {
     await open(page, "/table", { table: "music/concerts" });
     const box = page.locator("#sql textarea");
@@ -106,8 +106,8 @@ test("a statement of SQL is run by a key, and what is wrong with it is told", ()
     await box.fill('SELECT count(*) AS "<b>n</b>", 9007199254740993 AS large, NULL AS nothing FROM "music/concerts"');
     await page.click("#sql button >> text=Run");
     await page.waitForFunction(() => document.querySelectorAll("#sql tbody tr").length === 1);
-    const told = await page.textContent("#sql table");
-    for (const text of ["<b>n</b>", "9007199254740993", "null"]) assert.ok(told.includes(text), told);
+    const got = await page.textContent("#sql table");
+    for (const text of ["<b>n</b>", "9007199254740993", "null"]) assert.ok(got.includes(text), got);
     await box.fill('SELECT "artst" FROM "music/concerts"');
     await page.keyboard.press("Control+Enter");
     await page.waitForSelector("#sql .failure");
@@ -147,8 +147,8 @@ test("a folder has its line, its tables, and questions of its own", () =>
   withPage({}, async (page) => {
     await open(page, "/browse");
     for (const more of await page.locator(".folder-list summary").all()) await more.click();
-    const told = page.locator(".folder-list li", { hasText: readme.line });
-    assert.equal(await told.locator("a").textContent(), readme.folder);
+    const got = page.locator(".folder-list li", { hasText: readme.line });
+    assert.equal(await got.locator("a").textContent(), readme.folder);
     await page.locator(".folder-list a", { hasText: folder.name }).click();
     await page.waitForFunction((name) => document.querySelector("h1 bdi")?.textContent === name, folder.name);
     await settled(page);
@@ -178,7 +178,7 @@ test("the number of tables is the same everywhere", () =>
     assert.match(await page.textContent(".summary"), /1 could not be read/);
   }));
 
-test("home tells what changed lately, questions to try, and folders in a line", () =>
+test("home shows what changed lately, questions to try, and folders in a line", () =>
   withPage({}, async (page) => {
     await open(page, "/");
     assert.ok((await page.locator(".lately li").count()) > 0);
@@ -190,7 +190,7 @@ test("home tells what changed lately, questions to try, and folders in a line", 
     assert.equal(await page.inputValue("#q"), asked);
   }));
 
-test("the changes tell what came, and lead to it", () =>
+test("the changes show what came, and lead to it", () =>
   withPage({}, async (page) => {
     await open(page, "/changes", { from: "1", to: "2" });
     assert.match(await page.textContent(".appeared h2"), /New 2/);
@@ -242,7 +242,7 @@ test("who may not describe is not offered to", () =>
     assert.equal(await page.locator(".describe").count(), 0);
   }));
 
-test("the status tells the snapshot, its size and the caller's rights", () =>
+test("the status shows the snapshot, its size and the caller's rights", () =>
   withPage({}, async (page) => {
     await open(page, "/status");
     const figures = await page.textContent(".figures");

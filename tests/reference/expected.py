@@ -4,12 +4,12 @@
   python -m venv venv && venv/bin/pip install duckdb pandas
   venv/bin/python tests/reference/expected.py --corpora ../shared/corpora
 
-Run by people, once in a while; it takes minutes. What the corpora's README promises is told to DuckDB (commas, double
+Run by people, once in a while; it takes minutes. What the corpora's README promises is given to DuckDB (commas, double
 quotes, a header first), all else it finds out itself, from every row. What says that there is no value are pandas'
 default spellings. Tables that DuckDB refuses are read by pandas. No text of the corpora is written, only classes and counts.
 
-One line a table follows a line about the run. `types` and `nulls` are in the order of the columns, repeats are told as
-`3*integer`; a column without any value is `unknown`. Rows of nothing but empty cells count where a comma tells of them.
+One line a table follows a line about the run. `types` and `nulls` are in the order of the columns, repeats are written as
+`3*integer`; a column without any value is `unknown`. Rows of nothing but empty cells count where a comma shows them.
 """
 import argparse
 import csv
@@ -49,7 +49,7 @@ def of_duckdb(connection, path):
 
 
 def of_pandas(path):
-    """The same as pandas reads them, cells beyond the header's width cut. Its integers are told by their text: with a null
+    """The same as pandas reads them, cells beyond the header's width cut. Its integers are recognised by their text: with a null
     among them they are floats to it."""
     with open(path, newline="", encoding="utf-8", errors="replace") as file:
         header, *rows = csv.reader(file)
@@ -73,7 +73,7 @@ def of_pandas(path):
 
 
 def runs(values):
-    """Repeats told once: `3*integer`."""
+    """Repeats written once: `3*integer`."""
     lengths = ((value, len(list(group))) for value, group in itertools.groupby(values))
     return " ".join(str(value) if length == 1 else f"{length}*{value}" for value, length in lengths)
 

@@ -14,7 +14,7 @@ These are the same answer:
   ties        ORDER BY … LIMIT cuts among rows with equal keys: limn has all rows before those, and some of those
   any row     limn notes a column that is not in GROUP BY; all other columns agree, and so does the number of rows
 These are other answers, for a reason that docs/cli.md gives:
-  null order  the two agree once SQLite is told to sort NULL as limn does: last if ascending, first if descending
+  null order  the two agree once SQLite is set to sort NULL as limn does: last if ascending, first if descending
   case        the two agree once SQLite's LIKE minds case
   units       the two agree once `44.7%` is 44.7
   no values   limn has no answer: sum() or avg() of a column of a table without rows, which is text

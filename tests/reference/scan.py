@@ -3,9 +3,9 @@
 
   python tests/reference/scan.py --limn target/release/limn --corpora ../shared/corpora --work /tmp/scan
 
-DuckDB is told what limn found of dialect and types (the corpora's README promises commas, quotes, a header; limn's types are those of
+DuckDB is given what limn found of dialect and types (the corpora's README promises commas, quotes, a header; limn's types are those of
 the answer), and the spellings of nulls. Of every column rows, nulls and a checksum are compared: sums of numbers, days and
-truth values, hashes of texts without outer blanks. Columns that differ are printed; the share of those that agree is told by corpus.
+truth values, hashes of texts without outer blanks. Columns that differ are printed; the share of those that agree is printed by corpus.
 """
 import argparse
 import json

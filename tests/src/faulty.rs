@@ -56,7 +56,7 @@ struct Shared {
     rate: AtomicU64,
     /// Milliseconds that every answer takes.
     latency: AtomicU64,
-    /// Whether two creators of one object may both be told that they made it.
+    /// Whether two creators of one object may both get the answer that they made it.
     careless: AtomicBool,
     /// When a careless server had created an object, by request line.
     created: Mutex<HashMap<Vec<u8>, Instant>>,
@@ -126,7 +126,8 @@ impl FaultyServer {
         self.shared.latency.store(latency, Ordering::Relaxed);
     }
 
-    /// From now on, creators of one object that come at the same time are all told that they made it.
+    /// From now on, creators of one object that come at the same time all get the answer that they
+    /// made it.
     pub fn be_careless(&self) {
         self.shared.careless.store(true, Ordering::Relaxed);
     }

@@ -34,7 +34,7 @@ pub struct Ground {
 
 /// What an index says: tables, and answers with their scores.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct Contents {
     /// Rows of the catalog but for times and places.
     pub tables: Vec<Value>,
     /// Results of [`QUESTIONS`].
@@ -201,7 +201,7 @@ impl Ground {
     }
 
     /// All that an index says.
-    pub fn told(&self, index: &str) -> Told {
+    pub fn contents(&self, index: &str) -> Contents {
         let store = IndexStore::new(self.store(index));
         let tables = self.runtime.block_on(async {
             let newest = store.require_newest().await.expect("a snapshot");
@@ -211,13 +211,13 @@ impl Ground {
             (table.segment, table.first_block, table.indexed_ms) = (String::new(), 0, 0);
             serde_json::to_value(table).expect("JSON")
         });
-        Told {
+        Contents {
             tables: tables.collect(),
             answers: self.answers(index),
         }
     }
 
-    /// Whether `limn verify` finds nothing wrong; else what it told.
+    /// Whether `limn verify` finds nothing wrong; else what it printed.
     pub fn verify(&self, index: &str) -> Result<(), String> {
         let run = self.limn(&["verify", "--index", index, "--json"]);
         match run.code {
@@ -293,7 +293,7 @@ pub fn before(folder: &Path) {
     }
 }
 
-/// The edits: tables changed, gone, new, moved, and told in a sidecar.
+/// The edits: tables changed, gone, new, moved, and described in a sidecar.
 pub fn edit(folder: &Path) {
     lake::write(
         folder,

@@ -1,4 +1,5 @@
-//! An issuer of tokens on loopback: it publishes keys as OpenID Connect has it, and signs what it is told to.
+//! An issuer of tokens on loopback: it publishes keys as OpenID Connect has it, and signs what a
+//! test asks for.
 //!
 //! Signatures are ring's, put together here by hand, so that what the node reads was not written by the library
 //! that it reads with. Keys are made anew for each test, but for RSA's, which ring does not make: that one is in a

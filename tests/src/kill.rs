@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::Run;
-use crate::ground::{Ground, Told, before, edit};
+use crate::ground::{Contents, Ground, before, edit};
 
 /// A lake that was edited since it was indexed, and what an undisturbed run makes of it.
 pub struct Killing {
@@ -19,9 +19,9 @@ pub struct Killing {
     /// Snapshots when they are.
     pub last: u64,
     /// What an index of the edited lake says that was built anew.
-    pub clean: Told,
+    pub clean: Contents,
     /// What each snapshot says.
-    told: BTreeMap<u64, Told>,
+    contents: BTreeMap<u64, Contents>,
 }
 
 /// A command that is killed.
@@ -128,11 +128,11 @@ impl Killing {
             ground,
             first: 0,
             last: 0,
-            clean: Told {
+            clean: Contents {
                 tables: Vec::new(),
                 answers: Vec::new(),
             },
-            told: BTreeMap::new(),
+            contents: BTreeMap::new(),
         };
         this.run(INDEX, Self::BEFORE, &[]).ok();
         this.first = this.newest(Self::BEFORE);
@@ -142,13 +142,16 @@ impl Killing {
         this.run(INDEX, Self::WHOLE, &[]).ok();
         this.last = this.newest(Self::WHOLE);
         this.run(INDEX, "clean", &[]).ok();
-        this.clean = this.ground.told(&this.ground.at("clean"));
-        assert_eq!(this.ground.told(&this.ground.at(Self::WHOLE)), this.clean);
+        this.clean = this.ground.contents(&this.ground.at("clean"));
+        assert_eq!(
+            this.ground.contents(&this.ground.at(Self::WHOLE)),
+            this.clean
+        );
         for number in this.first..=this.last {
             let name = format!("at{number}");
             this.copy(Self::WHOLE, &name, number);
-            let told = this.ground.told(&this.ground.at(&name));
-            this.told.insert(number, told);
+            let contents = this.ground.contents(&this.ground.at(&name));
+            this.contents.insert(number, contents);
         }
         this
     }
@@ -189,22 +192,22 @@ impl Killing {
 
     /// What is wrong with an index that a disturbed run left at snapshot `number`. A table that the store did
     /// not let be read stays as it was (invariant 6), and each is at one of its versions all the same.
-    pub fn amiss(&self, told: &Told, number: u64, store_is_bad: bool) -> Vec<String> {
+    pub fn amiss(&self, found: &Contents, number: u64, store_is_bad: bool) -> Vec<String> {
         // A job that changes no answer may have published more of the same.
         let wanted = match number > self.last {
             true => Some(&self.clean),
-            false => self.told.get(&number),
+            false => self.contents.get(&number),
         };
         let Some(wanted) = wanted else {
             return vec!["there is no such snapshot".to_owned()];
         };
-        let known: Vec<BTreeMap<String, Value>> = self.told.values().map(by_name).collect();
-        let (told_rows, wanted_rows) = (by_name(told), by_name(wanted));
-        let names: BTreeSet<&String> = told_rows.keys().chain(wanted_rows.keys()).collect();
+        let known: Vec<BTreeMap<String, Value>> = self.contents.values().map(by_name).collect();
+        let (found_rows, wanted_rows) = (by_name(found), by_name(wanted));
+        let names: BTreeSet<&String> = found_rows.keys().chain(wanted_rows.keys()).collect();
         let mut amiss = Vec::new();
         let mut differs = false;
         for name in names {
-            let row = told_rows.get(name);
+            let row = found_rows.get(name);
             if row == wanted_rows.get(name) {
                 continue;
             }
@@ -216,7 +219,7 @@ impl Killing {
                 amiss.push(format!("{name} is {row:?}"));
             }
         }
-        if !differs && told.answers != wanted.answers {
+        if !differs && found.answers != wanted.answers {
             amiss.push("the tables are right and the answers are not".to_owned());
         }
         amiss
@@ -233,11 +236,11 @@ impl Killing {
             found.texts.push(format!("{what}: {text}"));
         };
         let newest = self.newest(name);
-        if let Err(told) = self.ground.verify(&index) {
-            wrong(|it| &mut it.damaged, told);
+        if let Err(damage) = self.ground.verify(&index) {
+            wrong(|it| &mut it.damaged, damage);
         }
-        let told = self.ground.told(&index);
-        for text in self.amiss(&told, newest, store_is_bad) {
+        let contents = self.ground.contents(&index);
+        for text in self.amiss(&contents, newest, store_is_bad) {
             wrong(
                 |it| &mut it.wrong_answers,
                 format!("at snapshot {newest}: {text}"),
@@ -248,15 +251,15 @@ impl Killing {
             wrong(|it| &mut it.failed, format!("{again:?}"));
         }
         for after in ["after the rerun", "after the garbage collection"] {
-            let told = self.ground.told(&index);
-            if told.answers != self.clean.answers {
+            let contents = self.ground.contents(&index);
+            if contents.answers != self.clean.answers {
                 wrong(|it| &mut it.wrong_answers, format!("other answers {after}"));
             }
-            if told.tables != self.clean.tables {
+            if contents.tables != self.clean.tables {
                 wrong(|it| &mut it.lost_tables, format!("other tables {after}"));
             }
-            if let Err(told) = self.ground.verify(&index) {
-                wrong(|it| &mut it.damaged, format!("{after}: {told}"));
+            if let Err(damage) = self.ground.verify(&index) {
+                wrong(|it| &mut it.damaged, format!("{after}: {damage}"));
             }
             if after == "after the rerun" {
                 let left = self.ground.collect_garbage(&index);
@@ -270,13 +273,13 @@ impl Killing {
     }
 }
 
-fn by_name(told: &Told) -> BTreeMap<String, Value> {
-    let rows = told.tables.iter().cloned();
+fn by_name(contents: &Contents) -> BTreeMap<String, Value> {
+    let rows = contents.tables.iter().cloned();
     rows.map(|row| (row["name"].to_string(), row)).collect()
 }
 
-/// What a row of the catalog says of the table's rows: without errors, and without the versions of its files,
-/// which those of a file that could not be read are not.
+/// The facts of a row of the catalog about the table's rows: without errors, and without the
+/// versions of its files, which those of a file that could not be read are not.
 fn version(row: &Value) -> [Value; 4] {
     ["rows", "columns", "sample", "removed"].map(|field| row[field].clone())
 }

@@ -92,7 +92,7 @@ impl Run {
 }
 
 /// A `limn` command that can be given environment variables. It asks no language model that this
-/// machine may have, unless told otherwise.
+/// machine may have by default.
 pub fn limn_command(arguments: &[&str]) -> Command {
     let mut command = Command::new(binary());
     command
@@ -180,13 +180,13 @@ pub fn measured(command: &Command) -> (Run, u64) {
     const MEASURE: &str = "\
 import resource, subprocess, sys
 code = subprocess.call(sys.argv[2:])
-with open(sys.argv[1], 'w') as told:
-    told.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
+with open(sys.argv[1], 'w') as got:
+    got.write(str(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss))
 sys.exit(code if code >= 0 else 255)";
     let folder = TempDir::new().expect("a temporary folder");
-    let told = folder.path().join("kib");
+    let got = folder.path().join("kib");
     let mut measuring = Command::new("python3");
-    measuring.args(["-c", MEASURE]).arg(&told);
+    measuring.args(["-c", MEASURE]).arg(&got);
     measuring
         .arg(command.get_program())
         .args(command.get_args());
@@ -197,7 +197,7 @@ sys.exit(code if code >= 0 else 255)";
         };
     }
     let run = run(&mut measuring);
-    let kib = std::fs::read_to_string(&told).expect("the memory was measured");
+    let kib = std::fs::read_to_string(&got).expect("the memory was measured");
     let kib: u64 = kib.trim().parse().expect("a number of KiB");
     (run, kib * 1024)
 }

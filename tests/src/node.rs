@@ -46,14 +46,14 @@ impl Reply {
     /// That it is an error of this status that says what to do, and carries the request's id.
     pub fn is_error(&self, status: u16, code: &str) {
         assert_eq!(self.status, status, "{self:?}");
-        let told = self.json();
-        assert_eq!(told["error"]["code"], code, "{self:?}");
+        let got = self.json();
+        assert_eq!(got["error"]["code"], code, "{self:?}");
         for field in ["message", "remedy"] {
-            let text = told["error"][field].as_str().expect(field);
+            let text = got["error"][field].as_str().expect(field);
             assert!(!text.is_empty(), "{self:?}");
         }
         assert_eq!(
-            told["request_id"],
+            got["request_id"],
             self.headers["x-request-id"].to_str().expect("ASCII")
         );
     }

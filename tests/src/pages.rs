@@ -89,7 +89,7 @@ impl Shell {
         let path = [programs].into_iter().chain(std::env::split_paths(&path));
         let inherited = std::env::vars_os().map(|(name, _)| name);
         let mut command = Command::new("timeout");
-        // Whatever hangs ends, and what it said is told.
+        // Whatever hangs ends, and what it said is printed.
         command.args(["--kill-after=5", "400", "bash"]);
         for name in inherited.filter(|name| name.to_string_lossy().starts_with("LIMN_")) {
             if name != "LIMN_MODELS" {
@@ -175,7 +175,7 @@ impl Drop for Shell {
     }
 }
 
-/// The line that tells that a block is done.
+/// The line that says that a block is done.
 const END: &str = "--- this block is done ---";
 
 /// What takes requests is waited for until it says where.

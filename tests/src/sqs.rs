@@ -1,5 +1,5 @@
 //! A real server of SQS on loopback, from `tests/requirements.txt`: moto's, which checks signatures as
-//! AWS does once it is told to.
+//! AWS does once it is configured to.
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
@@ -173,7 +173,7 @@ impl SqsServer {
     }
 }
 
-/// What tells the server which of its services is meant.
+/// What says to the server which of its services is meant.
 fn unsigned(service: &str) -> String {
     format!(
         "AWS4-HMAC-SHA256 Credential=nobody/20260101/eu-central-1/{service}/aws4_request, \

@@ -26,16 +26,16 @@ fn requests_made_from_the_description_are_answered_as_described() {
         .current_dir(folder.path())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&made.stdout);
+    let got = String::from_utf8_lossy(&made.stdout);
     let errors = String::from_utf8_lossy(&made.stderr);
-    assert!(made.status.success(), "{told}\n{errors}");
+    assert!(made.status.success(), "{got}\n{errors}");
     // It did make some: a description that cannot be read would make none.
-    let generated: u32 = told
+    let generated: u32 = got
         .lines()
         .filter_map(|line| line.trim().split_once(" generated,"))
         .find_map(|(count, _)| count.parse().ok())
-        .unwrap_or_else(|| panic!("{told}\n{errors}"));
-    assert!(generated > 300, "{told}");
+        .unwrap_or_else(|| panic!("{got}\n{errors}"));
+    assert!(generated > 300, "{got}");
     assert_eq!(node.get("/health/ready").status, 204);
     node.get("/v1/search?q=sick+leave").ok();
     assert_eq!(node.end(), Some(0));

@@ -14,7 +14,7 @@ fn key(file: &str, more: &[&str]) -> String {
     made["key"].as_str().unwrap().to_owned()
 }
 
-/// What is asked: all that tells of tables, with names that are hidden, and the ones that are not.
+/// What is asked: all that describes tables, with names that are hidden, and the ones that are not.
 fn paths() -> Vec<String> {
     let mut paths: Vec<String> = [
         "/v1/tables",
@@ -67,13 +67,13 @@ fn paths() -> Vec<String> {
 
 /// An answer without what differs from one index to another whatever they hold.
 fn essence(reply: &Reply) -> (u16, Value) {
-    let mut told = reply.json();
-    scrub(&mut told);
-    (reply.status, told)
+    let mut got = reply.json();
+    scrub(&mut got);
+    (reply.status, got)
 }
 
-fn scrub(told: &mut Value) {
-    match told {
+fn scrub(got: &mut Value) {
+    match got {
         Value::Object(fields) => {
             for name in [
                 "snapshot",
@@ -168,7 +168,7 @@ fn a_key_of_one_folder_is_answered_as_if_there_were_no_other() {
 /// What others have asked is answered as late as what nobody has. (The model is the real one: what is remembered of a
 /// question is its vector.)
 #[test]
-fn how_fast_an_answer_comes_does_not_tell_what_others_have_asked() {
+fn how_fast_an_answer_comes_does_not_reveal_what_others_have_asked() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     lake::varied(&folder.path().join("lake"));
@@ -223,7 +223,7 @@ fn how_fast_an_answer_comes_does_not_tell_what_others_have_asked() {
 }
 
 #[test]
-fn a_life_is_told_under_the_names_that_may_be_seen() {
+fn a_history_is_given_under_the_names_that_may_be_seen() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
     for (name, column) in [
@@ -252,9 +252,9 @@ fn a_life_is_told_under_the_names_that_may_be_seen() {
         node.get_with(key, &format!("/v1/table/history?table={}", escaped(table)))
     };
     let life = |key: &str, table: &str| -> Vec<(String, Value)> {
-        let told = asked(key, table).ok();
-        assert_eq!(told["table"], table);
-        let moments = told["history"].as_array().unwrap().iter();
+        let got = asked(key, table).ok();
+        assert_eq!(got["table"], table);
+        let moments = got["history"].as_array().unwrap().iter();
         moments
             .map(|it| {
                 (
@@ -268,12 +268,12 @@ fn a_life_is_told_under_the_names_that_may_be_seen() {
     let renamed = |from: &str| ("renamed".to_owned(), json!(format!("it was {from} before")));
     let vanished = ("vanished".to_owned(), Value::Null);
     for key in [&all, &hr] {
-        let told = life(key, "hr/places");
-        assert_eq!(told, [renamed("hr/rooms"), appeared.clone()]);
+        let got = life(key, "hr/places");
+        assert_eq!(got, [renamed("hr/rooms"), appeared.clone()]);
         assert_eq!(life(key, "hr/rooms"), [vanished.clone(), appeared.clone()]);
     }
-    let told = life(&all, "hr/orders");
-    assert_eq!(told, [renamed("sales/orders"), appeared.clone()]);
+    let got = life(&all, "hr/orders");
+    assert_eq!(got, [renamed("sales/orders"), appeared.clone()]);
     assert_eq!(life(&hr, "hr/orders"), std::slice::from_ref(&appeared));
     assert_eq!(life(&all, "sales/returns"), [vanished, appeared]);
     for hidden in ["sales/returns", "sales/orders", "sales/nowhere"] {
@@ -289,14 +289,15 @@ fn a_life_is_told_under_the_names_that_may_be_seen() {
         assert!(std::time::Instant::now() < until, "{}", node.said());
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
-    let told = life(&hr, "hr/rooms");
+    let got = life(&hr, "hr/rooms");
     let vanished = ("vanished".to_owned(), Value::Null);
-    assert_eq!(told[..2], [renamed("hr/places"), vanished]);
+    assert_eq!(got[..2], [renamed("hr/places"), vanished]);
 }
 
-/// A name that is nearly right is told, and in which lake a table is; not to one who may not see it.
+/// A name that is nearly right is suggested, and in which lake a table is; not to one who may not
+/// see it.
 #[test]
-fn what_may_be_meant_is_told_to_who_may_see_it() {
+fn what_may_be_meant_is_suggested_to_who_may_see_it() {
     let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     let keys = at("keys");
@@ -318,19 +319,19 @@ fn what_may_be_meant_is_told_to_who_may_see_it() {
         "shop/orders.csv",
         "shop/odrers",
     ] {
-        let told = remedy(&all, near);
+        let got = remedy(&all, near);
         assert!(
-            told.starts_with("did you mean shop/orders?"),
-            "{near}: {told}"
+            got.starts_with("did you mean shop/orders?"),
+            "{near}: {got}"
         );
-        let told = remedy(&hr, near);
-        assert!(!told.contains("shop/orders"), "{near}: {told}");
+        let got = remedy(&hr, near);
+        assert!(!got.contains("shop/orders"), "{near}: {got}");
     }
     let elsewhere = node.get_with(&all, "/v1/table?table=shop/orders&lake=nowhere");
     elsewhere.is_error(404, "not_found");
-    let told = elsewhere.json();
-    let remedy = told["error"]["remedy"].as_str().unwrap();
-    assert!(remedy.starts_with("there is one in "), "{told}");
+    let got = elsewhere.json();
+    let remedy = got["error"]["remedy"].as_str().unwrap();
+    assert!(remedy.starts_with("there is one in "), "{got}");
     let hidden = node
         .get_with(&hr, "/v1/table?table=shop/orders&lake=nowhere")
         .json();
@@ -390,8 +391,8 @@ fn rights_are_asked_for() {
     }
     // Nor can they be guessed: a value that there is is answered as one that there is not.
     let statement = "SELECT * FROM \"hr/employees\"";
-    let told = node.ask_sql(&rows, statement).ok();
-    assert!(told.to_string().contains("Hopper"), "{told}");
+    let got = node.ask_sql(&rows, statement).ok();
+    assert!(got.to_string().contains("Hopper"), "{got}");
     for key in [&search, &admin] {
         node.ask_sql(key, statement).is_error(403, "forbidden");
         node.get_with(key, "/v1/table/rows?table=hr/employees")

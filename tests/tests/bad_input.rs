@@ -62,7 +62,7 @@ fn a_missing_lake_or_index_is_one_clear_line() {
 }
 
 #[test]
-fn a_file_in_the_place_of_a_lake_is_told_how_to_be_named() {
+fn a_file_in_the_place_of_a_lake_is_refused_with_how_to_name_it() {
     let scratch = TempDir::new().unwrap();
     lake::write(scratch.path(), "lake/t.csv", "a,b\n1,2\n");
     let folder = scratch.path().join("lake");
@@ -143,7 +143,7 @@ fn broken_files_are_named_and_every_other_table_is_indexed() {
             "object, cause; remedy expected: {line}"
         );
     }
-    // The next run reads none of them again, and still tells.
+    // The next run reads none of them again, and still reports them.
     let again = index_hashed(&lake, &index, &[]);
     again.code_is(0);
     let report = again.json();
@@ -241,7 +241,7 @@ fn an_index_inside_its_lake_does_not_index_itself() {
         (&0.into(), &7.into()),
         "{report}"
     );
-    // Nor another index, which is told of.
+    // Nor another index, which is reported.
     let report = index_hashed(&lake, &scratch.path().join("other.limn"), &[]).ok();
     assert_eq!(report["tables"]["added"], 7, "{report}");
     assert_eq!(
@@ -251,7 +251,7 @@ fn an_index_inside_its_lake_does_not_index_itself() {
 }
 
 #[test]
-fn an_index_that_cannot_be_written_is_told_before_the_work() {
+fn an_index_that_cannot_be_written_is_reported_before_the_work() {
     let scratch = TempDir::new().unwrap();
     let lake = scratch.path().join("lake");
     lake::varied(&lake);
@@ -354,15 +354,15 @@ fn files_for_which_access_is_denied_cost_only_themselves() {
     first.code_is(1);
     let report = first.json();
     let failures = report["failures"].as_array().unwrap();
-    let told: Vec<&str> = failures
+    let got: Vec<&str> = failures
         .iter()
         .map(|it| it["error"].as_str().unwrap())
         .collect();
     for object in ["closed/orders.csv", "hr/pay.md", "locked"] {
-        let lines = told
+        let lines = got
             .iter()
             .filter(|line| line.contains(object) && line.contains("permission denied"));
-        assert_eq!(lines.count(), 1, "{object}: {told:#?}");
+        assert_eq!(lines.count(), 1, "{object}: {got:#?}");
     }
     // The varied lake's seven, and the table whose context is closed.
     assert_eq!(report["tables"]["added"], 8, "{report}");

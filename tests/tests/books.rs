@@ -141,9 +141,9 @@ fn books_that_ask_too_much_cost_themselves() {
         let failure = failures.find(|it| it["object"].as_str().unwrap().contains(path.as_str()));
         let failure = failure.unwrap_or_else(|| panic!("{path}: {report}"));
         let error = failure["error"].as_str().unwrap();
-        let is_told = ["more memory or time", "no spreadsheet"];
+        let reasons = ["more memory or time", "no spreadsheet"];
         assert!(
-            is_told.iter().any(|it| error.contains(it)),
+            reasons.iter().any(|it| error.contains(it)),
             "{path}: {error}"
         );
     }

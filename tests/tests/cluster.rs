@@ -313,7 +313,7 @@ fn a_silent_process_is_lost() {
 }
 
 #[test]
-fn other_options_in_one_process_are_told_by_all() {
+fn other_options_in_one_process_are_reported_by_all() {
     let mut ground = Ground::new();
     lake::varied(&ground.lake());
     let at = ground.index("lake.limn");
@@ -341,7 +341,7 @@ fn other_options_in_one_process_are_told_by_all() {
 }
 
 #[test]
-fn a_process_of_another_cluster_is_told() {
+fn a_process_of_another_cluster_is_refused() {
     let mut ground = Ground::new();
     lake::varied(&ground.lake());
     let at = ground.index("lake.limn");

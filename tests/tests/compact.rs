@@ -93,19 +93,19 @@ fn nights_of_edits_become_few_files_with_the_same_answers() {
     assert!(!dry["merges"].as_array().unwrap().is_empty(), "{dry}");
     assert_eq!(files(&index.join("snapshots"), ".json"), 12);
 
-    let told = compact(&["--json"]).ok();
-    assert_eq!(told["snapshot"], 13, "{told}");
-    assert_eq!(told["merges"], dry["merges"]);
-    assert_eq!(told["before"], dry["before"]);
-    let size = |of: &str, what: &str| told[of][what].as_u64().unwrap();
-    assert!(size("before", "catalog_files") > 12, "{told}");
+    let got = compact(&["--json"]).ok();
+    assert_eq!(got["snapshot"], 13, "{got}");
+    assert_eq!(got["merges"], dry["merges"]);
+    assert_eq!(got["before"], dry["before"]);
+    let size = |of: &str, what: &str| got[of][what].as_u64().unwrap();
+    assert!(size("before", "catalog_files") > 12, "{got}");
     // Two shards of little: each becomes one file.
-    assert_eq!(size("after", "catalog_files"), 2, "{told}");
-    assert_eq!(size("after", "segments"), 2, "{told}");
-    assert_eq!(size("after", "deleted_blocks"), 0, "{told}");
+    assert_eq!(size("after", "catalog_files"), 2, "{got}");
+    assert_eq!(size("after", "segments"), 2, "{got}");
+    assert_eq!(size("after", "deleted_blocks"), 0, "{got}");
     assert!(
         size("after", "bytes") < size("before", "bytes") / 2,
-        "{told}"
+        "{got}"
     );
     assert_eq!(answers(&index), before);
     assert_eq!(limn(&["verify", "--index", text(&index)]).code, 0);

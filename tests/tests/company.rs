@@ -18,8 +18,8 @@ fn make(folder: &Path, seed: &str) -> Value {
         .output()
         .unwrap();
     assert!(made.status.success(), "{made:?}");
-    let told = fs::read_to_string(format!("{}.tables.json", text(folder))).unwrap();
-    serde_json::from_str(&told).unwrap()
+    let got = fs::read_to_string(format!("{}.tables.json", text(folder))).unwrap();
+    serde_json::from_str(&got).unwrap()
 }
 
 fn files(folder: &Path, below: &str, found: &mut BTreeMap<String, Vec<u8>>) {
@@ -39,7 +39,7 @@ fn files(folder: &Path, below: &str, found: &mut BTreeMap<String, Vec<u8>>) {
 fn the_companys_lake_is_messy_and_the_same_each_time() {
     let scratch = TempDir::new().unwrap();
     let at = |name: &str| scratch.path().join(name);
-    let told = make(&at("one"), "28");
+    let got = make(&at("one"), "28");
     make(&at("two"), "28");
     make(&at("other"), "29");
     let [one, two, other] = ["one", "two", "other"].map(|name| {
@@ -50,7 +50,7 @@ fn the_companys_lake_is_messy_and_the_same_each_time() {
     assert!(one == two, "one seed, one lake");
     assert!(one != other && one.keys().eq(other.keys()));
     assert!(one.len() > 900, "{} files", one.len());
-    let tables = told["accepted"].as_object().unwrap();
+    let tables = got["accepted"].as_object().unwrap();
     assert!(tables.len() >= 150, "{} tables", tables.len());
 
     let questions = repository().join("tests/bench/company_lake/questions.jsonl");

@@ -1,4 +1,5 @@
-//! `limn context`: what people know of a table is told, listed and taken back, and costs that table only.
+//! `limn context`: what people know of a table is added, listed and taken back, and costs that
+//! table only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -78,7 +79,7 @@ fn write_note(folder: &Path, text: &str) -> PathBuf {
 }
 
 #[test]
-fn a_text_is_told_listed_and_taken_back() {
+fn a_text_is_added_listed_and_taken_back() {
     let desk = Desk::new();
     let report = desk.change(&["add", "crm/churn", "c90: left within ninety days"]);
     assert_eq!(report["tables"]["changed"], 1, "{report}");
@@ -93,12 +94,12 @@ fn a_text_is_told_listed_and_taken_back() {
     let note = write_note(&desk.index, "Made by the desk of Berta.");
     desk.change(&["add", "crm/churn.csv", "--file", text(&note)]);
     let listed = desk.listed();
-    let told: Vec<(&Value, &Value)> = listed
+    let got: Vec<(&Value, &Value)> = listed
         .iter()
         .map(|it| (&it["about"], &it["number"]))
         .collect();
     assert_eq!(
-        told,
+        got,
         [
             (&"crm/churn".into(), &1.into()),
             (&"crm/churn.csv".into(), &1.into())
@@ -148,7 +149,7 @@ fn a_text_of_a_table_that_is_gone_can_be_taken_back() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_told() {
+fn what_cannot_be_meant_is_reported() {
     let desk = Desk::new();
     for (arguments, words) in [
         (&["add", "crm/chrun", "x"][..], "no table crm/chrun"),

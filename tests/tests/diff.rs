@@ -6,7 +6,7 @@ use limn_tests::{index_hashed, lake, limn, text};
 use tempfile::TempDir;
 
 #[test]
-fn what_changed_in_the_lake_is_told() {
+fn what_changed_in_the_lake_is_listed() {
     let scratch = TempDir::new().unwrap();
     let (lake, index) = (scratch.path().join("lake"), scratch.path().join("index"));
     let write = |path: &str, rows: &str| lake::write(&lake, path, rows);
@@ -34,37 +34,37 @@ fn what_changed_in_the_lake_is_told() {
     fs::rename(lake.join("hr/rooms.csv"), lake.join("hr/places.csv")).unwrap();
     fs::remove_file(lake.join("sales/returns.csv")).unwrap();
     assert_eq!(index_hashed(&lake, &index, &[]).code, 0);
-    let told = diff(&["--json"]).ok();
+    let got = diff(&["--json"]).ok();
     let tables = |what: &str, name: &str| -> Vec<String> {
-        let all = told[what].as_array().unwrap().iter();
+        let all = got[what].as_array().unwrap().iter();
         all.map(|it| it[name].as_str().unwrap().to_owned())
             .collect()
     };
     assert_eq!(
-        (&told["from"]["snapshot"], &told["to"]["snapshot"]),
+        (&got["from"]["snapshot"], &got["to"]["snapshot"]),
         (&1.into(), &2.into())
     );
-    assert_eq!(tables("appeared", "table"), ["hr/desks"], "{told}");
+    assert_eq!(tables("appeared", "table"), ["hr/desks"], "{got}");
     assert_eq!(tables("vanished", "table"), ["sales/returns"]);
     assert_eq!(tables("renamed", "from"), ["hr/rooms"]);
     assert_eq!(tables("renamed", "to"), ["hr/places"]);
     assert_eq!(tables("changed", "table"), ["sales/orders"]);
-    let orders = &told["changed"][0];
+    let orders = &got["changed"][0];
     let renamed = &orders["schema"]["renamed"][0];
     assert_eq!(
         (&renamed["from"], &renamed["to"]),
         (&"buyer".into(), &"customer".into()),
-        "{told}"
+        "{got}"
     );
     assert_eq!(
         orders["schema"]["added"],
         serde_json::json!(["paid"]),
-        "{told}"
+        "{got}"
     );
     assert_eq!(orders["rows"]["to"], 3);
     assert_eq!(orders["rows"]["files_changed"], 1);
     assert_eq!(orders["context"]["added"][0], "Orders of the web shop.");
-    assert!(orders["readable"].is_null(), "{told}");
+    assert!(orders["readable"].is_null(), "{got}");
 
     let shown = diff(&["1", "2", "--prefix", "sales"]);
     for part in [
@@ -95,9 +95,9 @@ fn what_changed_in_the_lake_is_told() {
         assert_eq!(run.stderr.contains("younger than --since says"), from == 0);
         assert_eq!(run.ok()["from"]["snapshot"], from);
     }
-    // A compaction brings nothing that is told.
+    // A compaction brings nothing that is listed.
     limn(&["compact", "--full", "--index", text(&index)]);
-    let told = diff(&["--json"]).ok();
-    assert_eq!(told["from"]["snapshot"], 1, "{told}");
-    assert_eq!(told["changed"].as_array().unwrap().len(), 1, "{told}");
+    let got = diff(&["--json"]).ok();
+    assert_eq!(got["from"]["snapshot"], 1, "{got}");
+    assert_eq!(got["changed"].as_array().unwrap().len(), 1, "{got}");
 }

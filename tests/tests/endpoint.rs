@@ -59,12 +59,12 @@ async fn a_language_model_behind_a_real_server() {
     let model = EndpointModel::new(&options(&server)).unwrap();
     it_writes_and_chooses(&model).await;
     the_embedded_engine_agrees_with_it(&model).await;
-    a_prompt_beyond_its_window_is_told_as_such(&server).await;
+    a_prompt_beyond_its_window_is_reported_as_such(&server).await;
     let mut violations = language_model_violations(&model).await;
     // This server's own sums depend on what else is in its batch, and a near tie falls either way.
     violations.retain(|violation| !violation.ends_with("in a crowd"));
     assert_eq!(violations, Vec::<String>::new());
-    the_command_checks_it_and_tells_no_secret(&server);
+    the_command_checks_it_and_reveals_no_secret(&server);
 }
 
 /// The same weights on limn's own engine: the same tokens, format and, nearly, probabilities.
@@ -120,7 +120,7 @@ async fn it_writes_and_chooses(model: &EndpointModel) {
     assert_eq!(stopped.finish, Finish::Stopped);
     assert!(answer.text.starts_with(&stopped.text) && !stopped.text.contains("Paris"));
     let chosen = model.classify(&question, &["paris", "the"]).await.unwrap();
-    // This server tells probabilities; a change of that is to be noticed here.
+    // This server gives probabilities; a change of that is to be noticed here.
     let logs = chosen.log_probabilities.unwrap();
     assert!(
         logs[chosen.choice] >= logs[1 - chosen.choice] && logs[chosen.choice] > -1.0,
@@ -132,7 +132,7 @@ async fn it_writes_and_chooses(model: &EndpointModel) {
 }
 
 /// The server's own window counts where the settings promise more.
-async fn a_prompt_beyond_its_window_is_told_as_such(server: &LlamaServer) {
+async fn a_prompt_beyond_its_window_is_reported_as_such(server: &LlamaServer) {
     let mut options = options(server);
     options.window = 100_000;
     let model = EndpointModel::new(&options).unwrap();
@@ -151,15 +151,15 @@ async fn a_prompt_beyond_its_window_is_told_as_such(server: &LlamaServer) {
     );
 }
 
-fn the_command_checks_it_and_tells_no_secret(server: &LlamaServer) {
+fn the_command_checks_it_and_reveals_no_secret(server: &LlamaServer) {
     let checked = check(server, Some(KEY), &["--json", "--endpoint-prices", "1,2"]);
-    let told = checked.ok();
-    let id = told["model"].as_str().unwrap();
+    let got = checked.ok();
+    let id = got["model"].as_str().unwrap();
     assert!(
         id.starts_with("endpoint:smollm2@127.0.0.1:") && id.ends_with("/v1"),
         "{id}"
     );
-    assert!(told["cost"].as_f64().unwrap() > 0.0, "{told}");
+    assert!(got["cost"].as_f64().unwrap() > 0.0, "{got}");
     let shown = check(server, Some(KEY), &[]);
     assert!(
         shown.code == 0 && shown.stdout.contains("answers"),
@@ -227,25 +227,25 @@ fn an_index_of_an_endpoints_vectors_can_be_searched() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let told = |more: &[&str]| {
+    let error_of = |more: &[&str]| {
         let arguments = [&["models", "check", "--model", "endpoint"], more].concat();
         let mut command = limn_command(&arguments);
         command
             .env_remove("LIMN_ENDPOINT")
             .env_remove("LIMN_ENDPOINT_MODEL");
-        let told = run(&mut command);
-        assert_eq!((told.code, told.stderr.lines().count()), (2, 1), "{told:?}");
-        told.stderr
+        let got = run(&mut command);
+        assert_eq!((got.code, got.stderr.lines().count()), (2, 1), "{got:?}");
+        got.stderr
     };
-    assert!(told(&[]).contains("--endpoint URL"));
+    assert!(error_of(&[]).contains("--endpoint URL"));
     let url = ["--endpoint", "http://127.0.0.1:1/v1"];
-    assert!(told(&url).contains("--endpoint-model NAME"));
+    assert!(error_of(&url).contains("--endpoint-model NAME"));
     let odd = ["--endpoint", "127.0.0.1:1", "--endpoint-model", "m"];
-    assert!(told(&odd).contains("http://localhost:8000/v1"));
+    assert!(error_of(&odd).contains("http://localhost:8000/v1"));
     let nobody = [
         &url[..],
         &["--endpoint-model", "m", "--endpoint-attempts", "1"],
     ]
     .concat();
-    assert!(told(&nobody).contains("http://127.0.0.1:1/v1"));
+    assert!(error_of(&nobody).contains("http://127.0.0.1:1/v1"));
 }

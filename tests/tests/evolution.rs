@@ -58,10 +58,10 @@ fn people_say_what_is_one_table() {
     assert_eq!(tables(&at("index"))[1].1, 4);
     // What cannot be understood changes nothing but says so.
     lake::write(&at("lake"), "d/.limn.yaml", "tables:\n- name: runs\n");
-    let told = index(1);
+    let got = index(1);
     assert!(
-        told.contains(".limn.yaml") && told.contains("missing field `files`"),
-        "{told}"
+        got.contains(".limn.yaml") && got.contains("missing field `files`"),
+        "{got}"
     );
     assert_eq!(names(), ["d/exports", "d/runs"]);
     lake::write(
@@ -138,10 +138,10 @@ fn people_say_how_files_are_read_and_see_why() {
     ];
     assert_eq!(types, expected);
     assert_eq!(shown["columns"][3]["description"], "The day of payment");
-    let told = show(&[]).stdout;
+    let got = show(&[]).stdout;
     assert!(
-        told.contains("Orders of the shop") && told.contains("ada@example.org"),
-        "{told}"
+        got.contains("Orders of the shop") && got.contains("ada@example.org"),
+        "{got}"
     );
     let sql = "SELECT sku, qty, paid, day FROM \"d/orders\" ORDER BY sku, day";
     let asked = || limn(&["sql", sql, "--index", &index, "--json"]).ok()["rows"].clone();
@@ -156,14 +156,14 @@ fn people_say_how_files_are_read_and_see_why() {
     );
     let why = show(&["--why"]);
     why.code_is(0);
-    for told in [
+    for got in [
         "d/.limn.yaml, files: 'orders_*.csv' (2 files)",
         "header in line 3 (declared)",
         "cut by ';' (declared)",
         "missing values: '-99' (declared)",
         "DD/MM/YYYY (as declared)",
     ] {
-        assert!(why.stdout.contains(told), "{told}: {}", why.stdout);
+        assert!(why.stdout.contains(got), "{got}: {}", why.stdout);
     }
     let why = &show(&["--why", "--json"]).ok()[0]["why"];
     assert_eq!(why["rule"], "declared");
@@ -174,10 +174,10 @@ fn people_say_how_files_are_read_and_see_why() {
         "d/.limn.yaml",
         &rules.replace("day-first", "dmy"),
     );
-    let told = run(1);
+    let got = run(1);
     assert!(
-        told.contains("date-order of the files 'orders_*.csv' is 'dmy'"),
-        "{told}"
+        got.contains("date-order of the files 'orders_*.csv' is 'dmy'"),
+        "{got}"
     );
     assert_eq!(&show(&["--json"]).ok()[0]["columns"], &shown["columns"]);
     // Another key reads those files again; and an index that followed along is one made from scratch.
@@ -290,7 +290,7 @@ fn tables(index: &Path) -> Vec<(String, u64, Vec<String>)> {
         let name = table["table"].as_str().unwrap();
         let shown = &limn(&["show", name, "--index", text(index), "--json"]).ok()[0];
         let column = |it: &Value| {
-            let files = it["in_files"].as_str().map(|told| format!(" {told}"));
+            let files = it["in_files"].as_str().map(|got| format!(" {got}"));
             let (name, kind) = (
                 it["name"].as_str().unwrap(),
                 it["data_type"].as_str().unwrap(),
@@ -419,18 +419,18 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
         ),
         ("wider", 4, &["id integer 0.00", "reading text 0.00"]),
     ];
-    let told = |it: &(&str, u64, &[&str])| {
+    let got = |it: &(&str, u64, &[&str])| {
         let columns = it.2.iter().map(|column| (*column).to_owned());
         (it.0.to_owned(), it.1, columns.collect::<Vec<_>>())
     };
-    assert_eq!(found, expected.iter().map(told).collect::<Vec<_>>());
+    assert_eq!(found, expected.iter().map(got).collect::<Vec<_>>());
     assert_eq!(
         json!(everything(&at("kept"))),
         json!(everything(&at("anew")))
     );
     let shown = limn(&["show", "daily", "--index", text(&at("kept"))]);
-    let told = "in 10 of 100 files, since export_091.csv";
-    assert!(shown.stdout.contains(told), "{}", shown.stdout);
+    let got = "in 10 of 100 files, since export_091.csv";
+    assert!(shown.stdout.contains(got), "{}", shown.stdout);
     let dates = &limn(&["show", "dates", "--index", text(&at("kept")), "--json"]).ok()[0];
     let on = &dates["columns"][1];
     assert_eq!(

@@ -48,8 +48,8 @@ async fn held(index: &Path) -> Held {
     held
 }
 
-/// Asks for values of a column, and tells how many in a hundred were found: a table that holds the value is among the first
-/// five.
+/// Asks for values of a column, and counts how many in a hundred were found: a table that holds the
+/// value is among the first five.
 fn found(index: &Path, held: &Held, values: &[&String]) -> f64 {
     let mut questions = String::new();
     for value in values {
@@ -83,7 +83,8 @@ fn found(index: &Path, held: &Held, values: &[&String]) -> f64 {
     100.0 * answer["k"]["5"]["hit"].as_f64().unwrap()
 }
 
-/// Chooses columns and values at random, asks for all of them, and tells how many in a hundred were found.
+/// Chooses columns and values at random, asks for all of them, and counts how many in a hundred
+/// were found.
 fn measured(index: &Path, held: &Held, seed: u64) -> f64 {
     let mut columns: Vec<_> = held
         .iter()
@@ -249,7 +250,7 @@ async fn nineteen_of_twenty_values_that_an_index_holds_are_found_in_five() {
     assert!(share >= 95.0, "{share}");
     // Kind by kind, too.
     for (kind, _) in KINDS {
-        // A name is told in its words.
+        // A name is described in its words.
         let kind = kind.replace('-', " ");
         let of_kind: BTreeMap<_, _> = held
             .iter()
@@ -277,7 +278,7 @@ async fn values_of_an_index() {
 }
 
 #[test]
-fn a_name_comes_first_a_misspelt_word_is_told_and_an_unknown_one_too() {
+fn a_name_comes_first_a_misspelt_word_is_noted_and_an_unknown_one_too() {
     let scratch = TempDir::new().unwrap();
     let (folder, index) = (scratch.path().join("lake"), scratch.path().join("index"));
     lake(&folder);
@@ -301,15 +302,15 @@ fn a_name_comes_first_a_misspelt_word_is_told_and_an_unknown_one_too() {
         assert!(search(question, &[]).stdout.contains(exact), "{question}");
     }
     let notes = |question: &str| search(question, &["--json"]).ok()["notes"].to_string();
-    let told = notes("lisence plate");
+    let got = notes("lisence plate");
     assert!(
-        told.contains(r#"searched \"lisence\" as \"licence\""#),
-        "{told}"
+        got.contains(r#"searched \"lisence\" as \"licence\""#),
+        "{got}"
     );
-    let told = notes("licence plate of Zumthor");
+    let got = notes("licence plate of Zumthor");
     assert!(
-        told.contains("nowhere in the index: Zumthor (the index holds a sample"),
-        "{told}"
+        got.contains("nowhere in the index: Zumthor (the index holds a sample"),
+        "{got}"
     );
-    assert!(told.contains("--sample-rows"), "{told}");
+    assert!(got.contains("--sample-rows"), "{got}");
 }

@@ -110,7 +110,7 @@ fn the_example_lake_is_indexed_asked_and_indexed_again() {
     assert_eq!(graded["grades"]["unanswerable"]["questions"], FOREIGN.len());
     assert!(unlikely("unanswerable") >= 0.8, "{graded}");
     assert!(unlikely("answerable") <= 0.05, "{graded}");
-    // Other limits may be given; what fits is told.
+    // Other limits may be given; what fits is reported.
     let limits = scratch.path().join("limits.json");
     assert!(graded["grades"]["fitted"]["weak"].is_f64(), "{graded}");
     fs::write(&limits, r#"{"weak": 9.0, "strong": 9.0}"#).unwrap();

@@ -128,7 +128,7 @@ fn every_command_ends_and_no_table_is_lost() {
         for name in [&anew, &edited] {
             let index = ground.at(name);
             ground.verify(&index).unwrap();
-            assert_eq!(ground.told(&index), killing.clean, "round {round}");
+            assert_eq!(ground.contents(&index), killing.clean, "round {round}");
             assert_eq!(ground.collect_garbage(&index), Vec::<String>::new());
             ground.verify(&index).unwrap();
         }
@@ -164,7 +164,7 @@ fn a_commit_with_an_unclear_answer_is_known_again() {
         assert_eq!(run.code, 0, "{fault:?}: {run:?}");
         assert_eq!(run.json()["snapshot"], killing.last, "{fault:?}: {run:?}");
         assert_eq!(
-            killing.ground.told(&killing.ground.at(&name)),
+            killing.ground.contents(&killing.ground.at(&name)),
             killing.clean
         );
     }
@@ -193,17 +193,17 @@ fn a_table_that_cannot_be_read_stays_as_it_was_until_it_can() {
             killing
                 .ground
                 .copy(&index, &killing.ground.at(&then), number);
-            let told = killing.ground.told(&killing.ground.at(&then));
-            let amiss = killing.amiss(&told, number, true);
+            let contents = killing.ground.contents(&killing.ground.at(&then));
+            let amiss = killing.amiss(&contents, number, true);
             assert!(amiss.is_empty(), "{object}, snapshot {number}: {amiss:#?}");
-            let differing = killing.amiss(&told, number, false);
+            let differing = killing.amiss(&contents, number, false);
             println!("{object}, snapshot {number}: {}", differing.len());
             left_behind += usize::from(number < newest && !differing.is_empty());
         }
         let (_, found) = killing.check(INDEX, &name, object, true);
         assert!(found.texts.is_empty(), "{:#?}", found.texts);
     }
-    assert!(left_behind > 0, "a snapshot between tells of it");
+    assert!(left_behind > 0, "a snapshot between shows it");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! What is left out of a lake: filters that the index remembers, `.limnignore` files, and what is no data; and that
-//! it is told.
+//! it is reported.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -208,8 +208,8 @@ fn the_owners_of_folders_say_what_is_left_out() {
     let report = ground.run(&[]);
     assert_eq!(report.code, 1, "{report:?}");
     let report: Value = report.json();
-    let told = report["failures"][0]["error"].as_str().unwrap();
-    assert!(told.contains("sales/.limnignore: line 2"), "{told}");
+    let got = report["failures"][0]["error"].as_str().unwrap();
+    assert!(got.contains("sales/.limnignore: line 2"), "{got}");
     assert_eq!(ground.tables(), ["a", "sales/b"]);
     assert_eq!(report["tables"]["changed"], 0, "{report}");
 }
@@ -239,7 +239,7 @@ fn no_filter_hides_an_index_in_the_lake_or_an_ignore_file() {
 }
 
 #[test]
-fn what_is_skipped_is_told() {
+fn what_is_skipped_is_listed() {
     let ground = Ground::new();
     for path in [
         "x/1.pdf",
@@ -283,6 +283,6 @@ fn a_broken_container_outside_of_what_is_included_is_left_out() {
     let fresh = scratch.path().join("fresh");
     let run = index_hashed(&root, &fresh, &["--include", "a"]).ok();
     assert_eq!(run["tables"]["added"], 1, "{run}");
-    // One that is asked for is told.
+    // One that is asked for is reported.
     index_hashed(&root, &fresh, &["--include", "bad.zip", "--include", "a"]).code_is(1);
 }

@@ -64,7 +64,7 @@ fn old_snapshots_and_orphans_go_and_the_rest_is_whole() {
     let gc = |more: &[&str]| -> Run {
         limn(&[&["gc", "--index", text(&index), "--json"], more].concat())
     };
-    let count = |told: &Value, what: &str| told[what].as_array().unwrap().len();
+    let count = |got: &Value, what: &str| got[what].as_array().unwrap().len();
     let search = || {
         let found = limn(&[
             "search",
@@ -79,13 +79,13 @@ fn old_snapshots_and_orphans_go_and_the_rest_is_whole() {
     let before = search();
 
     // All of it is young.
-    let told = gc(&[]).ok();
+    let got = gc(&[]).ok();
     assert_eq!(
-        (count(&told, "snapshots"), count(&told, "objects")),
+        (count(&got, "snapshots"), count(&got, "objects")),
         (0, 0),
-        "{told}"
+        "{got}"
     );
-    assert_eq!(count(&told, "retained"), 5);
+    assert_eq!(count(&got, "retained"), 5);
 
     // Words that were paid for, and an orphan that a killed run left.
     let words = index.join("cache/narrations/of/words.parquet");
@@ -119,14 +119,14 @@ fn old_snapshots_and_orphans_go_and_the_rest_is_whole() {
         "{kept} {dry}"
     );
 
-    let told = gc(&[]).ok();
-    assert_eq!(told["snapshots"], dry["snapshots"]);
-    assert_eq!(told["objects"], dry["objects"]);
-    assert_eq!(count(&told, "snapshots"), 4, "{told}");
-    assert_eq!(told["retained"], serde_json::json!([5]));
+    let got = gc(&[]).ok();
+    assert_eq!(got["snapshots"], dry["snapshots"]);
+    assert_eq!(got["objects"], dry["objects"]);
+    assert_eq!(count(&got, "snapshots"), 4, "{got}");
+    assert_eq!(got["retained"], serde_json::json!([5]));
     assert_eq!(
         objects(&index),
-        all - count(&told, "snapshots") - count(&told, "objects")
+        all - count(&got, "snapshots") - count(&got, "objects")
     );
     assert!(young.exists() && words.exists() && !orphan.exists());
     assert_eq!(limn(&["verify", "--index", text(&index)]).code, 0);

@@ -141,7 +141,7 @@ fn flips(tried: &[Tried], threshold: f32) -> Value {
     })
 }
 
-/// The threshold that tells relevant tables from others best where nobody attacks.
+/// The threshold that separates relevant tables from others best where nobody attacks.
 fn fitted(tried: &[Tried]) -> f32 {
     let mut clean: Vec<f32> = tried.iter().map(|it| it.clean).collect();
     clean.sort_unstable_by(f32::total_cmp);

@@ -149,26 +149,20 @@ fn a_model_is_calibrated_and_auto_believes_its_record() {
     let elsewhere = line(("whose is it?", "another/lake"));
     fs::write(&questions, asked.map(line).concat() + &elsewhere).unwrap();
     let eval = ["eval", "--questions", text(&questions), "--json"];
-    let told = place.limn(&[&eval[..], &["--calibrate"]].concat()).ok();
+    let got = place.limn(&[&eval[..], &["--calibrate"]].concat()).ok();
     assert!(
-        notes(&told).contains("1 question whose tables the index lacks")
-            && notes(&told).contains("4 questions are few"),
-        "{told}"
+        notes(&got).contains("1 question whose tables the index lacks")
+            && notes(&got).contains("4 questions are few"),
+        "{got}"
     );
-    let file = told["file"].as_str().unwrap();
+    let file = got["file"].as_str().unwrap();
     assert!(
         Path::new(file).starts_with(place.path("models/calibration")),
-        "{told}"
+        "{got}"
     );
-    assert_eq!(told["calibration"]["questions"], 4, "{told}");
-    assert!(
-        told["judge"]["prompts"].as_u64().unwrap() >= 4 * 4,
-        "{told}"
-    );
-    assert!(
-        told["calibration"]["difference"]["low"].is_number(),
-        "{told}"
-    );
+    assert_eq!(got["calibration"]["questions"], 4, "{got}");
+    assert!(got["judge"]["prompts"].as_u64().unwrap() >= 4 * 4, "{got}");
+    assert!(got["calibration"]["difference"]["low"].is_number(), "{got}");
 
     // Fewer questions do not replace it unasked, and questions of another lake say nothing.
     let fewer = ["--calibrate", "--limit", "3"];
@@ -195,7 +189,7 @@ fn a_model_is_calibrated_and_auto_believes_its_record() {
         let answer = place.limn(&["search", QUESTION, "-k", "1", "--json"]).ok();
         !judged(&answer)[0].is_null()
     };
-    let version = told["calibration"]["prompt_version"].as_u64().unwrap();
+    let version = got["calibration"]["prompt_version"].as_u64().unwrap();
     assert!(judged_by_auto(0.01, version));
     assert!(!judged_by_auto(0.0, version));
     assert!(!judged_by_auto(0.01, version + 1));

@@ -3,7 +3,7 @@
 //!
 //! `LIMN_KILL_SEED` sets the moments, `LIMN_KILL_FAULTS` how many of a
 //! thousand requests to S3 fail, and `LIMN_KILL_RESULTS` a
-//! folder that is told what was found.
+//! folder that receives what was found.
 
 use std::process::{Child, Stdio};
 use std::sync::Mutex;

@@ -1,4 +1,5 @@
-//! One bad file costs a nightly job one alarm: what failed before in the same way is counted, and what fails anew is told.
+//! One bad file costs a nightly job one alarm: what failed before in the same way is counted, and
+//! what fails anew is reported.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ impl Nightly {
         let scratch = TempDir::new().unwrap();
         let nightly = Nightly { scratch };
         lake::write(&nightly.lake(), "rivers.csv", "river,length\nAare,288\n");
-        // What the catalog remembers, and what only the listing tells.
+        // What the catalog remembers, and what only the listing shows.
         lake::write(&nightly.lake(), "broken.parquet", "no parquet");
         std::os::unix::fs::symlink("/etc", nightly.lake().join("outside")).unwrap();
         nightly
@@ -36,7 +37,7 @@ impl Nightly {
     }
 }
 
-fn told(run: &Run) -> Vec<&str> {
+fn failures(run: &Run) -> Vec<&str> {
     let lines = run.stdout.lines();
     lines.filter(|line| line.starts_with("failed")).collect()
 }
@@ -46,7 +47,7 @@ fn what_failed_before_is_counted_and_what_fails_anew_makes_the_exit_code_1() {
     let nightly = Nightly::new();
     let first = nightly.run(&[]);
     first.code_is(1);
-    let lines = told(&first);
+    let lines = failures(&first);
     assert!(
         lines.len() == 2 && lines.iter().all(|line| line.starts_with("failed: ")),
         "{first:?}"
@@ -60,7 +61,7 @@ fn what_failed_before_is_counted_and_what_fails_anew_makes_the_exit_code_1() {
     let third = nightly.run(&[]);
     third.code_is(0);
     assert_eq!(
-        told(&third),
+        failures(&third),
         ["failed as before: 2 objects; limn index --strict lists them, and ends with 1"]
     );
     assert_eq!(
@@ -72,7 +73,7 @@ fn what_failed_before_is_counted_and_what_fails_anew_makes_the_exit_code_1() {
     lake::write(&nightly.lake(), "empty.csv", "");
     let fourth = nightly.run(&[]);
     fourth.code_is(1);
-    let lines = told(&fourth);
+    let lines = failures(&fourth);
     assert!(
         lines.len() == 2 && lines[0].contains("empty.csv") && lines[1].contains("before: 2"),
         "{fourth:?}"
@@ -87,7 +88,7 @@ fn what_failed_before_is_counted_and_what_fails_anew_makes_the_exit_code_1() {
     nightly.run(&[]).code_is(0);
     let strict = nightly.run(&["--strict"]);
     strict.code_is(1);
-    assert_eq!(told(&strict).len(), 3, "{strict:?}");
+    assert_eq!(failures(&strict).len(), 3, "{strict:?}");
     // Mended and broken again: that is news.
     for text in ["a,b\n1,2\n", ""] {
         lake::write(&nightly.lake(), "empty.csv", text);
@@ -97,7 +98,7 @@ fn what_failed_before_is_counted_and_what_fails_anew_makes_the_exit_code_1() {
 }
 
 #[test]
-fn what_is_passed_over_is_told_by_kind() {
+fn what_is_passed_over_is_listed_by_kind() {
     let nightly = Nightly::new();
     for name in [
         "a.duckdb", "b.shp", "b.shx", "b.pdf", "c.pdf", "d.xyz", "Makefile",

@@ -202,13 +202,13 @@ fn every_count_of_a_filter_is_the_length_of_its_list() {
 }
 
 #[test]
-fn lines_tell_what_tables_and_folders_are() {
+fn lines_say_what_tables_and_folders_are() {
     let ground = Ground::new();
     let node = ground.node(&[]);
     let orders = node.get("/v1/tables?prefix=shop/orders").ok();
-    let told = &orders["tables"][0];
-    assert_eq!(told["description"], "Orders of the web shop, one row each");
-    assert_eq!(told["columns"], json!(["orderId", "customer", "amount"]));
+    let got = &orders["tables"][0];
+    assert_eq!(got["description"], "Orders of the web shop, one row each");
+    assert_eq!(got["columns"], json!(["orderId", "customer", "amount"]));
     let tree = node.get("/v1/tree?prefix=lab").ok();
     let runs = &tree["folders"][0];
     assert_eq!(runs["description"], "What the laboratory measures");
@@ -243,12 +243,12 @@ fn a_preview_shows_what_matches_to_whom_may_see_values() {
     assert_eq!(
         matching(preview),
         [false, false, true],
-        "values tell nothing"
+        "values reveal nothing"
     );
     let without = node.get_with(&all, "/v1/search?q=Hopper").ok();
     assert!(without["results"][0]["preview"].is_null());
-    let told = node.get_with(&all, "/v1/search?q=x&preview_rows=11");
-    told.is_error(400, "bad_request");
+    let got = node.get_with(&all, "/v1/search?q=x&preview_rows=11");
+    got.is_error(400, "bad_request");
 }
 
 #[test]
@@ -331,6 +331,6 @@ fn descriptions_are_written_by_who_may_where_the_node_takes_them() {
     );
     assert!(
         !node.said().contains("zebra"),
-        "the log does not tell the text"
+        "the log does not have the text"
     );
 }

@@ -75,8 +75,8 @@ fn calls() -> Value {
     ])
 }
 
-fn check(told: &Value) {
-    let names: Vec<&String> = told["tools"].as_object().unwrap().keys().collect();
+fn check(got: &Value) {
+    let names: Vec<&String> = got["tools"].as_object().unwrap().keys().collect();
     let wanted = [
         "describe_table",
         "find_tables",
@@ -86,7 +86,7 @@ fn check(told: &Value) {
         "sql",
     ];
     assert_eq!(names, wanted);
-    let answers = told["answers"].as_array().unwrap();
+    let answers = got["answers"].as_array().unwrap();
     let answer = |at: usize| {
         assert_eq!(answers[at]["error"], false, "{}", answers[at]);
         &answers[at]["answer"]
@@ -120,9 +120,9 @@ fn check(told: &Value) {
         (13, "no snapshot 999"),
     ] {
         assert_eq!(answers[at]["error"], true);
-        let told = &answers[at]["answer"];
-        assert!(told["error"].as_str().unwrap().contains(word), "{told}");
-        let remedy = told["remedy"].as_str().unwrap();
+        let got = &answers[at]["answer"];
+        assert!(got["error"].as_str().unwrap().contains(word), "{got}");
+        let remedy = got["remedy"].as_str().unwrap();
         // Addresses of HTTP mean nothing here.
         assert!(!remedy.is_empty() && !remedy.contains('/'), "{remedy}");
     }
@@ -132,10 +132,10 @@ fn check(told: &Value) {
 fn tools_on_standard_input_and_output() {
     let (_folder, index) = indexed();
     let server = json!({"command": [text(&binary()), "mcp", "--index", index]});
-    let told = call(&server, &json!([["lake_changes", {}], ["list_tables", {}]]));
+    let got = call(&server, &json!([["lake_changes", {}], ["list_tables", {}]]));
     // Before an index's first snapshot there was nothing.
-    let [changes, tables] = [0, 1].map(|at| &told["answers"][at]["answer"]);
-    assert_eq!(changes["counts"]["appeared"], tables["count"], "{told}");
+    let [changes, tables] = [0, 1].map(|at| &got["answers"][at]["answer"]);
+    assert_eq!(changes["counts"]["appeared"], tables["count"], "{got}");
     lake::write(
         &Path::new(&index).with_file_name("lake"),
         "new.csv",
@@ -151,9 +151,9 @@ fn tools_on_standard_input_and_output() {
         "hashed-words",
     ])
     .code_is(0);
-    let told = call(&server, &calls());
-    check(&told);
-    assert_eq!(told["answers"][7]["answer"]["appeared"], json!(["new"]));
+    let got = call(&server, &calls());
+    check(&got);
+    assert_eq!(got["answers"][7]["answer"]["appeared"], json!(["new"]));
 }
 
 /// `limn mcp`, spoken to line by line; killed when dropped.
@@ -214,8 +214,8 @@ fn what_is_no_message_is_answered_and_a_session_goes_on() {
     let (_folder, index) = indexed();
     let mut agent = Spoken::start(&index);
     let is = |answer: &Value, code: i32, id: &Value| {
-        let told = (&answer["error"]["code"], answer.get("id"));
-        assert_eq!(told, (&json!(code), Some(id)), "{answer}");
+        let got = (&answer["error"]["code"], answer.get("id"));
+        assert_eq!(got, (&json!(code), Some(id)), "{answer}");
         let remedy = &answer["error"]["data"]["remedy"];
         assert!(remedy.as_str().is_some_and(|it| !it.is_empty()), "{answer}");
     };
@@ -287,7 +287,7 @@ fn what_is_no_message_is_answered_and_a_session_goes_on() {
 }
 
 #[test]
-fn what_is_asked_wrongly_over_http_is_told_as_json() {
+fn what_is_asked_wrongly_over_http_is_answered_as_json() {
     let (_folder, index) = indexed();
     let node = Node::start(&index, &[]);
     let accept = ("accept", "application/json, text/event-stream");
@@ -320,14 +320,14 @@ fn what_is_asked_wrongly_over_http_is_told_as_json() {
     ] {
         let refused = node.send("POST", "/mcp", &[accept], Some(body));
         assert_eq!(refused.status, 400, "{refused:?}");
-        let told = refused.json();
-        assert_eq!(told["jsonrpc"], "2.0");
+        let got = refused.json();
+        assert_eq!(got["jsonrpc"], "2.0");
         assert_eq!(
-            (&told["error"]["code"], told.get("id")),
+            (&got["error"]["code"], got.get("id")),
             (&json!(code), Some(&id)),
-            "{told}"
+            "{got}"
         );
-        assert!(told["error"]["data"]["remedy"].is_string(), "{told}");
+        assert!(got["error"]["data"]["remedy"].is_string(), "{got}");
     }
     let unknown = request(3, "tables/find", &json!({}));
     let unknown = node.send("POST", "/mcp", &[accept], Some(&unknown)).json();
@@ -371,8 +371,8 @@ fn tools_over_http_see_what_the_key_may_see() {
     let url = format!("{}/mcp", node.url);
     check(&call(&json!({"url": url, "key": all}), &calls()));
 
-    let told = call(&json!({"url": url, "key": hr}), &calls());
-    let answers = told["answers"].as_array().unwrap();
+    let got = call(&json!({"url": url, "key": hr}), &calls());
+    let answers = got["answers"].as_array().unwrap();
     assert_eq!(answers[0]["answer"]["tables_searched"], 1);
     // No right to see rows.
     assert_eq!(answers[5]["answer"]["rows"], json!([]));
@@ -384,11 +384,11 @@ fn tools_over_http_see_what_the_key_may_see() {
         answers[3]["answer"]["error"],
         "there is no table 'shop/wide'"
     );
-    let told = told["answers"].to_string();
+    let got = got["answers"].to_string();
     for hidden in [
         "column_1", "orders", "glacier", "Nakamura", "Hopper", "rivers",
     ] {
-        assert!(!told.contains(hidden), "{hidden}: {told}");
+        assert!(!got.contains(hidden), "{hidden}: {got}");
     }
     node.send("POST", "/mcp", &[], Some("{}"))
         .is_error(401, "unauthorized");

@@ -42,12 +42,12 @@ fn an_index_of_any_embedder_can_be_searched() {
 
 #[test]
 fn a_model_that_is_built_in_need_not_be_pulled() {
-    let told = limn(&["models", "pull", "hashed-words"]);
-    assert_eq!(told.code, 0, "{told:?}");
-    assert!(told.stdout.contains("built in"), "{told:?}");
-    let told = limn(&["models", "pull", "hashed-words", "--json"]).ok();
-    assert_eq!(told["name"], "hashed-words");
-    assert_eq!(told["built_in"], true);
+    let got = limn(&["models", "pull", "hashed-words"]);
+    assert_eq!(got.code, 0, "{got:?}");
+    assert!(got.stdout.contains("built in"), "{got:?}");
+    let got = limn(&["models", "pull", "hashed-words", "--json"]).ok();
+    assert_eq!(got["name"], "hashed-words");
+    assert_eq!(got["built_in"], true);
 }
 
 #[test]
@@ -178,7 +178,7 @@ with zipfile.ZipFile(f'{sys.argv[1]}/{name}-py3-none-any.whl', 'w') as wheel:
 ";
 
 #[test]
-fn waiting_for_another_limn_is_told() {
+fn waiting_for_another_limn_is_reported() {
     let models = TempDir::new().unwrap();
     let lock = fs::File::create(models.path().join(".all-MiniLM-L6-v2.lock")).unwrap();
     lock.lock().unwrap();
@@ -205,7 +205,7 @@ fn waiting_for_another_limn_is_told() {
     assert_eq!(code, Some(2));
 }
 
-/// Half an endpoint and a name that nobody has are errors; a model that is not here is told of.
+/// Half an endpoint and a name that nobody has are errors; a model that is not here is reported.
 #[test]
 fn what_was_meant_is_not_guessed() {
     let scratch = TempDir::new().unwrap();
@@ -237,17 +237,17 @@ fn what_was_meant_is_not_guessed() {
         assert!(refused.stderr.contains(part), "{refused:?}");
         assert!(!index.exists(), "nothing was begun");
     }
-    let told = indexed(&["--model", "smollm2-135m"]);
-    assert_eq!(told.code, 0, "{told:?}");
+    let got = indexed(&["--model", "smollm2-135m"]);
+    assert_eq!(got.code, 0, "{got:?}");
     assert!(
-        told.stderr.contains("limn models pull smollm2-135m"),
-        "{told:?}"
+        got.stderr.contains("limn models pull smollm2-135m"),
+        "{got:?}"
     );
     let search = ["search", "how deep is the perch?"];
     let refused = limn(&[&search[..], &["--judge", "llm", "--endpoint", endpoint]].concat());
     assert_eq!(refused.code, 2, "{refused:?}");
-    let told = limn(&[&search[..], &["--model", "smol"]].concat());
-    assert!(told.stdout.contains("unknown model smol"), "{told:?}");
+    let got = limn(&[&search[..], &["--model", "smol"]].concat());
+    assert!(got.stdout.contains("unknown model smol"), "{got:?}");
     // An endpoint alone may be the embedder's.
     assert_eq!(
         limn(&[&search[..], &["--endpoint", endpoint]].concat()).code,

@@ -55,7 +55,7 @@ fn stations(lake: &Path, tables: usize) {
 }
 
 #[test]
-fn an_interrupted_run_tells_what_it_keeps_and_is_gone_on_with() {
+fn an_interrupted_run_says_what_it_keeps_and_is_gone_on_with() {
     let server = LlamaServer::start();
     let scratch = TempDir::new().unwrap();
     let (lake, index) = (

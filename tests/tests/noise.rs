@@ -94,12 +94,12 @@ fn copies_are_one_result_and_the_one_in_use_stands_for_them() {
         "sales/2024/orders".to_owned(),
         json!(["tmp/orders (1)", "backup_2024/orders"]),
     );
-    let told = found(&results);
-    assert_eq!(told[0], orders, "{told:?}");
-    assert_eq!(told.len(), 3, "{told:?}");
+    let got = found(&results);
+    assert_eq!(got[0], orders, "{got:?}");
+    assert_eq!(got.len(), 3, "{got:?}");
     assert!(
-        told[1..].iter().all(|(_, copies)| *copies == json!([])),
-        "{told:?}"
+        got[1..].iter().all(|(_, copies)| *copies == json!([])),
+        "{got:?}"
     );
     // One that is asked for by its place is found there, alone.
     let below = search(&index, "amount of orders", &["--prefix", "backup_2024"]);
@@ -159,15 +159,15 @@ fn who_may_not_see_a_table_finds_its_copy() {
         node.get_with(key, &format!("/v1/search?q={question}&k=2"))
             .ok()
     };
-    let told = found(asked(&all)["results"].as_array().unwrap());
-    assert_eq!(told[0].0, "sales/orders");
-    assert_eq!(told[0].1, json!(["backup/orders", "backup/old/orders"]));
-    let told = found(asked(&some)["results"].as_array().unwrap());
+    let got = found(asked(&all)["results"].as_array().unwrap());
+    assert_eq!(got[0].0, "sales/orders");
+    assert_eq!(got[0].1, json!(["backup/orders", "backup/old/orders"]));
+    let got = found(asked(&some)["results"].as_array().unwrap());
     assert_eq!(
-        told[0],
+        got[0],
         ("backup/orders".to_owned(), json!(["backup/old/orders"]))
     );
-    assert_eq!(told.len(), 2);
+    assert_eq!(got.len(), 2);
 
     let similar = node
         .get_with(&all, "/v1/table/similar?table=backup/orders&k=2")
@@ -194,13 +194,13 @@ fn sheets_of_years_are_one_table_of_one_file() {
     let index = ground.index();
     let listed = limn(&["tables", "--index", text(&index), "--json"]).ok();
     let listed: Vec<Value> = listed.as_array().unwrap().clone();
-    let told: Vec<_> = listed
+    let got: Vec<_> = listed
         .iter()
         .map(|it| (&it["table"], &it["rows"], &it["files"]))
         .collect();
     let notes = format!("{BOOK}//Notes");
     assert_eq!(
-        told,
+        got,
         [
             (&json!(BOOK), &json!(4), &json!(1)),
             (&json!(notes), &json!(2), &json!(1)),
@@ -259,11 +259,11 @@ fn a_readme_is_no_text_about_tables_that_it_passes_over() {
     let contexts = |table: &str| -> Vec<(String, bool)> {
         let shown = limn(&["show", table, "--index", text(&index), "--json"]).ok();
         let contexts = shown[0]["contexts"].as_array().unwrap().clone();
-        let told = contexts.iter().map(|it| {
+        let got = contexts.iter().map(|it| {
             let text = it["text"].as_str().unwrap().trim().to_owned();
             (text, it["of_folder"].as_bool().unwrap())
         });
-        told.filter(|(text, _)| !text.is_empty()).collect()
+        got.filter(|(text, _)| !text.is_empty()).collect()
     };
     let orders = "- `orders`: what was sold, with the voucher".to_owned();
     assert_eq!(contexts("shop/orders"), [(orders, false)]);

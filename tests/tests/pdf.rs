@@ -1,5 +1,5 @@
-//! PDFs about tables, read by the real binary in a process apart: what they say of columns goes to the columns, and whatever a PDF is
-//! like, it costs itself, a while, and memory within bounds.
+//! PDFs about tables, read by the real binary in a process apart: their descriptions of columns go
+//! to the columns, and whatever a PDF is like, it costs itself, a while, and memory within bounds.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -127,13 +127,13 @@ fn what_a_pdf_says_of_columns_goes_to_them() {
         for (at, (_, description)) in ROWS.iter().enumerate() {
             assert_eq!(shown["columns"][at]["description"], *description, "{shown}");
         }
-        let told = shown["contexts"][0]["text"].as_str().unwrap();
+        let got = shown["contexts"][0]["text"].as_str().unwrap();
         assert!(
-            told.starts_with("Orders of the shop, told each night\n"),
-            "{told}"
+            got.starts_with("Orders of the shop, told each night\n"),
+            "{got}"
         );
     }
-    // It is told anew when it changes, and not before.
+    // It is described again when it changes, and not before.
     let again = index_hashed(&lake, &index, &[]).ok();
     assert_eq!(again["tables"]["unchanged"], 2, "{again}");
     fs::write(
@@ -214,7 +214,7 @@ fn hostile_pdfs_cost_themselves() {
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
     assert_eq!(report["tables"]["added"], cases.len(), "{report}");
     let failures = report["failures"].as_array().unwrap();
-    let told: BTreeMap<&str, &str> = failures
+    let got: BTreeMap<&str, &str> = failures
         .iter()
         .map(|it| {
             (
@@ -223,10 +223,10 @@ fn hostile_pdfs_cost_themselves() {
             )
         })
         .collect();
-    println!("{told:#?}\n{took:?}, {} MiB", memory >> 20);
+    println!("{got:#?}\n{took:?}, {} MiB", memory >> 20);
     for (name, (_, words)) in &cases {
-        let line = told.get(format!("{name}/t.pdf").as_str());
-        let line = line.unwrap_or_else(|| panic!("{name} is not told: {told:#?}"));
+        let line = got.get(format!("{name}/t.pdf").as_str());
+        let line = line.unwrap_or_else(|| panic!("{name} is not reported: {got:#?}"));
         assert!(
             line.contains(words) && !line.contains('\n'),
             "{name}: {line}"

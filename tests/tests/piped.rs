@@ -1,4 +1,5 @@
-//! What a script gets of `limn tables`, `show` and `diff`, and what somebody is told who was nearly right.
+//! What a script gets of `limn tables`, `show` and `diff`, and what somebody reads who was nearly
+//! right.
 
 use std::fs;
 

@@ -26,7 +26,8 @@ fn write(lake: &Path, name: &str, content: &str) {
     fs::write(path, content).unwrap();
 }
 
-/// Customers whose columns are told by names, by values, in nested fields and in folders' names.
+/// Customers whose columns are described by names, by values, in nested fields and in folders'
+/// names.
 fn lake(lake: &Path) {
     write(
         lake,
@@ -159,7 +160,7 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
     let said = answer.json()["results"].to_string();
     assert!(!said.contains("hunter2"), "{answer:?}");
 
-    // A run that is told nothing changes nothing, and one after a change of the lake keeps to it.
+    // A run without the option changes nothing, and one after a change of the lake keeps to it.
     let again = index_hashed(&lake_path, &index, &[]).ok();
     assert_eq!(
         again["tables"]["changed"].as_u64().unwrap_or(0),
@@ -175,19 +176,19 @@ fn values_of_sensitive_columns_are_nowhere_until_somebody_says_so() {
     assert_eq!(found(&index), [""; 0]);
     assert!(everything(&index).1.contains("third"));
 
-    // Told so, they come back; and go again, also those of a file that cannot be read any more.
-    let told = index_hashed(&lake_path, &index, &["--redact", "off"]).ok();
+    // With it they come back; and go again, also those of a file that cannot be read any more.
+    let got = index_hashed(&lake_path, &index, &["--redact", "off"]).ok();
     assert_eq!(found(&index), SECRETS);
     assert_eq!(
-        told["notes"],
+        got["notes"],
         json!([
             "values of sensitive columns are in the index: 7 columns of 4 tables (3 e-mail, 1 national id, 1 payment card, 1 phone, 1 secret; customers, letters, staff, …); --redact marked keeps them out, and limn show TABLE names the columns"
         ])
     );
-    // Once: what an index has and was told of is not told again.
+    // Once: what an index has and has reported is not reported again.
     let unchanged = index_hashed(&lake_path, &index, &[]).ok();
     assert_eq!(unchanged["notes"], json!([]));
-    // A person is told in one line.
+    // People read it in one line.
     let shown = limn(&[
         "index",
         text(&lake_path),
@@ -331,8 +332,8 @@ fn values_in_the_place_of_names_and_bounds_are_nowhere() {
     let (tables, all) = everything(&index);
     for name in ["password", "api_key", "pin"] {
         let column = column(&tables, "devices", name);
-        let told = (column.sensitive.as_deref(), column.withheld);
-        assert_eq!(told, (Some("secret"), true), "{name}");
+        let got = (column.sensitive.as_deref(), column.withheld);
+        assert_eq!(got, (Some("secret"), true), "{name}");
     }
     assert!(!column(&tables, "devices", "has_pin").withheld);
     assert!(column(&tables, "members", "column_1").withheld);
@@ -351,7 +352,7 @@ fn values_in_the_place_of_names_and_bounds_are_nowhere() {
     for name in ["johnson", "noether", "desk 17"] {
         assert!(!all.contains(name), "{name}");
     }
-    // What is surely a name, and what tells of nobody, stays.
+    // What is surely a name, and what says nothing of anybody, stays.
     for (table, name) in [
         ("devices", "api_key"),
         ("contacts", "contact"),
@@ -383,8 +384,8 @@ fn a_setting_that_is_not_known_is_refused() {
             publish("redact", "marked");
         }
         publish(name, value);
-        for told in [&[][..], &["--redact", "off"]] {
-            let run = index_hashed(&lake_path, &index, told);
+        for got in [&[][..], &["--redact", "off"]] {
+            let run = index_hashed(&lake_path, &index, got);
             run.code_is(2);
             let expected = if name == "redact" { value } else { name };
             assert!(

@@ -76,8 +76,8 @@ fn writers_of_two_lakes_both_publish() {
         let second = index_hashed(&quick, &index, &[]);
         assert_eq!(second.ok()["tables"]["added"], 1);
     });
-    let told = String::from_utf8(first.stderr).unwrap();
-    assert_eq!(first.status.code(), Some(0), "{told}");
+    let got = String::from_utf8(first.stderr).unwrap();
+    assert_eq!(first.status.code(), Some(0), "{got}");
     let tables = limn(&["tables", "--index", text(&index), "--json"]).ok();
     assert_eq!(tables.as_array().unwrap().len(), TABLES + 1);
     assert_eq!(limn(&["verify", "--index", text(&index)]).code, 0);
@@ -92,10 +92,10 @@ fn the_slower_writer_of_the_same_tables_exits_with_3_and_can_run_again() {
     let lost = held_while(&slow, &index, || {
         index_hashed(&slow, &index, &[]).ok();
     });
-    let told = String::from_utf8(lost.stderr).unwrap();
-    assert_eq!(lost.status.code(), Some(3), "{told}");
-    assert_eq!(told.lines().count(), 1, "{told}");
-    assert!(told.contains("run again"), "{told}");
+    let got = String::from_utf8(lost.stderr).unwrap();
+    assert_eq!(lost.status.code(), Some(3), "{got}");
+    assert_eq!(got.lines().count(), 1, "{got}");
+    assert!(got.contains("run again"), "{got}");
 
     // Run again, it finds that the other has done all of it.
     let again = index_hashed(&slow, &index, &[]).ok();

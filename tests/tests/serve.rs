@@ -202,7 +202,7 @@ fn lists_go_on_and_filters_hold() {
 }
 
 #[test]
-fn what_is_asked_wrongly_is_told_and_costs_nothing() {
+fn what_is_asked_wrongly_is_refused_and_costs_nothing() {
     let ground = Ground::new();
     let node = Node::start(&ground.at("index"), &[]);
     for (path, status, code) in [
@@ -290,7 +290,7 @@ fn what_is_asked_wrongly_is_told_and_costs_nothing() {
 }
 
 #[test]
-fn what_is_wrong_is_told_in_a_callers_words() {
+fn what_is_wrong_is_said_in_a_callers_words() {
     let ground = Ground::new();
     let node = Node::start(&ground.at("index"), &[]);
     let whole = "a whole number from 1 to 1000 is expected";
@@ -320,9 +320,9 @@ fn what_is_wrong_is_told_in_a_callers_words() {
         ("search?k=1", "missing field `q`".to_owned()),
         ("table?table=", "the table's name is empty".to_owned()),
     ] {
-        let told = node.get(&format!("/v1/{asked}"));
-        told.is_error(400, "bad_request");
-        let error = &told.json()["error"]["message"];
+        let got = node.get(&format!("/v1/{asked}"));
+        got.is_error(400, "bad_request");
+        let error = &got.json()["error"]["message"];
         assert!(error.as_str().unwrap().contains(&message), "{asked}: {error}");
     }
     for (body, message) in [
@@ -346,9 +346,9 @@ fn what_is_wrong_is_told_in_a_callers_words() {
         (r#"{"q": "x", "colour": 1}"#, "unknown field `colour`"),
         (r#"{"q": "x", "q": "y"}"#, "duplicate field `q`"),
     ] {
-        let told = node.send("POST", "/v1/search", &[], Some(body));
-        told.is_error(400, "bad_request");
-        let error = &told.json()["error"]["message"];
+        let got = node.send("POST", "/v1/search", &[], Some(body));
+        got.is_error(400, "bad_request");
+        let error = &got.json()["error"]["message"];
         assert!(error.as_str().unwrap().contains(message), "{body}: {error}");
     }
     let list = r#"["x", "hr/employees", "right"]"#;
@@ -380,9 +380,9 @@ fn what_is_wrong_is_told_in_a_callers_words() {
         "search?q=x&column_type=int",
         "tables?format=jsonl",
     ] {
-        let told = node.get(&format!("/v1/{asked}"));
-        told.is_error(400, "bad_request");
-        let remedy = told.json()["error"]["remedy"].to_string();
+        let got = node.get(&format!("/v1/{asked}"));
+        got.is_error(400, "bad_request");
+        let remedy = got.json()["error"]["remedy"].to_string();
         let known = ["parquet", "integer"]
             .iter()
             .any(|word| remedy.contains(word));
@@ -401,9 +401,9 @@ fn what_is_wrong_is_told_in_a_callers_words() {
         ("/search?q=x", "did you mean /v1/search?"),
         ("/nothing/like/it", "see /openapi.json"),
     ] {
-        let told = node.get(asked);
-        told.is_error(404, "not_found");
-        let remedy = &told.json()["error"]["remedy"];
+        let got = node.get(asked);
+        got.is_error(404, "not_found");
+        let remedy = &got.json()["error"]["remedy"];
         assert!(
             remedy.as_str().unwrap().starts_with(meant),
             "{asked}: {remedy}"
@@ -419,11 +419,11 @@ fn what_is_wrong_is_told_in_a_callers_words() {
 }
 
 #[test]
-fn texts_are_told_as_many_as_are_asked_for() {
+fn texts_are_given_as_many_as_are_asked_for() {
     let ground = Ground::new();
     let node = Node::start(&ground.at("index"), &[]);
     for question in QUESTIONS {
-        let told = node.get(&search(question)).ok();
+        let got = node.get(&search(question)).ok();
         for most in [0, 1, 2] {
             let fewer = node.post(
                 "/v1/search",
@@ -431,13 +431,13 @@ fn texts_are_told_as_many_as_are_asked_for() {
             );
             let mut fewer = fewer.ok();
             let results = fewer["results"].as_array_mut().unwrap();
-            assert_eq!(results.len(), told["results"].as_array().unwrap().len());
-            for (fewer, told) in results.iter_mut().zip(told["results"].as_array().unwrap()) {
-                let blocks = told["blocks"].as_array().unwrap();
+            assert_eq!(results.len(), got["results"].as_array().unwrap().len());
+            for (fewer, got) in results.iter_mut().zip(got["results"].as_array().unwrap()) {
+                let blocks = got["blocks"].as_array().unwrap();
                 let first = &blocks[..blocks.len().min(most)];
                 assert_eq!(fewer["blocks"], json!(first), "{question}");
-                fewer["blocks"] = told["blocks"].clone();
-                assert_eq!(fewer, told, "{question}");
+                fewer["blocks"] = got["blocks"].clone();
+                assert_eq!(fewer, got, "{question}");
             }
         }
     }
@@ -445,7 +445,7 @@ fn texts_are_told_as_many_as_are_asked_for() {
         .is_error(400, "bad_request");
 }
 
-/// Requests under way are bounded for all and for each caller, and who comes too many is told.
+/// Requests under way are bounded for all and for each caller, and too many are refused.
 #[test]
 fn a_busy_node_says_so_and_is_well_afterwards() {
     let ground = Ground::new();
@@ -608,7 +608,7 @@ fn newer_snapshots_are_served_and_no_request_fails() {
     assert_eq!(first["appeared"].as_array().unwrap().len(), 2);
     assert_eq!(first["counts"]["appeared"], 6);
     assert_eq!(first["counts"], changes["counts"]);
-    // With the index gone, what is open is served, and what is not is told.
+    // With the index gone, what is open is served, and what is not is reported.
     std::fs::rename(ground.at("index"), ground.at("away")).unwrap();
     std::thread::sleep(Duration::from_millis(500));
     node.get(&search(QUESTIONS[0])).ok();

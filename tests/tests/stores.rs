@@ -28,8 +28,8 @@ fn index<'a>(lake: &'a str, index: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// What an index says, without what names the place.
-fn told(environment: &Environment, index: &str) -> Vec<Value> {
-    let mut told = Vec::new();
+fn answers(environment: &Environment, index: &str) -> Vec<Value> {
+    let mut answers = Vec::new();
     for question in [
         "sick leave of employees",
         "river water level",
@@ -40,9 +40,9 @@ fn told(environment: &Environment, index: &str) -> Vec<Value> {
         for hit in answer["results"].as_array_mut().unwrap() {
             (hit["location"], hit["lake"]) = (Value::Null, Value::Null);
         }
-        told.push(answer);
+        answers.push(answer);
     }
-    told
+    answers
 }
 
 /// Copies a folder into a store.
@@ -107,8 +107,8 @@ fn is_as_on_disk(folder: &Path, environment: &Environment, lake_url: &str, index
         assert_eq!(report[same], first[same], "{same}: {report}");
     }
     assert_eq!(
-        told(environment, index_url),
-        told(&none, text(&local_index))
+        answers(environment, index_url),
+        answers(&none, text(&local_index))
     );
     let again = limn_in(environment, &remote).ok();
     assert_eq!(
@@ -131,8 +131,8 @@ fn is_as_on_disk(folder: &Path, environment: &Environment, lake_url: &str, index
     let edited = limn_in(environment, &remote).ok();
     assert_eq!(edited["tables"]["changed"], 1, "{edited}");
     assert_eq!(
-        told(environment, index_url),
-        told(&none, text(&local_index))
+        answers(environment, index_url),
+        answers(&none, text(&local_index))
     );
     limn_in(environment, &["verify", "--index", index_url, "--json"]).ok();
     limn_in(
@@ -145,8 +145,8 @@ fn is_as_on_disk(folder: &Path, environment: &Environment, lake_url: &str, index
         &["gc", "--index", index_url, "--dry-run", "--json"],
     )
     .ok();
-    let compacted = told(environment, index_url);
-    for (compacted, before) in compacted.iter().zip(told(&none, text(&local_index))) {
+    let compacted = answers(environment, index_url);
+    for (compacted, before) in compacted.iter().zip(answers(&none, text(&local_index))) {
         assert_eq!(compacted["results"], before["results"], "{compacted}");
     }
 }
@@ -303,8 +303,8 @@ fn lakes_on_web_servers_are_as_on_local_disk() {
             assert_eq!(web[same], local[same], "{same}: {web}");
         }
         assert_eq!(
-            told(&none, text(&web_index)),
-            told(&none, text(&local_index))
+            answers(&none, text(&web_index)),
+            answers(&none, text(&local_index))
         );
         // Locations are addresses that work.
         let found = limn_in(
@@ -356,7 +356,7 @@ fn lakes_on_web_servers_are_as_on_local_disk() {
 }
 
 #[test]
-fn a_file_on_the_web_is_a_lake_and_what_is_none_is_told() {
+fn a_file_on_the_web_is_a_lake_and_what_is_none_is_reported() {
     let none = Environment::new();
     let scratch = TempDir::new().unwrap();
     lake::varied(scratch.path());

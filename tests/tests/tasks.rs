@@ -130,7 +130,7 @@ fn changes(server: &S3Server) {
             assert!(said.contains("unchanged"), "{said}");
         }
     });
-    // What it tells AWS is JSON, and JSON within.
+    // What it sends AWS is JSON, and JSON within.
     let page = pages::blocks(&pages::read("changes.md"));
     let policy = page.iter().find(|block| block.language == "json").unwrap();
     let policy: serde_json::Value = serde_json::from_str(&policy.text).unwrap();

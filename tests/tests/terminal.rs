@@ -24,9 +24,9 @@ fn a_file_whose_name_has_a_control_character_is_a_failure_that_steers_no_termina
     lake::varied(&lake);
     fs::write(lake.join("evil\u{1b}[31m.csv"), "a,b\n1,2\n3,4\n").unwrap();
     let index = scratch.path().join("index.limn");
-    let told = index_hashed(&lake, &index, &[]);
-    assert_eq!(told.code, 1, "{told:?}");
-    let report = told.json();
+    let got = index_hashed(&lake, &index, &[]);
+    assert_eq!(got.code, 1, "{got:?}");
+    let report = got.json();
     assert_eq!(report["tables"]["failed"], 1, "{report}");
     assert_eq!(
         report["tables"]["added"], 7,

@@ -32,8 +32,8 @@ async fn is_trusted(certificate: &Certificate, node: &Node) -> bool {
             true
         }
         Err(error) => {
-            let told = format!("{error:?}").to_lowercase();
-            assert!(error.is_connect() && told.contains("certificate"), "{told}");
+            let got = format!("{error:?}").to_lowercase();
+            assert!(error.is_connect() && got.contains("certificate"), "{got}");
             false
         }
     }
@@ -72,8 +72,8 @@ async fn both_versions(node: &Node, certificate: &Certificate) {
     for (client, version) in [(&newer, Version::HTTP_2), (&older, Version::HTTP_11)] {
         let answer = asked(client, node).await.unwrap();
         assert_eq!((answer.version(), answer.status().as_u16()), (version, 200));
-        let told: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
-        answers.push(told["results"].clone());
+        let got: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+        answers.push(got["results"].clone());
     }
     assert_eq!(answers[0], answers[1]);
     assert!(answers[0][0]["table"].is_string());
@@ -149,7 +149,7 @@ async fn renewal(node: &Node, folder: &Path, made: &[Certificate; 3]) {
 }
 
 #[test]
-fn a_certificate_that_cannot_be_used_at_the_start_is_told() {
+fn a_certificate_that_cannot_be_used_at_the_start_is_reported() {
     let folder = TempDir::new().unwrap();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     let (one, other) = (Certificate::make(), Certificate::make());
@@ -175,8 +175,8 @@ fn a_certificate_that_cannot_be_used_at_the_start_is_told() {
             &key,
         ]);
         run.code_is(2);
-        let told = format!("{} cannot be used for TLS", at(named));
-        assert!(run.stderr.contains(&told), "{run:?}");
+        let got = format!("{} cannot be used for TLS", at(named));
+        assert!(run.stderr.contains(&got), "{run:?}");
         assert!(!run.stderr.contains("PRIVATE KEY"), "{run:?}");
     }
 }

@@ -65,11 +65,11 @@ fn claims(issuer: &IssuerServer, more: Value) -> Value {
 
 /// An answer without what differs from one request to another.
 fn essence(reply: &Reply) -> (u16, Value) {
-    let mut told = reply.json();
+    let mut got = reply.json();
     for name in ["took_ms", "request_id", "seen_s", "uptime_s"] {
-        told.as_object_mut().unwrap().remove(name);
+        got.as_object_mut().unwrap().remove(name);
     }
-    (reply.status, told)
+    (reply.status, got)
 }
 
 #[test]
@@ -107,12 +107,12 @@ fn a_token_sees_and_does_what_its_claims_say_as_a_key_does() {
     ];
     for (token, key) in [(&hr, &hr_key), (&rows, &rows_key), (&all, &all_key)] {
         for path in paths {
-            let (told, wanted) = (node.get_with(token, path), node.get_with(key, path));
+            let (got, wanted) = (node.get_with(token, path), node.get_with(key, path));
             if path == "/metrics" {
-                assert_eq!(told.status, wanted.status);
+                assert_eq!(got.status, wanted.status);
                 continue;
             }
-            assert_eq!(essence(&told), essence(&wanted), "{path}");
+            assert_eq!(essence(&got), essence(&wanted), "{path}");
         }
     }
     let sees = |token: &str| node.get_with(token, "/v1/tables").body;
@@ -200,7 +200,7 @@ fn a_token_that_is_not_in_order_is_refused() {
     node.get_with(&signed(&header), "/v1/status").ok();
 
     let now = Utc::now().timestamp();
-    let told = |more: Value| rsa.token("RS256", &claims(&issuer, more));
+    let with_claims = |more: Value| rsa.token("RS256", &claims(&issuer, more));
     let with = |name: &str, value: Value| {
         let mut header = header.clone();
         header[name] = value;
@@ -222,30 +222,36 @@ fn a_token_that_is_not_in_order_is_refused() {
     };
     let stranger = TokenKey::p256("p");
     let refused = [
-        ("another audience", told(json!({"aud": "other"}))),
-        ("other audiences", told(json!({"aud": ["a", "b"]}))),
-        ("no audience", told(json!({"aud": null}))),
-        ("an audience that is none", told(json!({"aud": 7}))),
-        ("another issuer", told(json!({"iss": "https://other.test"}))),
+        ("another audience", with_claims(json!({"aud": "other"}))),
+        ("other audiences", with_claims(json!({"aud": ["a", "b"]}))),
+        ("no audience", with_claims(json!({"aud": null}))),
+        ("an audience that is none", with_claims(json!({"aud": 7}))),
+        (
+            "another issuer",
+            with_claims(json!({"iss": "https://other.test"})),
+        ),
         (
             "an issuer of another form",
-            told(json!({"iss": format!("{}/", issuer.url)})),
+            with_claims(json!({"iss": format!("{}/", issuer.url)})),
         ),
         (
             "several issuers",
-            told(json!({"iss": [issuer.url, "https://other.test"]})),
+            with_claims(json!({"iss": [issuer.url, "https://other.test"]})),
         ),
-        ("no issuer", told(json!({"iss": null}))),
-        ("over", told(json!({"exp": now - 60}))),
-        ("no end", told(json!({"exp": null}))),
-        ("an end that is none", told(json!({"exp": "tomorrow"}))),
-        ("not yet", told(json!({"nbf": now + 60}))),
+        ("no issuer", with_claims(json!({"iss": null}))),
+        ("over", with_claims(json!({"exp": now - 60}))),
+        ("no end", with_claims(json!({"exp": null}))),
+        (
+            "an end that is none",
+            with_claims(json!({"exp": "tomorrow"})),
+        ),
+        ("not yet", with_claims(json!({"nbf": now + 60}))),
         (
             "a beginning that is none",
-            told(json!({"nbf": "yesterday"})),
+            with_claims(json!({"nbf": "yesterday"})),
         ),
-        ("nobody's", told(json!({"sub": null}))),
-        ("bound to a key", told(json!({"cnf": {"jkt": "x"}}))),
+        ("nobody's", with_claims(json!({"sub": null}))),
+        ("bound to a key", with_claims(json!({"cnf": {"jkt": "x"}}))),
         (
             "alg none",
             format!(
@@ -298,7 +304,10 @@ fn a_token_that_is_not_in_order_is_refused() {
             with("crit", json!(["b64"])),
         ),
         ("another kind", with("typ", json!("logout+jwt"))),
-        ("too long", told(json!({"more": "x".repeat(17 << 10)}))),
+        (
+            "too long",
+            with_claims(json!({"more": "x".repeat(17 << 10)})),
+        ),
         ("no token", "x".to_owned()),
         ("an API key", format!("limn_00000000_{}", "0".repeat(64))),
     ];
@@ -309,7 +318,7 @@ fn a_token_that_is_not_in_order_is_refused() {
         assert_eq!(reply.headers["www-authenticate"], "Bearer", "{what}");
     }
     // The faults are what they were refused for.
-    for (what, told) in [
+    for (what, got) in [
         ("another audience", "audience"),
         ("another issuer", "issuer"),
         ("over", "over"),
@@ -322,7 +331,7 @@ fn a_token_that_is_not_in_order_is_refused() {
         let (_, token) = refused.iter().find(|(name, _)| *name == what).unwrap();
         let reply = node.get_with(token, "/v1/status").json();
         let message = reply["error"]["message"].as_str().unwrap();
-        assert!(message.contains(told), "{what}: {message}");
+        assert!(message.contains(got), "{what}: {message}");
     }
     for (what, more) in [
         ("no paths", json!({"limn_prefixes": null})),
@@ -331,11 +340,11 @@ fn a_token_that_is_not_in_order_is_refused() {
         ("a path of nothing", json!({"limn_prefixes": ["hr", "/"]})),
         ("no list", json!({"limn_prefixes": {"hr": true}})),
     ] {
-        let reply = node.get_with(&told(more), "/v1/status");
+        let reply = node.get_with(&with_claims(more), "/v1/status");
         reply.is_error(403, "forbidden");
         assert!(reply.body.contains("limn_prefixes"), "{what}: {reply:?}");
     }
-    let rightless = told(json!({"limn_rights": "openid"}));
+    let rightless = with_claims(json!({"limn_rights": "openid"}));
     node.get_with(&rightless, "/v1/status")
         .is_error(403, "forbidden");
     node.get_with(&signed(&header), "/v1/status").ok();
@@ -403,7 +412,7 @@ fn an_issuer_that_is_away_costs_only_tokens_and_keys_that_are_known_hold() {
     until(&one, 200);
     issuer.be_away(true);
     asks(&one).ok();
-    // Whether an unknown key is a new one cannot be told now.
+    // Whether an unknown key is a new one cannot be known now.
     until(&two, 503);
     asks(&one).ok();
     issuer.be_away(false);
@@ -466,7 +475,7 @@ async fn documents_of_an_issuer_are_bounded_and_come_from_itself() {
         Served::Document(json!({"issuer": issuer, "jwks_uri": keys}).to_string())
     };
     let keys = issuer.at("/keys");
-    for (served, told) in [
+    for (served, got) in [
         (Served::Elsewhere(other.at("/keys")), "status 302"),
         (discovery(&other.url, &keys), "--oidc-issuer"),
         (
@@ -482,13 +491,13 @@ async fn documents_of_an_issuer_are_bounded_and_come_from_itself() {
         issuer.set_discovery(served);
         let begun = Instant::now();
         let trouble = trouble(&issuer.url, None).await.unwrap_err();
-        assert!(trouble.contains(told), "{told}: {trouble}");
-        assert!(begun.elapsed() < Duration::from_secs(10), "{told}");
+        assert!(trouble.contains(got), "{got}: {trouble}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{got}");
     }
     assert_eq!(other.asked(), asked);
     issuer.set_discovery(discovery(&issuer.url, &keys));
     let many = vec![key.jwk(); 101];
-    for (text, told) in [
+    for (text, got) in [
         (json!({ "keys": many }).to_string(), "101 keys"),
         ("[".repeat(200_000), "no JSON Web Key Set"),
         (
@@ -498,7 +507,7 @@ async fn documents_of_an_issuer_are_bounded_and_come_from_itself() {
     ] {
         issuer.publish_text(&text);
         let trouble = trouble(&issuer.url, None).await.unwrap_err();
-        assert!(trouble.contains(told), "{told}: {trouble}");
+        assert!(trouble.contains(got), "{got}: {trouble}");
     }
 }
 

@@ -12,10 +12,10 @@ use limn_tests::{text, varied_index};
 fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", socket.local_addr().unwrap());
-    let (told, heard) = channel();
+    let (sender, heard) = channel();
     std::thread::spawn(move || {
         for stream in socket.incoming() {
-            let (mut stream, told) = (stream.unwrap(), told.clone());
+            let (mut stream, sender) = (stream.unwrap(), sender.clone());
             std::thread::spawn(move || {
                 let mut reader = BufReader::new(stream.try_clone().unwrap());
                 loop {
@@ -26,8 +26,8 @@ fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
                             return;
                         }
                         let line = line.trim_end().to_lowercase();
-                        if let Some(told) = line.strip_prefix("content-length: ") {
-                            length = told.parse().unwrap();
+                        if let Some(got) = line.strip_prefix("content-length: ") {
+                            length = got.parse().unwrap();
                         }
                         if line.is_empty() {
                             break;
@@ -39,7 +39,7 @@ fn collector() -> (String, Receiver<(String, Vec<u8>)>) {
                     stream
                         .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
                         .unwrap();
-                    if told.send((head.remove(0), body)).is_err() {
+                    if sender.send((head.remove(0), body)).is_err() {
                         return;
                     }
                 }
@@ -54,7 +54,7 @@ fn holds(body: &[u8], part: &[u8]) -> bool {
 }
 
 #[test]
-fn a_request_is_told_to_the_collector_in_the_trace_that_it_came_with() {
+fn a_request_is_sent_to_the_collector_in_the_trace_that_it_came_with() {
     let folder = varied_index();
     let at = |name: &str| text(&folder.path().join(name)).to_owned();
     let (address, heard) = collector();
@@ -70,7 +70,7 @@ fn a_request_is_told_to_the_collector_in_the_trace_that_it_came_with() {
     assert_eq!(node.end(), Some(0));
     let (path, body) = heard.recv_timeout(Duration::from_secs(10)).unwrap();
     assert!(path.starts_with("post /v1/traces "), "{path}");
-    for told in [
+    for got in [
         &b"GET /v1/search"[..],
         b"lexical",
         b"semantic",
@@ -80,7 +80,7 @@ fn a_request_is_told_to_the_collector_in_the_trace_that_it_came_with() {
         b"\x4b\xf9\x2f\x35\x77\xb3\x4d\xa6\xa3\xce\x92\x9d\x0e\x0e\x47\x36",
         b"\x00\xf0\x67\xaa\x0b\xa9\x02\xb7",
     ] {
-        assert!(holds(&body, told), "{}", told.escape_ascii());
+        assert!(holds(&body, got), "{}", got.escape_ascii());
     }
     for kept in [&b"sick"[..], b"employees"] {
         assert!(!holds(&body, kept), "{}", kept.escape_ascii());

@@ -1,4 +1,5 @@
-//! Changes told over a real queue: nothing lost, nothing told for ever, nothing in anybody's way.
+//! Changes announced over a real queue: nothing lost, nothing announced for ever, nothing in
+//! anybody's way.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
@@ -97,8 +98,8 @@ async fn a_storm_is_one_burst_and_its_messages_end_with_it() {
         .map(String::as_str)
         .collect();
     assert_eq!(objects, ["a b.csv", "gone.csv"].into());
-    // What tells nothing of the lake is deleted at once; what tells something stays, and stays hidden
-    // for longer than the queue was asked to hide it.
+    // What names nothing of the lake is deleted at once; what names something stays, and stays
+    // hidden for longer than the queue was asked to hide it.
     let since = Instant::now();
     while since.elapsed() < Duration::from_secs(12) {
         assert_eq!(server.count(&queue).await, (0, 101));
@@ -186,7 +187,7 @@ async fn poison_is_deleted_where_there_is_no_place_for_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_are_signed_and_wrong_access_is_told() {
+async fn requests_are_signed_and_wrong_access_is_reported() {
     let server = SqsServer::start().await;
     let queue = server.create("lake").await;
     server

@@ -88,7 +88,7 @@ fn options(text: &str) -> BTreeSet<&str> {
 #[test]
 fn the_reference_names_every_option_and_no_other() {
     let reference = std::fs::read_to_string(repository().join("docs/cli.md")).unwrap();
-    let told = options(&reference);
+    let got = options(&reference);
     let commands = "index|update|watch|context add|context remove|context list|search|sql|eval|tables|show|\
         snapshots|diff|verify|compact|gc|serve|mcp|keys add|keys list|keys remove|models list|models pull|\
         models check|models bench";
@@ -102,12 +102,12 @@ fn the_reference_names_every_option_and_no_other() {
         assert!(reference.contains(&format!("limn {name}")), "{command}");
         for option in options(&help) {
             assert!(
-                told.contains(option),
+                got.contains(option),
                 "{command} {option} is not in docs/cli.md"
             );
             all.insert(option.to_owned());
         }
     }
-    let unknown: Vec<&&str> = told.iter().filter(|it| !all.contains(**it)).collect();
+    let unknown: Vec<&&str> = got.iter().filter(|it| !all.contains(**it)).collect();
     assert!(unknown.is_empty(), "docs/cli.md names {unknown:?}");
 }

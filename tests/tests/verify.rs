@@ -48,26 +48,26 @@ fn a_flipped_bit_or_a_missing_object_anywhere_is_found() {
     for path in &named {
         let good = fs::read(path).unwrap();
         let name = path.file_name().unwrap().to_str().unwrap();
-        let is_told = |what: &str| {
+        let is_found = |what: &str| {
             let run = verify(&index);
-            let told = run.stdout.contains(name);
-            assert!(run.code == 1 || !told, "{what}: {run:?}");
+            let got = run.stdout.contains(name);
+            assert!(run.code == 1 || !got, "{what}: {run:?}");
             assert!(run.code < 2, "{what}: {run:?}");
-            assert_eq!(run.code == 1, told, "{what}: {run:?}");
-            told
+            assert_eq!(run.code == 1, got, "{what}: {run:?}");
+            got
         };
         fs::remove_file(path).unwrap();
         // The first snapshot's own delete bitmaps and segments without a live block are not the second's.
-        if is_told("missing") {
+        if is_found("missing") {
             found += 1;
             for at in [0, good.len() / 3, good.len() / 2, good.len() - 1] {
                 let mut bad = good.clone();
                 bad[at] ^= 4;
                 fs::write(path, &bad).unwrap();
-                assert!(is_told("flipped"), "byte {at} of {name}");
+                assert!(is_found("flipped"), "byte {at} of {name}");
             }
             fs::write(path, &good[..good.len() / 2]).unwrap();
-            assert!(is_told("cut short"), "{name}");
+            assert!(is_found("cut short"), "{name}");
         }
         fs::write(path, &good).unwrap();
     }
@@ -100,19 +100,19 @@ fn a_catalog_that_does_not_fit_its_segments_is_found() {
         let mut next = newest.next();
         let lost = next.catalog.pop().unwrap();
         store.publish(&next).await.unwrap();
-        let told = store.verify(&next, &|_| {}).await.unwrap();
+        let got = store.verify(&next, &|_| {}).await.unwrap();
         assert!(
-            !told.problems.is_empty() && told.problems[0].error.contains("live blocks"),
-            "{told:?}"
+            !got.problems.is_empty() && got.problems[0].error.contains("live blocks"),
+            "{got:?}"
         );
         // A segment that it has lost: tables whose blocks are nowhere.
         let mut next = next.next();
         next.catalog.push(lost);
         let gone = next.segments.remove(0);
         store.publish(&next).await.unwrap();
-        let told = store.verify(&next, &|_| {}).await.unwrap();
-        assert!(!told.problems.is_empty(), "{told:?}");
-        for problem in &told.problems {
+        let got = store.verify(&next, &|_| {}).await.unwrap();
+        assert!(!got.problems.is_empty(), "{got:?}");
+        for problem in &got.problems {
             assert!(problem.error.contains(&gone.path), "{problem:?}");
         }
         // Deleted blocks of a table that is there.
@@ -122,10 +122,10 @@ fn a_catalog_that_does_not_fit_its_segments_is_found() {
         deletes.delete_table(0, 1);
         next.segments[0].deletes = store.put_deletes(&deletes).await.unwrap();
         store.publish(&next).await.unwrap();
-        let told = store.verify(&next, &|_| {}).await.unwrap();
+        let got = store.verify(&next, &|_| {}).await.unwrap();
         assert!(
-            told.problems[0].error.contains("is its and deleted"),
-            "{told:?}"
+            got.problems[0].error.contains("is its and deleted"),
+            "{got:?}"
         );
     });
 }
@@ -141,8 +141,8 @@ fn a_damaged_newest_snapshot_stops_nobody_and_is_set_aside() {
     let newest = index.join(limn_segment::Snapshot::path(2));
     let good = fs::read(&newest).unwrap();
     let numbers = || {
-        let told = limn(&["snapshots", "--index", text(&index), "--json"]).ok();
-        let numbers = told.as_array().unwrap().iter().map(|it| &it["snapshot"]);
+        let got = limn(&["snapshots", "--index", text(&index), "--json"]).ok();
+        let numbers = got.as_array().unwrap().iter().map(|it| &it["snapshot"]);
         numbers.map(|it| it.as_u64().unwrap()).collect::<Vec<u64>>()
     };
     for bad in [&[][..], &good[..good.len() / 2]] {

@@ -1,5 +1,6 @@
-//! `limn watch` on the real binary: what changes in the lake is searchable soon, told by the file system or
-//! over HTTP, and a watch that is asked to end does so in good order.
+//! `limn watch` on the real binary: what changes in the lake is searchable soon, after a
+//! notification by the file system or over HTTP, and a watch that is asked to end does so in good
+//! order.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -49,17 +50,17 @@ impl Watch {
         after.split('/').next().unwrap().to_owned()
     }
 
-    /// Asks it to end; its exit code and the runs that it told of.
+    /// Asks it to end; its exit code and the runs that it reported.
     fn end(mut self) -> (Option<i32>, Vec<serde_json::Value>) {
         let asked = Command::new("kill")
             .args(["-TERM", &self.process.id().to_string()])
             .status();
         assert!(asked.unwrap().success());
-        let mut told = String::new();
+        let mut said = String::new();
         let mut stdout = self.process.stdout.take().unwrap();
-        stdout.read_to_string(&mut told).unwrap();
+        stdout.read_to_string(&mut said).unwrap();
         let code = self.process.wait().unwrap().code();
-        let runs = told.lines().map(|line| serde_json::from_str(line).unwrap());
+        let runs = said.lines().map(|line| serde_json::from_str(line).unwrap());
         (code, runs.collect())
     }
 }
@@ -141,8 +142,8 @@ fn a_lake_that_is_away_for_a_while_is_waited_for() {
     wait_for(index, &["lakes"], &[]);
     fs::rename(&root, &away).unwrap();
     let mut said = BufReader::new(watch.process.stderr.take().unwrap()).lines();
-    let is_told = |line: std::io::Result<String>| line.unwrap().contains("tried again");
-    assert!(said.any(is_told), "it says that the lake is away");
+    let is_reported = |line: std::io::Result<String>| line.unwrap().contains("tried again");
+    assert!(said.any(is_reported), "it says that the lake is away");
     std::thread::spawn(move || said.for_each(drop));
     lake::write(&away, "north/rivers.csv", "river,length\nRed,9\n");
     fs::rename(&away, &root).unwrap();
@@ -152,7 +153,7 @@ fn a_lake_that_is_away_for_a_while_is_waited_for() {
 
 /// Whenever it is asked to end, it says what it has published and ends in good order.
 #[test]
-fn a_first_run_that_is_interrupted_is_told() {
+fn a_first_run_that_is_interrupted_is_reported() {
     let scratch = TempDir::new().unwrap();
     let root = scratch.path().join("lake");
     for number in 0..1500 {
@@ -208,7 +209,7 @@ fn events_over_http_are_looked_into_where_they_point_and_nowhere_else() {
     assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
     let (code, runs) = watch.end();
     assert_eq!(code, Some(0));
-    // Nobody told of the wells, and the listing of all is an hour away.
+    // Nobody announced the wells, and the listing of all is an hour away.
     let last = runs.last().unwrap();
     assert_eq!(last["objects"]["listed"], 1, "{last}");
     assert_eq!(last["tables"]["added"], 1);

@@ -79,7 +79,7 @@ impl Devices {
 
     #[cfg(not(feature = "cuda"))]
     fn gpus(_: DeviceChoice) -> Result<Self, String> {
-        Err("this limn was built without CUDA; docs/gpu.md tells how to build it".to_owned())
+        Err("this limn was built without CUDA; docs/gpu.md says how to build it".to_owned())
     }
 
     /// Why there is no GPU, in one line for a person; `None` where there is one or none was looked for.

@@ -120,7 +120,7 @@ pub enum ModelError {
         /// What could not be had.
         detail: String,
     },
-    /// An answer that tells no probabilities begins with none of the words to choose from.
+    /// An answer without probabilities begins with none of the words to choose from.
     #[error("{model} answered {answer:?}, which begins with none of {words}")]
     NoChoice {
         /// The model's name.

@@ -16,7 +16,7 @@ pub(crate) fn without_secrets(url: &Url) -> String {
 }
 
 /// A transfer's error, without its address: servers redirect to addresses that hold a signature.
-pub(crate) fn told(error: reqwest::Error) -> String {
+pub(crate) fn without_address(error: reqwest::Error) -> String {
     chain(&error.without_url())
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn innermost(error: &dyn Error) -> String {
     innermost.to_string()
 }
 
-/// An error with its causes on one line: reqwest keeps the telling part in the causes.
+/// An error with its causes on one line: reqwest keeps the informative part in the causes.
 pub(crate) fn chain(error: &dyn Error) -> String {
     let mut line = error.to_string();
     let mut cause = error.source();

@@ -49,7 +49,7 @@ pub(crate) fn brief(text: &str) -> Option<String> {
     (!plain.is_empty()).then(|| shortened(&plain))
 }
 
-/// Manifests name what they tell: `description: …`.
+/// Manifests name what they say: `description: …`.
 fn without_label(line: &str) -> &str {
     match line.split_once(':') {
         Some((label, rest))
@@ -93,8 +93,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_told_in_its_first_sentence() {
-        for (text, told) in [
+    fn a_text_is_summed_up_by_its_first_sentence() {
+        for (text, wanted) in [
             (
                 "# Survey\n\nVolunteers lower a *disc* on a\nrope until it is `gone`. The depth tells",
                 Some("Volunteers lower a disc on a rope until it is gone"),
@@ -110,7 +110,7 @@ mod tests {
             ("", None),
             ("  \n\n", None),
         ] {
-            assert_eq!(brief(text).as_deref(), told, "{text}");
+            assert_eq!(brief(text).as_deref(), wanted, "{text}");
         }
         let long = brief(&"word ".repeat(500)).unwrap_or_default();
         assert!(long.ends_with("word…") && long.chars().count() <= CHARACTERS + 1);

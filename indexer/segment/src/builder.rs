@@ -86,7 +86,7 @@ pub struct BuiltSegment {
     pub bytes: Bytes,
     /// Content hash, also in the path.
     pub id: u128,
-    /// What the next snapshot says of it.
+    /// Its entry in the next snapshot.
     pub entry: SegmentEntry,
     /// Where each table's blocks are: key, first block, number of blocks; in the order of keys.
     pub tables: Vec<(TableKey, u32, u32)>,

@@ -45,7 +45,7 @@ struct Inner {
     root: PathBuf,
     slot: Slot,
     limit: u64,
-    /// Counts reads from the store: the time by which the least recently used is told.
+    /// Counts reads from the store: the time by which the least recently used is found.
     clock: AtomicU64,
     generations: AtomicU64,
     state: Mutex<State>,
@@ -105,12 +105,12 @@ impl SegmentCache {
     /// # Errors
     /// [`SegmentError::Io`] if the folder cannot be made, written to or locked.
     pub fn open(folder: &Path, limit: u64) -> Result<SegmentCache, SegmentError> {
-        let told = |error| {
+        let explain = |error| {
             let at = folder.display();
             SegmentError::io(format!("the cache of segments at {at}"), error)
         };
-        let slot = Slot::take(folder).map_err(told)?;
-        let mut found = slot.scan().map_err(told)?;
+        let slot = Slot::take(folder).map_err(explain)?;
+        let mut found = slot.scan().map_err(explain)?;
         found.sort_by_key(|it| it.modified);
         let mut state = State::default();
         for (at, it) in (0..).zip(&found) {

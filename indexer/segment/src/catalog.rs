@@ -13,7 +13,7 @@ use crate::table::TableKey;
 
 /// Version of the catalog format that this build writes, and the newest it reads.
 pub const CATALOG_FORMAT: u32 = 2;
-/// The source of a context that was registered by hand: it stays when its table goes.
+/// The source of a registered context: it stays when its table goes.
 pub const REGISTERED: &str = "registered";
 pub(crate) const FORMAT_KEY: &str = "limn.catalog.format";
 /// Rows encoded or decoded at a time: bounds the memory that a large catalog file takes.
@@ -67,7 +67,7 @@ pub struct TableRecord {
     pub content: Option<String>,
     /// Why its newest version could not be read, if so: then the rest is its last good version.
     pub error: Option<String>,
-    /// A column's narration is still wanted: until then the column is told by its name.
+    /// A column's narration is still wanted: until then the column is described by its name.
     pub awaits_narration: bool,
     /// When it was indexed, milliseconds since 1970.
     pub indexed_ms: i64,

@@ -178,7 +178,7 @@ fn visit_unguarded(
     let mut seen = 0;
     for batch in reader {
         let batch = batch.map_err(|e| damaged(e.to_string()))?;
-        // Checked as they come: what the file says of itself proves nothing.
+        // Checked as they come: the file's own metadata proves nothing.
         seen += batch.num_rows() as u64;
         if seen > rows {
             return Err(wrong());

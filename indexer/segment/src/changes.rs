@@ -126,7 +126,7 @@ impl ChangeReader {
             }
             first.get_or_insert((from, changes));
         }
-        // Whoever names a damaged one alone is told.
+        // Naming a damaged one alone is an error.
         match (first, damage) {
             (None, Some(damage)) => Err(damage),
             (first, _) => Ok(first),
@@ -198,7 +198,7 @@ impl ChangeReader {
         files: &Files,
         pairs: &[Pair<'_>],
     ) -> Result<TableChanges, SegmentError> {
-        // Of a table that came or went nothing is told that its values say.
+        // Of a table that came or went nothing is given that its values say.
         let lone = |(before, after): &&Pair<'_>| before.is_some() != after.is_some();
         let mut read: HashMap<(String, u64), TableRecord> = HashMap::new();
         for is_lone in [true, false] {

@@ -1,7 +1,7 @@
 //! What changed of a lake's tables between two snapshots: the change feed.
 //!
-//! Told of the lake, not of the index: a table that was only described anew, by other settings or in
-//! a model's words, has not changed.
+//! It is of the lake, not of the index: a table that was only described anew, by other settings or
+//! in a model's words, has not changed.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -187,7 +187,7 @@ impl TableChanges {
 /// length of each file.
 type Content<'a> = (&'a str, Vec<&'a str>, Vec<(&'a str, u64)>);
 
-/// `None` where a store tells no tags, or there is no file: nothing shows that it is the same then.
+/// `None` where a store has no tags, or there is no file: nothing shows that it is the same then.
 fn content(table: &TableRecord) -> Option<Content<'_>> {
     let files = table.files_now();
     let files: Option<Vec<_>> = files
@@ -316,8 +316,8 @@ fn gaps<'a>(
     gaps
 }
 
-/// Whether a column has the values of another, as far as profiles tell. A profile without a value tells
-/// nothing.
+/// Whether a column has the values of another, as far as profiles show. A profile without a value
+/// shows nothing.
 fn has_values_of(before: &ColumnRecord, after: &ColumnRecord) -> bool {
     fn values(column: &ColumnRecord) -> impl PartialEq + '_ {
         (
@@ -354,7 +354,7 @@ fn rows_change(before: &TableRecord, after: &TableRecord) -> Option<RowsChange> 
 }
 
 /// Whether a file is as it was. One that was written again with the same content is, where the store
-/// tells by a tag.
+/// shows it by a tag.
 fn is_same_version(before: &FileRecord, after: &FileRecord) -> bool {
     let is_same = match (&before.etag, &after.etag) {
         (Some(before), Some(after)) => before == after,

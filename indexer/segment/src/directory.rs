@@ -119,9 +119,9 @@ impl FileHandle for HeldByReader {
             length: self.length,
         };
         section.read(range).map_err(|e| {
-            let told = io::Error::other(e.to_string());
+            let error = io::Error::other(e.to_string());
             LAST_ERROR.set(Some(e));
-            told
+            error
         })
     }
 }

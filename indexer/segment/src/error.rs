@@ -88,7 +88,7 @@ pub enum SegmentError {
     },
     /// A writer was cut off from the store for so long that garbage collection may have taken it for dead.
     #[error(
-        "for {minutes} minutes {location} could not be told that this run goes on (the machine slept, or the store was away), and garbage collection may have removed what it wrote: nothing is published; run again"
+        "for {minutes} minutes {location} could not be informed that this run goes on (the machine slept, or the store was away), and garbage collection may have removed what it wrote: nothing is published; run again"
     )]
     Lapsed {
         /// The index.
@@ -98,7 +98,7 @@ pub enum SegmentError {
     },
     /// This machine's clock and the store's differ.
     #[error(
-        "the clock of this machine is {seconds} seconds {relation} that of {location}: set it right (NTP) and run again, for age tells what is garbage"
+        "the clock of this machine is {seconds} seconds {relation} that of {location}: set it right (NTP) and run again, for age decides what is garbage"
     )]
     Skewed {
         /// The index.

@@ -6,7 +6,7 @@
 //! more cannot publish, so what the next snapshot names is what the newest names, and what is young. What is
 //! written has a name that none had before, so what is found to be garbage stays garbage.
 //!
-//! How old something is, is told by the store's clock alone: that of the machine may be days off.
+//! The store's clock alone decides how old something is: that of the machine may be days off.
 //!
 //! Snapshots go first and their objects after them, so a reader never finds a snapshot whose objects are
 //! gone; a collection that dies in between leaves orphans to the next one. Narrations are no garbage: they

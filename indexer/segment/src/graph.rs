@@ -11,7 +11,7 @@
 //! A link beyond the last node is damage: [`Graph::open`] reads the whole graph once, and refuses it.
 //!
 //! `unsafe` here: while building, usearch hands our metric pointers to vectors, each of `dimensions` f16, as it
-//! was told.
+//! was configured.
 
 #![allow(unsafe_code)]
 

@@ -1,4 +1,4 @@
-//! The rows that hold: what a snapshot's catalog says of each table, followed from one snapshot to the
+//! The rows that hold: each table's row in a snapshot's catalog, followed from one snapshot to the
 //! next at the cost of what is new.
 //!
 //! The catalog is a log, and of a table's rows the last one holds (but see [`TableRecord`]'s groups). A
@@ -35,7 +35,7 @@ const ROW_IN_FLIGHT: u64 = 256;
 pub trait HeldValue: Send + Sync + 'static {
     /// Columns of the catalog that it is made of, by their Parquet paths: `"rows"`, or
     /// `"columns.list.element.name"` of a nested one, or `"columns"` for all below it. Only these and
-    /// those that tell which row holds are decoded; `None` stands for all.
+    /// those that decide which row holds are decoded; `None` stands for all.
     const COLUMNS: Option<&'static [&'static str]>;
 
     /// What is kept of a row. It may say that its table is gone ([`TableRecord::removed`]); the columns that were not asked for are
@@ -55,7 +55,7 @@ impl HeldValue for TableRecord {
 const KEY_COLUMNS: [&str; 4] = ["lake", "name", "removed", "group"];
 
 /// A file of the log: its path, and which it is of how many of this path. Files of the same content have the
-/// same one; where their number changes nobody can tell which is gone, and all are read again.
+/// same one; where their number changes nobody can know which is gone, and all are read again.
 type FileId = (String, u32, u32);
 
 /// The log as it was last seen: which number each of its files has here.

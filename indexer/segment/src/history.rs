@@ -2,7 +2,7 @@
 //!
 //! A table's rows are all in the catalog files of its shard, and two snapshots share most of them. So each
 //! file is read once, whatever number of snapshots names it, and of each only this table's rows are
-//! decoded and kept; the row that holds in a snapshot is then told from them in memory.
+//! decoded and kept; the row that holds in a snapshot is then chosen from them in memory.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -305,7 +305,7 @@ impl Seen {
 }
 
 impl HistoryEnd {
-    /// Why an older snapshot could not be told of; what may be otherwise next time is an error.
+    /// Why an older snapshot could not be looked at; what may be otherwise next time is an error.
     fn at(error: SegmentError) -> Result<HistoryEnd, SegmentError> {
         let is_gone = error.is_absence() || matches!(error, SegmentError::NoSuchSnapshot { .. });
         if is_gone {

@@ -501,8 +501,8 @@ impl IndexStore {
         .await
     }
 
-    /// A table's row in the catalog file that holds it ([`HeldRows::file_of`] tells which); one request.
-    /// `None` if the file has none of this table. The row may say that the table is gone.
+    /// A table's row in the catalog file that holds it ([`HeldRows::file_of`] says which); one
+    /// request. `None` if the file has none of this table. The row may say that the table is gone.
     ///
     /// # Errors
     /// As [`IndexStore::catalog`]. A file that is not there ([`SegmentError::is_absence`]) was merged into another and

@@ -56,7 +56,7 @@ impl Section {
     }
 }
 
-/// What the footer says of the whole segment.
+/// The footer's facts about the whole segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Contents {
     /// Analyzer version of the lexical fields.

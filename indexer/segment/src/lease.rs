@@ -1,11 +1,13 @@
 //! Leases: how a writer that takes long keeps garbage collection from what it has written.
 //!
-//! What no snapshot names yet looks like garbage, and is told from it by its age alone. Garbage is an hour old at least, so a
-//! writer that publishes sooner needs nothing. One that takes longer writes a small object every few minutes that says how long it has
-//! been writing; a collection keeps whatever is younger than that. Where the object has not been written for half an
-//! hour its writer is dead, or cut off: then it must not publish any more, and [`Lease::check`] says so.
+//! What no snapshot names yet looks like garbage, and differs from it by its age alone. Garbage is
+//! an hour old at least, so a writer that publishes sooner needs nothing. One that takes longer
+//! writes a small object every few minutes that says how long it has been writing; a collection
+//! keeps whatever is younger than that. Where the object has not been written for half an hour its
+//! writer is dead, or cut off: then it must not publish any more, and [`Lease::check`] says so.
 //!
-//! All times that are compared are the store's own: the object has a date, and tells a length of time.
+//! All times that are compared are the store's own: the object has a date, and holds a length of
+//! time.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -81,7 +83,7 @@ impl Held {
         self.is_written.store(true, Ordering::Relaxed);
         match self.store.put(&self.path, content.into()).await {
             Ok(()) => *self.known.lock().unwrap_or_else(PoisonError::into_inner) = moment,
-            Err(error) => tracing::warn!(%error, "garbage collection is not told of this run"),
+            Err(error) => tracing::warn!(%error, "garbage collection is not informed of this run"),
         }
     }
 }

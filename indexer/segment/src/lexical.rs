@@ -410,7 +410,7 @@ impl LexicalReader {
                 else {
                     wrong = Some(match times {
                         Some(_) => "its postings name blocks that it does not have",
-                        None => "its postings do not tell how often blocks have a term",
+                        None => "its postings do not say how often blocks have a term",
                     });
                     break;
                 };
@@ -426,7 +426,7 @@ impl LexicalReader {
                 None => Ok(()),
                 Some(detail) => Err(SegmentError::damaged(&self.object, detail)),
             },
-            Ok(Err(e)) => Err(told(&self.object, e.into())),
+            Ok(Err(e)) => Err(to_segment_error(&self.object, e.into())),
             // The caller's own panic is not ours to hide.
             Err(panic) if visiting => resume_unwind(panic),
             Err(_) => Err(unreadable(&self.object)),
@@ -439,12 +439,12 @@ fn guarded<T>(object: &str, run: impl FnOnce() -> tantivy::Result<T>) -> Result<
     clear_last_error();
     match catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(e)) => Err(told(object, e)),
+        Ok(Err(e)) => Err(to_segment_error(object, e)),
         Err(_) => Err(take_last_error().unwrap_or_else(|| unreadable(object))),
     }
 }
 
-fn told(object: &str, e: tantivy::TantivyError) -> SegmentError {
+fn to_segment_error(object: &str, e: tantivy::TantivyError) -> SegmentError {
     take_last_error().unwrap_or_else(|| {
         SegmentError::damaged(object, format!("its lexical index cannot be read ({e})"))
     })

@@ -77,7 +77,7 @@ pub fn narration_context<'a>(names: impl IntoIterator<Item = &'a str>) -> u128 {
     hasher.digest128()
 }
 
-/// A narration file's bytes. `run` tells the files of one run from those of another.
+/// A narration file's bytes. `run` distinguishes the files of one run from those of another.
 ///
 /// # Errors
 /// [`SegmentError::Invalid`] if the records do not fit the schema, which no valid input does.

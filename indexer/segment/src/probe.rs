@@ -5,9 +5,10 @@
 //! race for one name, several times over. The probe is probabilistic: a store that fails seldom may
 //! pass it.
 //!
-//! A race is decided when one creator is told that it won and others that they lost. Creators whose requests fail
-//! count for nothing, and those that are late are waited for only as long again as the others took, so
-//! that a store that fails some requests is not probed for minutes.
+//! A race is decided when one creator gets the answer that it won and others that they lost.
+//! Creators whose requests fail count for nothing, and those that are late are waited for only as
+//! long again as the others took, so that a store that fails some requests is not probed for
+//! minutes.
 
 use std::time::Duration;
 
@@ -54,8 +55,8 @@ impl IndexStore {
     /// moment before an index's first snapshot: [`CREATORS`] × [`ROUNDS`] small PUTs.
     ///
     /// # Errors
-    /// [`SegmentError::TwoWinners`] if two creators of one name were told that they made it, or the
-    /// object is not the winner's. Store errors, where they leave no race decided.
+    /// [`SegmentError::TwoWinners`] if two creators of one name got the answer that they made it,
+    /// or the object is not the winner's. Store errors, where they leave no race decided.
     pub async fn probe_creation(&self) -> Result<(), SegmentError> {
         let run = nonce();
         let paths = (0..ROUNDS).map(|round| format!("{FOLDER}/{run}-{round}"));

@@ -15,10 +15,10 @@ impl IndexStore {
     /// Publishes a snapshot: from then on it is the newest. Everything it names must be written.
     ///
     /// The creation is conditional. After an unclear answer, and after "exists" (which may be the
-    /// echo of our own first attempt), the object is read back and the writer's nonce decides.
-    /// Then a fresh listing must show the number as the highest of those that are whole: a low number may have been
-    /// used before and freed by garbage collection. If it is not, the parent of the one after it tells
-    /// whether another writer has already built on this one.
+    /// echo of our own first attempt), the object is read back and the writer's nonce decides. Then
+    /// a fresh listing must show the number as the highest of those that are whole: a low number
+    /// may have been used before and freed by garbage collection. If it is not, the parent of the
+    /// one after it shows whether another writer has already built on this one.
     ///
     /// # Errors
     /// [`PublishError::Lost`] if another writer was first: rebase on the newest and publish again. [`SegmentError::Lapsed`] if what

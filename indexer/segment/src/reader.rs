@@ -537,7 +537,7 @@ impl SegmentReader {
     }
 
     /// Calls `visit` with each of some consecutive blocks that has a vector, in their order, and with its score as
-    /// [`SegmentReader::similarity`] tells it. One read.
+    /// [`SegmentReader::similarity`] computes it. One read.
     ///
     /// # Errors
     /// As [`SegmentReader::nearest`].

@@ -26,7 +26,7 @@ pub(crate) struct RemoteSegment<'a> {
     pub(crate) start: u64,
 }
 
-/// A file that is ready to be read, and what it says of itself.
+/// A file that is ready to be read, and its own metadata.
 pub(crate) type OpenFile = (Arc<ChunkedFile>, Contents);
 
 impl RemoteSegment<'_> {

@@ -37,7 +37,7 @@ impl IndexStore {
         Ok(damaged)
     }
 
-    /// Sets the damaged snapshots aside, each beside where it was with `.damaged` after its name, and tells their numbers. The index goes on
+    /// Sets the damaged snapshots aside, each beside where it was with `.damaged` after its name, and returns their numbers. The index goes on
     /// from the newest that is whole, which is published again where a newer one was damaged.
     ///
     /// # Errors

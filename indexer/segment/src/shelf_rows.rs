@@ -67,7 +67,7 @@ pub struct ColumnFacts<'a> {
     pub name: &'a str,
     /// Its type.
     pub data_type: &'a str,
-    /// What a language model says of it.
+    /// A language model's description of it.
     pub narration: Option<&'a str>,
 }
 

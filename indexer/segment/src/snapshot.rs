@@ -22,7 +22,7 @@ pub struct Snapshot {
     pub number: u64,
     /// When it was made, milliseconds since 1970.
     pub created_ms: i64,
-    /// Random text of the writer: tells its own snapshot from another's of the same number.
+    /// Random text of the writer: distinguishes its own snapshot from another's of the same number.
     pub writer: String,
     /// `writer` of the snapshot that this one was built on; none before the first, nor in snapshots
     /// of older versions of limn.
@@ -93,7 +93,7 @@ pub struct CatalogEntry {
     /// Length of the object.
     pub bytes: u64,
     /// Path of the segment that its rows with blocks point into, whether or not the snapshot names it
-    /// still. `None` if no row has blocks, and in snapshots of writers that did not tell.
+    /// still. `None` if no row has blocks, and in snapshots of writers that did not record it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<String>,
 }
@@ -282,8 +282,8 @@ impl Snapshot {
     }
 }
 
-/// A fresh random text, to tell one writer from another: from the clock, the process and the seeds of the standard hash map, which
-/// the system draws at random.
+/// A fresh random text, to distinguish one writer from another: from the clock, the process and the
+/// seeds of the standard hash map, which the system draws at random.
 pub fn nonce() -> String {
     use std::hash::{BuildHasher, Hasher};
     let mut hasher = std::collections::hash_map::RandomState::new().build_hasher();

@@ -16,7 +16,7 @@ const MAX_NAMES: usize = 16 << 10;
 /// Numbers of one table take no more.
 const MAX_NUMBERS: usize = 40;
 const LEVEL: i32 = 19;
-/// Bytes that tell a table's content: a hash and a time.
+/// Bytes that identify a table's content: a hash and a time.
 const CONTENT: usize = 24;
 
 /// A table in a segment.
@@ -46,7 +46,7 @@ pub struct SegmentTables {
     rows: Vec<u64>,
     /// Each table's first block, and at the end the number of blocks.
     first_blocks: Vec<u32>,
-    /// [`CONTENT`] bytes a table; none in segments that tell of none.
+    /// [`CONTENT`] bytes a table; none in segments that have none.
     contents: OwnedBytes,
 }
 
@@ -83,7 +83,7 @@ impl SegmentTables {
         contents: &Contents,
     ) -> Result<SegmentTables, String> {
         if !known.is_empty() && known.len() != (contents.tables as usize).saturating_mul(CONTENT) {
-            return Err("it does not tell what each of its tables holds".to_owned());
+            return Err("it does not say what each of its tables holds".to_owned());
         }
         let limit = (contents.tables as usize).saturating_mul(MAX_NAMES + MAX_NUMBERS);
         let bytes = spilled(decompress(bytes, limit)?);

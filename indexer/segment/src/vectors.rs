@@ -75,7 +75,7 @@ impl VectorWriter {
     }
 }
 
-/// Rows by which is told how many live.
+/// Rows by which it is estimated how many live.
 const SAMPLED: usize = 1024;
 
 /// Searches the vectors of a segment.
@@ -171,7 +171,7 @@ impl VectorReader {
         Ok(self.row(block)?.map(|row| Query::new(query).score(&row)))
     }
 
-    /// Tells the score of each of some consecutive blocks that has a vector, in their order. One read.
+    /// Gives the score of each of some consecutive blocks that has a vector, in their order. One read.
     pub(crate) fn similarities(
         &self,
         query: &[f32],
@@ -275,7 +275,8 @@ impl VectorReader {
             block.is_some_and(|block| !dead.contains(block))
         };
         let wanted = n.saturating_mul(OVERSAMPLE).min(rows);
-        // A walk looks at about so many rows for each that lives and is wanted. How many live is told by some of them.
+        // A walk looks at about so many rows for each that lives and is wanted. How many live is
+        // estimated by some of them.
         let some = (0..rows as u32).step_by((rows / SAMPLED).max(1));
         let living = some.clone().filter(|row| live(*row)).count();
         let dead_beside = some.count() / living.max(1) - 1;

@@ -50,7 +50,7 @@ struct Segment {
     blocks: u32,
     deletes: Deletes,
     /// How many live blocks the catalog's tables have in it.
-    told: u64,
+    catalogued: u64,
 }
 
 impl IndexStore {
@@ -108,12 +108,12 @@ impl IndexStore {
         let mut strays: Vec<Problem> = Vec::new();
         for (path, segment) in segments.iter().filter(|_| is_whole) {
             let live = u64::from(segment.blocks) - u64::from(segment.deletes.count());
-            if live != segment.told {
+            if live != segment.catalogued {
                 strays.push(Problem {
                     object: self.store.object_url(path),
                     error: format!(
                         "it has {live} live blocks and the catalog's tables have {} in it; index the lake again into a new place",
-                        segment.told
+                        segment.catalogued
                     ),
                 });
             }
@@ -135,7 +135,7 @@ impl IndexStore {
             deletes: self.deletes(entry).await?,
             tables: reader.shared_tables(),
             blocks: reader.block_count(),
-            told: 0,
+            catalogued: 0,
         })
     }
 }
@@ -163,7 +163,7 @@ fn check_table(
         return Ok(());
     }
     let Some(segment) = segments.get_mut(table.segment.as_str()) else {
-        // One that is damaged is told of already.
+        // One that is damaged is reported already.
         let is_named = snapshot.segments.iter().any(|it| it.path == table.segment);
         return if is_named {
             Ok(())
@@ -193,7 +193,7 @@ fn check_table(
             table.segment
         ));
     }
-    segment.told += u64::from(table.blocks);
+    segment.catalogued += u64::from(table.blocks);
     Ok(())
 }
 

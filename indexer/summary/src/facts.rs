@@ -22,7 +22,7 @@ pub struct TableFacts {
 pub struct ColumnFacts {
     /// The name as it stands in the file.
     pub name: String,
-    /// The type's word (`integer`, `date`); empty where it is not to be told.
+    /// The type's word (`integer`, `date`); empty where it is not to be shown.
     pub type_label: String,
     /// The smallest value, for types that have an order.
     pub min: Option<String>,
@@ -81,7 +81,7 @@ pub struct TextBlock {
 #[serde(default)]
 pub struct DocumentOptions {
     /// Split names into words and spell out abbreviations. Off, names stay whole and columns are
-    /// told by name alone (`--narrate off`).
+    /// described by name alone (`--narrate off`).
     pub split_identifiers: bool,
     /// The budget of the cells block, in words of five characters.
     pub cell_words: usize,

@@ -1,10 +1,10 @@
 //! Schema documents: what the table is called, and each column's words, type, range or values.
 //!
-//! `shop orders: order id (integer, 1 to 90), customer name (Ann Smith, Bob Jones)`. Measured against
-//! names alone, the details cost a half point of full@5 on relational schemas and gain two points of
-//! hit@1 where values tell tables apart. A table too wide for that is told by names alone. A
-//! language model's narrations (PNEUMA §5.2) and what contexts say of columns, where there is either, come after in blocks of
-//! their own.
+//! `shop orders: order id (integer, 1 to 90), customer name (Ann Smith, Bob Jones)`. Measured
+//! against names alone, the details cost a half point of full@5 on relational schemas and gain two
+//! points of hit@1 where values distinguish tables. A table too wide for that is described by names
+//! alone. A language model's narrations (PNEUMA §5.2) and the contexts' descriptions of columns,
+//! where there is either, come after in blocks of their own.
 
 use crate::clean::{clip, is_nothing, one_line};
 use crate::identifiers::{expansions, spoken};
@@ -14,9 +14,9 @@ use crate::{BlockKind, ColumnFacts, DocumentOptions, Field, TableFacts, TextBloc
 /// Characters shown of a name, and of a value or a range's end.
 const NAME: usize = 120;
 const VALUE: usize = 30;
-/// Most frequent values told of a column without a range.
+/// Most frequent values given of a column without a range.
 const VALUES: usize = 3;
-/// A table whose columns need more blocks than this is told by names alone.
+/// A table whose columns need more blocks than this is described by names alone.
 const DETAILED_BLOCKS: usize = 6;
 /// Characters kept of a narration.
 const NARRATION: usize = 600;
@@ -30,7 +30,7 @@ pub(crate) fn schema_blocks(
     let split = options.split_identifiers;
     let name = without_archive(&facts.name);
     let head = format!("{}:", shown_name(&name, split));
-    let told = |detailed: bool, limit: usize| {
+    let packed_with = |detailed: bool, limit: usize| {
         let pieces: Vec<String> = facts
             .columns
             .iter()
@@ -38,9 +38,9 @@ pub(crate) fn schema_blocks(
             .collect();
         pack(&head, &pieces, ", ", counter, limit)
     };
-    let mut packed = told(true, options.schema_blocks.min(DETAILED_BLOCKS));
+    let mut packed = packed_with(true, options.schema_blocks.min(DETAILED_BLOCKS));
     if packed.iter().map(|(_, held)| held).sum::<usize>() < facts.columns.len() {
-        packed = told(false, options.schema_blocks);
+        packed = packed_with(false, options.schema_blocks);
     }
 
     let mut blocks = Vec::with_capacity(packed.len() + 1);
@@ -69,13 +69,14 @@ pub(crate) fn schema_blocks(
     blocks
 }
 
-/// Blocks of what people and a model say of the columns, people first: `shop orders: order id: The number of an order. …`.
+/// Blocks of people's and a model's descriptions of the columns, people's first:
+/// `shop orders: order id: The number of an order. …`.
 ///
-/// Their words count as much as those of sampled rows. Measured on spider (640 questions, 4,146 columns
-/// told by a 1.5B model, against names alone): in place of the types and values, and among the names'
-/// words, narrations cost 2.6 points of hit@1, for much of them is what every table says ("a unique
-/// identifier for each row"); so, beside all that is told without them, they win 1.9 points of full@5
-/// and lose nothing.
+/// Their words count as much as those of sampled rows. Measured on spider (640 questions, 4,146
+/// columns described by a 1.5B model, against names alone): in place of the types and values, and
+/// among the names' words, narrations cost 2.6 points of hit@1, for much of them is what every
+/// table says ("a unique identifier for each row"); so, beside all that is said without them, they
+/// win 1.9 points of full@5 and lose nothing.
 fn narration_blocks(
     facts: &TableFacts,
     head: &str,
@@ -136,7 +137,7 @@ fn describe(column: &ColumnFacts, split: bool, detailed: bool) -> String {
 }
 
 /// `words (type, low to high)`, or with up to `values` frequent values where there is no range. Text
-/// needs no type, and a column without a type label is told by its name.
+/// needs no type, and a column without a type label is described by its name.
 pub(crate) fn with_details(name: String, column: &ColumnFacts, values: usize) -> String {
     let type_label = column.type_label.as_str();
     if type_label.is_empty() {

@@ -169,7 +169,7 @@ fn a_context_without_white_space_is_bounded() {
 }
 
 #[test]
-fn narration_off_keeps_names_whole_and_tells_nothing_else() {
+fn narration_off_keeps_names_whole_and_says_nothing_else() {
     let facts = TableFacts {
         name: "HR_Emp".into(),
         columns: vec![ColumnFacts {

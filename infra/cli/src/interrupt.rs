@@ -7,11 +7,11 @@ use limn_pipeline::CancellationToken;
 /// The exit code of a run that was stopped, as shells give it after an interrupt.
 pub const INTERRUPTED: u8 = 130;
 
-/// What a person is told at the first interrupt.
+/// The message at the first interrupt.
 pub const STOPPING: &str = "stopping: tables under way are finished and published, answers that have come are kept; interrupt again to end at once";
 
 /// Cancels `stop` at the first interrupt (or request to terminate), and ends the process at the second.
-/// `say` tells a person.
+/// `say` prints a message.
 pub fn stop_when_interrupted(stop: CancellationToken, say: impl Fn(&str) + Send + 'static) {
     tokio::spawn(async move {
         // Where signals cannot be waited for, an interrupt ends the process as it always does.

@@ -33,8 +33,8 @@ enum Outcome {
     SomeFailed,
     /// What is done is kept, and the same command goes on.
     Stopped,
-    /// A process of this command has told the rest and ended with this code.
-    Told(u8),
+    /// A process of this command has reported the rest and ended with this code.
+    Reported(u8),
 }
 
 fn main() -> ExitCode {
@@ -87,7 +87,7 @@ fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::SomeFailed) => ExitCode::from(1),
         Ok(Outcome::Stopped) => ExitCode::from(interrupt::INTERRUPTED),
-        Ok(Outcome::Told(code)) => ExitCode::from(code),
+        Ok(Outcome::Reported(code)) => ExitCode::from(code),
         Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => fail(&error, args.verbose),
     }
@@ -126,7 +126,7 @@ fn fail(error: &anyhow::Error, verbose: u8) -> ExitCode {
             lines += &format!("  because: {}\n", one_line(&cause.to_string()));
         }
     }
-    // With standard error gone, the exit code still tells.
+    // With standard error gone, the exit code still reports it.
     let _ = std::io::stderr().write_all(lines.as_bytes());
     if let Some(PublishError::Lost { .. }) = error.downcast_ref() {
         return ExitCode::from(3);

@@ -14,14 +14,14 @@ use crate::text::{bytes, one_line, plural, seconds};
 
 const REFRESH: Duration = Duration::from_millis(120);
 
-/// Narrations after which the rate tells how long the rest takes: a model that is asked for many at
-/// once answers them late, then fast…
+/// Narrations after which the rate predicts how long the rest takes: a model that is asked for many
+/// at once answers them late, then fast…
 const RATE_FROM: u64 = 64;
 /// …and those after which it does on a slow machine, once so much time has gone by.
 const SLOW_RATE_FROM: u64 = 8;
 const SLOW: Duration = Duration::from_secs(60);
 /// A shorter rest is not worth a line.
-const WORTH_TELLING: Duration = Duration::from_secs(60);
+const WORTH_SAYING: Duration = Duration::from_secs(60);
 
 /// Bars that follow a running index job: files read, tables described, columns narrated, blocks
 /// embedded. Where standard error is no terminal, there is only a line about the narrating.
@@ -70,7 +70,7 @@ fn bar(bars: &MultiProgress, name: &'static str) -> ProgressBar {
     bars.add(ProgressBar::new(0).with_style(style).with_prefix(name))
 }
 
-/// A line on standard error; with that gone, nobody is told.
+/// A line on standard error; with that gone, nothing is written.
 pub fn say(line: &str) {
     let _ = std::io::stderr().write_all(format!("{line}\n").as_bytes());
 }
@@ -89,7 +89,7 @@ fn follow(progress: &Progress, narrator: Option<String>, bars: &MultiProgress, s
     );
     let blocks = bar(bars, "blocks");
     let mut columns = None;
-    let mut told = narrator.map(Told::new);
+    let mut lines = narrator.map(Narrating::new);
     let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     loop {
         let stopping = stop.load(Ordering::Acquire);
@@ -108,9 +108,9 @@ fn follow(progress: &Progress, narrator: Option<String>, bars: &MultiProgress, s
             let bar = columns.get_or_insert_with(|| bar(bars, "columns"));
             bar.set_length(wanted);
             bar.set_position(narrated);
-            let line = told
+            let line = lines
                 .as_mut()
-                .and_then(|told| told.next(wanted, asked, narrated));
+                .and_then(|lines| lines.next(wanted, asked, narrated));
             if let Some(line) = line {
                 bars.suspend(|| say(&line));
             }
@@ -124,8 +124,8 @@ fn follow(progress: &Progress, narrator: Option<String>, bars: &MultiProgress, s
     let _ = bars.clear();
 }
 
-/// What is told of the narrating: how many columns, and how long it takes once that is known.
-struct Told {
+/// The lines about narrating: how many columns, and how long it takes once that is known.
+struct Narrating {
     model: String,
     began: bool,
     /// When the model was asked first: it is loaded then.
@@ -133,7 +133,7 @@ struct Told {
     estimated: bool,
 }
 
-impl Told {
+impl Narrating {
     fn new(model: String) -> Self {
         Self {
             model,
@@ -158,7 +158,7 @@ impl Told {
         let since = *self.since.get_or_insert_with(Instant::now);
         let under_way = asked.saturating_sub(narrated);
         let is_slow = since.elapsed() >= SLOW && narrated >= SLOW_RATE_FROM;
-        // One round of what is asked at once tells the pace.
+        // One round of what is asked at once shows the pace.
         if self.estimated || (narrated < RATE_FROM.max(under_way) && !is_slow) {
             return None;
         }
@@ -166,7 +166,7 @@ impl Told {
         // What is under way at once is half done, taken together.
         let done = narrated as f64 + under_way as f64 / 2.0;
         let left = since.elapsed().as_secs_f64() / done * (wanted as f64 - done).max(0.0);
-        (left >= WORTH_TELLING.as_secs_f64()).then(|| {
+        (left >= WORTH_SAYING.as_secs_f64()).then(|| {
             format!(
                 "narrating {} takes about {} more",
                 plural(wanted, "column"),
@@ -215,8 +215,8 @@ impl Waiting {
     }
 }
 
-/// How often a line tells how many questions are judged, where there is no bar.
-const TELL: Duration = Duration::from_secs(60);
+/// How often a line says how many questions are judged, where there is no bar.
+const LINE_EVERY: Duration = Duration::from_secs(60);
 
 /// Follows questions being judged: a bar on a terminal, elsewhere a line a minute.
 pub struct QuestionBar {
@@ -233,7 +233,7 @@ impl QuestionBar {
             let done = || done.load(Ordering::Relaxed);
             if !is_terminal {
                 let start = Instant::now();
-                while ended.recv_timeout(TELL) == Err(RecvTimeoutError::Timeout) {
+                while ended.recv_timeout(LINE_EVERY) == Err(RecvTimeoutError::Timeout) {
                     say(&judged_of(done(), of, start.elapsed()));
                 }
                 return;
@@ -296,8 +296,8 @@ impl ByteBar {
 /// A bar for fetching a model.
 pub struct ModelBar {
     bar: ProgressBar,
-    /// Whether a line has told of the fetching, where there is no bar.
-    told: AtomicBool,
+    /// Whether a line has reported the fetching, where there is no bar.
+    has_said: AtomicBool,
 }
 
 /// A bar that shows itself only when something is fetched; elsewhere than on a terminal a line.
@@ -309,7 +309,7 @@ pub fn model_progress() -> ModelBar {
     );
     ModelBar {
         bar,
-        told: AtomicBool::new(false),
+        has_said: AtomicBool::new(false),
     }
 }
 
@@ -325,7 +325,7 @@ impl ModelBar {
                         self.bar
                             .set_draw_target(indicatif::ProgressDrawTarget::stderr());
                     }
-                } else if !self.told.swap(true, Ordering::Relaxed) {
+                } else if !self.has_said.swap(true, Ordering::Relaxed) {
                     say(&format!("fetching {file} ({})…", bytes(*total)));
                 }
                 self.bar.set_prefix(*file);
@@ -358,21 +358,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_is_told_at_once_and_the_time_when_it_is_known() {
-        let mut told = Told::new("a-model@1".into());
-        let line = told.next(1_200, 0, 0).unwrap();
+    fn the_number_is_said_at_once_and_the_time_when_it_is_known() {
+        let mut narrating = Narrating::new("a-model@1".into());
+        let line = narrating.next(1_200, 0, 0).unwrap();
         assert!(line.contains("1,200 columns with a-model@1"), "{line}");
         assert!(line.contains("--narrate names") && line.lines().count() == 1);
-        assert_eq!(told.next(1_200, 0, 0), None);
-        assert_eq!(told.since, None, "the model is being loaded");
-        assert_eq!(told.next(1_200, 126, 63), None);
-        told.since = Instant::now().checked_sub(Duration::from_secs(50));
-        assert_eq!(told.next(1_200, 292, 100), None);
-        told.since = Instant::now().checked_sub(Duration::from_secs(100));
-        assert_eq!(told.next(1_200, 192, 7), None);
+        assert_eq!(narrating.next(1_200, 0, 0), None);
+        assert_eq!(narrating.since, None, "the model is being loaded");
+        assert_eq!(narrating.next(1_200, 126, 63), None);
+        narrating.since = Instant::now().checked_sub(Duration::from_secs(50));
+        assert_eq!(narrating.next(1_200, 292, 100), None);
+        narrating.since = Instant::now().checked_sub(Duration::from_secs(100));
+        assert_eq!(narrating.next(1_200, 192, 7), None);
         // Half of those under way counted, 300 are done in 100 s and 900 are left.
-        let line = told.next(1_200, 400, 200).unwrap();
+        let line = narrating.next(1_200, 400, 200).unwrap();
         assert!(line.contains("5 minutes"), "{line}");
-        assert_eq!(told.next(1_200, 400, 201), None);
+        assert_eq!(narrating.next(1_200, 400, 201), None);
     }
 }

@@ -115,18 +115,18 @@ pub fn line(objects: &ObjectCounts) -> Option<String> {
 fn kinds(skipped: &[Skipped]) -> Vec<String> {
     let (bare, mut left): (Vec<&Skipped>, Vec<&Skipped>) =
         skipped.iter().partition(|it| it.extension.is_empty());
-    let mut told = Vec::new();
+    let mut parts = Vec::new();
     for (one, several, extensions) in KINDS {
         let is_of_kind = |it: &mut &Skipped| extensions.contains(&it.extension.as_str());
         let of_kind: Vec<&Skipped> = left.extract_if(.., is_of_kind).collect();
-        told.extend(kind(one, several, &of_kind));
+        parts.extend(kind(one, several, &of_kind));
     }
     let bare: u64 = bare.iter().map(|it| it.objects).sum();
     if bare > 0 {
-        told.push(format!("{} without an extension", count(bare)));
+        parts.push(format!("{} without an extension", count(bare)));
     }
-    told.extend(kind("other", "others", &left));
-    told
+    parts.extend(kind("other", "others", &left));
+    parts
 }
 
 /// `3 databases (.duckdb, .mdb)`.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_is_told_by_kind_and_no_database_hides_among_others() {
+    fn what_is_skipped_is_listed_by_kind_and_no_database_hides_among_others() {
         assert_eq!(line(&ObjectCounts::default()), None);
         let mut objects = of(&[
             ("pdf", 1200),

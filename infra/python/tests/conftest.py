@@ -165,7 +165,7 @@ def client(node: Process) -> Iterator[Client]:
 
 
 class Front:
-    """Something that stands between a client and a node, as proxies do: it records what comes, and answers as told."""
+    """Something that stands between a client and a node, as proxies do: it records what comes, and answers as configured."""
 
     def __init__(self, answer: Callable[[http.server.BaseHTTPRequestHandler, bytes], None]) -> None:
         self.seen: List[Tuple[str, str, Dict[str, str], bytes]] = []

@@ -125,10 +125,10 @@ def test_similar(client: Client) -> None:
 
 
 def test_history(client: Client) -> None:
-    told = client.history("hr/employees")
-    assert [moment.change for moment in told] == ["changed", "appeared"]
-    assert (told.table, told.back_to, told.is_whole) == ("hr/employees", 1, True)
-    assert told[0].snapshot == 2 and told[0].published is not None and told[0].detail
+    got = client.history("hr/employees")
+    assert [moment.change for moment in got] == ["changed", "appeared"]
+    assert (got.table, got.back_to, got.is_whole) == ("hr/employees", 1, True)
+    assert got[0].snapshot == 2 and got[0].published is not None and got[0].detail
     newest = client.history("hr/employees", limit=1)
     assert [moment.change for moment in newest] == ["changed"]
     assert newest.back_to == 2 and not newest.is_whole
@@ -182,18 +182,18 @@ def test_tree(client: Client) -> None:
 
 
 def test_diff(client: Client) -> None:
-    told = client.diff(older=1, newer=2)
-    assert (told.older, told.newer) == (1, 2)
-    assert [table.name for table in told.appeared] == ["new/glaciers"]
-    assert [table.name for table in told.vanished] == ["transit/stops"]
-    (changed,) = told.changed
+    got = client.diff(older=1, newer=2)
+    assert (got.older, got.newer) == (1, 2)
+    assert [table.name for table in got.appeared] == ["new/glaciers"]
+    assert [table.name for table in got.vanished] == ["transit/stops"]
+    (changed,) = got.changed
     assert changed.name == "hr/employees" and (changed.rows_before, changed.rows_after) == (120, 1)
     assert changed.columns and {column.change for column in changed.columns} >= {"dropped"}
     assert changed.table().rows == 1
-    counted = (len(told.appeared), len(told.renamed), len(told.changed), len(told.vanished))
-    assert told.counts.total == sum(counted) and told.counts.appeared == 1
-    assert client.diff(older=1, limit=1).counts == told.counts
-    assert client.diff() == told
+    counted = (len(got.appeared), len(got.renamed), len(got.changed), len(got.vanished))
+    assert got.counts.total == sum(counted) and got.counts.appeared == 1
+    assert client.diff(older=1, limit=1).counts == got.counts
+    assert client.diff() == got
     # A day ago there was no index.
     young = client.diff(since="1d")
     assert (young.older, young.newer) == (0, 2) and young.counts.appeared == client.status().tables
@@ -208,10 +208,10 @@ def test_renamed_tables(tmp_path: Path) -> None:
     ground.update()
     process = ground.serve()
     with Client(process.url) as client:
-        told = client.diff()
-        names = [(it.old_name, it.new_name) for it in told.renamed]
+        got = client.diff()
+        names = [(it.old_name, it.new_name) for it in got.renamed]
         assert names == [("new/glaciers", "new/ice")]
-        assert told.to_pandas()["name_before"].tolist() == ["new/glaciers"]
+        assert got.to_pandas()["name_before"].tolist() == ["new/glaciers"]
     process.end()
 
 
@@ -221,36 +221,36 @@ def test_tables_that_cannot_be_read(tmp_path: Path) -> None:
     limn("index", str(ground.lake), "--index", str(ground.index), "--embedder", "hashed-words", code=1)
     process = ground.serve()
     with Client(process.url) as client:
-        told = client.status()
-        assert told.failure_count == len(told.failures) == 1
-        (failure,) = told.failures
+        got = client.status()
+        assert got.failure_count == len(got.failures) == 1
+        (failure,) = got.failures
         assert failure.name == "energy/turbine_output" and failure.error
         assert failure.error == failure.table().error
         assert failure.error in client.tables(prefix="energy").to_pandas()["error"].tolist()
-        assert "turbine_output" in repr(told) and failure.name in told._repr_html_()
+        assert "turbine_output" in repr(got) and failure.name in got._repr_html_()
         assert client.diff().changed[0].unreadable
     process.end()
 
 
 def test_snapshots(client: Client) -> None:
-    told = client.snapshots()
-    assert [it.snapshot for it in told] == [2, 1]
-    assert told[0].published is not None and told[1].published is not None and told[0].published >= told[1].published
+    got = client.snapshots()
+    assert [it.snapshot for it in got] == [2, 1]
+    assert got[0].published is not None and got[1].published is not None and got[0].published >= got[1].published
 
 
 def test_status(client: Client) -> None:
-    told = client.status()
-    assert told.snapshot == 2 and told.version == limn_client.__version__ and told.embedder.startswith("hashed-words")
-    assert told.rights == ("search", "rows", "describe", "admin") and told.prefixes is None and told.previews
-    assert told.judge is None and told.failures == () and told.failure_count == 0
-    assert told.tables > 20 and told.columns > told.tables and told.segments and told.index_bytes
-    assert told.published is not None and told.opened is not None and told.uptime_s >= 0 and told.seen_s >= 0
+    got = client.status()
+    assert got.snapshot == 2 and got.version == limn_client.__version__ and got.embedder.startswith("hashed-words")
+    assert got.rights == ("search", "rows", "describe", "admin") and got.prefixes is None and got.previews
+    assert got.judge is None and got.failures == () and got.failure_count == 0
+    assert got.tables > 20 and got.columns > got.tables and got.segments and got.index_bytes
+    assert got.published is not None and got.opened is not None and got.uptime_s >= 0 and got.seen_s >= 0
 
 
 def test_what_a_key_may_see(ground: Ground, guarded: Process) -> None:
     with Client(guarded.url, api_key=ground.hydrology) as client:
-        told = client.status()
-        assert told.prefixes == ("hydrology",) and told.rights == ("search",) and told.tables == 3
+        got = client.status()
+        assert got.prefixes == ("hydrology",) and got.rights == ("search",) and got.tables == 3
         detail = client.table("hydrology/secchi")
         assert not detail.previews and detail.sample == () and detail.preview.to_pandas().shape[0] == 0
         with pytest.raises(ForbiddenError):
@@ -276,10 +276,10 @@ def test_the_readme(client: Client) -> None:
         exec(piece.replace('"http://127.0.0.1:7700"', f'"{client.url}"'), names)
     assert names["client"].url == client.url and names["secchi"].name == "hydrology/secchi"
     title, header, first = text.split("```\nhow clear")[1].split("\n")[:3]
-    told = repr(names["answer"]).split("\n")
-    assert title.split(",")[0].split(":")[0] in told[0] and header.split() == told[1].split()
+    got = repr(names["answer"]).split("\n")
+    assert title.split(",")[0].split(":")[0] in got[0] and header.split() == got[1].split()
     # The scores are another embedder's, the table is the same.
-    assert first.split()[:2] == told[2].split()[:2] and first.split()[3:5] == told[2].split()[3:5]
+    assert first.split()[:2] == got[2].split()[:2] and first.split()[3:5] == got[2].split()[3:5]
 
 
 def test_events_reach_a_watcher(ground: Ground, tmp_path: Path, admin_key: str) -> None:

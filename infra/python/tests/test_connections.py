@@ -40,8 +40,8 @@ def passing_on(to: str) -> Callable[[http.server.BaseHTTPRequestHandler, bytes],
         for name in ("Authorization", "Content-Type"):
             if name in handler.headers:
                 request.add_header(name, handler.headers[name])
-        with urllib.request.urlopen(request, timeout=30) as told:
-            reply(handler, told.status, told.read())
+        with urllib.request.urlopen(request, timeout=30) as got:
+            reply(handler, got.status, got.read())
 
     return answer
 
@@ -179,9 +179,9 @@ def test_tls(by_tls: Tuple[Process, Path], admin_key: str) -> None:
         for _ in range(3):
             assert client.search("water")
     # Nobody vouches for it.
-    with Client(node.url, api_key=admin_key) as client, pytest.raises(NoAnswerError, match="self-signed") as told:
+    with Client(node.url, api_key=admin_key) as client, pytest.raises(NoAnswerError, match="self-signed") as got:
         client.status()
-    assert "cafile" in told.value.remedy
+    assert "cafile" in got.value.remedy
     # Spoken to without TLS.
     with Client(node.url.replace("https", "http"), timeout=20) as client, pytest.raises(NoAnswerError):
         client.status()
@@ -288,9 +288,9 @@ def test_the_key_and_the_question_go_nowhere_else(front: Callable[..., Front], s
         )
         with Client(there.url, api_key=KEY) as client:
             for ask in (client.snapshots, lambda: client.search("water")):
-                with pytest.raises(LimnError) as told:
+                with pytest.raises(LimnError) as got:
                     ask()
-                assert told.value.status == status and KEY not in str(told.value)
+                assert got.value.status == status and KEY not in str(got.value)
     assert elsewhere.seen == [] and elsewhere.connections == []
 
 
@@ -332,9 +332,9 @@ def test_the_key_is_shown_to_nobody_else(front: Callable[..., Front], node: Proc
     client = Client(there.url, api_key=KEY)
     shown = [repr(client), str(client)]
     for ask in (client.status, lambda: client.search("water")):
-        with pytest.raises(LimnError) as told:
+        with pytest.raises(LimnError) as got:
             ask()
-        error = told.value
+        error = got.value
         shown += [str(error), repr(error), repr(error.args), str(vars(error))]
         # Reports of errors with the values of all variables.
         shown += traceback.TracebackException.from_exception(error, capture_locals=True).format()
@@ -364,10 +364,10 @@ def test_a_request_that_breaks_off_while_it_is_sent_shows_no_key() -> None:
         thread = threading.Thread(target=hang_up, daemon=True)
         thread.start()
         client = Client(f"http://127.0.0.1:{server.getsockname()[1]}", api_key=KEY)
-        with pytest.raises(NoAnswerError) as told:
+        with pytest.raises(NoAnswerError) as got:
             client.events("x" * 12_000_000)
         thread.join(30)
-    shown = "".join(traceback.TracebackException.from_exception(told.value, capture_locals=True).format())
+    shown = "".join(traceback.TracebackException.from_exception(got.value, capture_locals=True).format())
     assert "NoAnswerError" in shown and KEY not in shown
 
 

@@ -21,7 +21,7 @@ SCHEMAS: Dict[str, Any] = API["components"]["schemas"]
 #: The method of every operation, and how it calls parameters that have other names.
 METHODS: Dict[str, Tuple[str, Mapping[str, str]]] = {
     "search": ("search", {"q": "question"}),
-    "search_told": ("search", {"q": "question"}),
+    "search_by_body": ("search", {"q": "question"}),
     "suggest": ("suggest", {"q": "text"}),
     "feedback": ("feedback", {}),
     "examples": ("examples", {}),
@@ -155,7 +155,7 @@ def test_every_field_of_every_answer_is_there() -> None:
 
 
 def test_an_answer_s_json_is_all_in_its_fields(client: Client) -> None:
-    """What the real node tells has no field that the description, and so the client, lacks."""
+    """What the real node answers has no field that the description, and so the client, lacks."""
     answers: List[Any] = [
         client.search("water"),
         client.table("hydrology/secchi"),

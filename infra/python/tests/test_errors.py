@@ -1,4 +1,4 @@
-"""What goes wrong is told with its kind, its reason and what to do; and waited for where the node says so."""
+"""What goes wrong is reported with its kind, its reason and what to do; and waited for where the node says so."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from limn_client import Client, LimnError
 def test_no_key_and_a_wrong_one(guarded: Process, admin_key: str) -> None:
     for key in ("", "limn_00000000_wrong"):
         with Client(guarded.url, api_key=key) as client:
-            with pytest.raises(limn_client.UnauthorizedError) as told:
+            with pytest.raises(limn_client.UnauthorizedError) as got:
                 client.status()
-        assert (told.value.status, told.value.code) == (401, "unauthorized")
-        assert "limn keys add" in told.value.remedy and told.value.retry_after is None
+        assert (got.value.status, got.value.code) == (401, "unauthorized")
+        assert "limn keys add" in got.value.remedy and got.value.retry_after is None
     with Client(guarded.url, api_key=admin_key) as client:
         assert client.status().rights
 
@@ -44,9 +44,9 @@ def test_a_table_that_there_is_not(client: Client) -> None:
         lambda: client.table("hydrology/secchi", lake="file:///elsewhere/"),
     ]
     for ask in asked:
-        with pytest.raises(limn_client.NotFoundError) as told:
+        with pytest.raises(limn_client.NotFoundError) as got:
             ask()
-        error = told.value
+        error = got.value
         assert (error.status, error.code) == (404, "not_found") and "there is no table" in error.message
         assert error.remedy and error.request_id and error.request_id in str(error)
         assert error.message in str(error) and error.remedy in str(error)
@@ -63,9 +63,9 @@ def test_what_makes_no_sense(client: Client) -> None:
         lambda: client.tables(after="nowhere"),
     ]
     for ask in asked:
-        with pytest.raises(limn_client.BadRequestError) as told:
+        with pytest.raises(limn_client.BadRequestError) as got:
             ask()
-        assert (told.value.status, told.value.code) == (400, "bad_request")
+        assert (got.value.status, got.value.code) == (400, "bad_request")
     # What cannot be JSON is not sent.
     with pytest.raises(ValueError):
         client.search("x", alpha=float("nan"))
@@ -101,9 +101,9 @@ def test_a_node_that_asks_for_more_patience_than_there_is(ground: Ground, guarde
     with Client(guarded.url, api_key=ground.one_a_minute, max_wait=20.0) as client:
         client.snapshots()
         started = time.monotonic()
-        with pytest.raises(limn_client.TooManyRequestsError) as told:
+        with pytest.raises(limn_client.TooManyRequestsError) as got:
             client.snapshots()
-        assert told.value.retry_after is not None and told.value.retry_after > 20.0
+        assert got.value.retry_after is not None and got.value.retry_after > 20.0
         assert time.monotonic() - started < 5.0
 
 
@@ -113,9 +113,9 @@ def test_an_index_that_is_away_is_waited_for(tmp_path: Path) -> None:
     away = tmp_path / "away"
     try:
         ground.index.rename(away)
-        with Client(process.url, retries=0) as client, pytest.raises(limn_client.UnavailableError) as told:
+        with Client(process.url, retries=0) as client, pytest.raises(limn_client.UnavailableError) as got:
             client.table("hydrology/secchi")
-        assert (told.value.status, told.value.code, told.value.retry_after) == (503, "unavailable", 5.0)
+        assert (got.value.status, got.value.code, got.value.retry_after) == (503, "unavailable", 5.0)
         back = threading.Timer(1.0, away.rename, (ground.index,))
         back.start()
         with Client(process.url) as client:
@@ -125,7 +125,7 @@ def test_an_index_that_is_away_is_waited_for(tmp_path: Path) -> None:
         process.end()
 
 
-def test_retries_are_bounded_and_only_as_told(front: Callable[..., Front]) -> None:
+def test_retries_are_bounded_and_only_as_asked(front: Callable[..., Front]) -> None:
     def busy(after: dict[str, str], status: int = 503) -> Front:
         return front(lambda handler, _: reply(handler, status, {"error": "busy"}, after))
 
@@ -141,9 +141,9 @@ def test_retries_are_bounded_and_only_as_told(front: Callable[..., Front]) -> No
         ({"Retry-After": "0"}, 404, 1),
     ]:
         there = busy(headers, status)
-        with Client(there.url) as client, pytest.raises(LimnError) as told:
+        with Client(there.url) as client, pytest.raises(LimnError) as got:
             client.status()
-        assert (len(there.seen), told.value.status) == (times, status), (headers, status)
+        assert (len(there.seen), got.value.status) == (times, status), (headers, status)
     there = busy({"Retry-After": "0"})
     with Client(there.url, retries=0) as client, pytest.raises(LimnError):
         client.status()
@@ -166,28 +166,28 @@ def test_a_server_that_is_no_node(front: Callable[..., Front]) -> None:
         (404, page, "http_404"),
     ]:
         there = front(lambda handler, _, status=status, body=body: reply(handler, status, body))
-        with Client(there.url) as client, pytest.raises(LimnError) as told:
+        with Client(there.url) as client, pytest.raises(LimnError) as got:
             client.status()
-        assert told.value.code == code and told.value.remedy, told.value
-        assert not isinstance(body, bytes) or "who are you" not in str(told.value)
+        assert got.value.code == code and got.value.remedy, got.value
+        assert not isinstance(body, bytes) or "who are you" not in str(got.value)
         with Client(there.url) as client:
             assert not client.is_live()
 
 
 def test_answers_of_newer_nodes_are_read(client: Client, front: Callable[..., Front]) -> None:
-    told = dict(client.search("water").raw)
-    told["from_the_future"] = {"x": [1]}
-    told["results"] = [{**dict(hit), "shine": 7, "rows": None} for hit in told["results"]]
-    there = front(lambda handler, _: reply(handler, 200, told))
+    got = dict(client.search("water").raw)
+    got["from_the_future"] = {"x": [1]}
+    got["results"] = [{**dict(hit), "shine": 7, "rows": None} for hit in got["results"]]
+    there = front(lambda handler, _: reply(handler, 200, got))
     with Client(there.url) as newer:
         answer = newer.search("water")
     assert answer[0].raw["shine"] == 7 and answer[0].rows is None and answer.raw["from_the_future"] == {"x": [1]}
-    # What an older node did not tell, and may be missing, is missing; what may not is named.
-    for hit in told["results"]:
+    # What an older node did not send, and may be missing, is missing; what may not is named.
+    for hit in got["results"]:
         del hit["modified"], hit["error"], hit["columns"]
     with Client(there.url) as older:
         assert older.search("water")[0].modified is None and older.search("water")[0].columns == ()
-    del told["results"][1]["score"]
+    del got["results"][1]["score"]
     with Client(there.url) as broken, pytest.raises(limn_client.NotUnderstoodError, match=r"results\[1\]\.score"):
         broken.search("water")
 
@@ -240,18 +240,18 @@ def test_errors_are_pickled() -> None:
 
 
 def test_errors_of_a_terminal_s_letters_are_written_out(client: Client) -> None:
-    with pytest.raises(limn_client.NotFoundError) as told:
+    with pytest.raises(limn_client.NotFoundError) as got:
         client.table("\x1b[31mred")
-    assert "\x1b" not in str(told.value) and "\\x1b[31mred" in str(told.value) and "\x1b" not in repr(told.value)
+    assert "\x1b" not in str(got.value) and "\\x1b[31mred" in str(got.value) and "\x1b" not in repr(got.value)
 
 
 def test_addresses_that_are_none() -> None:
     for url in ("", "localhost:7700", "ftp://host", "http://", "http://host:port", "http://host/?q=1", "s3://bucket"):
         with pytest.raises(ValueError, match="address"):
             Client(url)
-    with pytest.raises(ValueError) as told:
+    with pytest.raises(ValueError) as got:
         Client("http://me:secret@host")
-    assert "secret" not in str(told.value)
+    assert "secret" not in str(got.value)
     assert Client("HTTP://Host:80/limn/").url == "http://host/limn"
     assert Client("https://[::1]:7700").url == "https://[::1]:7700"
     for options in ({"timeout": 0}, {"connect_timeout": -1}, {"retries": -1}, {"max_wait": -1}):

@@ -171,9 +171,9 @@ def test_every_list_becomes_a_table(client: Client) -> None:
         (detail.profile, detail.column_count),
         (detail.preview, len(detail.sample)),
     ]
-    for told, lines in lists:
-        frame, table = told.to_pandas(), told.to_arrow()
-        assert len(frame) == table.num_rows == lines > 0, told
+    for got, lines in lists:
+        frame, table = got.to_pandas(), got.to_arrow()
+        assert len(frame) == table.num_rows == lines > 0, got
         assert frame.columns.tolist() == table.column_names and len(table.column_names) > 1
         for name in table.column_names:
             values = [None if it is pandas.NA or it is pandas.NaT else it for it in frame[name].tolist()]
@@ -207,7 +207,7 @@ def test_without_pandas_and_arrow_the_error_names_the_extra(client: Client, monk
     assert answer._repr_html_() and repr(answer)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python cannot tell what its library has")
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="this Python cannot say what its library has")
 def test_nothing_but_the_standard_library_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
     """All of the package, imported anew with everything else refused."""
     for name in [name for name in sys.modules if name.split(".")[0] == "limn_client"]:

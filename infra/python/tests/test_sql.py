@@ -1,4 +1,4 @@
-"""Rows of tables and SQL: typed, bounded, and told where they end early."""
+"""Rows of tables and SQL: typed, bounded, and with a note where they end early."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def test_a_statement_is_answered_with_rows(client: Client) -> None:
 
 def test_both_forms_are_the_same(client: Client) -> None:
     statement = f'SELECT * FROM "{SECCHI}" ORDER BY 1, 2 LIMIT 20'
-    told, typed = client.sql(statement).to_arrow(), client.sql_arrow(statement)
+    got, typed = client.sql(statement).to_arrow(), client.sql_arrow(statement)
     assert isinstance(typed, pyarrow.Table) and typed.num_rows == 20
-    assert told.column_names == typed.column_names
-    assert [str(row) for row in told.to_pylist()] == [str(row) for row in typed.to_pylist()]
+    assert got.column_names == typed.column_names
+    assert [str(row) for row in got.to_pylist()] == [str(row) for row in typed.to_pylist()]
     assert typed.schema.metadata[b"limn.truncated"] == b"false"
 
 
-def test_limits_are_told(client: Client) -> None:
+def test_limits_are_reported(client: Client) -> None:
     answer = client.sql(f'SELECT * FROM "{SECCHI}"', max_rows=3)
     assert len(answer) == 3 and answer.truncated and "3 rows" in answer.notes[0]
     typed = client.sql_arrow(f'SELECT * FROM "{SECCHI}"', max_rows=3)
@@ -74,8 +74,8 @@ def test_times_of_any_zone_are_times() -> None:
     def column(*times: Optional[str]) -> pyarrow.ChunkedArray:
         rows = [[time] for time in times]
         columns = [{"name": "at", "type": "timestamp"}]
-        told = {"columns": columns, "rows": rows, "truncated": False, "notes": [], "read": {"requests": 1, "bytes": 7}}
-        return decode(SqlAnswer, told).to_arrow().column("at")
+        got = {"columns": columns, "rows": rows, "truncated": False, "notes": [], "read": {"requests": 1, "bytes": 7}}
+        return decode(SqlAnswer, got).to_arrow().column("at")
 
     zoned = column("2024-02-29T09:00:00+01:00", None, "2024-02-29T08:00:00.5Z")
     assert zoned.type == pyarrow.timestamp("us", tz="UTC")
@@ -90,10 +90,10 @@ def test_times_of_any_zone_are_times() -> None:
 
 def test_rows_that_end_early_are_an_error(front: Callable[..., Front]) -> None:
     error = {"code": "timeout", "message": "stopped", "remedy": "ask for less"}
-    told: Dict[str, Any] = {"columns": [], "rows": [[1]], "truncated": False, "notes": [], "error": error}
+    got: Dict[str, Any] = {"columns": [], "rows": [[1]], "truncated": False, "notes": [], "error": error}
 
     def answer(handler: http.server.BaseHTTPRequestHandler, body: bytes) -> None:
-        reply(handler, 200, told)
+        reply(handler, 200, got)
 
     with Client(front(answer).url) as client, pytest.raises(UnavailableError, match="stopped; ask for less"):
         client.sql("SELECT 1")

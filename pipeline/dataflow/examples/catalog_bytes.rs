@@ -1,4 +1,5 @@
-//! Indexes a lake with hashed words and tells how many bytes the catalog takes: `catalog_bytes LAKE INDEX`.
+//! Indexes a lake with hashed words and prints how many bytes the catalog takes:
+//! `catalog_bytes LAKE INDEX`.
 
 use std::sync::Arc;
 

@@ -9,7 +9,7 @@
 //!
 //! Of a thousand objects one was changed, added or removed since it was published. Epochs are cut and
 //! fed as a run does it. What comes out is checked: just the groups that were edited. One line of JSON
-//! is told; where a machine is shared, its CPU seconds tell more than its wall seconds.
+//! is printed; where a machine is shared, its CPU seconds say more than its wall seconds.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeMap;
@@ -237,7 +237,7 @@ fn all_members_kept<'scope>(
 
 /// What a worker has done.
 #[derive(Default)]
-struct Told {
+struct Measured {
     groups: u64,
     seconds: f64,
     making: Duration,
@@ -250,7 +250,7 @@ fn detect(
     objects: u64,
     all: bool,
     send: mpsc::Sender<(GroupId, Change)>,
-) -> Told {
+) -> Measured {
     let options = RunOptions::default();
     let (mut lake, mut published) = (InputSession::new(), InputSession::new());
     let done = ProbeHandle::new();
@@ -266,13 +266,13 @@ fn detect(
         });
         changes.probe_with(&done);
     });
-    let mut told = Told::default();
+    let mut measured = Measured::default();
     if worker.index() > 0 {
         drop((lake, published));
         while worker.has_dataflows() {
             worker.step_or_park(None);
         }
-        return told;
+        return measured;
     }
     let started = Instant::now();
     let mut epoch: Epoch = 0;
@@ -280,10 +280,10 @@ fn detect(
     for table in tables(objects) {
         let making = Instant::now();
         let (group, in_lake, in_published) = sides(table);
-        told.making += making.elapsed();
-        told.groups += 1;
+        measured.making += making.elapsed();
+        measured.groups += 1;
         if let Some(kind) = kind(&in_lake, &in_published) {
-            told.expected.insert(group, kind);
+            measured.expected.insert(group, kind);
         }
         if fed > 0 && fed + in_lake.len() > options.epoch_objects {
             epoch += 1;
@@ -312,12 +312,12 @@ fn detect(
     while worker.has_dataflows() {
         worker.step_or_park(None);
     }
-    told.seconds = started.elapsed().as_secs_f64();
-    told
+    measured.seconds = started.elapsed().as_secs_f64();
+    measured
 }
 
-/// Runs a dataflow, checks what comes out, and tells how many groups of each kind there were.
-fn dataflow(objects: u64, workers: usize, all: bool) -> (Told, BTreeMap<&'static str, u64>) {
+/// Runs a dataflow, checks what comes out, and counts how many groups of each kind there were.
+fn dataflow(objects: u64, workers: usize, all: bool) -> (Measured, BTreeMap<&'static str, u64>) {
     let (send, receive) = mpsc::channel();
     let config = match workers {
         1 => Config::thread(),
@@ -326,11 +326,11 @@ fn dataflow(objects: u64, workers: usize, all: bool) -> (Told, BTreeMap<&'static
     let guards = timely::execute(config, move |worker| {
         detect(worker, objects, all, send.clone())
     });
-    let mut told = Told::default();
+    let mut measured = Measured::default();
     for one in guards.unwrap().join() {
         let one = one.unwrap();
         if one.groups > 0 {
-            told = one;
+            measured = one;
         }
     }
     let found: Vec<(GroupId, Change)> = receive.iter().collect();
@@ -342,15 +342,15 @@ fn dataflow(objects: u64, workers: usize, all: bool) -> (Told, BTreeMap<&'static
             Change::Removed => "removed",
             Change::Awaiting => "awaiting",
         };
-        assert_eq!(told.expected.get(group), Some(&kind));
+        assert_eq!(measured.expected.get(group), Some(&kind));
         *kinds.entry(kind).or_default() += 1;
     }
     assert_eq!(
         found.len(),
-        told.expected.len(),
-        "a change is lost or told twice"
+        measured.expected.len(),
+        "a change is lost or emitted twice"
     );
-    (told, kinds)
+    (measured, kinds)
 }
 
 /// A listing of the lake as it is.
@@ -425,48 +425,48 @@ fn main() {
     let workers: usize = arguments
         .next()
         .map_or(2, |workers| workers.parse().unwrap());
-    let mut told = serde_json::json!({ "what": what, "objects": objects });
+    let mut measured = serde_json::json!({ "what": what, "objects": objects });
     let (started, mut before) = (Instant::now(), 0.0);
     let seconds = match what.as_str() {
         "differences" | "members" => {
             let (run, kinds) = dataflow(objects, workers, what == "members");
-            told["workers"] = workers.into();
-            told["groups"] = run.groups.into();
-            told["changes"] = serde_json::json!(kinds);
-            told["making_seconds"] = run.making.as_secs_f64().into();
+            measured["workers"] = workers.into();
+            measured["groups"] = run.groups.into();
+            measured["changes"] = serde_json::json!(kinds);
+            measured["making_seconds"] = run.making.as_secs_f64().into();
             run.seconds
         }
         "members-alone" => {
             let made: usize = tables(objects)
                 .map(|table| black_box(sides(table)).1.len())
                 .sum();
-            told["members"] = made.into();
+            measured["members"] = made.into();
             started.elapsed().as_secs_f64()
         }
         "layout" | "plan" => {
             let listed = listing(objects);
-            told["listing_peak_rss_bytes"] = peak_rss_bytes().into();
+            measured["listing_peak_rss_bytes"] = peak_rss_bytes().into();
             before = cpu_seconds();
             let started = Instant::now();
             let groups = if what == "plan" {
                 let (groups, epochs) = plan(listed);
-                told["epochs"] = epochs.into();
+                measured["epochs"] = epochs.into();
                 groups
             } else {
                 black_box(layout(listed, &Contexts::new(), "lake"))
                     .groups
                     .len() as u64
             };
-            told["groups"] = groups.into();
+            measured["groups"] = groups.into();
             started.elapsed().as_secs_f64()
         }
         other => panic!("{other} is nothing to measure"),
     };
     let cpu = cpu_seconds() - before;
-    told["seconds"] = seconds.into();
-    told["cpu_seconds"] = cpu.into();
-    told["cpu_nanoseconds_per_object"] = (cpu * 1e9 / objects as f64).into();
-    told["objects_per_second"] = (objects as f64 / seconds).into();
-    told["peak_rss_bytes"] = peak_rss_bytes().into();
-    println!("{told}");
+    measured["seconds"] = seconds.into();
+    measured["cpu_seconds"] = cpu.into();
+    measured["cpu_nanoseconds_per_object"] = (cpu * 1e9 / objects as f64).into();
+    measured["objects_per_second"] = (objects as f64 / seconds).into();
+    measured["peak_rss_bytes"] = peak_rss_bytes().into();
+    println!("{measured}");
 }

@@ -67,7 +67,7 @@ pub struct TableDraft {
     /// The group whose work it came of.
     pub group: GroupId,
     /// The catalog row to write, as far as it is known without words; `removed` makes it a tombstone.
-    /// Without one there are only failures to tell.
+    /// Without one there are only failures to report.
     pub row: Option<WireRow>,
     /// What the files hold; `None` where nothing is to be said of it.
     pub summary: Option<TableSummary>,
@@ -468,8 +468,8 @@ fn last_good_files(table: Option<&TableRecord>, redact: Redact) -> Vec<(&FileRec
         .collect()
 }
 
-/// A published table as a draft: the same table, which may be told in other words now. A row without
-/// a summary of a file has nothing to put into words.
+/// A published table as a draft: the same table, which may be described in other words now. A row
+/// without a summary of a file has nothing to put into words.
 fn again(group: GroupId, row: TableRecord, redact: Redact) -> Option<TableDraft> {
     let summaries = sampled_summaries(&row);
     let parts: Vec<(&str, &FileSummary)> = summaries

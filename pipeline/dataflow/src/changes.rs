@@ -29,15 +29,15 @@ pub type MemberId = u128;
 /// narration and the run can give one. No object's fingerprint is it.
 pub const AWAITS_NARRATION: MemberId = MemberId::MAX;
 
-/// The member that a side has beside a group's own as long as it has any: it tells a group that
-/// appears or disappears from one that changes. No object's fingerprint is it.
+/// The member that a side has beside a group's own as long as it has any: it distinguishes a group
+/// that appears or disappears from one that changes. No object's fingerprint is it.
 const PRESENT: MemberId = MemberId::MAX - 1;
 
 /// An update of one of the two collections: a member that comes (1) or goes (-1).
 pub type MemberUpdate = ((GroupId, MemberId), isize);
 
-/// The updates by which all members that a side has of a group, each told once, come (1) or go (-1).
-/// To change a side, let the old members go and the new ones come: what stays cancels.
+/// The updates by which all members that a side has of a group, each given once, come (1) or go
+/// (-1). To change a side, let the old members go and the new ones come: what stays cancels.
 pub fn side(
     group: GroupId,
     members: impl IntoIterator<Item = MemberId>,
@@ -49,7 +49,7 @@ pub fn side(
     members.map(move |member| ((group, member), diff))
 }
 
-/// The update by which a side that has a group is told of, where none of its members is known: tables
+/// The update that says that a side has a group, where none of its members is known: tables
 /// are published none of whose parts could be read in its newest version.
 pub fn memberless(group: GroupId) -> MemberUpdate {
     ((group, PRESENT), 1)
@@ -90,21 +90,21 @@ pub fn changed_groups<'scope>(
 fn change(differences: &[(&MemberId, isize)]) -> Option<Change> {
     let mut presence = 0;
     let mut awaits = false;
-    let mut told = Vec::with_capacity(differences.len() * 17);
+    let mut changed = Vec::with_capacity(differences.len() * 17);
     for (member, more) in differences {
         match **member {
             PRESENT => presence = *more,
             AWAITS_NARRATION => awaits = true,
             member => {
-                told.extend(member.to_le_bytes());
-                told.push(u8::from(*more > 0));
+                changed.extend(member.to_le_bytes());
+                changed.push(u8::from(*more > 0));
             }
         }
     }
-    if told.is_empty() && presence == 0 {
+    if changed.is_empty() && presence == 0 {
         return awaits.then_some(Change::Awaiting);
     }
-    let state = xxhash_rust::xxh3::xxh3_128(&told);
+    let state = xxhash_rust::xxh3::xxh3_128(&changed);
     Some(match presence {
         1.. => Change::Added { state },
         0 => Change::Changed { state },

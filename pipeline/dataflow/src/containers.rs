@@ -29,7 +29,7 @@ struct Chosen<'a> {
 }
 
 impl Chosen<'_> {
-    /// What tells the filters that hold for a container's members from others.
+    /// What distinguishes the filters that hold for a container's members from others.
     fn fingerprint(&self, container: &str) -> u64 {
         self.selection.fingerprint() ^ self.ignored.fingerprint(container)
     }

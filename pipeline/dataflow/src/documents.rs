@@ -21,7 +21,7 @@ const CATALOG_VALUES: usize = 10;
 const MOST_NOTES: usize = 20;
 
 /// A table's texts, packed into blocks. `narrations` and `descriptions` are those of its columns, in order; columns
-/// without a narration are told as `words` says.
+/// without a narration are described as `words` says.
 pub fn describe(
     name: &str,
     summary: &TableSummary,
@@ -121,13 +121,13 @@ pub fn catalog_row(
         ..TableRecord::default()
     };
     if let Some(summary) = summary {
-        tell(&mut row, summary);
+        fill_row(&mut row, summary);
     }
     row
 }
 
 /// Has a table's row say what its files hold.
-pub fn tell(row: &mut TableRecord, summary: &TableSummary) {
+pub fn fill_row(row: &mut TableRecord, summary: &TableSummary) {
     row.rows = Some(summary.rows);
     row.rows_exact = summary.rows_exact;
     row.columns = column_records(summary, &row.name);

@@ -44,7 +44,7 @@ pub struct Driven {
     pub is_spent: bool,
 }
 
-/// Epochs to drive, and whom to tell what came of them.
+/// Epochs to drive, and who receives what came of them.
 struct ToDrive {
     epochs: VecDeque<EpochPlan>,
     progress: Arc<Progress>,
@@ -284,7 +284,7 @@ struct Driver {
     epochs_in_flight: u64,
     next: Epoch,
     /// The differences between the lake and what was published that the last round was fed: published
-    /// by now, which the dataflow has not been told. None if there are too many.
+    /// by now, which the dataflow has not been fed. None if there are too many.
     unsettled: Option<Vec<MemberUpdate>>,
 }
 
@@ -374,7 +374,7 @@ impl Driver {
                 }
             }
             let lake_is_published = round.epochs.is_empty() && self.under_way() == 0;
-            // Whatever is published was told before the frontier passed it.
+            // Whatever is published was reported before the frontier passed it.
             round.take_in(published);
             if lake_is_published && round.narrating.is_none() {
                 round.narrating = Some(self.start_narrating(&round.stages));

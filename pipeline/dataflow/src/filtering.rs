@@ -1,9 +1,9 @@
 //! Filters over rounds: what the index remembers of them, and a listing without what they leave out.
 //!
-//! Filters are said once and hold for a lake until others are said
-//! ([decision 22](../../../docs/decisions/022-filters.md)): a run that is told none has those of the run before, so `limn update`,
-//! `limn watch` and the nightly job agree. They lie beside the settings that texts are made with and are no part
-//! of them: other filters describe no table anew.
+//! Filters are given once and hold for a lake until others are given
+//! ([decision 22](../../../docs/decisions/022-filters.md)): a run without any has those of the run
+//! before, so `limn update`, `limn watch` and the nightly job agree. They lie beside the settings
+//! that texts are made with and are no part of them: other filters describe no table anew.
 
 use std::collections::BTreeSet;
 
@@ -298,12 +298,12 @@ mod tests {
         listing.heed_folder_files(&lake).await.unwrap();
         assert_eq!(paths(&listing), ["a.csv"]);
         assert_eq!(listing.unlisted, ["hr", "shop", "x"]);
-        let told: Vec<&str> = listing
+        let errors: Vec<&str> = listing
             .failures
             .iter()
             .map(|it| it.error.as_str())
             .collect();
-        for (line, part) in told.iter().zip(["line 1", "not UTF-8", "256 KiB"]) {
+        for (line, part) in errors.iter().zip(["line 1", "not UTF-8", "256 KiB"]) {
             assert!(line.contains(part) && line.contains("; "), "{line}");
         }
     }

@@ -18,7 +18,7 @@ use limn_segment::{FileRecord, SinceSample, TableRecord};
 
 use crate::assemble::{Before, Position, TableDraft};
 use crate::changes::GroupId;
-use crate::documents::{now_ms, tell};
+use crate::documents::{fill_row, now_ms};
 use crate::published::{Published, failures_of, is_searchable};
 use crate::sketches::{keep, kept};
 use crate::wire::WireRow;
@@ -51,7 +51,7 @@ impl HeldBack {
                     files.chain(table.contexts.iter().map(|context| context.source.as_str()))
                 })
             };
-            // What is to be told of a container is found by listing it.
+            // Remarks on a container are found by listing it.
             if !paths().all(is_remark) && paths().any(is_unlisted) {
                 held.groups.insert(group);
                 held.paths.extend(paths().map(str::to_owned));
@@ -122,7 +122,7 @@ pub fn restated(group: GroupId, published: &TableRecord, redact: Redact) -> Opti
     let mut summary = merge_files(&parts, &paths);
     if let Some(summary) = &mut summary {
         summary.redact(redact);
-        tell(&mut row, summary);
+        fill_row(&mut row, summary);
     } else if published.blocks > 0 {
         return None;
     }

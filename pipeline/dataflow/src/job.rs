@@ -131,7 +131,7 @@ pub struct Inputs {
     /// The plans of groups that may have changed.
     pub plans:
         InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Wire<GroupPlan>>>>,
-    /// Published groups that are told anew from their rows, without a look at the lake: those whose
+    /// Published groups that are described again from their rows, without a look at the lake: those whose
     /// narrations have come, at the epoch that it is then, and those that settings cannot reach.
     pub published_again: InputHandle<Epoch, timely::container::CapacityContainerBuilder<Vec<Work>>>,
     /// Epochs before its frontier are published.
@@ -152,7 +152,7 @@ impl Inputs {
     }
 }
 
-/// Builds the dataflow on one worker. Published epochs are told to `report`.
+/// Builds the dataflow on one worker. Published epochs go to `report`.
 pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<PublishedEpoch>) -> Inputs {
     let mut lake = InputSession::new();
     let mut published = InputSession::new();
@@ -166,7 +166,7 @@ pub fn build(worker: &mut Worker, job: &Arc<Job>, report: mpsc::Sender<Published
         let plans = plans.to_stream(scope);
         let again = published_again.to_stream(scope);
 
-        // What changed, and the work that makes of it; what is told again is work as well.
+        // What changed, and the work that makes of it; what is described again is work as well.
         let changes = changed_groups(lake, published);
         // What the leader knows of tables that await a narration, only its own workers know.
         let leaders = job.workers as u64;

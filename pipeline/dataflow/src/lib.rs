@@ -47,6 +47,7 @@ pub mod filtering;
 pub mod held_back;
 pub mod job;
 pub mod kept;
+pub mod known_failures;
 pub mod listing;
 pub mod narrate;
 pub mod open;
@@ -68,7 +69,6 @@ pub mod segments;
 pub mod select;
 pub mod session;
 pub mod sketches;
-pub mod told;
 mod weight;
 pub mod wire;
 

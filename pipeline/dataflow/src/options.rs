@@ -1,4 +1,4 @@
-//! What a run can be told, and what an index was made with.
+//! The options of a run, and what an index was made with.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -19,8 +19,8 @@ use tokio_util::sync::CancellationToken;
 use crate::changes::MemberId;
 use crate::cluster::Cluster;
 use crate::error::PipelineError;
+use crate::known_failures::FAILED;
 use crate::scope::Scope;
-use crate::told::FAILED;
 
 /// Version of the texts that are made of a table; another version describes every table anew. How files are read has
 /// one of its own, [`SUMMARY_VERSION`].
@@ -33,7 +33,7 @@ const CHANGING: &str = "changing";
 /// Where it names the filters of lakes ([`crate::filtering`]).
 pub(crate) const FILTERS: &str = "filters";
 
-/// Shards of a new index unless told otherwise.
+/// Shards of a new index by default.
 pub const DEFAULT_SHARDS: u32 = 2;
 
 /// How a run is carried out. The last five fields decide what the texts are made of; the others change
@@ -156,7 +156,7 @@ pub struct NarrateWith {
     pub model: ModelId,
     /// The version of the prompts that it is asked with.
     pub prompt: u32,
-    /// Whether a person named the model, who is told where it narrates nothing.
+    /// Whether a person named the model: then a note says where it narrates nothing.
     pub named: bool,
     /// Opens it: not before something is to be narrated.
     pub open: Arc<Open>,
@@ -297,7 +297,7 @@ impl IndexSettings {
             sample_rows: options.sample_rows,
             scan_budget: options.scan_budget,
             seed: options.seed,
-            // Remembered, as filters are: a run that was not told must not bring values back.
+            // Remembered, as filters are: a run without the option must not bring values back.
             redact: options
                 .redact
                 .or(before.map(|before| before.redact))

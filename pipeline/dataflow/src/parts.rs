@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use limn_formats::Fingerprint;
 use limn_formats::member::{is_remark, shown};
-use limn_lake::contexts::{About, SharedText, Told};
+use limn_lake::contexts::{About, ContextPart, SharedText};
 use limn_lake::{ContextSource, ContextText, Group, TableFile, TableName};
 use limn_profile::{FileSummary, Redact};
 use limn_segment::{ContextRecord, FileRecord};
@@ -29,9 +29,9 @@ pub struct GroupRead {
 
 /// What was read of a context.
 enum ContextRead {
-    /// What it says of its table.
-    Text(Told),
-    /// What it says of several tables.
+    /// Its text about its table.
+    Text(ContextPart),
+    /// Its texts about several tables.
     Shared(SharedText),
 }
 
@@ -65,7 +65,7 @@ impl GroupRead {
         for (index, context) in group.contexts.iter().enumerate() {
             let read = match &context.source {
                 ContextText::Registered { text, .. } | ContextText::Declared { text, .. } => {
-                    Ok(ContextRead::Text(Told::of_table(text.clone())))
+                    Ok(ContextRead::Text(ContextPart::of_table(text.clone())))
                 }
                 ContextText::Sidecar { .. } | ContextText::Shared { .. } => {
                     match parts.remove(&Part::Context(index as u32)) {
@@ -138,7 +138,8 @@ impl GroupRead {
         })
     }
 
-    /// Whether there is no table: its files promised none and hold none, or are what is to be told of a container.
+    /// Whether there is no table: its files promised none and hold none, or are remarks on a
+    /// container.
     pub fn is_passed_over(&self, group: &Group) -> bool {
         let mut files = group.files.iter();
         files.all(|file| {
@@ -257,15 +258,15 @@ fn context_record(
     let last = || {
         let last = match is_shared {
             true => published.last_part(table.as_str(), &source),
-            false => published.last_text(&source).map(Told::of_table),
+            false => published.last_text(&source).map(ContextPart::of_table),
         };
         last.unwrap_or_default()
     };
     let settled = read.as_ref().err().is_none_or(|unread| unread.settled);
-    let told = text.unwrap_or_else(last);
+    let part = text.unwrap_or_else(last);
     ContextRecord {
-        text: told.text,
-        of_folder: told.of_folder,
+        text: part.text,
+        of_folder: part.of_folder,
         fingerprint: if settled {
             Fingerprint(id).to_string()
         } else {

@@ -24,6 +24,7 @@ use crate::assemble::Position;
 use crate::changes::Epoch;
 use crate::error::PipelineError;
 use crate::filtering::{put_into, remembered};
+use crate::known_failures::KnownFailures;
 use crate::narrate::awaiting::AwaitingTable;
 use crate::narrate::store::NarrationStore;
 use crate::options::IndexSettings;
@@ -31,7 +32,6 @@ use crate::published::Published;
 use crate::rebase::{Others, refusal};
 use crate::report::Failure;
 use crate::segments::{Outcome, ShardResult};
-use crate::told::ToldFailures;
 
 /// How often a snapshot is rebased before a run gives up: others publish faster than it can.
 const REBASES: usize = 100;
@@ -99,7 +99,7 @@ pub struct Committer {
     uniform: AtomicBool,
     /// The narrations of the tables' texts, where they have any.
     narrations: Option<Arc<NarrationStore>>,
-    /// Told when the commit that was asked for last has succeeded.
+    /// Completes when the commit that was asked for last has succeeded.
     last: std::sync::Mutex<Option<oneshot::Receiver<()>>>,
     state: Mutex<CommitState>,
 }
@@ -113,7 +113,7 @@ struct CommitState {
     /// What others have published since the run began.
     others: Others,
     /// The failures that the snapshot is to remember; as before until they are known.
-    failed: Option<ToldFailures>,
+    failed: Option<KnownFailures>,
 }
 
 /// What an epoch adds to a snapshot and takes from it.
@@ -257,8 +257,8 @@ impl Committer {
                 });
             }
             let mut next = self.next_snapshot(state);
-            // First what is replaced: the same tables told in the same words again are a segment of the
-            // same name.
+            // First what is replaced: the same tables described in the same words again are a
+            // segment of the same name.
             self.delete(&mut next, state, &additions.replaced).await?;
             next.catalog.extend_from_slice(&additions.catalog);
             next.segments.extend_from_slice(&additions.segments);
@@ -303,7 +303,7 @@ impl Committer {
     ///
     /// # Errors
     /// As [`Committer::commit`].
-    pub async fn finish(&self, failed: Option<ToldFailures>) -> Result<(), PipelineError> {
+    pub async fn finish(&self, failed: Option<KnownFailures>) -> Result<(), PipelineError> {
         let mut state = self.state.lock().await;
         state.failed = failed.or(state.failed.take());
         self.uniform.store(true, Ordering::Release);
@@ -314,10 +314,10 @@ impl Committer {
         let settings = settings.transpose()?.flatten();
         // Those that cannot be understood are replaced.
         let filters = remembered(state.snapshot.as_ref(), &self.lake).ok();
-        let is_told = filters.as_ref() == Some(&self.filters);
-        let remembered = ToldFailures::remembered(state.snapshot.as_ref(), &self.lake);
-        let is_told = is_told && state.failed.as_ref().is_none_or(|it| *it == remembered);
-        if settings.as_ref() != Some(&self.settings) || !is_told {
+        let is_stored = filters.as_ref() == Some(&self.filters);
+        let remembered = KnownFailures::remembered(state.snapshot.as_ref(), &self.lake);
+        let is_stored = is_stored && state.failed.as_ref().is_none_or(|it| *it == remembered);
+        if settings.as_ref() != Some(&self.settings) || !is_stored {
             self.publish(&mut state, &Additions::default()).await?;
         }
         Ok(())

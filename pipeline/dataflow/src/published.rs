@@ -10,7 +10,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use limn_formats::member::{is_left_out, shown};
 use limn_formats::{Declaration, Fingerprint, ObjectRecord};
-use limn_lake::contexts::Told;
+use limn_lake::contexts::ContextPart;
 use limn_lake::layout::content_fingerprint;
 use limn_lake::{Contexts, Ignored, TableName};
 use limn_profile::FileSummary;
@@ -59,8 +59,9 @@ struct State {
     narrates: bool,
 }
 
-/// What a writer keeps of a row: all that it goes on from. What the catalog tells of columns and sampled rows follows from the
-/// files' summaries; it is kept only where the row itself is to be written again, with narrations.
+/// What a writer keeps of a row: all that it goes on from. What the catalog has of columns and
+/// sampled rows follows from the files' summaries; it is kept only where the row itself is to be
+/// written again, with narrations.
 #[derive(Debug)]
 struct WriterRow(Arc<TableRecord>);
 
@@ -133,7 +134,7 @@ impl Published {
     ///
     /// # Errors
     /// The index is unreadable, or was made with another embedder or number of shards. Nothing is
-    /// published then, until it is told again.
+    /// published then, until it is called again.
     pub async fn advance(
         &self,
         index: &IndexStore,
@@ -309,7 +310,7 @@ impl Published {
     }
 
     /// A table's part of a text about several tables, that was read in this very version before.
-    pub fn part(&self, table: &str, path: &str, version: Fingerprint) -> Option<Told> {
+    pub fn part(&self, table: &str, path: &str, version: Fingerprint) -> Option<ContextPart> {
         let member = {
             let state = self.state();
             Fingerprint(with_settings(version, state.reuse?)).to_string()
@@ -317,7 +318,7 @@ impl Published {
         let row = self.table(table)?;
         let mut contexts = row.contexts.iter();
         let known = contexts.find(|it| it.source == path && it.fingerprint == member)?;
-        known.error.is_none().then(|| told(known))
+        known.error.is_none().then(|| part_of(known))
     }
 
     /// The version of a text about several tables that a published table has its part of, and the part, if that is another
@@ -327,19 +328,19 @@ impl Published {
         table: &str,
         path: &str,
         current: MemberId,
-    ) -> Option<(Fingerprint, Told)> {
+    ) -> Option<(Fingerprint, ContextPart)> {
         let row = self.table(table)?;
         let mut contexts = row.contexts.iter();
         let known = contexts.find(|it| it.source == path && it.error.is_none())?;
         let version: Fingerprint = known.fingerprint.parse().ok()?;
-        (version.0 != current).then(|| (version, told(known)))
+        (version.0 != current).then(|| (version, part_of(known)))
     }
 
     /// A table's part of a text about several tables, as it was last.
-    pub fn last_part(&self, table: &str, path: &str) -> Option<Told> {
+    pub fn last_part(&self, table: &str, path: &str) -> Option<ContextPart> {
         let row = self.table(table)?;
         let mut contexts = row.contexts.iter();
-        contexts.find(|it| it.source == path).map(told)
+        contexts.find(|it| it.source == path).map(part_of)
     }
 
     /// The last text that a context beside the data had when it could be read, whatever table it was of.
@@ -357,8 +358,8 @@ impl Published {
     }
 }
 
-fn told(context: &ContextRecord) -> Told {
-    Told {
+fn part_of(context: &ContextRecord) -> ContextPart {
+    ContextPart {
         text: context.text.clone(),
         of_folder: context.of_folder,
     }
@@ -437,7 +438,7 @@ impl State {
             let doubled = tables.iter().map(|table| self.point_at_files(table));
             self.is_doubled = doubled.fold(false, |doubled, it| doubled | it);
         }
-        // One text may be of several tables: these are few, and told apart by no row.
+        // One text may be of several tables: these are few, and no row distinguishes them.
         if contexts_differ {
             self.point_at_contexts();
         }

@@ -15,7 +15,7 @@ use limn_formats::member::{SEPARATOR, refusal};
 use limn_formats::{
     FileError, FileErrorKind, Fingerprint, Format, Held, ObjectRecord, ReadOptions, summarise_file,
 };
-use limn_lake::contexts::{SharedKind, SharedText, Told, is_pdf, read_shared, read_sidecar};
+use limn_lake::contexts::{ContextPart, SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
 use limn_lake::{TableFile, TableName};
 use limn_profile::FileSummary;
 use limn_store::Store;
@@ -135,7 +135,7 @@ pub enum ReadResult {
     /// A data file holds no table, and promised none: it takes no part.
     NoTable,
     /// The text of a sidecar, or a table's part of a text about several.
-    Text(Told),
+    Text(ContextPart),
     /// A text about several tables.
     Shared(SharedText),
 }
@@ -148,7 +148,7 @@ fn read_result(read: Result<FileSummary, FileError>) -> Result<ReadResult, Unrea
     }
 }
 
-/// A text about several tables, or why there is none, as every table would be told.
+/// A text about several tables, or why there is none, the same for every table.
 type SharedCell = Arc<OnceCell<Result<SharedText, FileError>>>;
 
 /// Reads files within a memory budget; shared by the workers of a process.
@@ -239,12 +239,12 @@ impl Reader {
             ReadSource::Data(file) => self.file(file).await?,
             ReadSource::Sidecar(object, version) => {
                 match self.published.context(&object.path, *version) {
-                    Some(known) => Ok(ReadResult::Text(Told::of_table(known))),
+                    Some(known) => Ok(ReadResult::Text(ContextPart::of_table(known))),
                     None => {
                         let _permits = self.reserve_text(object).await?;
                         read_sidecar(&self.store, object, self.options.confined.as_ref())
                             .await
-                            .map(|text| ReadResult::Text(Told::of_table(text)))
+                            .map(|text| ReadResult::Text(ContextPart::of_table(text)))
                             .map_err(|error| Unread::from(&error))
                     }
                 }

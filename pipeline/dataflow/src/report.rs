@@ -20,9 +20,9 @@ pub struct Report {
     /// Where the time went. `total` is wall time; the others are summed over concurrent tasks.
     pub seconds: Seconds,
     /// Tables and objects that could not be indexed: first those that are new, then those that an earlier
-    /// run has told in the same words.
+    /// run has reported in the same words.
     pub failures: Vec<Failure>,
-    /// How many of them, the last ones, an earlier run has told.
+    /// How many of them, the last ones, an earlier run has reported.
     #[serde(default)]
     pub failed_before: u64,
     /// What the compaction at the end of the run merged; `None` if there was nothing to merge.
@@ -35,7 +35,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The failures that no earlier run has told.
+    /// The failures that no earlier run has reported.
     pub fn new_failures(&self) -> &[Failure] {
         let before = usize::try_from(self.failed_before).unwrap_or(usize::MAX);
         let new = self.failures.len().saturating_sub(before);
@@ -71,8 +71,8 @@ pub struct ObjectCounts {
     /// Hidden or being written, as their names say.
     #[serde(default)]
     pub hidden: u64,
-    /// Others that are no data, by extension, the most frequent first. Told where the whole lake was listed, as
-    /// is `hidden`.
+    /// Others that are no data, by extension, the most frequent first. Given where the whole lake
+    /// was listed, as is `hidden`.
     #[serde(default)]
     pub skipped: Vec<Skipped>,
 }
@@ -89,7 +89,7 @@ pub struct Skipped {
 /// Requests by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestTotals {
-    /// List requests (a page each where the store tells).
+    /// List requests (a page each where the store counts them).
     pub list: u64,
     /// Reads.
     pub get: u64,

@@ -3,7 +3,8 @@
 //! Where few rows came or went since a table was last described, its texts are kept, and with them
 //! their vectors (PNEUMA, section 5.2). Texts are made of file summaries, so the catalog row keeps
 //! those that the texts were made of: files that came since are marked, and files that went stay as
-//! entries of no version. Other columns, other settings and what cannot be read are told at once.
+//! entries of no version. Other columns, other settings and what cannot be read are described at
+//! once.
 
 use std::collections::HashSet;
 

@@ -18,7 +18,7 @@ use crate::drive::{Dataflow, Driven};
 use crate::error::PipelineError;
 use crate::filtering::{remembered, selection};
 use crate::listing::Listing;
-use crate::narrate::heir::try_out_heir;
+use crate::narrate::successor::try_out_successor;
 use crate::open::{Opened, Opening};
 use crate::options::{IndexSettings, Narrate, shards};
 use crate::plan::{Plan, Planner};
@@ -42,8 +42,9 @@ pub struct Round {
     started: Instant,
 }
 
-/// What is told of contexts that name no table. Of those that were `given` to this run, the ones are kept that are of a table
-/// that was there. Where filters leave something out, that may be what they name.
+/// Notes on contexts that name no table. Of those that were `given` to this run, the ones are kept
+/// that are of a table that was there. Where filters leave something out, that may be what they
+/// name.
 fn orphan_notes(
     orphans: &[String],
     given: &Contexts,
@@ -52,7 +53,7 @@ fn orphan_notes(
 ) -> Vec<String> {
     let kept = published.registered();
     let has = |contexts: &Contexts, name: &str| contexts.keys().any(|it| it.as_str() == name);
-    let tell = |orphan: &String| {
+    let note = |orphan: &String| {
         if has(given, orphan) && !has(&kept, orphan) {
             format!(
                 "context of '{orphan}' names no table of the lake, and is not kept: give it again when the table is there"
@@ -78,9 +79,9 @@ fn orphan_notes(
                     "{} texts are about no table of the lake: nothing beside them has their name, such as '{first}'",
                     files.len()
                 )],
-                files => files.iter().copied().map(tell).collect(),
+                files => files.iter().copied().map(note).collect(),
             };
-            others.into_iter().map(tell).chain(folded).collect()
+            others.into_iter().map(note).chain(folded).collect()
         }
     }
 }
@@ -116,8 +117,9 @@ impl Round {
         let snapshot = opening.index.prepare().await?;
         let options = &mut opening.options;
         let stop = options.stop.clone();
-        let heir = stop.run_until_cancelled(try_out_heir(options, snapshot.as_ref(), &lake));
-        let (heir, mut notes) = heir.await.ok_or(PipelineError::Stopped)??;
+        let successor =
+            stop.run_until_cancelled(try_out_successor(options, snapshot.as_ref(), &lake));
+        let (successor, mut notes) = successor.await.ok_or(PipelineError::Stopped)??;
         let before = snapshot
             .as_ref()
             .map(|snapshot| IndexSettings::intended(snapshot, &lake));
@@ -130,7 +132,7 @@ impl Round {
         }
         if let (Some(before), None) = (before.and_then(|it| it.narrator), &settings.narrator) {
             notes.push(format!(
-                "the tables are not told in the words of {} any more; the words are kept, and --narrate llm with that model brings them back without asking again",
+                "the tables are not described by {} any more; its words are kept, and --narrate llm with that model brings them back without asking again",
                 before.model
             ));
         }
@@ -167,7 +169,7 @@ impl Round {
             cluster.announce(&terms);
         }
         let opened = opening
-            .open(&terms, snapshot, with.map(|with| (with, heir)))
+            .open(&terms, snapshot, with.map(|with| (with, successor)))
             .await?;
         let planner = Planner::new(
             &lake,
@@ -262,7 +264,7 @@ impl Round {
             let probed = stop.run_until_cancelled(index.probe_creation()).await;
             probed.ok_or(PipelineError::Stopped)??;
         }
-        // A name that no table can have is told like any other failure.
+        // A name that no table can have is reported like any other failure.
         let refused = plan.refused.iter().map(|error| Failure {
             table: error.object.clone(),
             object: error.object.clone(),
@@ -429,7 +431,7 @@ impl Round {
         notes.push(match error {
             PublishError::Lost { .. } => "the index was not compacted, since other runs published again and again; the next run that publishes, or limn compact, does it".into(),
             PublishError::Segment(error) if error.is_damage() => format!(
-                "what this run found is published, and the index was not compacted: {error}; limn verify tells what else is damaged"
+                "what this run found is published, and the index was not compacted: {error}; limn verify says what else is damaged"
             ),
             PublishError::Segment(error @ (SegmentError::Store(_) | SegmentError::Io { .. })) => format!(
                 "what this run found is published, and the index was not compacted: {error}; the next run that publishes, or limn compact, does it"

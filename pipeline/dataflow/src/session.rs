@@ -63,8 +63,8 @@ pub async fn index_lake(
 /// assert_eq!(session.look(Scope::Lake, Arc::default()).await?.tables.added, 1);
 ///
 /// lake.put("lakes.csv", "lake,depth\nBaikal,1642\n".into()).await?;
-/// let told = Scope::Objects(["lakes.csv".to_owned()].into());
-/// assert_eq!(session.look(told, Arc::default()).await?.tables.added, 1);
+/// let changed = Scope::Objects(["lakes.csv".to_owned()].into());
+/// assert_eq!(session.look(changed, Arc::default()).await?.tables.added, 1);
 /// session.end().await?;
 /// # Ok::<(), Box<dyn std::error::Error>>(()) }).unwrap();
 /// ```
@@ -80,7 +80,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session over `lake` and its index. The scope of `options` is told round by round instead.
+    /// A session over `lake` and its index. The scope of `options` is given round by round instead.
     pub fn new(
         lake: Store,
         index: IndexStore,

@@ -10,8 +10,8 @@ use std::net::TcpStream;
 use std::time::Duration;
 
 use common::Lab;
+use common::fake_narrator::{FakeNarrator, narration_of};
 use common::narrated::{everything, narrated, narrated_by, narrations, shop};
-use common::teller::{Teller, told};
 use limn_pipeline::{CancellationToken, Cluster, ClusterOptions, PipelineError};
 
 #[tokio::test(flavor = "multi_thread")]
@@ -21,11 +21,11 @@ async fn a_model_is_asked_the_same_by_one_process_and_by_three() {
         let mut lab = Lab::new();
         (lab.processes, lab.options.workers) = (processes, 2);
         shop(&lab).await;
-        let teller = Teller::new().shared();
-        narrated_by(&mut lab, &teller);
+        let fake = FakeNarrator::new().shared();
+        narrated_by(&mut lab, &fake);
         let report = lab.run().await;
         assert_eq!(narrated(&report), 5, "{report:?}");
-        let mut asked = teller.take_asked();
+        let mut asked = fake.take_asked();
         asked.sort();
         let embedded = report.model.embedded_blocks;
         found.push((asked, embedded, everything(&lab).await));
@@ -38,8 +38,8 @@ async fn changed_schemas_keep_their_words_wherever_they_are_settled() {
     let mut lab = Lab::new();
     (lab.processes, lab.options.workers) = (3, 1);
     lab.options.epoch_objects = 3;
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     let put = async |header: &str, asked: &[&str]| {
         let cells = header.split(',').map(|_| "1").collect::<Vec<_>>().join(",");
         for table in 0..8 {
@@ -47,9 +47,12 @@ async fn changed_schemas_keep_their_words_wherever_they_are_settled() {
             lab.put(&format!("d{table}/t.csv"), &text).await;
         }
         let report = lab.run().await;
-        assert_eq!(teller.take_asked(), asked, "{header}");
+        assert_eq!(fake.take_asked(), asked, "{header}");
         assert_eq!(narrated(&report), asked.len() as u64, "{header}");
-        let expected: Vec<_> = header.split(',').map(|column| Some(told(column))).collect();
+        let expected: Vec<_> = header
+            .split(',')
+            .map(|column| Some(narration_of(column)))
+            .collect();
         for table in 0..8 {
             assert_eq!(
                 narrations(&lab, &format!("d{table}/t")).await,
@@ -107,7 +110,7 @@ async fn strangers_who_call_keep_nobody_from_meeting() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_processes_of_one_number_are_told() {
+async fn two_processes_of_one_number_are_refused() {
     let places = common::places(3);
     let stop = CancellationToken::new();
     let join = |place: &ClusterOptions| {
@@ -118,8 +121,8 @@ async fn two_processes_of_one_number_are_told() {
     // Both call process 0 and then listen at one address; process 2, which would end their waiting, is
     // not there.
     let twins = [join(&places[1]), join(&places[1])];
-    let told = first.await.unwrap().unwrap_err().to_string();
-    assert!(told.contains("two processes have the number 1"), "{told}");
+    let error = first.await.unwrap().unwrap_err().to_string();
+    assert!(error.contains("two processes have the number 1"), "{error}");
     stop.cancel();
     for twin in twins {
         twin.await.unwrap().unwrap_err();

@@ -66,7 +66,7 @@ async fn parts_in_an_archive_are_one_table() {
 const PEOPLE: (&str, &str) = ("people.csv", "id,name\n1,a\n2,b\n");
 const CITIES: (&str, &str) = ("geo/cities.csv", "city\nx\n");
 
-/// Runs again, over an unchanged lake: nothing is read of it, and the same is told.
+/// Runs again, over an unchanged lake: nothing is read of it, and the same is reported.
 async fn expect_idle(lab: &Lab, before: &Report) {
     let counts = lab.lake.counts();
     lab.run_is_idle().await;
@@ -95,14 +95,14 @@ async fn archives_with_something_wrong_are_not_opened_again() {
     let table = [("refused.tar//people", seen(2))];
     lab.expect(table.clone()).await;
     assert_eq!((report.tables.added, report.tables.failed), (1, 25));
-    let told: Vec<&str> = report.failures.iter().map(|it| &*it.object).collect();
+    let failed: Vec<&str> = report.failures.iter().map(|it| &*it.object).collect();
     for object in [
         "refused.tar//in.tar",
         "refused.tar//../out.csv",
         "damaged.zip",
         "many.tar",
     ] {
-        assert!(told.contains(&object), "{object}: {told:?}");
+        assert!(failed.contains(&object), "{object}: {failed:?}");
     }
     let skipped: Vec<(&str, u64)> = report
         .objects
@@ -313,8 +313,8 @@ async fn a_change_of_an_archive_is_looked_for_by_its_path_or_its_tables() {
     // An archive comes and one goes.
     lab.put("d/z.tar", &tar(&[CITIES])).await;
     lab.remove("d/x.tar").await;
-    let told = BTreeSet::from(["d/x.tar", "d/z.tar"].map(str::to_owned));
-    let report = run_over(&mut lab, Scope::Objects(told)).await;
+    let changed = BTreeSet::from(["d/x.tar", "d/z.tar"].map(str::to_owned));
+    let report = run_over(&mut lab, Scope::Objects(changed)).await;
     assert_eq!((report.tables.added, report.tables.removed), (1, 2));
     lab.run_is_idle().await;
 }

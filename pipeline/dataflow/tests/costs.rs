@@ -13,8 +13,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use common::Lab;
+use common::fake_narrator::FakeNarrator;
 use common::narrated::{narrated, narrated_by};
-use common::teller::Teller;
 use limn_pipeline::Report;
 use limn_store::{RequestCounts, Store};
 use tempfile::TempDir;
@@ -117,7 +117,7 @@ async fn an_unchanged_lake_costs_its_listing() {
     let objects = objects();
     tables_of_many_files(&root, objects);
     let mut lab = lab_over(&root);
-    narrated_by(&mut lab, &Teller::new().shared());
+    narrated_by(&mut lab, &FakeNarrator::new().shared());
     let first = run(&lab).await;
     assert_eq!(first.report.tables.added, 200, "{:?}", first.report);
     assert_eq!(first.report.objects.read, objects as u64);
@@ -158,19 +158,19 @@ async fn a_new_file_in_a_large_table_is_read_alone() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_renamed_column_is_narrated_alone() {
     let mut lab = Lab::new();
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     for table in 0..10 {
         let text = format!("id{table},name{table},height\n1,Tödi,3614\n");
         lab.put(&format!("area{table}/peaks.csv"), &text).await;
     }
     let first = run(&lab).await.report;
     assert_eq!((narrated(&first), first.model.prompt_tokens), (30, 30 * 40));
-    teller.take_asked();
+    fake.take_asked();
     lab.put("area3/peaks.csv", "id3,summit,height\n1,Tödi,3614\n")
         .await;
     let second = run(&lab).await.report;
-    assert_eq!(teller.take_asked(), ["summit"]);
+    assert_eq!(fake.take_asked(), ["summit"]);
     assert_eq!((narrated(&second), second.model.prompt_tokens), (1, 40));
     // Names, rows, the narrations that stayed; then those with the new one.
     assert_eq!(second.model.embedded_blocks, 4, "{second:?}");
@@ -196,7 +196,7 @@ async fn one_percent_changed_costs_one_percent() {
     };
     (0..TABLES).for_each(|table| put(table, "name", 0));
     let mut lab = lab_over(&root);
-    narrated_by(&mut lab, &Teller::new().shared());
+    narrated_by(&mut lab, &FakeNarrator::new().shared());
     lab.options.narrator.as_mut().unwrap().batch_tables = TABLES;
     let full = run(&lab).await;
     assert_eq!(full.report.tables.added, TABLES as u64);

@@ -7,18 +7,18 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use common::fake_narrator::{FakeNarrator, narration_of};
 use common::narrated::{
     dozen, everything, narrated, narrated_by, narration_files, narrations, records, sharing, shop,
 };
-use common::teller::{Teller, told};
 use common::{Lab, seen};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_run_narrates_nothing_and_writes_nothing() {
     let mut lab = Lab::new();
     shop(&lab).await;
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     let report = lab.run().await;
     assert_eq!(
         (narrated(&report), report.tables.added),
@@ -35,7 +35,7 @@ async fn a_second_run_narrates_nothing_and_writes_nothing() {
     );
     assert_eq!(
         narrations(&lab, "orders").await,
-        ["order_id", "buyer", "total"].map(|column| Some(told(column)))
+        ["order_id", "buyer", "total"].map(|column| Some(narration_of(column)))
     );
     let texts = everything(&lab).await;
     assert!(
@@ -45,7 +45,7 @@ async fn a_second_run_narrates_nothing_and_writes_nothing() {
         "{texts:?}"
     );
     assert_eq!(narration_files(&lab).await, 1, "the run's files are merged");
-    teller.take_asked();
+    fake.take_asked();
     lab.run_is_idle().await;
     // A new table of a known schema, and rows that change, ask for nothing.
     lab.put("old/orders.csv", "order_id,buyer,total\n2,Bob,3\n")
@@ -61,7 +61,7 @@ async fn a_second_run_narrates_nothing_and_writes_nothing() {
         ),
         (0, 1, 1)
     );
-    assert_eq!(teller.take_asked(), [""; 0]);
+    assert_eq!(fake.take_asked(), [""; 0]);
     assert!(
         records(&lab)
             .await
@@ -82,8 +82,8 @@ async fn a_thousand_tables_of_one_schema_are_narrated_once() {
         )
         .await;
     }
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     lab.options.narrator.as_mut().unwrap().batch_tables = 200;
     let report = lab.run().await;
     assert_eq!(
@@ -92,9 +92,9 @@ async fn a_thousand_tables_of_one_schema_are_narrated_once() {
         "{:?}",
         report.tables
     );
-    assert_eq!(teller.take_asked(), ["day", "sales"]);
-    let told = [Some(told("day")), Some(told("sales"))];
-    assert_eq!(narrations(&lab, "d777/t777").await, told);
+    assert_eq!(fake.take_asked(), ["day", "sales"]);
+    let expected = [Some(narration_of("day")), Some(narration_of("sales"))];
+    assert_eq!(narrations(&lab, "d777/t777").await, expected);
     everything(&lab).await;
     lab.run_is_idle().await;
 }
@@ -102,15 +102,18 @@ async fn a_thousand_tables_of_one_schema_are_narrated_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn only_changed_columns_are_narrated() {
     let mut lab = Lab::new();
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     let put = async |header: &str, asked: &[&str]| {
         let cells = header.split(',').map(|_| "1").collect::<Vec<_>>().join(",");
         lab.put("t.csv", &format!("{header}\n{cells}\n")).await;
         let report = lab.run().await;
-        assert_eq!(teller.take_asked(), asked, "{header}");
+        assert_eq!(fake.take_asked(), asked, "{header}");
         assert_eq!(narrated(&report), asked.len() as u64, "{header}");
-        let expected: Vec<_> = header.split(',').map(|column| Some(told(column))).collect();
+        let expected: Vec<_> = header
+            .split(',')
+            .map(|column| Some(narration_of(column)))
+            .collect();
         assert_eq!(narrations(&lab, "t").await, expected, "{header}");
         everything(&lab).await;
         lab.run_is_idle().await;
@@ -137,13 +140,13 @@ async fn two_schemas_that_become_one_agree_whatever_the_workers() {
             )
             .await;
         }
-        let teller = Teller::new().shared();
-        narrated_by(&mut lab, &teller);
+        let fake = FakeNarrator::new().shared();
+        narrated_by(&mut lab, &fake);
         lab.run().await;
         for table in 0..8 {
             lab.put(&format!("d{table}/t.csv"), "b,a\n3,1\n").await;
         }
-        teller.take_asked();
+        fake.take_asked();
         let report = lab.run().await;
         assert_eq!((narrated(&report), report.tables.changed), (0, 8));
         found.push(everything(&lab).await);
@@ -157,8 +160,8 @@ async fn tables_are_searchable_before_they_are_narrated() {
     shop(&lab).await;
     let index = lab.index.clone();
     let seen_at_first = Arc::new(Mutex::new(None));
-    let mut teller = Teller::new();
-    teller.event = Some(Box::new({
+    let mut fake = FakeNarrator::new();
+    fake.event = Some(Box::new({
         let seen = Arc::clone(&seen_at_first);
         move |number| {
             if number == 0 {
@@ -176,8 +179,8 @@ async fn tables_are_searchable_before_they_are_narrated() {
             }
         }
     }));
-    let teller = teller.shared();
-    narrated_by(&mut lab, &teller);
+    let fake = fake.shared();
+    narrated_by(&mut lab, &fake);
     lab.run().await;
     let first = seen_at_first.lock().unwrap().take().unwrap();
     assert_eq!(first.len(), 2);
@@ -210,15 +213,15 @@ async fn narrated_tables_are_published_while_others_wait() {
         )
         .await;
     }
-    let mut teller = Teller::new();
-    teller.takes = Duration::from_millis(30);
-    let teller = teller.shared();
-    narrated_by(&mut lab, &teller);
+    let mut fake = FakeNarrator::new();
+    fake.takes = Duration::from_millis(30);
+    let fake = fake.shared();
+    narrated_by(&mut lab, &fake);
     lab.options.narrator.as_mut().unwrap().batch_after = Duration::ZERO;
     let report = lab.run().await;
     assert!(report.snapshot > 3, "several batches: {report:?}");
     assert_eq!(narrated(&report), 12);
-    assert!((2..=4).contains(&teller.at_once.load(Ordering::SeqCst)));
+    assert!((2..=4).contains(&fake.at_once.load(Ordering::SeqCst)));
     // Rows and cells keep their vectors: only schema blocks were embedded again.
     assert_eq!(report.model.embedded_blocks, 6 * 2 + 6, "{report:?}");
     everything(&lab).await;
@@ -230,8 +233,8 @@ async fn an_index_grown_by_edits_is_that_built_anew_with_the_same_narrations() {
     let mut lab = Lab::new();
     (lab.options.epoch_objects, lab.options.workers) = (2, 4);
     dozen(&lab).await;
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     lab.run().await;
     lab.put("d03/t.csv", "b3,a3,more\n1,2,3\n").await;
     lab.put("d04/t.csv", "b3,a3,more\n4,5,6\n").await;
@@ -244,7 +247,7 @@ async fn an_index_grown_by_edits_is_that_built_anew_with_the_same_narrations() {
     for workers in [1, 4] {
         lab.index = sharing(&lab).await;
         lab.options.workers = workers;
-        teller.take_asked();
+        fake.take_asked();
         let report = lab.run().await;
         assert_eq!(narrated(&report), 0);
         assert_eq!(everything(&lab).await, grown, "{workers} workers");
@@ -252,13 +255,13 @@ async fn an_index_grown_by_edits_is_that_built_anew_with_the_same_narrations() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_column_without_a_description_is_told_by_its_name_and_not_asked_again() {
+async fn a_column_without_a_description_is_described_by_its_name_and_not_asked_again() {
     let mut lab = Lab::new();
     shop(&lab).await;
-    let mut teller = Teller::new();
-    teller.silent = ["total".to_owned()].into();
-    let teller = teller.shared();
-    narrated_by(&mut lab, &teller);
+    let mut fake = FakeNarrator::new();
+    fake.silent = ["total".to_owned()].into();
+    let fake = fake.shared();
+    narrated_by(&mut lab, &fake);
     let report = lab.run().await;
     assert_eq!((narrated(&report), report.notes.len()), (5, 0));
     assert_eq!(narrations(&lab, "orders").await[2], None);
@@ -273,7 +276,7 @@ async fn a_column_without_a_description_is_told_by_its_name_and_not_asked_again(
             .values()
             .all(|table| !table.awaits_narration)
     );
-    teller.take_asked();
+    fake.take_asked();
     lab.run_is_idle().await;
     // In another schema it is not asked again, either.
     lab.put("orders.csv", "buyer,total,order_id\nAnn,9.5,1\n")
@@ -290,12 +293,12 @@ async fn a_schema_that_the_model_refuses_costs_itself_only() {
     let refused: Vec<String> = (0..60).map(|column| format!("refused{column}")).collect();
     lab.put("wide.csv", &format!("{}\n", refused.join(",")))
         .await;
-    let teller = Teller::new().shared();
-    teller.failing.lock().unwrap().extend(refused);
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    fake.failing.lock().unwrap().extend(refused);
+    narrated_by(&mut lab, &fake);
     let report = lab.run().await;
-    let told = report.notes.iter().any(|note| note.contains("60"));
-    assert!(narrated(&report) >= 24 && told, "{report:?}");
+    let is_noted = report.notes.iter().any(|note| note.contains("60"));
+    assert!(narrated(&report) >= 24 && is_noted, "{report:?}");
     let waiting = records(&lab).await;
     let waiting = waiting.iter().filter(|(_, table)| table.awaits_narration);
     let waiting: Vec<&str> = waiting.map(|(name, _)| name.as_str()).collect();
@@ -313,8 +316,8 @@ async fn a_family_that_is_no_table_is_narrated_file_by_file() {
         };
         lab.put(&format!("d/x{file:02}.csv"), text).await;
     }
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     let report = lab.run().await;
     assert_eq!((report.tables.added, narrated(&report)), (20, 5));
     everything(&lab).await;
@@ -325,7 +328,7 @@ async fn a_family_that_is_no_table_is_narrated_file_by_file() {
     assert_eq!((report.tables.failed, narrated(&report)), (1, 0));
     assert_eq!(
         narrations(&lab, "d/x03").await,
-        [Some(told("a")), Some(told("b"))]
+        [Some(narration_of("a")), Some(narration_of("b"))]
     );
 }
 
@@ -339,7 +342,7 @@ async fn workers_and_shards_do_not_change_narrated_texts() {
         lab.options.epoch_objects = epoch_objects;
         dozen(&lab).await;
         shop(&lab).await;
-        narrated_by(&mut lab, &Teller::new().shared());
+        narrated_by(&mut lab, &FakeNarrator::new().shared());
         lab.options.narrator.as_mut().unwrap().batch_tables = epoch_objects;
         assert_eq!(narrated(&lab.run().await), 29);
         found.push(everything(&lab).await);
@@ -354,10 +357,10 @@ async fn a_very_wide_table_is_narrated_within_the_models_window() {
     let cells = vec!["1"; names.len()].join(",");
     lab.put("wide.csv", &format!("{}\n{cells}\n", names.join(",")))
         .await;
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     assert_eq!(narrated(&lab.run().await), 1500);
-    let told: Vec<_> = names.iter().map(|name| Some(told(name))).collect();
-    assert_eq!(narrations(&lab, "wide").await, told);
+    let expected: Vec<_> = names.iter().map(|name| Some(narration_of(name))).collect();
+    assert_eq!(narrations(&lab, "wide").await, expected);
     lab.run_is_idle().await;
 }

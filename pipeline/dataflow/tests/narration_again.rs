@@ -5,10 +5,10 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
+use common::fake_narrator::{FakeNarrator, narration_of};
 use common::narrated::{
     dozen, everything, narrated, narrated_by, narration_count, narrations, records, shop,
 };
-use common::teller::{Teller, told};
 use common::{Lab, Watched};
 use limn_models::{Embedder, HashedWords};
 use limn_pipeline::{Narrate, NarrateWith, PipelineError};
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 async fn a_killed_run_repeats_only_what_was_not_written() {
     let mut whole = Lab::new();
     dozen(&whole).await;
-    narrated_by(&mut whole, &Teller::new().shared());
+    narrated_by(&mut whole, &FakeNarrator::new().shared());
     whole.run().await;
     let expected = everything(&whole).await;
 
@@ -26,9 +26,9 @@ async fn a_killed_run_repeats_only_what_was_not_written() {
         let mut lab = Lab::new();
         dozen(&lab).await;
         let killed = Arc::new(tokio::sync::Notify::new());
-        let mut teller = Teller::new();
-        teller.takes = Duration::from_millis(1);
-        teller.event = Some(Box::new({
+        let mut fake = FakeNarrator::new();
+        fake.takes = Duration::from_millis(1);
+        fake.event = Some(Box::new({
             let killed = Arc::clone(&killed);
             move |number| {
                 if number == killed_at {
@@ -36,8 +36,8 @@ async fn a_killed_run_repeats_only_what_was_not_written() {
                 }
             }
         }));
-        let teller = teller.shared();
-        narrated_by(&mut lab, &teller);
+        let fake = fake.shared();
+        narrated_by(&mut lab, &fake);
         {
             let with = lab.options.narrator.as_mut().unwrap();
             (with.flush_columns, with.batch_tables) = (4, 3);
@@ -54,10 +54,10 @@ async fn a_killed_run_repeats_only_what_was_not_written() {
         killed.notified().await;
         run.abort();
         // Its threads end soon; nothing of it holds the model then, but the test and the options.
-        while Arc::strong_count(&teller) > 2 {
+        while Arc::strong_count(&fake) > 2 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let asked_first = teller.take_asked();
+        let asked_first = fake.take_asked();
         let stored = narration_count(&lab).await;
         let report = lab.run().await;
         assert_eq!(
@@ -75,30 +75,37 @@ async fn a_killed_run_repeats_only_what_was_not_written() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_column_that_fails_is_told_once_and_tried_again() {
+async fn a_column_that_fails_is_reported_once_and_tried_again() {
     let mut lab = Lab::new();
     shop(&lab).await;
-    let teller = Teller::new().shared();
-    teller.failing.lock().unwrap().insert("total".into());
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    fake.failing.lock().unwrap().insert("total".into());
+    narrated_by(&mut lab, &fake);
     let report = lab.run().await;
     assert_eq!((narrated(&report), report.failures.len()), (4, 0));
     assert_eq!(report.model.failed_columns, 1);
     assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
     assert!(report.notes[0].contains("1 column") && report.notes[0].contains("injected"));
-    let expected = [Some(told("order_id")), Some(told("buyer")), None];
+    let expected = [
+        Some(narration_of("order_id")),
+        Some(narration_of("buyer")),
+        None,
+    ];
     assert_eq!(narrations(&lab, "orders").await, expected);
     let waiting = records(&lab).await;
     assert!(waiting["orders"].awaits_narration && !waiting["people/staff"].awaits_narration);
     // It fails again: nothing is published for it.
-    teller.take_asked();
+    fake.take_asked();
     let again = lab.run().await;
-    assert_eq!(teller.take_asked(), ["total"]);
+    assert_eq!(fake.take_asked(), ["total"]);
     assert_eq!(again.snapshot, report.snapshot, "{again:?}");
-    teller.failing.lock().unwrap().clear();
+    fake.failing.lock().unwrap().clear();
     let report = lab.run().await;
     assert_eq!((narrated(&report), report.objects.read), (1, 0));
-    assert_eq!(narrations(&lab, "orders").await[2], Some(told("total")));
+    assert_eq!(
+        narrations(&lab, "orders").await[2],
+        Some(narration_of("total"))
+    );
     everything(&lab).await;
     lab.run_is_idle().await;
 }
@@ -113,12 +120,12 @@ async fn a_model_that_always_fails_is_given_up() {
         )
         .await;
     }
-    let teller = Teller::new().shared();
-    teller.failing.lock().unwrap().insert("*".into());
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    fake.failing.lock().unwrap().insert("*".into());
+    narrated_by(&mut lab, &fake);
     let report = lab.run().await;
     assert_eq!((report.tables.added, report.tables.failed), (60, 0));
-    let asked = teller.take_asked().len();
+    let asked = fake.take_asked().len();
     assert!(asked < 30, "{asked} of 120 were asked");
     assert_eq!(report.model.failed_columns, 120);
     assert!(
@@ -126,7 +133,7 @@ async fn a_model_that_always_fails_is_given_up() {
         "{:?}",
         report.notes
     );
-    teller.failing.lock().unwrap().clear();
+    fake.failing.lock().unwrap().clear();
     assert_eq!(narrated(&lab.run().await), 120);
     everything(&lab).await;
     lab.run_is_idle().await;
@@ -140,10 +147,10 @@ async fn other_words_read_no_byte_of_the_lake() {
     lab.options.narrate = Narrate::Names;
     lab.run().await;
     let by_names = everything(&lab).await;
-    let teller = Teller::new().shared();
+    let fake = FakeNarrator::new().shared();
     let reads = || lab.lake.counts().get;
     let before = reads();
-    narrated_by(&mut lab, &teller);
+    narrated_by(&mut lab, &fake);
     let report = lab.run().await;
     assert_eq!((narrated(&report), report.objects.read), (5, 0));
     let narrated_texts = everything(&lab).await;
@@ -151,13 +158,13 @@ async fn other_words_read_no_byte_of_the_lake() {
     lab.options.narrate = Narrate::Names;
     lab.run().await;
     assert_eq!(everything(&lab).await, by_names);
-    teller.take_asked();
+    fake.take_asked();
     lab.options.narrate = Narrate::Auto;
     assert_eq!(narrated(&lab.run().await), 0, "what was narrated is kept");
     assert_eq!(everything(&lab).await, narrated_texts);
     assert_eq!(lab.lake.counts().get, before, "not one read");
     // Another model does not take over unasked, and narrates all when it is asked.
-    let other = Teller::named("other@2").shared();
+    let other = FakeNarrator::named("other@2").shared();
     narrated_by(&mut lab, &other);
     lab.run_is_idle().await;
     lab.options.narrate = Narrate::Llm;
@@ -171,8 +178,8 @@ async fn other_words_read_no_byte_of_the_lake() {
 async fn without_its_model_a_narrated_lake_keeps_its_narrations() {
     let mut lab = Lab::new();
     shop(&lab).await;
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     lab.run().await;
     lab.options.narrator = None;
     lab.run_is_idle().await;
@@ -187,20 +194,20 @@ async fn without_its_model_a_narrated_lake_keeps_its_narrations() {
         report.notes
     );
     let kept = narrations(&lab, "orders").await;
-    assert_eq!(kept[0], Some(told("order_id")));
+    assert_eq!(kept[0], Some(narration_of("order_id")));
     assert_eq!(kept[3], None);
     // Waiting tables without a model are no work.
     lab.run_is_idle().await;
     assert_eq!(lab.run().await.notes, report.notes);
-    teller.take_asked();
+    fake.take_asked();
     lab.options.narrate = Narrate::Llm;
     let error = lab.try_run(Arc::new(HashedWords)).await.unwrap_err();
     assert!(error.to_string().contains("--narrate names"), "{error}");
     lab.options.narrate = Narrate::Auto;
-    lab.options.narrator = Some(NarrateWith::new(teller.clone()));
+    lab.options.narrator = Some(NarrateWith::new(fake.clone()));
     let report = lab.run().await;
     assert_eq!((narrated(&report), report.objects.read), (3, 0));
-    assert_eq!(teller.take_asked(), ["colour", "x", "y"]);
+    assert_eq!(fake.take_asked(), ["colour", "x", "y"]);
     everything(&lab).await;
     lab.run_is_idle().await;
 }
@@ -213,13 +220,13 @@ async fn a_killed_change_to_a_model_reads_nothing_again() {
     lab.options.narrate = Narrate::Names;
     lab.run().await;
     let reads = lab.lake.counts().get;
-    let mut teller = Teller::new();
-    teller.event = Some(Box::new(|number| assert!(number < 10, "injected")));
-    narrated_by(&mut lab, &teller.shared());
+    let mut fake = FakeNarrator::new();
+    fake.event = Some(Box::new(|number| assert!(number < 10, "injected")));
+    narrated_by(&mut lab, &fake.shared());
     let died = lab.try_run(Arc::new(HashedWords)).await;
     assert!(died.is_err(), "{died:?}");
     assert_eq!(lab.tables().await.len(), 12, "and the index is whole");
-    narrated_by(&mut lab, &Teller::new().shared());
+    narrated_by(&mut lab, &FakeNarrator::new().shared());
     lab.run().await;
     assert!(
         records(&lab)
@@ -236,7 +243,7 @@ async fn a_damaged_narration_file_ends_the_run_with_the_remedy() {
     use futures::StreamExt;
     let mut lab = Lab::new();
     shop(&lab).await;
-    narrated_by(&mut lab, &Teller::new().shared());
+    narrated_by(&mut lab, &FakeNarrator::new().shared());
     lab.run().await;
     let mut files = lab.index.store.list("cache/narrations");
     let path = files.next().await.unwrap().unwrap().path;
@@ -259,17 +266,17 @@ async fn a_damaged_narration_file_ends_the_run_with_the_remedy() {
 async fn a_stopped_run_keeps_what_was_said_and_is_gone_on_with() {
     let mut whole = Lab::new();
     dozen(&whole).await;
-    narrated_by(&mut whole, &Teller::new().shared());
+    narrated_by(&mut whole, &FakeNarrator::new().shared());
     whole.run().await;
     let expected = everything(&whole).await;
 
     for stopped_at in [0, 1, 10, 19] {
         let mut lab = Lab::new();
         dozen(&lab).await;
-        let mut teller = Teller::new();
+        let mut fake = FakeNarrator::new();
         // Longer than a stopped run waits for answers, so those of that time are not asked for in vain.
-        teller.takes = Duration::from_millis(200);
-        teller.event = Some(Box::new({
+        fake.takes = Duration::from_millis(200);
+        fake.event = Some(Box::new({
             let stop = lab.options.stop.clone();
             move |number| {
                 if number == stopped_at {
@@ -277,10 +284,10 @@ async fn a_stopped_run_keeps_what_was_said_and_is_gone_on_with() {
                 }
             }
         }));
-        let teller = teller.shared();
-        narrated_by(&mut lab, &teller);
+        let fake = fake.shared();
+        narrated_by(&mut lab, &fake);
         let report = lab.run().await;
-        let asked = teller.take_asked().len() as u64;
+        let asked = fake.take_asked().len() as u64;
         let first = narrated(&report);
         // All that was answered before the stop, and nothing that was not.
         assert!(report.stopped, "{report:?}");
@@ -314,7 +321,7 @@ async fn a_run_stopped_while_it_reads_publishes_what_is_under_way() {
     // Stopped when the first texts are embedded: of twelve epochs at most those under way are published.
     lab.options.stop = CancellationToken::new();
     (lab.options.epoch_objects, lab.options.epochs_in_flight) = (1, 2);
-    narrated_by(&mut lab, &Teller::new().shared());
+    narrated_by(&mut lab, &FakeNarrator::new().shared());
     let report = lab.try_run(stopping(&lab)).await.unwrap();
     assert!(report.stopped && narrated(&report) == 0, "{report:?}");
     assert!((1..=4).contains(&report.tables.added), "{report:?}");
@@ -338,12 +345,12 @@ fn stopping(lab: &Lab) -> Arc<dyn Embedder> {
 async fn a_model_that_does_not_answer_takes_no_words_away() {
     let mut lab = Lab::new();
     shop(&lab).await;
-    narrated_by(&mut lab, &Teller::new().shared());
+    narrated_by(&mut lab, &FakeNarrator::new().shared());
     lab.run().await;
     let before = everything(&lab).await;
     let snapshot = lab.index.newest().await.unwrap().unwrap().number;
 
-    let dead = Teller::named("dead@1").shared();
+    let dead = FakeNarrator::named("dead@1").shared();
     dead.failing.lock().unwrap().insert("*".into());
     narrated_by(&mut lab, &dead);
     lab.options.narrate = Narrate::Llm;
@@ -377,22 +384,22 @@ async fn a_model_that_does_not_answer_takes_no_words_away() {
 async fn words_of_older_prompts_stay_until_the_model_answers_the_new_ones() {
     let mut lab = Lab::new();
     shop(&lab).await;
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     // As an older limn would.
     lab.options.narrator.as_mut().unwrap().prompt = 0;
     lab.run().await;
-    narrated_by(&mut lab, &teller);
+    narrated_by(&mut lab, &fake);
     let before = everything(&lab).await;
 
-    teller.failing.lock().unwrap().insert("*".into());
+    fake.failing.lock().unwrap().insert("*".into());
     lab.put("new.csv", "x,y\n1,2\n").await;
     let report = lab.run().await;
     assert_eq!((report.tables.added, report.tables.changed), (1, 0));
     assert!(report.notes[0].contains("does not answer"), "{report:?}");
     let after = everything(&lab).await;
     assert!(before.iter().all(|text| after.contains(text)), "{after:?}");
-    teller.failing.lock().unwrap().clear();
+    fake.failing.lock().unwrap().clear();
     let report = lab.run().await;
     assert_eq!(
         (narrated(&report), report.notes.len()),
@@ -403,12 +410,12 @@ async fn words_of_older_prompts_stay_until_the_model_answers_the_new_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_named_model_that_is_not_asked_is_told_of() {
+async fn a_named_model_that_is_not_asked_is_noted() {
     let mut lab = Lab::new();
     shop(&lab).await;
-    narrated_by(&mut lab, &Teller::new().shared());
+    narrated_by(&mut lab, &FakeNarrator::new().shared());
     lab.run().await;
-    narrated_by(&mut lab, &Teller::named("other@2").shared());
+    narrated_by(&mut lab, &FakeNarrator::named("other@2").shared());
     assert_eq!(lab.run().await.notes, [""; 0]);
     lab.options.narrator.as_mut().unwrap().named = true;
     let notes = lab.run().await.notes;

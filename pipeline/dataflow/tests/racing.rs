@@ -151,10 +151,10 @@ async fn of_two_indexers_of_one_lake_the_slower_says_so_and_loses_nothing() {
     assert!(overtaken > 0, "the runs never met");
 }
 
-/// A compaction moves a table's blocks while a run tells the table in the very same words again, so that
-/// its new segment has the name of the one that was merged away.
+/// A compaction moves a table's blocks while a run describes the table in the very same words
+/// again, so that its new segment has the name of the one that was merged away.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_table_told_again_in_the_same_words_while_it_is_moved_is_there_once() {
+async fn a_table_described_again_in_the_same_words_while_it_is_moved_is_there_once() {
     let mut lab = Lab::new();
     lab.options.compact = false;
     lab.options.shards = Some(1);

@@ -102,7 +102,7 @@ async fn rows_that_went_and_came_back_count_as_they_are_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_columns_and_other_settings_are_told_at_once() {
+async fn other_columns_and_other_settings_are_described_at_once() {
     let mut lab = filled(0.9).await;
     lab.put("levels/month=11/data.csv", "station,level,note\ns,1,high\n")
         .await;
@@ -118,7 +118,7 @@ async fn other_columns_and_other_settings_are_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_a_threshold_every_change_is_told() {
+async fn without_a_threshold_every_change_is_described() {
     let lab = filled(0.0).await;
     let before = row(&lab).await;
     month(&lab, 11, 1).await;

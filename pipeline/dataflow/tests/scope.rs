@@ -135,9 +135,10 @@ fn path() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// What triggers tell of is brought in wholly: a run over all of the lake finds nothing more to do.
+    /// What triggers announce is brought in wholly: a run over all of the lake finds nothing more
+    /// to do.
     #[test]
-    fn told_of_every_change_the_index_is_that_of_the_whole_lake(
+    fn notified_of_every_change_the_index_is_that_of_the_whole_lake(
         steps in prop::collection::vec(prop::collection::btree_set(path(), 1..5), 1..12),
     ) {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();

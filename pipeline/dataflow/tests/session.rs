@@ -5,8 +5,8 @@ use crate::common;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use common::fake_narrator::FakeNarrator;
 use common::narrated::{everything, narrated, narrated_by};
-use common::teller::Teller;
 use common::{Lab, Watched, seen};
 use futures::TryStreamExt;
 use limn_lake::TableName;
@@ -186,7 +186,7 @@ async fn an_index_that_is_made_anew_meanwhile_is_read_anew() {
     lab.remove("t0/data.csv").await;
     let mut session = session(&lab, Arc::new(HashedWords));
     look(&mut session, &[]).await.unwrap();
-    // Its table comes again, in an index that was never told of it.
+    // Its table comes again, in an index that was never notified of it.
     lab.put("t0/data.csv", &table(0)).await;
     lab.put("t9/data.csv", &table(9)).await;
     let store = &lab.index.store;
@@ -260,8 +260,8 @@ async fn a_round_over_a_lake_that_is_away_costs_no_reading_of_the_index() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_round_of_a_narrated_lake_reads_new_narrations_only() {
     let mut lab = Lab::new();
-    let teller = Teller::new().shared();
-    narrated_by(&mut lab, &teller);
+    let fake = FakeNarrator::new().shared();
+    narrated_by(&mut lab, &fake);
     let session_of = |lab: &Lab| {
         Session::new(
             lab.lake.clone(),
@@ -286,11 +286,11 @@ async fn a_round_of_a_narrated_lake_reads_new_narrations_only() {
             &mut other
         };
         assert_eq!(narrated(&look(session, &[]).await.unwrap()), 2);
-        assert_eq!(Arc::strong_count(&teller), 2, "the model is let go of");
+        assert_eq!(Arc::strong_count(&fake), 2, "the model is let go of");
     }
     look(&mut session, &[]).await.unwrap();
     look(&mut other, &[]).await.unwrap();
-    teller.take_asked();
+    fake.take_asked();
     for number in 0..4 {
         let text = format!("{}Red,{number}\n", header(number));
         lab.put(&format!("t{number}/data.csv"), &text).await;
@@ -307,5 +307,5 @@ async fn a_round_of_a_narrated_lake_reads_new_narrations_only() {
     let kept = reads(&mut session, 5).await;
     let anew = reads(&mut session_of(&lab), 6).await;
     assert!(kept <= 8 && anew > kept + 12, "{kept}, {anew}");
-    assert!(teller.take_asked().is_empty());
+    assert!(fake.take_asked().is_empty());
 }

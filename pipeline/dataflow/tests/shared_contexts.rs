@@ -1,4 +1,5 @@
-//! Texts about several tables: each table is told its part, and a change of one part is a change of its table alone.
+//! Texts about several tables: each table has its part, and a change of one part is a change of its
+//! table alone.
 
 use crate::common;
 
@@ -25,11 +26,11 @@ fn package(orders: &str, people: &str) -> String {
 
 async fn descriptions(lab: &Lab) -> Vec<(String, Option<String>)> {
     let records = records(lab).await.into_iter();
-    let told = records.map(|(name, row)| (name, row.columns[0].description.clone()));
-    told.collect()
+    let described = records.map(|(name, row)| (name, row.columns[0].description.clone()));
+    described.collect()
 }
 
-fn told(all: &[(&str, Option<&str>)]) -> Vec<(String, Option<String>)> {
+fn owned(all: &[(&str, Option<&str>)]) -> Vec<(String, Option<String>)> {
     let all = all.iter();
     all.map(|(name, text)| ((*name).to_owned(), text.map(str::to_owned)))
         .collect()
@@ -59,7 +60,7 @@ async fn an_entry_of_a_package_that_changes_is_a_change_of_its_table_alone() {
         ("d/orders", Some("The number")),
         ("d/other", None),
     ];
-    assert_eq!(descriptions(&lab).await, told(&first));
+    assert_eq!(descriptions(&lab).await, owned(&first));
     lab.run_is_idle().await;
 
     let before = records(&lab).await;
@@ -77,7 +78,7 @@ async fn an_entry_of_a_package_that_changes_is_a_change_of_its_table_alone() {
         ("d/orders", Some("The order's number")),
         ("d/other", None),
     ];
-    assert_eq!(descriptions(&lab).await, told(&second));
+    assert_eq!(descriptions(&lab).await, owned(&second));
     let after = records(&lab).await;
     for (table, stays) in [
         ("d/deep/people", true),
@@ -98,7 +99,7 @@ async fn an_entry_of_a_package_that_changes_is_a_change_of_its_table_alone() {
     );
     lab.run_is_idle().await;
 
-    // A run that looks at a part of the lake tells the same of it.
+    // A run that looks at a part of the lake says the same of it.
     let people = BTreeSet::from(["d/deep/people.csv".to_owned()]);
     lab.options.scope = Scope::Objects(people);
     let report = lab.run().await;
@@ -112,25 +113,25 @@ async fn an_entry_of_a_package_that_changes_is_a_change_of_its_table_alone() {
     // New rows: the package is not read again for a table whose part is known.
     lab.put("d/other.csv", "id,x\n1,2\n3,4\n").await;
     assert_eq!(lab.run().await.tables.changed, 1);
-    assert_eq!(descriptions(&lab).await, told(&second));
+    assert_eq!(descriptions(&lab).await, owned(&second));
 
-    // One that cannot be read is told of, and nothing is forgotten.
+    // One that cannot be read is reported, and nothing is forgotten.
     lab.put("d/datapackage.json", "{").await;
     let report = lab.run().await;
-    let is_told = |report: &limn_pipeline::Report| {
+    let is_reported = |report: &limn_pipeline::Report| {
         let mut failures = report.failures.iter();
         failures.any(|it| it.error.contains("not JSON"))
     };
-    assert!(is_told(&report), "{report:?}");
-    assert_eq!(descriptions(&lab).await, told(&second));
+    assert!(is_reported(&report), "{report:?}");
+    assert_eq!(descriptions(&lab).await, owned(&second));
     lab.remove("d/datapackage.json").await;
-    assert!(!is_told(&lab.run().await));
+    assert!(!is_reported(&lab.run().await));
     let none = [
         ("d/deep/people", None),
         ("d/orders", None),
         ("d/other", None),
     ];
-    assert_eq!(descriptions(&lab).await, told(&none));
+    assert_eq!(descriptions(&lab).await, owned(&none));
     lab.run_is_idle().await;
 }
 
@@ -142,30 +143,33 @@ async fn a_family_that_is_many_tables_hands_its_readme_to_each() {
     lab.put("d/README.md", "- id: The number\n").await;
     lab.run().await;
     let of_each = [("d/x1", Some("The number")), ("d/x2", Some("The number"))];
-    assert_eq!(descriptions(&lab).await, told(&of_each));
+    assert_eq!(descriptions(&lab).await, owned(&of_each));
     lab.run_is_idle().await;
     lab.put("d/x2.csv", "id,day\n1,2024-01-03\n").await;
     lab.run().await;
-    assert_eq!(descriptions(&lab).await, told(&[("d", Some("The number"))]));
+    assert_eq!(
+        descriptions(&lab).await,
+        owned(&[("d", Some("The number"))])
+    );
     lab.run_is_idle().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_that_is_given_for_no_table_is_told_as_not_kept() {
+async fn one_that_is_given_for_no_table_is_reported_as_not_kept() {
     let mut lab = Lab::new();
     lab.put("here.csv", "a\n1\n").await;
     for name in ["here", "later"] {
         let name = TableName::parse(name).unwrap();
         lab.options.contexts.insert(name, vec!["words".to_owned()]);
     }
-    let told = "context of 'later' names no table of the lake, and is not kept: give it again when the table is there";
-    assert_eq!(lab.run().await.notes, [told]);
+    let note = "context of 'later' names no table of the lake, and is not kept: give it again when the table is there";
+    assert_eq!(lab.run().await.notes, [note]);
     // One that was registered is kept while its table is gone.
     lab.options.contexts.clear();
     lab.put("there.csv", "b\n2\n").await;
     lab.remove("here.csv").await;
-    let told = "the text registered for 'here' waits: no table of the lake has that name; if it was renamed, register the text again (limn context)";
-    assert_eq!(lab.run().await.notes, [told]);
+    let note = "the text registered for 'here' waits: no table of the lake has that name; if it was renamed, register the text again (limn context)";
+    assert_eq!(lab.run().await.notes, [note]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -24,7 +24,7 @@ async fn a_table_keeps_its_last_good_version_until_a_better_one_comes() {
     let report = lab.run().await;
     assert_eq!((report.tables.failed, report.failures.len()), (1, 1));
     lab.expect([("t", BROKEN(2))]).await;
-    // The corrupt bytes are not read again, and still told of.
+    // The corrupt bytes are not read again, and still reported.
     lab.run_is_idle().await;
     assert_eq!(lab.run().await.tables.failed, 1);
     lab.put("t.csv", "a,b\n1,x\n2,y\n3,z\n").await;
@@ -41,7 +41,7 @@ async fn only_row(lab: &Lab) -> TableRecord {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_table_tells_which_of_its_files_could_never_be_read() {
+async fn a_table_says_which_of_its_files_could_never_be_read() {
     let lab = Lab::new();
     lab.put("t/day=1/x.csv", "a\n1\n").await;
     lab.corrupt("t/day=2/x.csv").await;
@@ -147,7 +147,7 @@ async fn a_broken_file_under_another_name_keeps_the_table() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_broken_file_that_is_gone_is_not_told_of_any_more() {
+async fn a_broken_file_that_is_gone_is_not_reported_any_more() {
     let lab = Lab::new();
     lab.corrupt("t.csv").await;
     assert_eq!(lab.run().await.tables.failed, 1);

@@ -1,4 +1,4 @@
-//! Reads files as the job does and tells how long it took: `tests/bench/read_speed.py` runs it.
+//! Reads files as the job does and prints how long it took: `tests/bench/read_speed.py` runs it.
 //!
 //! `profile [--budget BYTES] FILE…`: schema, row sample and column profiles of each file. The default budget takes any
 //! file whole. One line of JSON a file; with `--summary` the summary itself follows on a line of its own.
@@ -56,7 +56,7 @@ fn main() -> Result<(), Failure> {
         let started = Instant::now();
         let store = Store::open(folder)?;
         let summary = runtime.block_on(summarise_file(&store, &data, &options))?;
-        let told = serde_json::json!({
+        let result = serde_json::json!({
             "file": name,
             "bytes": size,
             "seconds": started.elapsed().as_secs_f64(),
@@ -64,7 +64,7 @@ fn main() -> Result<(), Failure> {
             "columns": summary.columns.len(),
             "exact": !summary.approximate,
         });
-        println!("{told}");
+        println!("{result}");
         if with_summary {
             println!("{}", serde_json::to_string(&summary)?);
         }

@@ -35,7 +35,7 @@ use super::{Failure, ReadOptions, documented, parse as on_thread, sniff};
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
 
-/// Of files that are not read whole, this much of the beginning tells what they are.
+/// Of files that are not read whole, this much of the beginning shows what they are.
 const HEAD: u64 = 8 << 10;
 /// Footers up to this size are read whatever the budget, and messages' metadata.
 const FOOTER: u64 = 1 << 20;
@@ -137,7 +137,7 @@ impl Reading {
         let mut first_rows = Vec::with_capacity(self.messages.batches.len());
         let mut total = 0;
         for (block, rows) in self.messages.batches.iter().zip(&headers.rows) {
-            // Where rows are not counted, a batch's place in the file tells them apart.
+            // Where rows are not counted, a batch's place in the file distinguishes them.
             first_rows.push(if numbered {
                 total
             } else {

@@ -24,9 +24,9 @@ pub(crate) fn kept_type(arrow: &Arrow, data_type: &DataType) -> Option<String> {
     if plain == arrow_type(data_type) {
         return None;
     }
-    let told = plain.to_string();
+    let kept = plain.to_string();
     // What cannot be read back would be another type.
-    (Arrow::from_str(&told).ok()? == plain).then_some(told)
+    (Arrow::from_str(&kept).ok()? == plain).then_some(kept)
 }
 
 /// A type without how its values are stored: dictionaries and runs are their values. None of what is read as text.

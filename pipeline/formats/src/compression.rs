@@ -1,4 +1,5 @@
-//! Compression around text formats: told by the last extension of a name, and by a file's first bytes.
+//! Compression around text formats: recognised by the last extension of a name, and by a file's
+//! first bytes.
 
 use std::path::Path;
 

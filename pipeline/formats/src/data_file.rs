@@ -20,7 +20,7 @@ pub struct DataFile {
     /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
     /// text among the files of one table never is.
     pub is_beside: bool,
-    /// What people say of it.
+    /// What is declared of it.
     pub declared: Option<Arc<Declaration>>,
 }
 

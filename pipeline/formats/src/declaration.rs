@@ -1,4 +1,4 @@
-//! What people declare of a file.
+//! What is declared of a file.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::object::Hasher;
 
-/// What an entry of a `.limn.yaml` says of a file.
+/// What an entry of a `.limn.yaml` declares of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Declaration {
     /// The path of the `.limn.yaml`.
@@ -17,7 +17,7 @@ pub struct Declaration {
     pub files: String,
     /// How the file is read.
     pub reading: DeclaredReading,
-    /// What the entry says of the table in words: its description, owner and columns.
+    /// The entry's words about the table: its description, owner and columns.
     pub text: Option<String>,
 }
 

@@ -25,7 +25,7 @@ pub(crate) const HEAD: usize = 256 << 10;
 /// Rows looked at.
 const ROWS: usize = 200;
 
-/// A text of no more bytes may be too little to tell how it is cut.
+/// A text of no more bytes may be too little to show how it is cut.
 const SMALL: usize = 4 << 10;
 
 /// Rows that make a table below other lines.
@@ -106,8 +106,8 @@ impl Plan {
     }
 }
 
-/// Finds out how `text` is written, as far as people do not say it. `complete` says that it is the whole file, not its
-/// beginning.
+/// Finds out how `text` is written, as far as it is not declared. `complete` says that it is the
+/// whole file, not its beginning.
 ///
 /// # Errors
 /// Nothing but blank lines; too many columns; a declared header that is not there.
@@ -242,7 +242,7 @@ pub(crate) fn plan(
 /// The header that the first rows of a head have.
 fn found_header(rows: &[Vec<String>], cuts: &[Cut], head: &[u8]) -> header::Header {
     let mut header = header::understand(rows, header::is_first_parted(head));
-    // A blank line tells a title where the rows alone do not.
+    // A blank line shows a title where the rows alone do not.
     if let Some(above) = above_blank(cuts)
         && header.skip <= above
         && header.cells.is_empty()
@@ -610,7 +610,7 @@ mod tests {
                 is(&text, ',', Quoting::Doubled, &["name", "n"]);
             }
         }
-        // The header tells what is above.
+        // The header shows what is above.
         for text in titled("Report 2024\n", "a,b", |i| format!("{i},{i}")) {
             is(&text, ',', Quoting::Doubled, &["a", "b"]);
         }

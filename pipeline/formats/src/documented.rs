@@ -1,6 +1,7 @@
-//! What a file's own metadata says of its table and columns: key-value metadata and fields' metadata (Parquet, Arrow), user metadata
-//! and types' attributes (ORC), comments that Spark keeps in its own schema, `doc` (Avro), comments in a `CREATE TABLE` (SQLite). All
-//! of it has been read with the schema: it costs no request.
+//! A file's own documentation of its table and columns: key-value metadata and fields' metadata
+//! (Parquet, Arrow), user metadata and types' attributes (ORC), comments that Spark keeps in its
+//! own schema, `doc` (Avro), comments in a `CREATE TABLE` (SQLite). All of it has been read with
+//! the schema: it costs no request.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 /// Characters kept of a description.
 pub const DESCRIPTION_CHARS: usize = 600;
-/// Characters kept of what a file says of its table.
+/// Characters kept of a file's description of its table.
 pub(super) const TABLE_CHARS: usize = 4000;
 /// Spark's schema as JSON is looked at up to this length.
 const SPARK_SCHEMA: usize = 1 << 20;
@@ -19,7 +20,7 @@ const SPARK: &str = "org.apache.spark.sql.parquet.row.metadata";
 /// Keys of descriptions, in the order in which they hold. Others (pandas', geometries') are for programs.
 const KEYS: [&str; 4] = ["description", "comment", "doc", "title"];
 
-/// What a file says of itself.
+/// A file's own documentation.
 #[derive(Debug, Default)]
 pub(super) struct Documented {
     pub(super) table: Option<String>,
@@ -28,7 +29,7 @@ pub(super) struct Documented {
 }
 
 impl Documented {
-    /// Takes what another source says of what this one is silent about.
+    /// Takes from another source what this one lacks.
     pub(super) fn fill(&mut self, other: Documented) {
         self.table = self.table.take().or(other.table);
         for (column, more) in self.columns.iter_mut().zip(other.columns) {
@@ -43,12 +44,12 @@ pub(super) fn key_of(key: &[u8]) -> Option<&'static str> {
     keys.find(|it| key.eq_ignore_ascii_case(it.as_bytes()))
 }
 
-/// What a field's metadata says of its column.
+/// The description of a column in its field's metadata.
 pub(super) fn column(metadata: &HashMap<String, String>) -> Option<String> {
     said(metadata, DESCRIPTION_CHARS)
 }
 
-/// What a file's metadata says of the table, and of columns of these names.
+/// The descriptions in a file's metadata of the table, and of columns of these names.
 pub(super) fn file<'a>(
     metadata: &HashMap<String, String>,
     columns: impl Iterator<Item = &'a str>,
@@ -74,7 +75,7 @@ pub(super) fn file<'a>(
     }
 }
 
-/// What an Avro schema says of its record and its fields.
+/// An Avro schema's documentation of its record and its fields.
 pub(super) fn avro(schema: &Value) -> Documented {
     let mut record = schema;
     // A type may be wrapped in one.

@@ -1,9 +1,10 @@
 //! What stands below a table and is no row of it: lines of remarks (`Source: …`), and rows of totals.
 //!
-//! A row that is left out by mistake is lost, one that is kept by mistake is a little untidy. So only the end of a file
-//! that is read whole is looked at, a few lines of it, and each must be told from a row with certainty: by a word that begins it, by a
-//! blank line above it, or by being text of several words in one cell below rows that all have their full width. Totals are told by their
-//! name, if no other row has it: where `total` is one of the values, it is one.
+//! A row that is left out by mistake is lost, one that is kept by mistake is a little untidy. So
+//! only the end of a file that is read whole is looked at, a few lines of it, and each must be
+//! distinguished from a row with certainty: by a word that begins it, by a blank line above it, or
+//! by being text of several words in one cell below rows that all have their full width. Totals are
+//! recognised by their name, if no other row has it: where `total` is one of the values, it is one.
 
 use csv::ByteRecord;
 use limn_profile::DataType;
@@ -17,8 +18,8 @@ use super::rows::Rows;
 pub(super) const TAIL: usize = 16 << 10;
 /// Lines below a table, at most.
 const MOST: usize = 12;
-/// Letters of a remark that are told.
-const TOLD: usize = 120;
+/// Letters of a remark that a note quotes.
+const QUOTED: usize = 120;
 
 /// What remarks begin with, before a colon.
 const REMARKS: &[&str] = &[
@@ -200,11 +201,11 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
         ));
     }
     if !lines.is_empty() {
-        let told: String = lines.join(" / ").chars().take(TOLD).collect();
+        let quoted: String = lines.join(" / ").chars().take(QUOTED).collect();
         let count = counted(lines.len() as u64, "line");
         notes.push(format!(
             "{count} below the table left out: {}",
-            limn_store::one_line(&told)
+            limn_store::one_line(&quoted)
         ));
     }
     Some(Footer {
@@ -286,8 +287,8 @@ mod tests {
             (",,\nprinted by x,,\n", "1 line below"),
         ] {
             let text = format!("{TABLE}{below}");
-            let (rows, told) = left(&text);
-            assert!(told.contains(note), "{below:?}: {told}");
+            let (rows, notes) = left(&text);
+            assert!(notes.contains(note), "{below:?}: {notes}");
             assert_eq!(
                 rows.trim_end_matches(['\n', ',']),
                 TABLE.trim_end(),

@@ -1,4 +1,4 @@
-//! Formats of files and kinds of containers, as names tell them.
+//! Formats of files and kinds of containers, as names show them.
 
 use std::fmt;
 use std::path::Path;
@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::compression::{Compression, without_compression};
 use crate::member::path::split;
 
-/// The formats that hold rows, told by a file's extension (in any case). Text may be compressed: `.csv.gz`,
-/// `.jsonl.zst`, `.tsv.bz2`, `.csv.xz`.
+/// The formats that hold rows, by a file's extension (in any case). Text may be compressed:
+/// `.csv.gz`, `.jsonl.zst`, `.tsv.bz2`, `.csv.xz`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -32,7 +32,7 @@ pub enum Format {
     Sqlite,
     /// A sheet of a spreadsheet file: `book.xlsx//2024`.
     Sheet,
-    /// What is to be told of an archive, or of something in it that can be no table.
+    /// Remarks on an archive, or on something in it that can be no table.
     Archive,
 }
 
@@ -62,7 +62,7 @@ impl Format {
         matches!(self, Format::Csv | Format::JsonLines | Format::Text)
     }
 
-    /// Whether it is told by the content only.
+    /// Whether only the content shows it.
     pub fn is_uncertain(self) -> bool {
         self == Format::Text
     }
@@ -119,7 +119,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Kinds of containers, told by a file's extension (in any case).
+/// Kinds of containers, by a file's extension (in any case).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Container {
     /// `.zip`
@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn formats_are_told_by_extension_in_any_case() {
+    fn formats_are_known_by_extension_in_any_case() {
         assert_eq!(Format::of_path("a/B.PARQUET"), Some(Format::Parquet));
         assert_eq!(Format::of_path("a.b.tsv"), Some(Format::Csv));
         assert_eq!(Format::of_path("x.ndjson"), Some(Format::JsonLines));
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_are_told_by_extension_in_any_case() {
+    fn containers_are_known_by_extension_in_any_case() {
         assert_eq!(Container::of_path("a/B.ZIP"), Some(Container::Zip));
         for tar in [
             "a.tar",

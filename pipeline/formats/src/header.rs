@@ -146,7 +146,7 @@ pub(crate) fn understand(rows: &[Vec<String>], is_parted: bool) -> Header {
         _ => None,
     };
     let has_header = verdict != Verdict::No;
-    // Of row names only the shape of the rows tells, but for types below the names.
+    // Of row names only the shape of the rows counts, but for types below the names.
     let is_presumed = match row_names {
         true => is_header(&below_no_name(rows)) != Verdict::Surely,
         false => verdict == Verdict::Presumably,
@@ -205,7 +205,7 @@ fn may_be_names(row: &[String]) -> bool {
     filled.peek().is_some() && filled.all(is_word)
 }
 
-/// The header where people say which row it is, or that none is.
+/// The header where it is declared which row it is, or that none is.
 pub(crate) fn declared(rows: &[Vec<String>], at: Option<usize>) -> Header {
     let skip = at.map_or(0, |at| at + 1);
     let cells = at.and_then(|at| rows.get(at)).cloned().unwrap_or_default();
@@ -347,7 +347,7 @@ fn is_header(rows: &[Vec<String>]) -> Verdict {
             continue;
         }
         let class = classify(name);
-        // One such cell tells of the row.
+        // One such cell decides for the row.
         if class == DataType::Text && is_one_of(name, &values) {
             return Verdict::No;
         }

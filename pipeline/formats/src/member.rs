@@ -1,10 +1,11 @@
 //! Files within files: a container's members are objects of the lake, at `data.zip//orders/2020.csv`.
 //!
-//! No path that a store lists has two slashes in a row, so they tell a member from any other object. A member's
-//! [`ObjectRecord`](crate::object::ObjectRecord) has the container's tag and time, and a version of its own that says where it lies
-//! (`MemberPlace`), how many members the container has, and which version of the container it is: whoever has
-//! the record can read the member without opening the container again, and a container whose members are all
-//! known in its present version need not be opened to be listed.
+//! No path that a store lists has two slashes in a row, so they distinguish a member from any other
+//! object. A member's [`ObjectRecord`](crate::object::ObjectRecord) has the container's tag and
+//! time, and a version of its own that says where it lies (`MemberPlace`), how many members the
+//! container has, and which version of the container it is: whoever has the record can read the
+//! member without opening the container again, and a container whose members are all known in its
+//! present version need not be opened to be listed.
 //!
 //! So that this holds for every container, what cannot be read is a member, too: its place is the reason. Where it
 //! can be no table (an archive within an archive, a name that leads out, the container itself), its path ends with
@@ -30,8 +31,8 @@ pub(crate) fn container_size(object: &ObjectRecord) -> Option<u64> {
 /// Stands for what filters leave out of a container.
 const LEFT_OUT: &str = "(left out)";
 
-/// Whether a member is no file, but what is to be told or remembered of its container, or of something in it that
-/// can be no table.
+/// Whether a member is no file, but what is to be reported or remembered of its container, or of
+/// something in it that can be no table.
 pub fn is_remark(path: &str) -> bool {
     path.ends_with(SEPARATOR)
 }

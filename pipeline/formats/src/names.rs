@@ -46,7 +46,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn repeated_and_empty_names_are_told_apart() {
+    fn repeated_and_empty_names_are_numbered() {
         assert_eq!(
             unique(["a", "a", "", "b", "", "a"]),
             ["a", "a_2", "column_3", "b", "column_5", "a_3"]

@@ -41,7 +41,7 @@ impl ObjectRecord {
 }
 
 impl ObjectRecord {
-    /// An object of a store that tells no versions.
+    /// An object of a store that has no versions.
     pub fn unversioned(path: &str, size: u64) -> Self {
         ObjectRecord {
             path: path.into(),

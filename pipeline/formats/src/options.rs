@@ -30,7 +30,7 @@ pub struct ReadOptions {
     pub confined: Option<Confined>,
     /// Spreadsheets and databases that were opened. Default: none is kept.
     pub containers: OpenContainers,
-    /// What people say of the file that is read: it is taken from each [`DataFile`].
+    /// What is declared of the file that is read: it is taken from each [`DataFile`].
     pub declared: Option<Arc<Declaration>>,
 }
 
@@ -61,7 +61,7 @@ impl ReadOptions {
         }
     }
 
-    /// How people say that the file is read.
+    /// How the file is declared to be read.
     pub(crate) fn declared(&self) -> &DeclaredReading {
         Declaration::reading_of(self.declared.as_ref())
     }

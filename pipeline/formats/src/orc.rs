@@ -270,7 +270,7 @@ impl Reading {
         Ok(self.typed.finish(outcome, sample_path, options))
     }
 
-    /// Takes what the footer says of columns that were not read whole.
+    /// Takes the footer's statistics of columns that were not read whole.
     fn known(&mut self) {
         let types = &self.tail.footer.types;
         for (i, column) in types[0].parts.iter().enumerate() {
@@ -415,7 +415,7 @@ impl Reading {
     }
 }
 
-/// A column with what its writer says of it.
+/// A column with its writer's statistics.
 fn described(field: &FieldRef, of: &TypeInfo) -> FieldRef {
     match of.said.is_empty() {
         true => field.clone(),

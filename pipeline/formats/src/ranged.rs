@@ -1,6 +1,6 @@
 //! Ranged reads of one object for a parser on a blocking thread.
 //!
-//! What is wanted is told as ranges; near ones are fetched together, several at a time. What comes
+//! What is wanted is given as ranges; near ones are fetched together, several at a time. What comes
 //! back has the length that was asked for, or there is an error.
 
 use std::collections::BTreeMap;
@@ -69,7 +69,7 @@ impl Ranged {
         Some((url, self.0.path.clone(), etag))
     }
 
-    /// Keeps what a read failed of, and tells a decoder of it.
+    /// Keeps what a read failed of, and returns it for a decoder.
     pub(super) fn keep(&self, failure: Failure) -> io::Error {
         let cause = failure.cause();
         *self.failure() = Some(failure);

@@ -96,7 +96,7 @@ impl<'a> Rows<'a> {
                 self.to_end || lines > LINES_IN_A_CELL
             }
         };
-        // Lines that end as those of an old Mac do are not told apart here.
+        // Lines that end as those of an old Mac do are not distinguished here.
         if !is_lost || first.trim_ascii_end().contains(&b'\r') {
             return None;
         }

@@ -21,7 +21,7 @@ use crate::format::Format;
 use crate::member;
 use crate::room::Held;
 
-/// Enough of a file to tell how it is compressed.
+/// Enough of a file to see how it is compressed.
 const BEGINNING: u64 = 16;
 /// What takes the place of the budget that a file was indexed with: rows do not depend on budgets. Footers and pages are read up
 /// to this length, and what has to be unpacked or be in memory as a whole up to four times of it.

@@ -1,4 +1,4 @@
-//! What a file really is, told by its first bytes: the checks that come before any text is parsed.
+//! What a file really is, by its first bytes: the checks that come before any text is parsed.
 
 use serde::de::IgnoredAny;
 
@@ -73,7 +73,7 @@ pub(crate) fn is_text(beginning: &[u8], what: &str, wide: bool) -> Result<(), Fa
     Ok(())
 }
 
-/// What a file is that begins like this and is not of the format that its name tells.
+/// What a file is that begins like this and is not of the format that its name says.
 pub(crate) fn not_its_format(beginning: &[u8], what: &str) -> Failure {
     let beginning = &beginning[..beginning.len().min(LOOK)];
     for (magic, is, remedy) in MAGIC {
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_told_from_cells_that_look_like_it() {
+    fn json_is_distinguished_from_cells_that_look_like_it() {
         for (text, extension) in [
             ("{\"a\": 1}\n{\"a\": 2}\n", ".jsonl"),
             ("\u{feff}{\"a\": NaN}\r\n{\"a\": 2}", ".jsonl"),

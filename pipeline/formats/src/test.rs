@@ -149,8 +149,8 @@ impl Bounds {
         }
         // What cannot be compared, or is not known, may pass.
         let is = |comparison: Comparison, bound: &ArrayRef| {
-            let told = comparison.of(bound, value);
-            told.map_or(true, |told| told.is_null(0) || told.value(0))
+            let compared = comparison.of(bound, value);
+            compared.map_or(true, |it| it.is_null(0) || it.value(0))
         };
         match comparison {
             Comparison::Equal => {

@@ -149,8 +149,8 @@ impl Unclosed {
         }
     }
 
-    /// What is to be said of them; where not all is read, no line is known by its number.
-    fn told(&self, whole: bool) -> Option<String> {
+    /// The note on them; where not all is read, no line is known by its number.
+    fn summary(&self, whole: bool) -> Option<String> {
         let lines = counted(self.lines, "line");
         let first = match self.lines {
             0 => return None,
@@ -173,7 +173,7 @@ struct Ragged {
 }
 
 impl Ragged {
-    /// Distinct widths that are told apart.
+    /// Distinct widths that are counted.
     const WIDTHS: usize = 64;
 
     fn note(&mut self, width: usize, columns: usize) {
@@ -424,7 +424,7 @@ impl Scan {
                 ),
             ));
         }
-        self.notes.extend(self.unclosed.told(self.whole));
+        self.notes.extend(self.unclosed.summary(self.whole));
         if self.ragged.rows > 0 {
             let rows = counted(self.ragged.rows, "row");
             self.notes.push(format!(
@@ -496,7 +496,7 @@ fn ends_empty(record: &ByteRecord) -> bool {
     last.is_none_or(|cell| cell.trim_ascii().is_empty())
 }
 
-/// Whether rows of `columns` cells begin here, as far as the next few tell.
+/// Whether rows of `columns` cells begin here, as far as the next few show.
 fn fits(dialect: &Dialect, columns: usize, text: &[u8]) -> bool {
     let mut reader = dialect.reader(text);
     let mut record = ByteRecord::new();

@@ -118,7 +118,7 @@ pub(super) struct Typed {
     most_profiled: u64,
     /// Bytes that may still be decoded.
     work: u64,
-    /// What the file says of its columns and of itself.
+    /// The file's documentation of its columns and of itself.
     documented: Documented,
     _turn: Held,
 }
@@ -185,7 +185,7 @@ impl Typed {
         }
     }
 
-    /// Takes what the file says elsewhere of itself and its columns; what the fields say of themselves holds.
+    /// Takes the file's documentation from elsewhere; that in the fields themselves holds.
     pub(super) fn document(&mut self, more: Documented) {
         self.documented.fill(more);
     }
@@ -279,7 +279,7 @@ impl Typed {
         self.left_out[column] = true;
     }
 
-    /// Takes what a file's metadata say of a whole column ([`ColumnBuilder::set_bounds`]).
+    /// Takes a file's statistics of a whole column ([`ColumnBuilder::set_bounds`]).
     pub(super) fn known(
         &mut self,
         column: usize,

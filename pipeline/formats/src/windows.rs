@@ -185,8 +185,12 @@ impl Windows {
         };
         let most = decoder.max_utf8_buffer_length(bytes.len());
         let mut text = String::with_capacity(most.unwrap_or(4 * bytes.len() + 16));
-        let (told, ..) = decoder.decode_to_string(bytes, &mut text, self.is_all);
-        debug_assert_eq!(told, CoderResult::InputEmpty, "there is room for all of it");
+        let (result, ..) = decoder.decode_to_string(bytes, &mut text, self.is_all);
+        debug_assert_eq!(
+            result,
+            CoderResult::InputEmpty,
+            "there is room for all of it"
+        );
         self.window.extend_from_slice(text.as_bytes());
     }
 

@@ -9,8 +9,10 @@ use crate::place;
 use crate::settled::settle;
 use crate::sheets::SheetColumn;
 
-/// The summary of the table that these files (path, summary) make, as far as those at `paths` could be read; `None`
-/// without files. What a file leaves open of how it is read, all files together decide (decision 38). Partition keys in the paths are columns, and what tells the sheets of one table apart.
+/// The summary of the table that these files (path, summary) make, as far as those at `paths` could
+/// be read; `None` without files. What a file leaves open of how it is read, all files together
+/// decide (decision 38). Partition keys in the paths are columns, and what distinguishes the sheets
+/// of one table.
 pub fn merge_files(files: &[(&str, &FileSummary)], paths: &[&str]) -> Option<TableSummary> {
     let mut files = files.to_vec();
     // Path order, whatever order the files are listed in.

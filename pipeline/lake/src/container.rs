@@ -7,7 +7,7 @@ use crate::contexts::SharedKind;
 use crate::hidden::is_hidden;
 use crate::layout::is_data;
 
-/// What a lake says of members by their names.
+/// A lake's decisions about members by their names.
 const NAMES: MemberNames = MemberNames {
     is_data,
     is_hidden,

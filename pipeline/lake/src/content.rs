@@ -1,9 +1,10 @@
 //! What tables of equal content have in common: a fingerprint that copies share, whatever they are called.
 //!
-//! It is made of what is known of each file already: how many rows it has, and of each column its name, its nulls and
-//! the digest of its values in their order ([`ColumnSummary::digest`]). Of a file that was not read whole its length
-//! takes part instead of what was not read. A digest sums 64 bits a column, so that two files of other values share
-//! all of theirs about once in 2^64 pairs; where nulls stand in a column is not told, how many there are is.
+//! It is made of what is known of each file already: how many rows it has, and of each column its
+//! name, its nulls and the digest of its values in their order ([`ColumnSummary::digest`]). Of a
+//! file that was not read whole its length takes part instead of what was not read. A digest sums
+//! 64 bits a column, so that two files of other values share all of theirs about once in 2^64
+//! pairs; where nulls stand in a column does not count, how many there are does.
 
 use std::collections::HashMap;
 

@@ -2,7 +2,7 @@
 //!
 //! They come from contexts files (`{"table": NAME, "context": TEXT}` a line) and from sidecars
 //! (`NAME.md`, `NAME.txt`, `NAME.yaml`, `NAME.html`, `NAME.pdf` beside `NAME.csv` or the directory `NAME`; `NAME.json` beside `NAME.csv`), and from texts about several tables ([`SharedText`]). What they say of a column goes to the column
-//! ([`column_descriptions`]); all of it is told of the table.
+//! ([`column_descriptions`]); all of it describes the table.
 
 mod descriptions;
 mod html;
@@ -23,7 +23,7 @@ use crate::table_name::TableName;
 
 pub use descriptions::column_descriptions;
 pub use pdf::{MOST_PDF, MOST_PDF_TEXT, PDF_ARGUMENT, PdfRefusal, is_pdf};
-pub use shared::{About, SharedKind, SharedText, Told, read_shared};
+pub use shared::{About, ContextPart, SharedKind, SharedText, read_shared};
 
 /// Contexts by table, each table's in the order in which they were given.
 pub type Contexts = BTreeMap<TableName, Vec<String>>;
@@ -104,7 +104,7 @@ fn describe(error: &serde_json::Error) -> String {
 
 /// Reads a sidecar's text: at most [`SIDECAR_BYTES`], cut at a character; bytes that are no UTF-8
 /// become U+FFFD. Of HTML and, with a program that reads them, of PDF it is what a reader of the page would see. Of JSON it is nothing where it holds rows, or is none: it is a data
-/// file as well, and what is wrong with it is told of that one.
+/// file as well, and what is wrong with it is reported of that one.
 ///
 /// # Errors
 /// If the store fails, the content is binary (it has a NUL among its first bytes), or it is a PDF whose text is not to be had.
@@ -302,7 +302,7 @@ mod tests {
                 .unwrap(),
             ""
         );
-        for (json, told) in [
+        for (json, wanted) in [
             ("{\"a\": 1}", "{\"a\": 1}"),
             ("[{}, {}]", ""),
             ("{\"a\": 1}\n{\"a\": 1}", ""),
@@ -311,7 +311,7 @@ mod tests {
         ] {
             store.put("t.JSON", json.into()).await.unwrap();
             let text = read_sidecar(&store, &object("t.JSON", json.len()), None).await;
-            assert_eq!(text.unwrap(), told, "{json}");
+            assert_eq!(text.unwrap(), wanted, "{json}");
         }
         let wide = b"\xff\xfe{\0\"\0a\0\"\0:\x001\0}\0".as_slice();
         store.put("t.json", wide.into()).await.unwrap();

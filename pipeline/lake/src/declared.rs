@@ -58,7 +58,7 @@ struct Rule {
     declaration: Arc<Declaration>,
 }
 
-/// What an entry says of a file.
+/// What an entry declares of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Says<'a> {
     /// It is a part of the folder's table of this name.
@@ -217,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_with_what_to_write() {
-        for (text, told) in [
+    fn what_is_wrong_is_reported_with_what_to_write() {
+        for (text, wanted) in [
             ("tables: [", "line 1"),
             ("tabels: []", "tabels"),
             ("tables: [{files: 'x*', name: a, heading: 3}]", "heading"),
@@ -257,7 +257,7 @@ mod tests {
         ] {
             let error = Declared::default().add("", text).unwrap_err().to_string();
             assert!(
-                error.contains(told) && error.lines().count() == 1,
+                error.contains(wanted) && error.lines().count() == 1,
                 "{text}: {error}"
             );
         }

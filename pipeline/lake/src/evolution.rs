@@ -221,8 +221,8 @@ impl<'a> Shapes<'a> {
     }
 }
 
-/// The files of a family (places among them) that tell first whether it can be a table: as good as any, and the same ones
-/// whenever the family has the same files.
+/// The files of a family (places among them) that show first whether it can be a table: as good as
+/// any, and the same ones whenever the family has the same files.
 pub fn probes(family: &Group) -> Vec<usize> {
     let place = |at: usize| {
         let mut hasher = Hasher::new("probe");
@@ -234,8 +234,8 @@ pub fn probes(family: &Group) -> Vec<usize> {
     places.into_iter().take(PROBES).map(|(_, at)| at).collect()
 }
 
-/// Whether a family is a table a file, as its [`probes`] tell: fewer than half of those that could be read follow
-/// from one another. Nothing else of `shapes` is looked at.
+/// Whether a family is a table a file, as its [`probes`] show: fewer than half of those that could
+/// be read follow from one another. Nothing else of `shapes` is looked at.
 pub fn is_apart(family: &Group, shapes: &Shapes<'_>) -> bool {
     let probed = probes(family).into_iter();
     let probed: HashSet<&str> = probed
@@ -245,9 +245,10 @@ pub fn is_apart(family: &Group, shapes: &Shapes<'_>) -> bool {
     2 * table.len() < looked_at
 }
 
-/// A group's tables, as far as these shapes of its files tell. A family of which no file could be read is one table: nothing
-/// says that it is not; and so a file that could not be read belongs to its family's table, if there is one. What is a table
-/// here is one by its own probes, too: arranged once more, it stays.
+/// A group's tables, as far as these shapes of its files show. A family of which no file could be
+/// read is one table: nothing says that it is not; and so a file that could not be read belongs to
+/// its family's table, if there is one. What is a table here is one by its own probes, too:
+/// arranged once more, it stays.
 pub fn arrange(group: Group, shapes: &Shapes<'_>) -> Vec<Group> {
     if group.kind != GroupKind::Family || shapes.of.is_empty() {
         return vec![group];

@@ -1,9 +1,10 @@
 //! One reading for all files of a table: what a file by itself leaves open, all of them decide.
 //!
-//! A file's summary is a function of the file alone, so where its own values do not tell how it is to be read it keeps what each
-//! reading makes of it: a column of `1/2/2020` as it is with the month first and with the day first
-//! ([`ColumnSummary::otherwise`]), a first row that may be the header or one of data apart from the others
-//! ([`FirstRow`](limn_lake::FirstRow)). [`settle`] chooses, for profiles and scans alike:
+//! A file's summary is a function of the file alone, so where its own values do not show how it is
+//! to be read it keeps what each reading makes of it: a column of `1/2/2020` as it is with the
+//! month first and with the day first ([`ColumnSummary::otherwise`]), a first row that may be the
+//! header or one of data apart from the others ([`FirstRow`](limn_lake::FirstRow)). [`settle`]
+//! chooses, for profiles and scans alike:
 //!
 //! - of dates the order that values of any file prove for the column, between the same separators;
 //! - of numbers the decimal mark that values of any file prove for the column;

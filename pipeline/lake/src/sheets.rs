@@ -1,7 +1,7 @@
 //! Sheets of one spreadsheet file that are one table: a sheet for each year, month, region or number.
 //!
 //! Sheets belong together if their names are alike but for such words ([`form`]), and no others of the file are; whether
-//! they have the same columns shows when they are read. What tells them apart is in their names alone, so their
+//! they have the same columns shows when they are read. What distinguishes them is in their names alone, so their
 //! table has it as a column ([`column`]): `year`, `quarter`, `month` or `region`, else the name as `sheet`.
 
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ const REGIONS: [&str; 42] = [
     "overseas",
 ];
 
-/// What a word of a sheet's name says of its rows.
+/// The meaning of a word of a sheet's name for its rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Says {
     Year,
@@ -181,7 +181,7 @@ pub(crate) fn common_form<'a>(paths: impl Iterator<Item = &'a str>) -> Option<St
         .map(|(form, _)| form)
 }
 
-/// The column that tells the rows of a table's sheets apart.
+/// The column that distinguishes the rows of a table's sheets.
 pub(crate) struct SheetColumn {
     pub(crate) name: &'static str,
     /// Whether the value is the part of the name that varies, and not all of it.
@@ -285,7 +285,7 @@ mod tests {
         );
         assert!(common(&["2023", "2024"]).is_some());
         assert_eq!(common(&["2023", "Notes"]), None);
-        // Two tables of two sheets each: which is which, no name of the file would tell.
+        // Two tables of two sheets each: no name of the file would say which is which.
         assert_eq!(common(&["Sales 1", "Sales 2", "Costs 1", "Costs 2"]), None);
     }
 
@@ -298,18 +298,24 @@ mod tests {
             let values: Vec<String> = paths.iter().map(|path| column.value(path)).collect();
             Some(format!("{}: {}", column.name, values.join(", ")))
         };
-        let told = |names| column(names).unwrap();
-        assert_eq!(told(&["Sales 2023", "Sales 2024"]), "year: 2023, 2024");
-        assert_eq!(told(&["Jan 2024", "Feb 2024"]), "month: Jan 2024, Feb 2024");
-        assert_eq!(told(&["Mar", "May"]), "month: Mar, May");
+        let described = |names| column(names).unwrap();
+        assert_eq!(described(&["Sales 2023", "Sales 2024"]), "year: 2023, 2024");
         assert_eq!(
-            told(&["North America", "EMEA"]),
+            described(&["Jan 2024", "Feb 2024"]),
+            "month: Jan 2024, Feb 2024"
+        );
+        assert_eq!(described(&["Mar", "May"]), "month: Mar, May");
+        assert_eq!(
+            described(&["North America", "EMEA"]),
             "region: North America, EMEA"
         );
-        assert_eq!(told(&["2024 Q1", "2024 Q2"]), "quarter: 2024 Q1, 2024 Q2");
-        assert_eq!(told(&["Team 1", "Team 2"]), "sheet: Team 1, Team 2");
         assert_eq!(
-            told(&["EMEA 2023", "APAC 2023"]),
+            described(&["2024 Q1", "2024 Q2"]),
+            "quarter: 2024 Q1, 2024 Q2"
+        );
+        assert_eq!(described(&["Team 1", "Team 2"]), "sheet: Team 1, Team 2");
+        assert_eq!(
+            described(&["EMEA 2023", "APAC 2023"]),
             "sheet: EMEA 2023, APAC 2023"
         );
         assert_eq!(column(&["2024"]), None);

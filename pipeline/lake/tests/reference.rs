@@ -59,14 +59,14 @@ fn reference() -> BTreeMap<String, Table> {
     // The first line is about the run.
     let lines = text.lines().skip(1);
     let table = |line: &str| {
-        let told: Value = serde_json::from_str(line).unwrap();
-        let words = |field: &str| repeated(told[field].as_str().unwrap());
+        let line: Value = serde_json::from_str(line).unwrap();
+        let words = |field: &str| repeated(line[field].as_str().unwrap());
         let nulls = words("nulls").into_iter().map(|n| n.parse().unwrap());
         let table = Table {
-            rows: told["rows"].as_u64().unwrap(),
+            rows: line["rows"].as_u64().unwrap(),
             columns: words("types").into_iter().zip(nulls).collect(),
         };
-        (told["table"].as_str().unwrap().to_owned(), table)
+        (line["table"].as_str().unwrap().to_owned(), table)
     };
     lines.map(table).collect()
 }
@@ -103,26 +103,26 @@ fn table(summary: &FileSummary) -> Table {
 /// What the two say differently of a table, and of how many columns they say the same type.
 fn compare(name: &str, ours: &Table, theirs: &Table) -> (Vec<Disagreement>, usize) {
     let mut found = Vec::new();
-    let mut tell = |matter: &str, ours: &dyn ToString, theirs: &dyn ToString| {
+    let mut note = |matter: &str, ours: &dyn ToString, theirs: &dyn ToString| {
         found.push([name, matter, &ours.to_string(), &theirs.to_string()].join("\t"));
     };
     if ours.columns.len() != theirs.columns.len() {
-        tell("columns", &ours.columns.len(), &theirs.columns.len());
+        note("columns", &ours.columns.len(), &theirs.columns.len());
         return (found, 0);
     }
     if ours.rows != theirs.rows {
-        tell("rows", &ours.rows, &theirs.rows);
+        note("rows", &ours.rows, &theirs.rows);
     }
     let mut agreed = 0;
     for (i, (ours_of, theirs_of)) in ours.columns.iter().zip(&theirs.columns).enumerate() {
         if ours_of.0 == theirs_of.0 {
             agreed += 1;
         } else {
-            tell(&format!("type of {}", i + 1), &ours_of.0, &theirs_of.0);
+            note(&format!("type of {}", i + 1), &ours_of.0, &theirs_of.0);
         }
-        // Rows that one of them leaves out are told once.
+        // Rows that one of them leaves out are noted once.
         if ours.rows == theirs.rows && ours_of.1 != theirs_of.1 {
-            tell(&format!("nulls of {}", i + 1), &ours_of.1, &theirs_of.1);
+            note(&format!("nulls of {}", i + 1), &ours_of.1, &theirs_of.1);
         }
     }
     (found, agreed)

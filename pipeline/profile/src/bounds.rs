@@ -70,7 +70,7 @@ impl<K: Copy> Bounds<K> {
     }
 }
 
-/// In the order of bytes, which the first eight nearly always tell.
+/// In the order of bytes, which the first eight nearly always decide.
 #[inline]
 pub(super) fn by_bytes(bounds: &mut Option<Bounds<u64>>, value: &str) {
     let first = match value.as_bytes().first_chunk() {

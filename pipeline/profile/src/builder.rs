@@ -32,9 +32,9 @@ pub struct ColumnBuilder {
     evidence: Option<Box<Evidence>>,
     // Dates of which no notation fits all.
     mixed_dates: bool,
-    // People say the type: values that are not written as the others are not looked at.
+    // The type is declared: values that are not written as the others are not looked at.
     is_declared: bool,
-    // People say that decimals have commas: a point is no plain one.
+    // Decimals are declared to have commas: a point is no plain one.
     asks_points: bool,
     // Cells that may stand for a missing value are looked for, and found. Till the end the type is that of the others.
     is_asked: bool,
@@ -76,7 +76,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// The same, keeping an eye on how numbers, dates and missing ones are written, as far as people do not say it.
+    /// The same, keeping an eye on how numbers, dates and missing ones are written, as far as it is
+    /// not declared.
     pub fn with_evidence(mut self, declared: &DeclaredReading) -> Self {
         let data_type = declared.types.get(&self.name);
         let order = data_type.map(DataType::order);
@@ -190,7 +191,8 @@ impl ColumnBuilder {
         }
     }
 
-    /// Takes the next text of a source that tells texts from other values, but not from dates.
+    /// Takes the next text of a source that distinguishes texts from other values, but not from
+    /// dates.
     #[inline]
     pub fn push_text(&mut self, value: &str) {
         self.values += 1;
@@ -246,7 +248,7 @@ impl ColumnBuilder {
         self.data_type.widen_with(data_type);
     }
 
-    /// Takes what a file's own statistics say of the whole column. Each that is given overrides
+    /// Takes a file's own statistics of the whole column. Each that is given overrides
     /// what was counted.
     pub fn set_bounds(
         &mut self,

@@ -77,7 +77,7 @@ pub fn is_null(text: &str) -> bool {
 pub struct Nulls<'a>(Option<&'a [String]>);
 
 impl<'a> Nulls<'a> {
-    /// Of a file of which people say this.
+    /// Of a file with this declaration.
     pub fn of(declared: &'a DeclaredReading) -> Nulls<'a> {
         Nulls(declared.nulls.as_deref())
     }
@@ -233,7 +233,7 @@ fn date(cell: &[u8]) -> Option<(DataType, i64)> {
     let (third, third_length, rest) = small(rest)?;
     let day = match (first_length, second_length, third_length) {
         (4, 1 | 2, 1 | 2) => day_number(first, second, third)?,
-        // Which of the two is the month cannot be told from one cell: with slashes the first is
+        // One cell does not show which of the two is the month: with slashes the first is
         // tried as the month before the second, otherwise the second before the first.
         (1 | 2, 1 | 2, 4) => {
             let (month_first, day_first) = (

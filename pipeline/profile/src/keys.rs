@@ -64,7 +64,7 @@ impl ColumnProfile {
     /// values are kept: beyond 4,096 columns 16, and one in twenty stays unseen with 44 %.
     pub fn is_unique(&self) -> bool {
         let counted = self.counted();
-        // What a list holds tells no row from another.
+        // A list's elements distinguish no rows.
         if counted == 0 || self.is_of_lists() || !self.frequent.never_repeats() {
             return false;
         }

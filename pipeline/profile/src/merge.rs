@@ -13,7 +13,7 @@ use crate::sensitive::Sensitive;
 use crate::summary::{ColumnSummary, DeclaredKeys, FileSummary, InFiles, TableSummary};
 
 /// Notations of one column that a note names.
-const NOTATIONS_TOLD: usize = 4;
+const NOTATIONS_NAMED: usize = 4;
 
 /// One file as a part of a table: its summary and what its place in the table adds.
 #[derive(Clone, Copy, Debug)]
@@ -307,15 +307,15 @@ fn notation(column: &UnionColumn<'_>, files: &[FilePart<'_>]) -> Option<Notation
         .flatten()
 }
 
-/// Tells of a column that is written differently in the table's files.
+/// A note on a column that is written differently in the table's files.
 fn note_notations(column: &UnionColumn<'_>, files: &[FilePart<'_>]) -> Option<String> {
-    let told: BTreeSet<String> = with_values(column, files)
+    let notations: BTreeSet<String> = with_values(column, files)
         .map(|column| match &column.notation {
             Some(notation) => notation.to_string(),
             None => "plain".to_owned(),
         })
         .collect();
-    let ways: Vec<String> = told.into_iter().take(NOTATIONS_TOLD).collect();
+    let ways: Vec<String> = notations.into_iter().take(NOTATIONS_NAMED).collect();
     (ways.len() > 1).then(|| {
         format!(
             "{} is written differently in the table's files: {}",

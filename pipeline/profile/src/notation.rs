@@ -28,7 +28,7 @@ pub enum Notation {
     Date(DateNotation),
 }
 
-/// How people say that numbers and dates are written; what they do not say, values decide.
+/// How numbers and dates are declared to be written; values decide what is not declared.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -50,12 +50,12 @@ pub enum Proof {
     File,
     /// Nothing: this reading is the usual one.
     Custom,
-    /// People, who say so ([`Conventions`]).
+    /// A declaration ([`Conventions`]).
     Declared,
 }
 
 impl Proof {
-    fn told(self) -> &'static str {
+    fn suffix(self) -> &'static str {
         match self {
             Proof::Values => "",
             Proof::File => " (as the rest of the file suggests)",

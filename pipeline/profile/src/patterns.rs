@@ -1,7 +1,8 @@
 //! What a column's values look like: dates of one form, e-mail addresses, codes such as `AA-9999`.
 //!
-//! Every value has one form at most: that of the first of the [`DETECTORS`] that knows it, or else its *shape*, in which
-//! letters and digits are told apart and everything else stands for itself (`AA-9999`, `Aaa 9+`).
+//! Every value has one form at most: that of the first of the [`DETECTORS`] that knows it, or else
+//! its *shape*, in which letters and digits are distinguished and everything else stands for itself
+//! (`AA-9999`, `Aaa 9+`).
 //!
 //! Forms are found in the values that a profile keeps anyway ([`Frequent::sample`](crate::values::Frequent::sample)), when they
 //! are asked for: nothing is stored for them, reading costs nothing more, a new detector needs no file to be read
@@ -23,9 +24,9 @@ mod shape;
 pub use detectors::{DETECTORS, Detector, detect};
 use shape::Shape;
 
-/// Forms that are told of a column.
+/// Forms that are kept of a column.
 const MOST: usize = 3;
-/// The least share of the distinct values that is told.
+/// The least share of the distinct values that is kept.
 const LEAST_SHARE: f64 = 0.05;
 
 /// A form that some of a column's values have.
@@ -68,7 +69,7 @@ fn patterns<'a>(values: impl Iterator<Item = &'a str>) -> Vec<Pattern> {
     }
     let named = named.into_iter().map(|(name, n)| (name.to_owned(), n));
     let shaped = shaped.into_values();
-    let shaped = shaped.filter(|(shape, n)| *n > 1 && shape.tells());
+    let shaped = shaped.filter(|(shape, n)| *n > 1 && shape.is_specific());
     let shaped = shaped.map(|(shape, n)| (shape.to_string(), n));
     let mut found: Vec<Pattern> = named
         .chain(shaped)

@@ -1,15 +1,18 @@
 //! Which columns are sensitive, and summaries without what their values are.
 //!
-//! A column is *sensitive* if its name says so ([`named`]: the last words of it, `billing_email` and `PhoneNumber` but not
-//! `PhoneType`), or if at least one in ten of the distinct values that its profile keeps has a form that people are known
-//! by: e-mail addresses, telephone numbers, and what carries its own proof, as numbers of payment cards (Luhn), of bank
-//! accounts (ISO 13616) and national ones with check digits do. An e-mail address counts wherever it stands in a value; the
-//! others have to be all of it. What no form tells (names of persons, addresses, birthdays) is not found.
+//! A column is *sensitive* if its name says so ([`named`]: the last words of it, `billing_email`
+//! and `PhoneNumber` but not `PhoneType`), or if at least one in ten of the distinct values that
+//! its profile keeps has a form that people are known by: e-mail addresses, telephone numbers, and
+//! what carries its own proof, as numbers of payment cards (Luhn), of bank accounts (ISO 13616) and
+//! national ones with check digits do. An e-mail address counts wherever it stands in a value; the
+//! others have to be all of it. What no form shows (names of persons, addresses, birthdays) is not
+//! found.
 //!
-//! [`FileSummary::redact`] takes the values out of a summary before anything is made of it: least, greatest and frequent
-//! values, the sketch of which ones there are, and the cells of sampled rows. What stays of the column is its name,
-//! type, nulls and how many distinct values there are. Of columns that are not sensitive the single values go that have such a
-//! form, and names of columns go that are values themselves (`names.rs`). Nothing downstream can tell what it never had
+//! [`FileSummary::redact`] takes the values out of a summary before anything is made of it: least,
+//! greatest and frequent values, the sketch of which ones there are, and the cells of sampled rows.
+//! What stays of the column is its name, type, nulls and how many distinct values there are. Of
+//! columns that are not sensitive the single values go that have such a form, and names of columns
+//! go that are values themselves (`names.rs`). Nothing downstream can reveal what it never had
 //! ([decision 24](../../../docs/decisions/024-privacy.md)).
 
 use std::fmt;

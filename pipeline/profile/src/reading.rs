@@ -22,7 +22,7 @@ pub enum HeaderLine {
     At(u32),
 }
 
-/// How people say that a file is read (in a `.limn.yaml`). What they do not say is found out.
+/// How a file is declared to be read (in a `.limn.yaml`). What is not declared is found out.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct DeclaredReading {
     /// Types of columns, by name.
@@ -111,7 +111,7 @@ pub struct FirstRow {
     /// Its cells by column, and its place in a sample; `None` is null, an empty text a value that is withheld.
     #[serde(rename = "r")]
     pub row: SampledRow,
-    /// Whether it is one of data, as far as the file by itself tells.
+    /// Whether it is one of data, as far as the file by itself shows.
     #[serde(rename = "d", default, skip_serializing_if = "is_default")]
     pub is_data: bool,
 }

@@ -51,8 +51,8 @@ pub struct ColumnSummary {
     /// table's.
     #[serde(rename = "h", default, skip_serializing_if = "is_zero")]
     pub digest: u64,
-    /// What it holds, where its values are withheld for that: it could not be told any more. Others are asked by
-    /// [`ColumnSummary::sensitive`].
+    /// What it holds, where its values are withheld for that: it could not be known any more.
+    /// Others are asked by [`ColumnSummary::sensitive`].
     #[serde(rename = "q", default, skip_serializing_if = "Option::is_none")]
     pub marked: Option<Sensitive>,
     /// How the values are written in the file, where that is not the plain way; the profile is of plain values, the
@@ -66,7 +66,7 @@ pub struct ColumnSummary {
     /// In a table: which of its files have the column, where not all do.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub in_files: Option<InFiles>,
-    /// What the file's own metadata says of it. In a table: the first file's that says anything.
+    /// The description in the file's own metadata. In a table: the first one that there is.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The Arrow type of its values as Arrow writes it, where the file has one that does not follow from `data_type`.
@@ -225,7 +225,7 @@ pub struct FileSummary {
     /// What a person should know about how the file was read (ragged rows, cut cells), one line each.
     #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What the file's own metadata says of the table.
+    /// The table's description in the file's own metadata.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The keys that the file declares.
@@ -318,7 +318,8 @@ impl FileSummary {
         self.reading.as_ref()?.first.as_ref()
     }
 
-    /// Rows of the file as far as it tells by itself: with the first one, if that is more likely one of data.
+    /// Rows of the file as far as it shows by itself: with the first one, if that is more likely
+    /// one of data.
     pub fn own_rows(&self) -> u64 {
         self.rows + u64::from(self.first_row().is_some_and(|first| first.is_data))
     }
@@ -381,7 +382,7 @@ pub struct TableSummary {
     /// The files' notes, with their paths, where they have any.
     #[serde(rename = "m", default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What the files' own metadata says of the table: the first one's that says anything.
+    /// The table's description in the files' own metadata: the first one that there is.
     #[serde(rename = "d", default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The keys that its files declare: of several files what all refer to. Rows that are unique in each need not be so

@@ -158,7 +158,8 @@ impl ValueSet {
         let all_of = |set: &ValueSet, known| set.is_complete() && known == set.hashes.len();
         let first_in_second = Share::of(shared, ours, all_of(self, ours));
         let second_in_first = Share::of(shared, theirs, all_of(other, theirs));
-        // The column that the sample is a larger part of tells better how many values it stands for.
+        // The column that the sample is a larger part of shows better how many values it stands
+        // for.
         let intersection = if is_complete {
             shared as f64
         } else if ours >= theirs {
@@ -233,8 +234,8 @@ impl Share {
         (self.value * (1.0 - self.value) / self.sampled.max(1) as f64).sqrt()
     }
 
-    /// Whether the share was counted, of the values that were looked at, and not estimated. That all were looked at is
-    /// told by [`Overlap::exact`].
+    /// Whether the share was counted, of the values that were looked at, and not estimated. Whether
+    /// all were looked at is said by [`Overlap::exact`].
     pub fn is_exact(&self) -> bool {
         self.low >= self.high
     }

@@ -157,7 +157,8 @@ impl Frequent {
         }
     }
 
-    /// Takes out the values that a test finds, and tells how often they were counted. What is left is of the other values.
+    /// Takes out the values that a test finds, and returns how often they were counted. What is
+    /// left is of the other values.
     pub(crate) fn drop_values(&mut self, is_dropped: impl Fn(&str) -> bool) -> u64 {
         let is_complete = self.is_complete();
         let mut dropped = 0u64;

@@ -250,7 +250,7 @@ fn compare(columns: &[&Column]) -> [Errors; 3] {
         }
     }
     println!(
-        "  {} columns: {exact} pairs exact; of the others {apart} share nothing and are told so",
+        "  {} columns: {exact} pairs exact; of the others {apart} share nothing and are found so",
         columns.len()
     );
     jaccard.print("Jaccard");

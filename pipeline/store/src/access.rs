@@ -1,4 +1,4 @@
-//! How a store is asked: what a person says of it beside its location.
+//! How a store is asked: the options beside its location.
 
 use std::time::Duration;
 
@@ -122,11 +122,11 @@ mod tests {
         assert_eq!(variables(&[]).at_once(&access, false).unwrap(), 64);
         assert_eq!(variables(&[]).at_once(&access, true).unwrap(), 8);
         assert_eq!(set.at_once(&access, true).unwrap(), 12);
-        let told = Access {
+        let flagged = Access {
             at_once: Some(3),
             ..access
         };
-        assert_eq!(set.at_once(&told, false).unwrap(), 3);
+        assert_eq!(set.at_once(&flagged, false).unwrap(), 3);
         for nonsense in ["0", "many", "1001", "-1"] {
             let error = variables(&[(CONCURRENCY, nonsense)]).at_once(&access, false);
             assert_eq!(

@@ -1,12 +1,12 @@
 //! Listing a large folder of a remote store, its sub-folders at once.
 //!
 //! A listing is pages of 1,000 keys, one after the other, and each takes its time on the way. So a
-//! folder that a few pages do not end, and whose first pages are filled by few of its sub-folders, is
-//! listed by them: one listing with a delimiter tells what lies directly in it, and each sub-folder is
-//! listed on its own, in the same way, several at once. A small folder, one of many objects and one of
-//! many small folders are listed in one go: nothing takes fewer requests. The first pages may deceive:
-//! small folders that come after a large one cost a request each. What is found never depends on the
-//! order of the keys, since compatible servers have orders of their own.
+//! folder that a few pages do not end, and whose first pages are filled by few of its sub-folders,
+//! is listed by them: one listing with a delimiter shows what lies directly in it, and each
+//! sub-folder is listed on its own, in the same way, several at once. A small folder, one of many
+//! objects and one of many small folders are listed in one go: nothing takes fewer requests. The
+//! first pages may deceive: small folders that come after a large one cost a request each. What is
+//! found never depends on the order of the keys, since compatible servers have orders of their own.
 
 use std::collections::HashSet;
 use std::mem;

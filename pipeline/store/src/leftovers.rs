@@ -8,7 +8,7 @@ use crate::{ObjectInfo, Store};
 
 impl Store {
     /// What killed processes have left of their writes below `prefix`, and writes in progress: files of a
-    /// local store that are no objects. A remote store keeps parts of large writes out of sight, until the
+    /// local store that are no objects. A remote store lists no parts of large writes, until the
     /// bucket's rules remove them.
     ///
     /// # Errors

@@ -107,7 +107,7 @@ impl fmt::Debug for Store {
     }
 }
 
-/// What a listing says of an object.
+/// The facts of a listing about an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ObjectInfo {
     /// The path below the store's root.
@@ -334,9 +334,9 @@ impl Store {
     /// # Errors
     /// [`StoreErrorKind::NotFound`] and the rest.
     pub async fn get(&self, path: &str) -> Result<Bytes, StoreError> {
-        let told = |error| self.explain(path, &error);
-        let result = self.client.get(&self.key(path)).await.map_err(told)?;
-        result.bytes().await.map_err(told)
+        let explain = |error| self.explain(path, &error);
+        let result = self.client.get(&self.key(path)).await.map_err(explain)?;
+        result.bytes().await.map_err(explain)
     }
 
     /// Reads the bytes of `range`, fewer where the object ends earlier.
@@ -384,9 +384,9 @@ impl Store {
             if_match: self.strong(etag),
             ..GetOptions::default()
         };
-        let told = |error| self.explain(path, &error);
+        let explain = |error| self.explain(path, &error);
         let result = self.client.get_opts(&self.key(path), options).await;
-        result.map_err(told)?.bytes().await.map_err(told)
+        result.map_err(explain)?.bytes().await.map_err(explain)
     }
 
     /// Reads the last `bytes` bytes (all, where the object is smaller) and the object's size, in one
@@ -433,12 +433,12 @@ impl Store {
     }
 
     async fn put_in_parts(&self, path: &str, content: Bytes) -> Result<(), StoreError> {
-        let told = |error| self.explain(path, &error);
+        let explain = |error| self.explain(path, &error);
         let mut upload = self
             .client
             .put_multipart(&self.key(path))
             .await
-            .map_err(told)?;
+            .map_err(explain)?;
         let mut in_flight = FuturesUnordered::new();
         let mut failed = None;
         for start in (0..content.len()).step_by(PART) {
@@ -455,11 +455,11 @@ impl Store {
             failed = in_flight.try_collect::<Vec<()>>().await.err();
         }
         match failed {
-            None => upload.complete().await.map(|_| ()).map_err(told),
+            None => upload.complete().await.map(|_| ()).map_err(explain),
             Some(error) => {
                 // The first failure is what matters; parts left behind expire by the bucket's rules.
                 let _ = upload.abort().await;
-                Err(told(error))
+                Err(explain(error))
             }
         }
     }
@@ -500,7 +500,7 @@ impl Store {
         }
     }
 
-    /// What the store says of one object.
+    /// The store's facts about one object.
     ///
     /// # Errors
     /// [`StoreErrorKind::NotFound`] and the rest.

@@ -53,8 +53,8 @@ impl Store {
         self.list_wanted(prefix, |_| true)
     }
 
-    /// As [`Store::list_unordered`]. Of objects whose path is not `wanted` nothing but the path may be told:
-    /// a web server is not asked about them.
+    /// As [`Store::list_unordered`]. Of objects whose path is not `wanted` nothing but the path may
+    /// be given: a web server is not asked about them.
     pub fn list_wanted(
         &self,
         prefix: &str,
@@ -87,7 +87,7 @@ impl Store {
     }
 
     /// What lies directly in a folder of a remote store, and the folders in it; none where that cannot
-    /// be told: the store refuses, or a folder has a name that no path can have.
+    /// be listed: the store refuses, or a folder has a name that no path can have.
     pub(crate) async fn entries(
         &self,
         folder: &str,
@@ -120,7 +120,7 @@ impl Store {
         let below = (!key.as_ref().is_empty()).then_some(&key);
         let listed = self.client.list_with_delimiter(below).await;
         let listed = listed.map_err(|error| self.explain(folder, &error))?;
-        // Keys that no path can have are told where they are listed whole.
+        // Keys that no path can have are reported where they are listed whole.
         let objects = listed.objects.into_iter();
         let plain = objects.filter(|meta| odd_keys::original(meta.location.as_ref()).is_none());
         Ok(plain.map(|meta| self.info(meta, "")).collect())

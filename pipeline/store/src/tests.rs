@@ -198,7 +198,7 @@ fn s3_conforms() {
 }
 
 #[test]
-fn a_missing_lake_is_told_and_a_file_is_no_lake() {
+fn a_missing_lake_is_reported_and_a_file_is_no_lake() {
     runtime().block_on(async {
         let dir = tempfile::tempdir().unwrap();
         let missing = Store::open(dir.path().join("none").to_str().unwrap()).unwrap();
@@ -245,9 +245,9 @@ fn one_bad_entry_costs_itself_only() {
             found,
             ["elsewhere/t.csv", "link/t.csv", "loop/a.csv", "z.csv"]
         );
-        let told: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
-        assert_eq!(told.len(), 3, "{told:?}");
-        for error in told {
+        let wrong: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        for error in wrong {
             assert_eq!(error.kind(), StoreErrorKind::Entry);
             assert!(!error.to_string().contains('\n'), "{error}");
         }
@@ -272,11 +272,12 @@ fn links_stay_within_the_root() {
         let items: Vec<_> = store.list("").collect().await;
         let found: Vec<_> = items.iter().flatten().map(|i| i.path.as_str()).collect();
         assert_eq!(found, ["a/t.csv", "within.csv"]);
-        let told: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
-        assert_eq!(told.len(), 3, "{told:?}");
-        assert!(told.iter().all(|e| e.kind() == StoreErrorKind::Entry));
+        let wrong: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        assert!(wrong.iter().all(|e| e.kind() == StoreErrorKind::Entry));
         assert!(
-            told.iter()
+            wrong
+                .iter()
                 .all(|e| e.cause().contains("outside this folder"))
         );
         let items: Vec<_> = store.list("folder").collect().await;
@@ -377,9 +378,9 @@ fn an_odd_key_on_s3_costs_itself_only() {
         let items: Vec<_> = store.list("").collect().await;
         let found: Vec<_> = items.iter().flatten().map(|i| i.path.as_str()).collect();
         assert_eq!(found, ["a.csv", "ü & <.csv"]);
-        let told: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
-        assert!(told.iter().all(|e| e.kind() == StoreErrorKind::Entry));
-        let objects: Vec<_> = told.iter().map(|e| e.object()).collect();
+        let wrong: Vec<_> = items.iter().filter_map(|i| i.as_ref().err()).collect();
+        assert!(wrong.iter().all(|e| e.kind() == StoreErrorKind::Entry));
+        let objects: Vec<_> = wrong.iter().map(|e| e.object()).collect();
         assert_eq!(
             objects,
             [
@@ -431,15 +432,15 @@ fn a_key_says_nothing_about_the_failure() {
             path: format!("x/{path}"),
             source: format!("GET http://s3/lake/x/{}", path.replace(' ', "%20")).into(),
         };
-        let told = store.explain(path, &error);
-        assert_eq!(told.kind(), StoreErrorKind::NotFound, "{told}");
+        let wrong = store.explain(path, &error);
+        assert_eq!(wrong.kind(), StoreErrorKind::NotFound, "{wrong}");
         // The same words from the store itself.
         let error = object_store::Error::NotFound {
             path: format!("x/{path}"),
             source: "<Code>NoSuchBucket</Code>".into(),
         };
-        let told = store.explain(path, &error);
-        assert_eq!(told.kind(), StoreErrorKind::NoSuchBucket, "{told}");
+        let wrong = store.explain(path, &error);
+        assert_eq!(wrong.kind(), StoreErrorKind::NoSuchBucket, "{wrong}");
     }
 }
 

@@ -108,8 +108,8 @@ impl Walk {
             }
             // The start itself must be readable: there is nothing to go on with.
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-                let told = from_io(walk.path(prefix).display().to_string(), &error);
-                return Err(told);
+                let error = from_io(walk.path(prefix).display().to_string(), &error);
+                return Err(error);
             }
             Err(_) => {}
         }
@@ -191,8 +191,8 @@ impl Walk {
                 Ok(stat) => kind = FileType::from_raw_mode(stat.st_mode),
                 Err(error) => {
                     // A link to nothing is no object.
-                    let told = leaves_the_root(&error).then(|| leaving(&path));
-                    self.pending.extend(told);
+                    let outside = leaves_the_root(&error).then(|| leaving(&path));
+                    self.pending.extend(outside);
                     return None;
                 }
             }
@@ -298,8 +298,8 @@ fn leaving(link: &FsPath) -> StoreError {
 }
 
 fn unreadable(path: &FsPath, error: &io::Error) -> StoreError {
-    let told = from_io(path.display().to_string(), error);
-    entry_error(path, told.cause(), told.remedy())
+    let error = from_io(path.display().to_string(), error);
+    entry_error(path, error.cause(), error.remedy())
 }
 
 fn entry_error(path: &FsPath, cause: &str, remedy: &str) -> StoreError {

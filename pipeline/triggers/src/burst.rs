@@ -120,7 +120,7 @@ impl Bursts {
         }
     }
 
-    /// What the sources have told so far.
+    /// What the sources have announced so far.
     pub fn counts(&self) -> Counts {
         self.collector.counters.counts()
     }

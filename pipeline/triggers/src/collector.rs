@@ -8,13 +8,13 @@ use tokio::time::Instant;
 
 use crate::burst::{Burst, Coalesce};
 use crate::counters::Counters;
-use crate::event::Told;
+use crate::event::Hints;
 use crate::sqs::Delivery;
 
 /// Messages that may wait for a burst. Queues with more are not asked on until one is taken.
 const MESSAGES: usize = 20_000;
 
-/// Hints that no burst has taken yet. Sources never wait to tell one.
+/// Hints that no burst has taken yet. Sources never wait to add one.
 pub(crate) struct Collector {
     coalesce: Coalesce,
     gathered: Mutex<Gathered>,
@@ -55,10 +55,10 @@ impl Collector {
         }
     }
 
-    /// Takes what a source tells; nothing, if it tells nothing of the lake.
-    pub(crate) fn tell(&self, told: Told) {
-        self.counters.told(told.events(), told.ignored);
-        self.add(told.objects, told.everything, Vec::new());
+    /// Takes a source's hints; nothing, if they name nothing of the lake.
+    pub(crate) fn hint(&self, hints: Hints) {
+        self.counters.count(hints.events(), hints.ignored);
+        self.add(hints.objects, hints.everything, Vec::new());
     }
 
     /// Takes hints, and the messages that end with their burst.

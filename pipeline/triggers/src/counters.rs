@@ -1,9 +1,9 @@
-//! What the sources have told so far, counted.
+//! What the sources have announced so far, counted.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What the sources have told so far.
+/// What the sources have announced so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Events that name something in the lake, from whatever source.
@@ -30,7 +30,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    pub(crate) fn told(&self, events: u64, ignored: u64) {
+    pub(crate) fn count(&self, events: u64, ignored: u64) {
         self.events.fetch_add(events, Ordering::Relaxed);
         self.ignored.fetch_add(ignored, Ordering::Relaxed);
         if events > 0 {

@@ -1,8 +1,8 @@
-//! What happens to the files of a local lake, as the system tells it.
+//! What happens to the files of a local lake, as the system reports it.
 //!
-//! The system's events are hints as others are: it may drop some (then it says so), and it tells nothing of
-//! what other machines do to a shared disk, nor of what lies behind symbolic links. A folder below that
-//! cannot be watched, say for want of access, costs itself only.
+//! The system's events are hints as others are: it may drop some (then it says so), and it reports
+//! nothing of what other machines do to a shared disk, nor of what lies behind symbolic links. A
+//! folder below that cannot be watched, say for want of access, costs itself only.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use notify::{Config, ErrorKind, Event, RecommendedWatcher, RecursiveMode, Watche
 
 use crate::collector::Collector;
 use crate::error::{TriggerError, TriggerErrorKind};
-use crate::event::Told;
+use crate::event::Hints;
 use crate::root::is_path;
 
 /// The system's "too many open files", which is also its answer to too many watchers.
@@ -30,8 +30,8 @@ struct Place {
     except: Vec<PathBuf>,
 }
 
-/// Watches a folder and all below it, but for the folders of `except`, and tells what below it cannot be
-/// watched.
+/// Watches a folder and all below it, but for the folders of `except`, and returns what below it
+/// cannot be watched.
 pub(crate) fn watch(
     collector: Arc<Collector>,
     root: &Path,
@@ -48,11 +48,11 @@ pub(crate) fn watch(
     let watched = place.root.clone();
     let handler_shown = shown.clone();
     let handler = move |event: notify::Result<Event>| match event {
-        Ok(event) => collector.tell(place.read(&event)),
+        Ok(event) => collector.hint(place.read(&event)),
         Err(error) => {
             let error = explain(&handler_shown, &error);
             tracing::warn!(%error, "file events are missing, so all of the lake is looked at");
-            collector.tell(everything());
+            collector.hint(everything());
         }
     };
     let config = Config::default().with_follow_symlinks(false);
@@ -124,7 +124,7 @@ fn is_limit(error: &notify::Error) -> bool {
 }
 
 impl Place {
-    fn read(&self, event: &Event) -> Told {
+    fn read(&self, event: &Event) -> Hints {
         if event.need_rescan() {
             return everything();
         }
@@ -133,9 +133,9 @@ impl Place {
             EventKind::Access(kind) => kind == AccessKind::Close(AccessMode::Write),
             _ => true,
         };
-        let mut told = Told::default();
+        let mut hints = Hints::default();
         if !changes {
-            return told;
+            return hints;
         }
         for path in &event.paths {
             if self.except.iter().any(|folder| path.starts_with(folder)) {
@@ -143,20 +143,20 @@ impl Place {
             }
             match path.strip_prefix(&self.root).map(Path::to_str) {
                 // The root itself: it was replaced, or is gone.
-                Ok(Some("")) => told.everything = true,
-                Ok(Some(path)) if is_path(path) => told.objects.push(path.to_owned()),
+                Ok(Some("")) => hints.everything = true,
+                Ok(Some(path)) if is_path(path) => hints.objects.push(path.to_owned()),
                 // A name that is not UTF-8 is no object's.
-                _ => told.ignored += 1,
+                _ => hints.ignored += 1,
             }
         }
-        told
+        hints
     }
 }
 
-fn everything() -> Told {
-    Told {
+fn everything() -> Hints {
+    Hints {
         everything: true,
-        ..Told::default()
+        ..Hints::default()
     }
 }
 
@@ -284,12 +284,12 @@ mod tests {
         let close = |mode| EventKind::Access(AccessKind::Close(mode));
         let open = EventKind::Access(AccessKind::Open(AccessMode::Any));
         for kind in [open, close(AccessMode::Read)] {
-            assert_eq!(read(kind, "/lake/a.csv"), Told::default());
+            assert_eq!(read(kind, "/lake/a.csv"), Hints::default());
         }
         let written = close(AccessMode::Write);
         assert_eq!(read(written, "/lake/a.csv").objects, ["a.csv"]);
         assert_eq!(read(EventKind::Any, "/lake/.x/a").objects, [".x/a"]);
-        assert_eq!(read(EventKind::Any, "/lake/index/a/b"), Told::default());
+        assert_eq!(read(EventKind::Any, "/lake/index/a/b"), Hints::default());
         assert_eq!(read(EventKind::Any, "/lake/index2").objects, ["index2"]);
         assert!(read(EventKind::Any, "/lake").everything);
         let overflow = Event::new(EventKind::Other).set_flag(notify::event::Flag::Rescan);

@@ -1,4 +1,4 @@
-//! `POST /v1/events`: changes told over HTTP; `GET /v1/health`: what was told so far.
+//! `POST /v1/events`: changes announced over HTTP; `GET /v1/health`: what was announced so far.
 //!
 //! A small server for one machine or a trusted network: connections are few and bounded in size and
 //! time. Nothing of an event is followed, fetched or believed but the names of objects.
@@ -42,7 +42,7 @@ const BODY_TIME: Duration = Duration::from_secs(30);
 /// Connections at a time; more wait.
 const CONNECTIONS: usize = 64;
 
-/// Where to listen, and who may tell.
+/// Where to listen, and who may announce changes.
 #[derive(Debug, Clone)]
 pub struct ListenOptions {
     /// Where to listen; port 0 takes a free one.
@@ -80,7 +80,7 @@ impl Token {
         Ok(Self(text))
     }
 
-    /// Whether it was shown, in a time that does not tell how nearly.
+    /// Whether it was shown, in a time that does not reveal how nearly.
     fn is_shown(&self, headers: &HeaderMap) -> bool {
         let shown = headers.get(header::AUTHORIZATION);
         let shown = shown.and_then(|value| value.as_bytes().split_at_checked("Bearer ".len()));
@@ -194,7 +194,7 @@ async fn events(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Re
     let headers = parts.headers;
     // Only a browser sends it, for a page that was not asked to.
     if headers.contains_key(header::ORIGIN) {
-        return failed(StatusCode::FORBIDDEN, "web pages may not tell events");
+        return failed(StatusCode::FORBIDDEN, "web pages may not send events");
     }
     if let Some(token) = &shared.token
         && !token.is_shown(&headers)
@@ -216,9 +216,9 @@ async fn events(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Re
         Err(_) => return failed(StatusCode::REQUEST_TIMEOUT, "the body came too slowly"),
     };
     match event::read(&body, &shared.root) {
-        Ok(told) => {
-            let answer = accepted(told.events(), told.ignored);
-            shared.collector.tell(told);
+        Ok(hints) => {
+            let answer = accepted(hints.events(), hints.ignored);
+            shared.collector.hint(hints);
             answer
         }
         Err(Unreadable::Confirmation) => failed(

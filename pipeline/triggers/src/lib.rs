@@ -1,8 +1,9 @@
-//! Where a lake's changes are told: a queue, HTTP, the files of a local lake, the clock.
+//! Where notifications of a lake's changes come from: a queue, HTTP, the files of a local lake, the
+//! clock.
 //!
-//! A source tells *hints*: these objects may have changed, or anything may have. Hints that come close
-//! together make a *burst*, which the caller looks into (it lists the part of the lake that they
-//! reach, and believes nothing else of them) and then acknowledges.
+//! A source gives *hints*: these objects may have changed, or anything may have. Hints that come
+//! close together make a *burst*, which the caller looks into (it lists the part of the lake that
+//! they reach, and believes nothing else of them) and then acknowledges.
 //!
 //! ```
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -25,18 +26,18 @@
 //! ```
 //!
 //! **Guarantees.** Memory is bounded whatever comes: above [`Coalesce::most`] objects a burst is of
-//! everything, and a queue is not asked on while 20,000 of its messages wait. A queue's message is deleted
-//! only after [`Burst::done`] of the burst that has its hints (or at once, if it tells nothing of the
-//! lake), and while its burst is held it does not become visible to others. No error of a queue ends
-//! the sources once they run. A message that cannot be read is set aside or deleted with a
-//! warning after a number of tries, and stands in nobody's way. No error, log line or debug output holds a
-//! credential, token or signed header, and keys and messages are shown without control characters. No address that
-//! stands in a message is ever asked.
+//! everything, and a queue is not asked on while 20,000 of its messages wait. A queue's message is
+//! deleted only after [`Burst::done`] of the burst that has its hints (or at once, if it names
+//! nothing of the lake), and while its burst is held it does not become visible to others. No error
+//! of a queue ends the sources once they run. A message that cannot be read is set aside or deleted
+//! with a warning after a number of tries, and stands in nobody's way. No error, log line or debug
+//! output holds a credential, token or signed header, and keys and messages are shown without
+//! control characters. No address that stands in a message is ever asked.
 //!
-//! **Non-guarantees.** Events come late, twice, in any order and for nothing. Hints over HTTP and of file
-//! events live in memory: they are lost with the process, and with a burst that is dropped
-//! ([`Burst::put_back`] keeps them). File events tell nothing of what lies behind links or is written by
-//! other machines.
+//! **Non-guarantees.** Events come late, twice, in any order and for nothing. Hints over HTTP and
+//! of file events live in memory: they are lost with the process, and with a burst that is dropped
+//! ([`Burst::put_back`] keeps them). File events say nothing of what lies behind links or is
+//! written by other machines.
 //!
 //! **Recovery.** The periodic listing ([`Triggers::every`]) finds whatever a source missed. After a kill,
 //! a queue's messages come again when their time to be hidden has passed.
@@ -71,7 +72,7 @@ pub use sqs::QueueOptions;
 use collector::Collector;
 use folder::FolderWatch;
 
-/// The sources of a lake's hints, as they are added. They tell from then on.
+/// The sources of a lake's hints, as they are added. They give hints from then on.
 pub struct Triggers {
     root: LakeRoot,
     collector: Arc<Collector>,

@@ -1,4 +1,4 @@
-//! Where the lake lies, to tell its objects from others in a message about a bucket.
+//! Where the lake lies, to distinguish its objects from others in a message about a bucket.
 
 use limn_store::Store;
 

@@ -53,14 +53,14 @@ async fn a_storm_on_one_object_is_one_burst_of_one_object() {
 async fn a_burst_ends_although_hints_go_on() {
     let (mut bursts, hint) = bursts();
     let start = Instant::now();
-    let telling = async {
+    let hinting = async {
         for n in 0..1000 {
             hint(objects(&[&format!("{}.csv", n % 50)]));
             sleep(Duration::from_millis(700)).await;
         }
     };
     tokio::select! {
-        () = telling => panic!("no burst came"),
+        () = hinting => panic!("no burst came"),
         burst = bursts.next() => assert_eq!(burst.unwrap().objects.len(), 43),
     }
     assert_eq!(start.elapsed(), LONGEST);
@@ -119,7 +119,7 @@ async fn a_call_that_is_dropped_loses_nothing_and_nothing_is_no_burst() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_timer_tells_everything_at_once_and_again() {
+async fn the_timer_announces_everything_at_once_and_again() {
     let mut triggers = triggers();
     triggers.every(Duration::from_secs(3600));
     let mut bursts = triggers.bursts();
@@ -142,7 +142,7 @@ async fn without_sources_there_are_no_bursts_but_those_that_came() {
 }
 
 #[tokio::test]
-async fn what_happens_to_files_is_told() {
+async fn what_happens_to_files_is_announced() {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path();
     let index = root.join("index");
@@ -181,7 +181,7 @@ async fn what_happens_to_files_is_told() {
     std::fs::write(root.join("year/month/x.csv"), "a\n1\n").unwrap();
     assert_eq!(next().await, ["year/month/x.csv"]);
 
-    // Reading tells nothing.
+    // Reading announces nothing.
     std::fs::read(root.join("sales/new ü.csv")).unwrap();
     let read = timeout(Duration::from_secs(1), bursts.next()).await;
     assert!(read.is_err(), "{read:?}");

@@ -1,8 +1,9 @@
-// What people say of a table: texts that lie beside it, and descriptions that are registered. Whoever may can add, change and take back
-// the latter here; the node describes the table anew, which takes some seconds.
+// Texts about a table: those that lie beside it, and descriptions that are registered. Whoever may
+// can add, change and take back the latter here; the node describes the table anew, which takes
+// some seconds.
 
 import { forgetAnswers, put } from "./api.js";
-import { data, el, tell } from "./dom.js";
+import { announce, data, el } from "./dom.js";
 import { sentence } from "./format.js";
 import { markdown } from "./markdown.js";
 import { emptiness } from "./notice.js";
@@ -56,7 +57,7 @@ function write(visit, which, old, place) {
       await put("/v1/table/description", { ...which, text, replaces: old });
       forgetAnswers();
       if (visit.signal.aborted) return;
-      tell(text ? "The description is saved." : "The description is removed.");
+      announce(text ? "The description is saved." : "The description is removed.");
       visit.again();
     } catch (failure) {
       for (const button of form.querySelectorAll("button")) button.disabled = false;

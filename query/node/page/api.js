@@ -52,19 +52,20 @@ async function read(response, signal) {
   return answer;
 }
 
-// An integer that a number here cannot hold is shown as it was sent, by browsers that tell how that was.
+// An integer that a number here cannot hold is shown as it was sent, by browsers that report how
+// that was.
 function exactly(_, value, sent) {
   const isOff = typeof value === "number" && Number.isInteger(value) && !Number.isSafeInteger(value);
   return isOff && typeof sent?.source === "string" ? sent.source : value;
 }
 
-/** Tells the node something: a JSON object. */
-export const post = (path, body) => told("POST", path, body);
+/** Sends the node a JSON object. */
+export const post = (path, body) => submit("POST", path, body);
 
 /** Puts something in the place of what was there: a JSON object. */
-export const put = (path, body) => told("PUT", path, body);
+export const put = (path, body) => submit("PUT", path, body);
 
-async function told(method, path, body) {
+async function submit(method, path, body) {
   await send(path, saying(method, body));
 }
 

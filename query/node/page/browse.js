@@ -1,7 +1,7 @@
 // The lake's tables as a list: with what each is, its rows, columns and age; filtered, in any order, families folded. What is
 // chosen is kept in the address, and the list changes in its place: whoever types into a filter keeps typing.
 
-import { address, data, el, tell } from "./dom.js";
+import { address, announce, data, el } from "./dom.js";
 import { asked, chips, filterRow } from "./filters.js";
 import { compact, counted, number, rowCount, time } from "./format.js";
 import { folderAddress, folderLine, folderName, formatName, holderOf, split, tableAddress, trail } from "./names.js";
@@ -10,7 +10,7 @@ import { emptiness, failureNotice } from "./notice.js";
 const PAUSE_MS = 150;
 const FOLDERS_SHOWN = 6;
 const AT_ONCE = 100;
-const COLUMNS_TOLD = 5;
+const COLUMNS_NAMED = 5;
 // Heading, what the node sorts by, and whether the first press sorts the largest first.
 const HEADINGS = [
   ["Table", "name", false],
@@ -31,7 +31,7 @@ export async function browse(visit) {
   shown.fill(listing);
   return {
     title: prefix ? prefix.slice(0, 120) : "The lake",
-    told: `${prefix ? `Folder ${name.slice(0, 200)}` : "The lake"}: ${counted(tree.count, "table")}`,
+    announcement: `${prefix ? `Folder ${name.slice(0, 200)}` : "The lake"}: ${counted(tree.count, "table")}`,
     content: el(
       "div",
       { class: "browse-page" },
@@ -94,7 +94,7 @@ function shower(visit, state, place, prefix) {
       const again = focused && (focused.name ? `.listed [name="${focused.name}"]` : `.listed [data-sort="${focused.dataset.sort}"]`);
       fill(listing);
       if (again) document.querySelector(again)?.focus();
-      tell(counted(listing.count, "table"));
+      announce(counted(listing.count, "table"));
     } catch (failure) {
       if (!visit.signal.aborted && own === latest) place.replaceChildren(failureNotice(failure, () => change({}), "h2"));
     }
@@ -229,11 +229,11 @@ const where = (folder, prefix, format) =>
     format,
   );
 
-// What people say it is, or else the names of its columns.
+// Its description, or else the names of its columns.
 function what({ description, columns = [], column_count: count }) {
   if (description) return el("span", { class: "said", dir: "auto", title: description }, description);
   if (!columns.length) return "";
-  const names = columns.slice(0, COLUMNS_TOLD);
+  const names = columns.slice(0, COLUMNS_NAMED);
   return el("span", { class: "names" }, names.map((name, index) => [index > 0 && ", ", data(name)]), count > names.length && ", …");
 }
 

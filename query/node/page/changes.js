@@ -12,18 +12,18 @@ const PERIODS = [
   ["7d", "7 days"],
   ["30d", "30 days"],
 ];
-const TOLD = 200;
+const LISTED = 200;
 const SNAPSHOTS = 20;
 
 /** The view at "/changes?since=7d" or "/changes?from=3&to=4". */
 export async function changes(visit) {
   const { searchParams } = visit.address;
-  const asked = { from: searchParams.get("from"), to: searchParams.get("to"), since: searchParams.get("since"), limit: TOLD };
+  const asked = { from: searchParams.get("from"), to: searchParams.get("to"), since: searchParams.get("since"), limit: LISTED };
   const [diff, { snapshots }] = await Promise.all([difference(visit, asked), visit.ask("/v1/snapshots")]);
   const published = (wanted) => time(snapshots.find(({ snapshot }) => snapshot === wanted)?.published);
   return {
     title: "Changes",
-    told: diff ? `Changes: ${counted(total(diff.counts), "table")}` : "Changes",
+    announcement: diff ? `Changes: ${counted(total(diff.counts), "table")}` : "Changes",
     content: el(
       "div",
       { class: "changes-page" },

@@ -1,7 +1,7 @@
 // The columns of a table as a dense grid: a line each with name, type, meaning, empty and distinct values, range, and how often the
 // frequent values occur. A press opens a column with all that is known of it; a field finds columns.
 
-import { data, el, tell, unseen } from "./dom.js";
+import { announce, data, el, unseen } from "./dom.js";
 import { compact, counted, number, share } from "./format.js";
 import { emptiness } from "./notice.js";
 import { shareBar, sparkline } from "./picture.js";
@@ -32,7 +32,7 @@ export function columnGrid(columns, { previews = true } = {}) {
     wanted = columns.filter((column) => words.every((word) => textOf(column).includes(word)));
     show(0);
     if (!wanted.length) body.append(el("tr", {}, el("td", { class: "faint", colspan: String(HEADINGS.length) }, "No column has this in its name, type, description or values.")));
-    tell(counted(wanted.length, "column"));
+    announce(counted(wanted.length, "column"));
   };
   show(0);
   const finder =

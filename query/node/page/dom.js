@@ -40,9 +40,9 @@ export function address(path, parameters = {}) {
   return query ? `${path}?${query}` : path;
 }
 
-/** Tells those who don't see the page what has happened. */
-export function tell(text) {
-  document.getElementById("told").textContent = text;
+/** Says what has happened to those who don't see the page. */
+export function announce(text) {
+  document.getElementById("announcement").textContent = text;
 }
 
 function filled(element, attributes, children) {

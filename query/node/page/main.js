@@ -5,14 +5,15 @@ import { ask, Failure, forgetAnswers } from "./api.js";
 import * as question from "./ask.js";
 import { browse } from "./browse.js";
 import { changes } from "./changes.js";
-import { tell } from "./dom.js";
+import { announce } from "./dom.js";
 import { askForKey, showState } from "./key.js";
 import { failureNotice } from "./notice.js";
 import { search } from "./search.js";
 import { status } from "./status.js";
 import { table } from "./table.js";
 
-// Each takes a visit and gives { title, content, told }: what the tab, the page and a screen reader say.
+// Each takes a visit and gives { title, content, announcement }: what the tab, the page and a
+// screen reader say.
 const VIEWS = { "/": search, "/table": table, "/browse": browse, "/changes": changes, "/status": status };
 // An answer that is there within this time replaces the old view without a sign of waiting.
 const QUIET_MS = 180;
@@ -48,7 +49,7 @@ async function show({ returning }) {
   // The old view is out of date from here on; only the sign of it waits.
   main.setAttribute("aria-busy", "true");
   const waiting = setTimeout(() => signWaiting(true), QUIET_MS);
-  const { title, content, told } = await view(own.signal, address, returning);
+  const { title, content, announcement } = await view(own.signal, address, returning);
   if (own.signal.aborted) return;
   clearTimeout(waiting);
   signWaiting(false);
@@ -56,7 +57,7 @@ async function show({ returning }) {
   main.replaceChildren(content);
   main.setAttribute("aria-busy", "false");
   place({ first, returning, address });
-  if (told) tell(told);
+  if (announcement) announce(announcement);
 }
 
 // What the view says, or what went wrong instead.
@@ -84,7 +85,7 @@ async function view(signal, address, returning) {
 
 function signWaiting(on) {
   document.body.classList.toggle("waiting", on);
-  if (on) tell("Looking…");
+  if (on) announce("Looking…");
 }
 
 // Where the reader is put: back where they were, at the box for a question, or at the top of another page.

@@ -102,7 +102,8 @@ function span({ 0: all, groups }) {
   return link(groups.label, groups.href) ?? all;
 }
 
-// A link that the lake's text names leads away from this page: it says where to, and tells that place nothing.
+// A link that the lake's text names leads away from this page: it says where to, and sends that
+// place nothing.
 function link(label, href) {
   if (!/^https?:\/\//i.test(href) || !URL.canParse(href)) return null;
   const { host } = new URL(href);

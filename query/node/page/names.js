@@ -3,7 +3,7 @@
 import { address, data, el } from "./dom.js";
 import { counted, rowCount, time } from "./format.js";
 
-/** Where a table's page is. `lake` tells two tables of one name apart. */
+/** Where a table's page is. `lake` distinguishes two tables of one name. */
 export const tableAddress = ({ table, lake }) => address("/table", { table, lake });
 
 /** Where a folder's page is. */

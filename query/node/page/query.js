@@ -1,7 +1,7 @@
 // A box for one statement of SQL, with the table filled in, and its answer below.
 
 import { query } from "./api.js";
-import { el, tell } from "./dom.js";
+import { announce, el } from "./dom.js";
 import { counted, sentence } from "./format.js";
 import { emptiness, failureNotice } from "./notice.js";
 import { columnsOf } from "./rows.js";
@@ -25,11 +25,11 @@ export function queryBox(visit, { table, lake }) {
     running = own;
     const signal = AbortSignal.any([visit.signal, own.signal]);
     place.setAttribute("aria-busy", "true");
-    tell("Running…");
+    announce("Running…");
     try {
       const answer = await query("/v1/sql", { sql, lake, max_rows: ROWS }, { signal });
       place.replaceChildren(...shown(answer));
-      tell(counted(answer.rows.length, "row"));
+      announce(counted(answer.rows.length, "row"));
     } catch (failure) {
       if (signal.aborted) return;
       place.replaceChildren(failureNotice(failure, run, "h3"));

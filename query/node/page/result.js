@@ -2,7 +2,7 @@
 // the columns and rows that match. Scores, passages and the judge wait behind "Why".
 
 import { post } from "./api.js";
-import { data, el, tell, unseen } from "./dom.js";
+import { announce, data, el, unseen } from "./dom.js";
 import { counted, number } from "./format.js";
 import { facts, folderLinks, split, tableAddress, titleOf } from "./names.js";
 import { scorePicture } from "./picture.js";
@@ -59,8 +59,8 @@ const wordsOf = ({ blocks = [] }) => [...new Set(blocks.flatMap(({ words = [] })
 function reason({ blocks = [], description, exact = [] }, words) {
   const named = exact.length > 0 && [el("strong", {}, data(exact.join(", "))), " · "];
   const matching = blocks.filter(({ text, words: own }) => has(text, own));
-  const told = matching.find(({ kind }) => kind === "context");
-  if (told) return sentenceOf(named, line(plain(told.text), told.words), told.words);
+  const context = matching.find(({ kind }) => kind === "context");
+  if (context) return sentenceOf(named, line(plain(context.text), context.words), context.words);
   if (description) return sentenceOf(named, description, words);
   const best = matching.find(({ kind }) => kind === "cells") ?? matching[0] ?? blocks[0];
   const label = best && el("span", { class: "faint" }, `${KINDS[best.kind] ?? best.kind}: `);
@@ -130,9 +130,9 @@ function details(result, words) {
 
 // What is said of its columns, those first that have a word of the question.
 function narrated({ columns: known = [] }, words) {
-  const told = known.filter(({ narration }) => narration);
-  const matching = told.filter(({ name, narration }) => has(`${name} ${narration}`, words));
-  const shown = [...matching, ...told.filter((column) => !matching.includes(column))].slice(0, NARRATED_SHOWN);
+  const described = known.filter(({ narration }) => narration);
+  const matching = described.filter(({ name, narration }) => has(`${name} ${narration}`, words));
+  const shown = [...matching, ...described.filter((column) => !matching.includes(column))].slice(0, NARRATED_SHOWN);
   if (!shown.length) return null;
   return el(
     "dl",
@@ -213,7 +213,7 @@ function feedback({ table, lake }, { question, snapshot }) {
       said.textContent = `Not noted: ${failure.message}`;
     }
     sending = false;
-    tell(said.textContent);
+    announce(said.textContent);
   }
   return el("div", { class: "feedback" }, buttons, said);
 }

@@ -1,7 +1,7 @@
 // The rows of a table, read from the lake when somebody asks for them: fifty at a time, sorted by a press on a heading.
 
 import { ask } from "./api.js";
-import { el, tell } from "./dom.js";
+import { announce, el } from "./dom.js";
 import { number } from "./format.js";
 import { emptiness, failureNotice } from "./notice.js";
 import { sampleTable } from "./sample.js";
@@ -24,7 +24,7 @@ export function rowPages(visit, { table, lake }) {
       const answer = await ask("/v1/table/rows", asked, { signal: visit.signal });
       Object.assign(state, wanted);
       place.replaceChildren(...shown(answer, state, read));
-      tell(spanOf(answer, state));
+      announce(spanOf(answer, state));
       find(place, focus)?.focus();
     } catch (failure) {
       if (visit.signal.aborted) return;

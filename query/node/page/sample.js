@@ -1,5 +1,5 @@
-// Rows as a table that scrolls by itself, its header in sight: sampled ones, those of a page, those of an answer. Long cells are
-// cut, and open by a press.
+// Rows as a table that scrolls by itself, its header always visible: sampled ones, those of a page,
+// those of an answer. Long cells are cut, and open by a press.
 
 import { data, el, visible } from "./dom.js";
 
@@ -8,7 +8,7 @@ const LONG_NAME = 60;
 const MOST = 20_000;
 const COLUMNS_SHOWN = 200;
 
-/** The rows, in the order of `columns`. `sorting` tells of a column how it is sorted (`ascending`, `descending` or null), and sorts by it. */
+/** The rows, in the order of `columns`. `sorting` says of a column how it is sorted (`ascending`, `descending` or null), and sorts by it. */
 export function sampleTable(columns, rows, { label = "Sample rows", sorting = null } = {}) {
   const shown = columns.slice(0, COLUMNS_SHOWN);
   return el(

@@ -25,7 +25,7 @@ async function home(visit) {
     visit.ask("/v1/tables", { sort: "modified", descending: true, fold: true, limit: RECENT }),
     visit.ask("/v1/examples"),
   ]);
-  // A refusal (no key, say) is told at once, not only after a question was typed.
+  // A refusal (no key, say) is shown at once, not only after a question was typed.
   for (const { status, reason } of parts) if (status === "rejected") throw reason;
   const [status, tree, recent, examples] = parts.map(({ value }) => value);
   return {
@@ -134,7 +134,7 @@ async function found(visit) {
   const change = (values) => visit.go(address("/", { ...Object.fromEntries(searchParams), ...values }));
   return {
     title: searchParams.get("q").trim().slice(0, 80),
-    told: summary,
+    announcement: summary,
     content: el(
       "div",
       { class: "found" },

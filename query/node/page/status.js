@@ -16,7 +16,7 @@ export async function status(visit) {
   const failures = answer.failures ?? [];
   return {
     title: "Status",
-    told: "Status",
+    announcement: "Status",
     content: el(
       "div",
       { class: "status-page" },

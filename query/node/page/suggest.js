@@ -2,7 +2,7 @@
 // is chosen, Escape closes it and leaves the text. Typing goes on unhindered: nothing is chosen until an arrow is pressed.
 
 import { ask } from "./api.js";
-import { el, tell } from "./dom.js";
+import { announce, el } from "./dom.js";
 import { counted } from "./format.js";
 
 const PAUSE_MS = 90;
@@ -33,7 +33,7 @@ export function suggestions(input, list, take) {
     list.hidden = found.length === 0;
     input.setAttribute("aria-expanded", String(found.length > 0));
     input.removeAttribute("aria-activedescendant");
-    if (found.length) tell(`${counted(found.length, "suggestion")}, arrow keys to choose`);
+    if (found.length) announce(`${counted(found.length, "suggestion")}, arrow keys to choose`);
   };
 
   const choose = (index) => {

@@ -27,7 +27,7 @@ export async function table(visit) {
   ];
   return {
     title: answer.table.slice(0, 120),
-    told: `Table ${name.slice(0, 200)}`,
+    announcement: `Table ${name.slice(0, 200)}`,
     content: el(
       "div",
       { class: "table-page" },
@@ -163,7 +163,7 @@ function files({ files: list, file_count: count }) {
 const CHANGES = { appeared: "Appeared", renamed: "Renamed", changed: "Changed", described_anew: "Described anew", vanished: "Vanished" };
 
 function history({ history: steps }) {
-  if (!steps.length) return emptiness("The snapshots that are kept tell of no change.");
+  if (!steps.length) return emptiness("The snapshots that are kept have no change of it.");
   return el(
     "ol",
     { class: "history" },

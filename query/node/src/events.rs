@@ -1,7 +1,7 @@
 //! Events that are handed on: to a `limn watch --listen`, which knows what to do with them.
 //!
-//! The node is light: it indexes nothing. It checks that the caller may tell of changes, and passes the body on with
-//! the watcher's own token.
+//! The node is light: it indexes nothing. It checks that the caller may announce changes, and
+//! passes the body on with the watcher's own token.
 
 use std::time::Duration;
 
@@ -67,7 +67,7 @@ impl EventsTo {
     /// Hands events on.
     ///
     /// # Errors
-    /// What the watcher says of them, or that it does not answer.
+    /// The watcher's answer to them, or that it does not answer.
     pub async fn send(&self, body: Bytes) -> Result<(), Problem> {
         let mut request = self.client.post(self.url.clone()).body(body);
         request = request.header("content-type", "application/json");

@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_familys_name_is_what_its_names_have_in_common() {
-        for (names, told) in [
+        for (names, wanted) in [
             (vec!["a/orders_2023", "a/orders_2024"], "orders_*"),
             (vec!["a/2023_orders", "a/2024_orders"], "*_orders"),
             (vec!["run-01.csv", "run-02.csv", "run-11.csv"], "run-*.csv"),
@@ -136,7 +136,7 @@ mod tests {
             (vec!["aaa", "aa"], "aa*"),
             (vec!["é", "è"], "é, è, …"),
         ] {
-            assert_eq!(common_name(names.iter().copied()), told);
+            assert_eq!(common_name(names.iter().copied()), wanted);
         }
     }
 

@@ -16,7 +16,7 @@
 //!
 //! **Guarantees.** A caller learns nothing of tables outside its reach: its answers are those of an index that has
 //! the others not. A request sees one snapshot from begin to end, and a switch to a newer one fails none.
-//! Bodies, heads, questions and lists have bounds, and what exceeds one is told so.
+//! Bodies, heads, questions and lists have bounds, and what exceeds one is refused with the reason.
 //!
 //! **Non-guarantees.** That a snapshot was published is known to every caller: its number and time. A node indexes nothing:
 //! events are handed to a watcher. Rows and SQL (`answers/sql/`) are read from the lake as its files are now; one that has changed since it

@@ -206,8 +206,9 @@ impl Live {
         Arc::clone(&self.served.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Looks for a newer snapshot and serves it; tells whether there was one. What is served stays until
-    /// the newer one is open. Computes, in a large index for seconds: not for a thread that answers.
+    /// Looks for a newer snapshot and serves it; returns whether there was one. What is served
+    /// stays until the newer one is open. Computes, in a large index for seconds: not for a thread
+    /// that answers.
     ///
     /// # Errors
     /// Where the index cannot be read; what was served before still is.
@@ -238,7 +239,7 @@ impl Live {
         Ok(true)
     }
 
-    /// Whether a snapshot is the damaged one that was told of already; it may be restored.
+    /// Whether a snapshot is the damaged one that was logged already; it may be restored.
     async fn is_still_damaged(&self, number: u64) -> bool {
         number == self.damaged.load(Ordering::Relaxed)
             && matches!(self.index.snapshot(number).await, Err(error) if error.is_damage())

@@ -176,7 +176,7 @@ impl Node {
         self.live.number()
     }
 
-    /// Follows the index until it is told to stop.
+    /// Follows the index until it is stopped.
     pub async fn follow(self: &Arc<Self>, stop: CancellationToken) {
         let mut is_failing = false;
         while stop
@@ -190,7 +190,7 @@ impl Node {
             let Some(advanced) = stop.run_until_cancelled(advance).await else {
                 break;
             };
-            // A panic was told where it happened.
+            // A panic was reported where it happened.
             let Ok(advanced) = advanced else {
                 self.metrics.missed();
                 continue;
@@ -208,7 +208,7 @@ impl Node {
                 }
                 Err(error) => {
                     self.metrics.missed();
-                    // Told once, however long it lasts.
+                    // Logged once, however long it lasts.
                     if !is_failing {
                         tracing::error!(%error, serving, "the index cannot be followed");
                     }

@@ -1,6 +1,6 @@
-//! What is told to a caller whose request cannot be answered: what failed, on what, why, what to do.
+//! The answer to a request that cannot be served: what failed, on what, why, what to do.
 //!
-//! Errors of the store and of the index go to the log in full, with the request's id. A caller is told
+//! Errors of the store and of the index go to the log in full, with the request's id. A caller learns
 //! the kind of the trouble only: paths, addresses and names in them are the operator's business.
 
 use std::time::Duration;
@@ -64,7 +64,7 @@ impl Code {
     }
 }
 
-/// What went wrong, as a caller is told.
+/// What went wrong, as a caller sees it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorDetail {
     /// Its kind.
@@ -127,7 +127,7 @@ impl Problem {
         if name.trim().is_empty() {
             return Problem::bad(
                 "the table's name is empty",
-                "name one; a search and a list of tables tell their names",
+                "name one; a search and a list of tables give their names",
             );
         }
         let name = shortened(name, 200);
@@ -189,7 +189,7 @@ impl From<SegmentError> for Problem {
         }
         Problem::unavailable(
             "a part of the index is damaged or gone",
-            "the operator is told by limn verify what to do",
+            "the operator learns from limn verify what to do",
         )
     }
 }

@@ -1,7 +1,8 @@
 //! What is remembered of questions: their meaning, embedded in small batches across requests, and a judge's
-//! verdicts, which hold for as long as a table is told in the same words.
+//! verdicts, which hold for as long as a table is described in the same words.
 //!
-//! What is remembered is remembered for one caller: how fast an answer comes tells nobody what others have asked.
+//! What is remembered is remembered for one caller: how fast an answer comes reveals nothing of
+//! what others have asked.
 
 use std::sync::{Arc, Mutex};
 

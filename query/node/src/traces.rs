@@ -1,4 +1,4 @@
-//! Traces: each request, and what it spent its time on, told to an OpenTelemetry collector.
+//! Traces: each request, and what it spent its time on, sent to an OpenTelemetry collector.
 //!
 //! Where they go is said by the variables that OpenTelemetry has for it (`OTEL_EXPORTER_OTLP_ENDPOINT`,
 //! `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_SERVICE_NAME`, `OTEL_TRACES_SAMPLER`…). A request that comes with a `traceparent` goes on with
@@ -32,12 +32,12 @@ const ENDPOINTS: [&str; 2] = [
 ];
 const NAME: &str = "OTEL_SERVICE_NAME";
 
-/// Traces cannot be told.
+/// Traces cannot be sent.
 #[derive(Debug, thiserror::Error)]
 #[error("traces cannot be sent: {0}; see OTEL_EXPORTER_OTLP_ENDPOINT, or unset it")]
 pub struct TracesError(String);
 
-/// Tells traces to a collector, in the background, until it is dropped.
+/// Sends traces to a collector, in the background, until it is dropped.
 #[derive(Debug)]
 pub struct Traces(SdkTracerProvider);
 
@@ -127,7 +127,7 @@ pub(crate) fn of_request(method: &str, route: &str, id: &str, headers: &HeaderMa
     span
 }
 
-/// Tells a request's span how it ended.
+/// Records in a request's span how it ended.
 pub(crate) fn answered(span: &Span, status: u16, caller: &str) {
     span.record("http.response.status_code", i64::from(status));
     span.record("limn.caller", caller);
@@ -150,12 +150,12 @@ impl HttpClient for Client {
         let sent = self.http.execute(request);
         let answered = self.runtime.spawn(async move {
             let answer = sent.await?;
-            let mut told = Response::builder().status(answer.status());
-            if let Some(headers) = told.headers_mut() {
+            let mut reply = Response::builder().status(answer.status());
+            if let Some(headers) = reply.headers_mut() {
                 headers.clone_from(answer.headers());
             }
             // What a collector says besides is of no use here, and need not be read.
-            Ok::<_, HttpError>(told.body(Bytes::new())?)
+            Ok::<_, HttpError>(reply.body(Bytes::new())?)
         });
         answered.await?
     }

@@ -1,4 +1,4 @@
-//! Whether questions can be answered, which is what readiness tells.
+//! Whether questions can be answered, which is what readiness reports.
 //!
 //! A node whose index is away goes on answering what it has at hand, so that the index is away says little. What says it is a question
 //! that could not be answered because the index could not be read: from then on readiness asks that question again, until it, or

@@ -36,7 +36,7 @@ pub struct Query {
     pub prefix: Option<String>,
     /// Only these tables, of those under the prefix where there is one.
     pub selection: Option<Arc<Selection>>,
-    /// How many texts are told of each table that is found, at most. With 0, no text is read.
+    /// How many texts are given of each table that is found, at most. With 0, no text is read.
     pub evidence: usize,
     /// How tables are scored.
     pub mode: Mode,
@@ -52,7 +52,7 @@ pub struct Query {
 }
 
 impl Query {
-    /// Texts that are told of a table.
+    /// Texts that are given of a table.
     pub const EVIDENCE: usize = 3;
 
     /// A query with the defaults: k 5, α 0.5, the default candidates, no judge.
@@ -118,7 +118,7 @@ pub struct Hit {
     pub lexical: f32,
     /// The semantic score, likewise.
     pub semantic: f32,
-    /// The judge's word; `None` where there was no judge, or it could not tell.
+    /// The judge's word; `None` where there was no judge, or it could not decide.
     pub judged: Option<bool>,
     /// What the table has of the question as a whole: `table orders`, `file orders.csv`, `column
     /// promo_code`, `code A-17`. Tables that have a name of it come first.

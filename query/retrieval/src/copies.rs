@@ -1,8 +1,8 @@
 //! Tables of equal content, and which of them stands for the others.
 //!
-//! A table's segment tells a hash of its content ([`TableContent`]); tables of one lake that have the same are copies. One
-//! stands for all: the first by [`rank`], among those that the question may find. So who may not see it, or looks
-//! elsewhere, finds the next, and never learns of another.
+//! A table's segment has a hash of its content ([`TableContent`]); tables of one lake that have the
+//! same are copies. One stands for all: the first by [`rank`], among those that the question may
+//! find. So who may not see it, or looks elsewhere, finds the next, and never learns of another.
 //!
 //! [`TableContent`]: limn_segment::TableContent
 

@@ -26,9 +26,9 @@ use crate::scoring::{FIELDS, Formula};
 pub enum Values {
     /// They do.
     Searched,
-    /// They are as dead as those of hidden tables: no word of them is known, counted or scored. For who
-    /// may not read values: asking for one would tell whether it is there. What remains is a trace in the
-    /// vectors of schemas, whose texts name ranges and frequent values.
+    /// They are as dead as those of hidden tables: no word of them is known, counted or scored. For
+    /// who may not read values: asking for one would reveal whether it is there. What remains is a
+    /// trace in the vectors of schemas, whose texts name ranges and frequent values.
     Hidden,
 }
 
@@ -145,7 +145,7 @@ pub(crate) struct Corpus {
 }
 
 /// Words that were looked for and that no kept table has. The next question with one does not look for it again, so that the time
-/// that it takes does not tell, however often it is measured, whether another table has the word.
+/// that it takes does not reveal, however often it is measured, whether another table has the word.
 #[derive(Default)]
 pub(crate) struct Absent(Mutex<HashSet<(Looked, u128)>>);
 

@@ -38,7 +38,7 @@
 //!
 //! **Recovery.** A searcher keeps the snapshot it was opened with; to see a newer one, open another
 //! ([`Searcher::open_after`] reads only what is new).
-//! [`RetrievalError::is_retryable`] tells whether asking again can help.
+//! [`RetrievalError::is_retryable`] says whether asking again can help.
 
 mod answer;
 mod asked;
@@ -76,7 +76,7 @@ pub use searcher::{Searcher, TableRef};
 pub use selection::Selection;
 pub use similar::Similar;
 
-/// The target of the spans that tell what a search spends its time on.
+/// The target of the spans that record what a search spends its time on.
 pub const TRACE: &str = "limn::trace";
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ async fn open_segments(
         .await
 }
 
-/// Whether an open segment is what the entry says of it; one that is not is opened anew, for the error.
+/// Whether an open segment matches its entry; one that is not is opened anew, for the error.
 fn is_of(reader: &SegmentReader, entry: &SegmentEntry) -> bool {
     reader.block_count() == entry.blocks && reader.tables().len() == entry.tables as usize
 }

@@ -141,7 +141,7 @@ impl Question {
                 }
                 false => word.terms.iter().any(|term| known(term)),
             };
-            if !is_known && !unknown.iter().any(|told| told.written == word.written) {
+            if !is_known && !unknown.iter().any(|known| known.written == word.written) {
                 unknown.push(word);
             }
         }
@@ -187,16 +187,16 @@ mod tests {
     }
 
     #[test]
-    fn unknown_words_are_told_as_written() {
+    fn unknown_words_are_named_as_written() {
         let question = Question::new("Which flurbs have a Zyx-score, and flurbs?", false);
         let known = |term: &str| term == "score";
-        let told = |question: &Question, held: bool| -> Vec<String> {
+        let unknown_words = |question: &Question, held: bool| -> Vec<String> {
             let unknown = question.unknown_words(known, |_| held);
             unknown.iter().map(|word| word.written.clone()).collect()
         };
-        assert_eq!(told(&question, false), ["flurbs"]);
+        assert_eq!(unknown_words(&question, false), ["flurbs"]);
         let codes = Question::new("score of A-17, 3f2b and score-score", false);
-        assert_eq!(told(&codes, false), ["A-17", "3f2b"]);
-        assert!(told(&codes, true).is_empty());
+        assert_eq!(unknown_words(&codes, false), ["A-17", "3f2b"]);
+        assert!(unknown_words(&codes, true).is_empty());
     }
 }

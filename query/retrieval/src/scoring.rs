@@ -1,11 +1,11 @@
 //! The formula: every constant and every equation of a score, in one small file.
 //!
-//! **Lexical, table level** ([`Formula::LIMN`]). BM25F (Robertson, Zaragoza and Taylor, CIKM 2004): a
-//! term's frequencies in the fields of a table are weighted and normalised by length field by field,
-//! summed to `T`, and saturated once: `Σ_t idf(t) · T·(k1+1)/(k1+T)`. Names, contexts, sampled
-//! rows and distinct cells are fields, so cells help where they tell tables apart and cannot drown the
-//! names. A field's average length is over the tables that have the field, so that a lake with few
-//! contexts does not make them all look long.
+//! **Lexical, table level** ([`Formula::LIMN`]). BM25F (Robertson, Zaragoza and Taylor, CIKM 2004):
+//! a term's frequencies in the fields of a table are weighted and normalised by length field by
+//! field, summed to `T`, and saturated once: `Σ_t idf(t) · T·(k1+1)/(k1+T)`. Names, contexts,
+//! sampled rows and distinct cells are fields, so cells help where they distinguish tables and
+//! cannot drown the names. A field's average length is over the tables that have the field, so that
+//! a lake with few contexts does not make them all look long.
 //!
 //! **Wholes.** A value of the question that a table has as a whole (`wholes.rs`) is a term with a
 //! frequency of [`Formula::whole`] there. The parts of a code count as one word together, each one

@@ -225,7 +225,7 @@ impl Searcher {
     }
 
     /// Brings what questions read of remote segments, many segments at a time, if all of them have room in the cache. Questions need not wait
-    /// for it: they read what is not here yet. What cannot be read is told to the log.
+    /// for it: they read what is not here yet. What cannot be read is logged.
     pub fn bring(&self) {
         if bring(&self.corpus, self.cache.as_ref()) {
             self.corpus.is_here();
@@ -599,24 +599,26 @@ pub(crate) fn best_grade(tables: &[RankedTable]) -> Option<Grade> {
     tables.iter().filter_map(grade).max()
 }
 
-/// Moves rejected tables behind the others, and tells the judge's word of each.
-fn rearrange(ranking: &mut Ranking, told: &[Option<Verdict>]) {
-    for (ranked, verdict) in ranking.tables.iter_mut().zip(told) {
+/// Moves rejected tables behind the others, and marks each with the judge's word.
+fn rearrange(ranking: &mut Ranking, verdicts: &[Option<Verdict>]) {
+    for (ranked, verdict) in ranking.tables.iter_mut().zip(verdicts) {
         ranked.judged = match verdict {
             Some(Verdict::Stands) => Some(true),
             Some(Verdict::Rejected) => Some(false),
             Some(Verdict::Unknown) | None => None,
         };
     }
-    let order = order(told).into_iter().map(|at| ranking.tables[at].clone());
+    let order = order(verdicts)
+        .into_iter()
+        .map(|at| ranking.tables[at].clone());
     let mut tables: Vec<RankedTable> = order.collect();
-    tables.extend_from_slice(&ranking.tables[told.len()..]);
+    tables.extend_from_slice(&ranking.tables[verdicts.len()..]);
     ranking.tables = tables;
     let rejects = |verdict: &Option<Verdict>| *verdict == Some(Verdict::Rejected);
-    if !told.is_empty() && told.iter().all(rejects) {
+    if !verdicts.is_empty() && verdicts.iter().all(rejects) {
         ranking.notes.push(format!(
             "the judge found none of the {} tables it read relevant",
-            told.len()
+            verdicts.len()
         ));
     }
 }

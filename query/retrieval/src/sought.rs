@@ -51,7 +51,8 @@ impl<'a> Sought<'a> {
         self.firsts[usize::from(byte / 64)] >> (byte % 64) & 1 == 1
     }
 
-    /// False where the letters alone tell that no term is in a text: none begins where the analyzer may begin a word.
+    /// False where the letters alone show that no term is in a text: none begins where the analyzer
+    /// may begin a word.
     fn may_be_in(&self, text: &str) -> bool {
         if !text.is_ascii() {
             return true;

@@ -79,7 +79,7 @@ pub(crate) fn corrected(text: &str, meant: &[Meant]) -> Option<String> {
     (!meant.is_empty()).then(|| meant.iter().fold(text.to_owned(), replaced))
 }
 
-/// What an unknown word was meant to be, if that can be told.
+/// What an unknown word was meant to be, if that can be known.
 pub(crate) fn meant(
     corpus: &Corpus,
     word: &Word,

@@ -233,17 +233,17 @@ fn an_answer_shows_why() {
     assert!(json["results"][0]["judged"].is_null());
 
     // Texts that were read before are the same, and fewer are the first of them.
-    let told = |evidence: usize| {
+    let results = |evidence: usize| {
         let query = Query {
             evidence,
             ..Query::new("customers from Leipzig")
         };
         searcher.search(&query).unwrap().results
     };
-    let all = told(Query::EVIDENCE);
+    let all = results(Query::EVIDENCE);
     assert!(all[0].blocks.len() > 1);
     for most in [0, 1, 2] {
-        for (full, cut) in all.iter().zip(told(most)) {
+        for (full, cut) in all.iter().zip(results(most)) {
             let end = most.min(full.blocks.len());
             assert_eq!((&cut.table, cut.score), (&full.table, full.score));
             assert_eq!(cut.blocks, full.blocks[..end]);
@@ -252,7 +252,7 @@ fn an_answer_shows_why() {
 }
 
 #[test]
-fn unknown_words_are_told_and_nonsense_finds_nothing() {
+fn unknown_words_are_named_and_nonsense_finds_nothing() {
     let searcher = searcher(&small_lake(), 2);
     let answer = searcher
         .search(&Query::new("which fish are flurbish?"))

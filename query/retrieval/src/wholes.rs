@@ -87,10 +87,9 @@ impl Wholes {
                 false => &mut wholes.names,
             };
             // A file that is called as its table says nothing more.
-            let is_told = |told: &Named| {
-                kind == Whole::File && told.written == written && told.tables == tables
-            };
-            if !tables.is_empty() && !names.iter().any(is_told) {
+            let is_listed =
+                |it: &Named| kind == Whole::File && it.written == written && it.tables == tables;
+            if !tables.is_empty() && !names.iter().any(is_listed) {
                 names.push(Named {
                     kind,
                     written,
@@ -159,7 +158,7 @@ impl Wholes {
             || values.any(|value| value.words == (0..words) && has(&value.tables))
     }
 
-    /// What a table has of the question as a whole, as people say it: `column promo_code`.
+    /// What a table has of the question as a whole, with its kind: `column promo_code`.
     pub(crate) fn of_table(&self, table: u32) -> Vec<String> {
         let has = |tables: &Vec<u32>| tables.binary_search(&table).is_ok();
         let names = self.names.iter().filter(|name| has(&name.tables));

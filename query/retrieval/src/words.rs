@@ -3,13 +3,13 @@
 //! The analyzer makes terms of a text and forgets where they came from. Here the text is cut the other
 //! way round: into runs of letters and digits, a run at its humps (`SickLeave`, `level2`), and each
 //! piece is analyzed by itself. Where the pieces have other terms than the run as a whole, the run stands
-//! for all of them, so a word that is told is always one that matches.
+//! for all of them, so a word that is listed is always one that matches.
 
 use limn_segment::analyzer::analyze;
 
 use crate::sought::Sought;
 
-/// The most words that are told of a text.
+/// The most words that are listed of a text.
 const WORDS: usize = 8;
 
 /// The distinct words of a text whose terms have a weight, heaviest first; words of one weight in the
@@ -54,7 +54,7 @@ pub(crate) fn matching_words(text: &str, sought: &Sought) -> Vec<String> {
     for ((_, spellings), taken) in terms.iter().zip(taken) {
         for word in &spellings[..taken] {
             // One word may hold several terms.
-            if !words.iter().any(|told| told == word) {
+            if !words.iter().any(|it| it == word) {
                 words.push((*word).to_owned());
             }
         }
@@ -124,7 +124,7 @@ mod tests {
 
     use super::*;
 
-    fn told(text: &str, question: &[(&str, f32)]) -> Vec<String> {
+    fn matched(text: &str, question: &[(&str, f32)]) -> Vec<String> {
         let terms: Vec<(String, f32)> = question
             .iter()
             .flat_map(|(word, weight)| analyze(word).into_iter().map(|term| (term, *weight)))
@@ -137,22 +137,22 @@ mod tests {
     fn words_are_spelled_as_the_text_has_them() {
         let question = [("orders", 2.0), ("sick leave", 3.0), ("2024", 1.0)];
         assert_eq!(
-            told("Ordering: SickLeaveHours, order_date 2024-01-02", &question),
+            matched("Ordering: SickLeaveHours, order_date 2024-01-02", &question),
             ["Leave", "Sick", "Ordering", "order", "2024"]
         );
-        assert_eq!(told("nothing of it", &question), [""; 0]);
+        assert_eq!(matched("nothing of it", &question), [""; 0]);
         let other = [("café", 1.0), ("women", 1.0), ("京", 1.0), ("level", 1.0)];
         assert_eq!(
-            told("東京 Cafe women's HTTPLevel2 cafés", &other),
+            matched("東京 Cafe women's HTTPLevel2 cafés", &other),
             ["Cafe", "cafés", "Level", "women's", "京"]
         );
     }
 
     #[test]
-    fn every_term_is_told_before_second_spellings_are() {
+    fn every_term_is_listed_before_second_spellings_are() {
         let text = "a1: Fish fish FISH fishes fishing Fishes Fishing fished Fished river River";
         assert_eq!(
-            told(text, &[("fish", 2.0), ("river", 1.0)]),
+            matched(text, &[("fish", 2.0), ("river", 1.0)]),
             [
                 "Fish", "fish", "FISH", "fishes", "fishing", "Fishes", "river", "River"
             ]
@@ -160,16 +160,16 @@ mod tests {
         let many = "ba bb bc bd be bf bg bh bi bj";
         let question: Vec<(&str, f32)> = many.split(' ').zip((1u8..).map(f32::from)).collect();
         assert_eq!(
-            told(many, &question),
+            matched(many, &question),
             ["bj", "bi", "bh", "bg", "bf", "be", "bd", "bc"]
         );
     }
 
     proptest! {
-        /// A word that is told is in the text and has a term of the question; a term of the text that is
-        /// of the question is told (they are few).
+        /// A word that is listed is in the text and has a term of the question; a term of the text
+        /// that is of the question is listed (they are few).
         #[test]
-        fn what_is_told_matches_and_what_matches_is_told(
+        fn what_is_listed_matches_and_what_matches_is_listed(
             text in "[aAbB1é京'_ \u{300}-]{0,30}",
             question in "[aAbB1é京]{1,3}",
         ) {
@@ -181,9 +181,9 @@ mod tests {
                 prop_assert!(analyze(word).iter().any(|term| terms.contains(term)));
             }
             let held = analyze(&text);
-            let told: Vec<String> = words.iter().flat_map(|word| analyze(word)).collect();
+            let matched: Vec<String> = words.iter().flat_map(|word| analyze(word)).collect();
             for term in terms.iter().filter(|term| held.contains(term)) {
-                prop_assert!(told.contains(term), "{term} of {held:?}, told {words:?}");
+                prop_assert!(matched.contains(term), "{term} of {held:?}, matched {words:?}");
             }
         }
     }

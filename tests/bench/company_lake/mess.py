@@ -1,6 +1,6 @@
 """What lies around a company's tables: exports by day, partitions, archives, copies, texts, broken files, and no tables at all.
 
-Each function yields (path, bytes) and, where the files are tables, tells `logical` their names and what else may be
+Each function yields (path, bytes) and, where the files are tables, gives `logical` their names and what else may be
 named in an answer instead: the tables of single files, where a family is not one table.
 """
 import gzip

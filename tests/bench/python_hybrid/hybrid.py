@@ -293,7 +293,8 @@ def build(args):
         some = range(start, min(start + step, len(blocks)))
         collection.add(ids=[str(at) for at in some], embeddings=vectors[some.start : some.stop])
     client.close()
-    # Chroma has emptied its write-ahead queue by now, but SQLite keeps the pages until it is told.
+    # Chroma has emptied its write-ahead queue by now, but SQLite keeps the pages until it is asked
+    # to free them.
     with sqlite3.connect(fresh / "chroma.sqlite3") as database:
         database.execute("VACUUM")
     database.close()

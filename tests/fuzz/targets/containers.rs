@@ -10,7 +10,7 @@ libfuzzer_sys::fuzz_target!(|content: &[u8]| {
         match first % 4 {
             0 => limn_fuzz::read_container("t.zip", content),
             1 => limn_fuzz::read_container("t.tar", content),
-            // Told by its content, so that any compression is reached by one name.
+            // Recognised by its content, so that any compression is reached by one name.
             2 => limn_fuzz::read_container("t.tar.gz", content),
             _ => limn_fuzz::read_container("t.tar", &summed(content)),
         }

@@ -16,7 +16,7 @@ libfuzzer_sys::fuzz_target!(|content: &[u8]| {
     }
 });
 
-/// The segment of this input, and what a snapshot would say of it.
+/// The segment of this input, and its entry in a snapshot.
 fn seal(content: &[u8]) -> Option<(Vec<u8>, SegmentEntry)> {
     let (length, content) = content.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length);

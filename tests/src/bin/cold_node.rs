@@ -87,7 +87,7 @@ fn main() {
     let scratch = TempDir::new().unwrap();
     let cache = scratch.path().join("cache");
 
-    let mut told = serde_json::Map::new();
+    let mut got = serde_json::Map::new();
     for round in ["empty_cache", "its_own_cache"] {
         let before = traffic(&proxy);
         let started = Instant::now();
@@ -110,7 +110,7 @@ fn main() {
         let then = traffic(&proxy);
         let mut following: Vec<f64> = questions[1..].iter().map(ask).collect();
         let last = following.split_off(following.len() / 2);
-        told.insert(
+        got.insert(
             round.to_owned(),
             json!({
                 "listens_after_s": rounded(open.as_secs_f64()),
@@ -128,14 +128,14 @@ fn main() {
         node.end();
     }
     let entries = walk(index);
-    told.insert(
+    got.insert(
         "index_mb".to_owned(),
         json!(rounded(entries.iter().sum::<u64>() as f64 / 1e6)),
     );
-    told.insert("objects".to_owned(), json!(entries.len()));
-    told.insert("latency_ms".to_owned(), json!(latency));
-    told.insert("questions".to_owned(), json!(questions.len()));
-    println!("{}", serde_json::to_string_pretty(&told).unwrap());
+    got.insert("objects".to_owned(), json!(entries.len()));
+    got.insert("latency_ms".to_owned(), json!(latency));
+    got.insert("questions".to_owned(), json!(questions.len()));
+    println!("{}", serde_json::to_string_pretty(&got).unwrap());
 }
 
 /// The sizes of the files in a folder and below it.

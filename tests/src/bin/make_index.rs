@@ -1,8 +1,8 @@
 //! Writes a large index of synthetic tables, without a lake and without a model.
 //!
-//! What is made of the real tables is told in `limn_tests::synthetic`. Each shard is one segment
-//! and one catalog file, made and written by one thread: memory is bounded by the shards under way.
-//! The same arguments write the same objects, but for the time in the snapshot.
+//! What is made of the real tables is described in `limn_tests::synthetic`. Each shard is one
+//! segment and one catalog file, made and written by one thread: memory is bounded by the shards
+//! under way. The same arguments write the same objects, but for the time in the snapshot.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::sync::Mutex;

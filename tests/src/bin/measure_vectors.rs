@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 /// Blocks that a search for five tables draws from the vectors.
 const OF_A_SEARCH: usize = 100;
 const TOP: usize = 10;
-/// Neighbours that the dimension is told by.
+/// Neighbours that the dimension is estimated by.
 const NEIGHBOURS: usize = 20;
 /// Rows that are compared with all queries before the next ones.
 const ROWS: usize = 64;
@@ -121,7 +121,7 @@ fn main() {
         .iter()
         .map(|(segment, _)| segment.vector_count())
         .sum();
-    let told = json!({
+    let got = json!({
         "tables": segments.iter().map(|(segment, _)| segment.tables().len()).sum::<usize>(),
         "segments": segments.len(),
         "vectors": count,
@@ -133,7 +133,7 @@ fn main() {
             "of_blocks": neighbourhood(&of_blocks),
         },
     });
-    println!("{}", serde_json::to_string_pretty(&told).unwrap());
+    println!("{}", serde_json::to_string_pretty(&got).unwrap());
 }
 
 /// The nearest blocks, as the retrieval crate asks for them: the largest segment first, and of each only

@@ -122,7 +122,7 @@ fn all() -> BTreeMap<String, Odd> {
 }
 
 #[test]
-fn every_odd_file_is_read_well_or_told_in_one_line() {
+fn every_odd_file_is_read_well_or_reported_in_one_line() {
     let folder = TempDir::new().unwrap();
     let (lake, index) = (folder.path().join("lake"), folder.path().join("odd.limn"));
     let odd = all();
@@ -160,7 +160,7 @@ fn every_odd_file_is_read_well_or_told_in_one_line() {
     for (path, file) in &odd {
         let path = &format!("{path}{}", file.within);
         let table = tables.get(path.as_str());
-        // The listing tells names with control characters by their whole path, in a line.
+        // The listing reports names with control characters by their whole path, in a line.
         let shown = path.replace(char::is_control, " ");
         let mut by_place = failures
             .iter()

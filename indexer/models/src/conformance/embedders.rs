@@ -126,7 +126,7 @@ fn repeats(embedder: &dyn Embedder) -> Check {
     Ok(())
 }
 
-/// Different texts are told apart, and a shared word brings them nearer than none.
+/// Different texts are distinguished, and a shared word brings them nearer than none.
 fn meaning(embedder: &dyn Embedder) -> Check {
     let vectors = embed(
         embedder,

@@ -153,7 +153,7 @@ async fn choices(model: &dyn LanguageModel) -> Check {
     let words = ["yes", "no"];
     for prompt in prompts() {
         let result = match model.classify(&prompt, &words).await {
-            // A model that tells no probabilities may write something else.
+            // A model that gives no probabilities may write something else.
             Err(ModelError::NoChoice { .. }) => continue,
             result => result.map_err(|error| error.to_string())?,
         };
@@ -213,13 +213,15 @@ async fn usage_grows(model: &dyn LanguageModel) -> Check {
         after.prompt_tokens - before.prompt_tokens,
         after.generated_tokens - before.generated_tokens,
     );
-    let told = (
+    let reported = (
         1,
         generated.prompt_tokens as u64,
         generated.generated_tokens as u64,
     );
-    if grown != told {
-        return Err(format!("usage grew by {grown:?} for a call of {told:?}"));
+    if grown != reported {
+        return Err(format!(
+            "usage grew by {grown:?} for a call of {reported:?}"
+        ));
     }
     Ok(())
 }

@@ -422,9 +422,10 @@ fn a_prompt_that_can_never_fit_is_refused_and_its_neighbours_are_not() {
     assert_eq!(refused, [false, true, false]);
 }
 
-/// A step's own memory may not be had however small the batch: callers are told, nobody waits for ever.
+/// A step's own memory may not be had however small the batch: callers get an error, nobody waits
+/// for ever.
 #[test]
-fn where_no_step_ever_has_room_every_caller_is_told() {
+fn where_no_step_ever_has_room_every_caller_gets_an_error() {
     let (device, seen) = Simulated::new(10_000, 1, 1);
     let scheduler = Scheduler::new(128..=4096, 64, 16);
     let mut runner = Runner::new(Box::new(device), scheduler, tokens(), "simulated".into());
@@ -458,7 +459,7 @@ fn where_no_step_ever_has_room_every_caller_is_told() {
 
 /// A thread that dies takes nobody with it.
 #[tokio::test]
-async fn callers_of_a_dead_engine_are_told() {
+async fn callers_of_a_dead_engine_get_an_error() {
     struct Dying;
     impl Device for Dying {
         fn reserve(&mut self, _: Option<SegmentId>, _: usize) -> Result<SegmentId, StepError> {

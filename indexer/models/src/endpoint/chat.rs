@@ -87,7 +87,7 @@ impl EndpointModel {
                 Err(Failure::Refused(refusal)) => {
                     omissions = omissions
                         .after(&refusal, &body)
-                        .ok_or_else(|| self.client.told(&refusal))?;
+                        .ok_or_else(|| self.client.explain_refusal(&refusal))?;
                 }
             }
         };
@@ -154,7 +154,7 @@ impl EndpointModel {
         }
     }
 
-    /// The choice that a reply tells by probabilities, if it tells any.
+    /// The choice that a reply makes by probabilities, if it has any.
     fn by_probability(&self, answer: &Answer, words: &[&str]) -> Option<(usize, Vec<f32>)> {
         let logs = choice::log_probabilities(answer.first.as_ref()?, words)?;
         Some((choice::likeliest(&logs), logs))
@@ -231,7 +231,7 @@ impl LanguageModel for EndpointModel {
                     prompt_tokens: as_usize(cost.prompt),
                 });
             }
-            // A token without its probability: this server tells none, whether it said so or not.
+            // A token without its probability: this server gives none, whether it said so or not.
             if !answer.text.is_empty() {
                 self.dialect.learn(Omissions::LOGPROBS);
             }

@@ -1,4 +1,4 @@
-//! From what a server tells of an answer's first token to a choice among words.
+//! From a server's probabilities for an answer's first token to a choice among words.
 //!
 //! A first token belongs to a word if its text, without white space around it and in lower case, is
 //! - the word, or the word and then something that is no letter or digit (`yes`, ` Yes`, `YES.`), or
@@ -10,7 +10,7 @@
 //! listed, and not more than its share of what the listed ones leave of 1. No log-probability is lower
 //! than [`FLOOR`]. So the probabilities of all words add to 1 at most.
 
-/// The lowest log-probability that is told.
+/// The lowest log-probability that is given.
 const FLOOR: f32 = -20.0;
 
 /// Log-probabilities of the words; `None` where no listed token belongs to any of them.

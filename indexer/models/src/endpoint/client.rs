@@ -13,7 +13,7 @@ use super::options::{Address, EndpointKey, EndpointOptions};
 use super::reply::{Refusal, one_line};
 use super::retry;
 use crate::ModelError;
-use crate::net::{innermost, told, without_secrets};
+use crate::net::{innermost, without_address, without_secrets};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// As much of a refusal's body is read.
@@ -60,7 +60,7 @@ impl Client {
             .build();
         let http = http.map_err(|error| ModelError::Endpoint {
             url: address.shown(),
-            detail: told(error),
+            detail: without_address(error),
             transient: false,
         })?;
         let permits = options.concurrency.clamp(1, Semaphore::MAX_PERMITS);
@@ -209,8 +209,8 @@ impl Client {
         }
     }
 
-    /// What a person can do about a refusal.
-    pub(super) fn told(&self, refusal: &Refusal) -> ModelError {
+    /// The error for a refusal, with what a person can do about it.
+    pub(super) fn explain_refusal(&self, refusal: &Refusal) -> ModelError {
         let Refusal {
             status, message, ..
         } = refusal;

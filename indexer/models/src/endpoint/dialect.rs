@@ -46,7 +46,7 @@ impl Omissions {
             sent.get(name).is_some()
                 && match &refusal.parameter {
                     Some(parameter) => parameter == name,
-                    // Between quotes, where it can be told from a word of a sentence.
+                    // Between quotes, where it can be distinguished from a word of a sentence.
                     None => ['\'', '"', '`']
                         .iter()
                         .any(|quote| message.contains(&format!("{quote}{name}{quote}"))),

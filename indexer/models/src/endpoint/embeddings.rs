@@ -153,7 +153,7 @@ async fn embedded(
 ) -> Result<Vec<Vec<f32>>, ModelError> {
     match request(client, texts, dimensions).await {
         Err(Failure::Refused(refusal)) if refusal.is_too_long() => {}
-        replied => return replied.map_err(|failure| told(client, failure)),
+        replied => return replied.map_err(|failure| to_error(client, failure)),
     }
     let mut vectors = Vec::with_capacity(texts.len());
     for text in texts {
@@ -165,7 +165,7 @@ async fn embedded(
                     window = window * 3 / 4;
                     shorter = tokens::cut(text, window).to_owned();
                 }
-                replied => break replied.map_err(|failure| told(client, failure))?,
+                replied => break replied.map_err(|failure| to_error(client, failure))?,
             }
         };
         vectors.extend(vector);
@@ -173,10 +173,10 @@ async fn embedded(
     Ok(vectors)
 }
 
-fn told(client: &Client, failure: Failure) -> ModelError {
+fn to_error(client: &Client, failure: Failure) -> ModelError {
     match failure {
         Failure::Other(error) => error,
-        Failure::Refused(refusal) => client.told(&refusal),
+        Failure::Refused(refusal) => client.explain_refusal(&refusal),
     }
 }
 

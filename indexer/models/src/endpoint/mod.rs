@@ -6,7 +6,7 @@
 //! | file | what |
 //! |---|---|
 //! | [`options`] | the settings, the key, the address |
-//! | [`client`] | one request: bounded, retried, its failures told apart |
+//! | [`client`] | one request: bounded, retried, its failures distinguished |
 //! | [`retry`] | how long to wait before the next attempt |
 //! | [`reply`] | what a server sent, read with suspicion |
 //! | [`dialect`] | what a server refused once and is not sent again |

@@ -35,7 +35,7 @@ pub struct EndpointOptions {
     pub attempts: u32,
     /// The longest one attempt may take; two minutes by default.
     pub timeout: Duration,
-    /// The model's window in tokens, which the protocol does not tell; 8192 by default. Of an
+    /// The model's window in tokens, which the protocol does not give; 8192 by default. Of an
     /// embedder, the most tokens of a text that are sent.
     pub window: usize,
     /// What tokens cost; unknown by default.

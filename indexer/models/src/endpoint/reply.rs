@@ -15,7 +15,7 @@ pub(super) struct Answer {
     pub finish: Finish,
     /// As the server counted them; `None` where it does not say.
     pub tokens: Option<Tokens>,
-    /// The likeliest first tokens with their log-probabilities; `None` where the server tells none.
+    /// The likeliest first tokens with their log-probabilities; `None` where the server gives none.
     pub first: Option<Vec<(String, f32)>>,
 }
 
@@ -124,7 +124,7 @@ pub(super) struct Refusal {
     pub code: String,
     /// The parameter that it names.
     pub parameter: Option<String>,
-    /// Tokens of the prompt and of the window, where the prompt was too long and it tells.
+    /// Tokens of the prompt and of the window, where the prompt was too long and it says so.
     pub prompt_tokens: Option<usize>,
     pub window: Option<usize>,
 }
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_passes_is_told_from_what_does_not() {
+    fn what_passes_is_distinguished_from_what_does_not() {
         for (status, transient) in [
             (429, true),
             (500, true),

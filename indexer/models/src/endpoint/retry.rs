@@ -13,7 +13,7 @@ use rand::Rng;
 const FIRST: Duration = Duration::from_millis(500);
 /// The longest bound.
 const LONGEST: Duration = Duration::from_secs(30);
-/// A server that asks for a longer wait than this is told to the caller instead.
+/// Where a server asks for a longer wait than this, the caller gets the error instead.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The wait after `failures` failed attempts; `None` where the server asks for more than is

@@ -11,7 +11,7 @@ use std::time::Duration;
 use reqwest::Url;
 
 use super::cards::CardFile;
-use crate::net::{chain, told, without_secrets};
+use crate::net::{chain, without_address, without_secrets};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(20);
@@ -64,16 +64,16 @@ async fn download(
         .read_timeout(SILENCE_TIMEOUT)
         .user_agent(concat!("limn/", env!("CARGO_PKG_VERSION")))
         .build()
-        .map_err(told)?;
+        .map_err(without_address)?;
     let response = client
         .get(url)
         .send()
         .await
         .and_then(reqwest::Response::error_for_status);
-    let mut response = response.map_err(told)?;
+    let mut response = response.map_err(without_address)?;
     let mut file = std::fs::File::create(target).map_err(|error| chain(&error))?;
     let mut total = 0;
-    while let Some(chunk) = response.chunk().await.map_err(told)? {
+    while let Some(chunk) = response.chunk().await.map_err(without_address)? {
         total += chunk.len() as u64;
         if total > limit {
             return Err(format!("{name} is larger than the {limit} bytes expected"));

@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_model_is_told_apart() {
+    fn what_is_no_model_is_distinguished() {
         let scratch = tempfile::tempdir().unwrap();
         let text = scratch.path().join("notes.txt");
         for content in ["", "GG", "no model at all"] {

@@ -253,13 +253,13 @@ fn the_password_of_a_mirror_is_in_no_error() {
         ("user:s3cret@mirror".to_owned(), "in HF_ENDPOINT"),
         ("//user:s3cret@mirror".to_owned(), "in HF_ENDPOINT"),
     ] {
-        let told = RefCell::new(String::new());
+        let shown = RefCell::new(String::new());
         let error = store(root.path(), &hub, NO_PYTHON)
             .pull_card(&CARD, &|progress| {
-                *told.borrow_mut() += &format!("{progress:?}")
+                *shown.borrow_mut() += &format!("{progress:?}")
             })
             .unwrap_err();
-        let text = format!("{error} {error:?} {}", told.into_inner());
+        let text = format!("{error} {error:?} {}", shown.into_inner());
         assert!(!text.contains("s3cret"), "{text}");
         assert!(text.contains(part), "{part}: {text}");
     }

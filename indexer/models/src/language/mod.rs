@@ -69,7 +69,7 @@ pub struct Classified {
     pub choice: usize,
     /// The log-probability of each word as the beginning of the answer (at most 0, natural
     /// logarithm), its spellings with a capital and after a space included. `None` from a model that
-    /// tells no probabilities: then `choice` is the word it wrote, and nothing can be calibrated.
+    /// gives no probabilities: then `choice` is the word it wrote, and nothing can be calibrated.
     pub log_probabilities: Option<Vec<f32>>,
     /// Tokens of the prompt, those shared with other prompts included.
     pub prompt_tokens: usize,
@@ -126,7 +126,7 @@ pub trait LanguageModel: Send + Sync {
     /// Which of the words (at least two; lower case, no spaces) the answer would begin with.
     ///
     /// # Errors
-    /// As [`generate`](Self::generate), and [`ModelError::NoChoice`] where an answer that tells no
+    /// As [`generate`](Self::generate), and [`ModelError::NoChoice`] where an answer that gives no
     /// probabilities begins with none of the words.
     async fn classify(&self, prompt: &Prompt, words: &[&str]) -> Result<Classified, ModelError>;
 

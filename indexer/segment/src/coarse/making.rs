@@ -91,8 +91,9 @@ impl Copy {
 }
 
 impl Making {
-    /// The copy of a matrix (`matrix` tells its bytes), if it is there. It is ordered with the second question; where it could not be made, it is tried
-    /// again after as many questions as there were.
+    /// The copy of a matrix (`matrix` gives its bytes), if it is there. It is ordered with the
+    /// second question; where it could not be made, it is tried again after as many questions as
+    /// there were.
     pub(crate) fn get(
         &self,
         matrix: impl FnOnce() -> OwnedBytes,

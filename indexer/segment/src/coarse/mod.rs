@@ -1,8 +1,9 @@
 //! A coarse copy of a segment's vectors, that finds the rows worth an exact look.
 //!
-//! Rounding moves an inner product by no more than a bound that is known beforehand (`plane.rs`). So a pass over the copy
-//! tells which rows promise most; these are scored exactly; and of the others few can be among the best any more: those are
-//! scored exactly, too. The result is the exact scan's, bit for bit, for half the bytes.
+//! Rounding moves an inner product by no more than a bound that is known beforehand (`plane.rs`).
+//! So a pass over the copy finds which rows promise most; these are scored exactly; and of the
+//! others few can be among the best any more: those are scored exactly, too. The result is the
+//! exact scan's, bit for bit, for half the bytes.
 //!
 //! *Tried and left out (23 November 2026):* half as many bytes still, the rows' numbers along the 192 directions in which they reach farthest (orthogonal iteration) with what
 //! these leave of their lengths. Nine of a hundred rows of fetaqa remained to be looked at closer, here and there, and a row here or there costs as much as

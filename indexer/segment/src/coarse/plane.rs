@@ -220,7 +220,7 @@ impl Plane {
         for (at, most) in bounds.chunks_mut(BATCH).enumerate() {
             let count = most.len();
             let rows = at * BATCH..at * BATCH + count;
-            // Slices of one known length: several rows are told at a time.
+            // Slices of one known length: several rows are bounded at a time.
             let products = &mut products[..count];
             let [scale, sum, error, length] = self.columns(rows.clone()).map(|it| &it[..count]);
             let bytes = self.rows(rows);

@@ -40,7 +40,7 @@ const ATTEMPTS: usize = 10;
 /// How far a compaction is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CompactStep {
-    /// So many bytes are to be merged; told again where another compaction was faster.
+    /// So many bytes are to be merged; given again where another compaction was faster.
     Planned {
         /// Bytes of all inputs.
         bytes: u64,
@@ -239,13 +239,13 @@ impl IndexStore {
         if applied.is_empty() {
             return Ok(None);
         }
-        // What files of older writers had to be read for is told from now on.
+        // What files of older writers had to be read for is recorded from now on.
         self.pair(&mut next).await?;
         Ok(Some((next, applied)))
     }
 
-    /// Whether newer catalog files point into segments that were merged: a writer may have told the same
-    /// tables in the same words again, which gives the same segment.
+    /// Whether newer catalog files point into segments that were merged: a writer may have
+    /// described the same tables in the same words again, which gives the same segment.
     async fn are_reused(
         &self,
         merges: &ShardMerges,
@@ -321,22 +321,22 @@ impl IndexStore {
         Ok(segment.map(str::to_owned))
     }
 
-    /// Fills in the segments of catalog files whose writer did not tell them, by reading the files. Where
-    /// every segment is some file's, there is nothing to find.
+    /// Fills in the segments of catalog files whose writer did not record them, by reading the
+    /// files. Where every segment is some file's, there is nothing to find.
     async fn pair(&self, snapshot: &mut Snapshot) -> Result<(), SegmentError> {
-        let told: BTreeSet<&str> = snapshot
+        let recorded: BTreeSet<&str> = snapshot
             .catalog
             .iter()
             .filter_map(|entry| entry.segment.as_deref())
             .collect();
-        let untold: BTreeSet<Shard> = snapshot
+        let unrecorded: BTreeSet<Shard> = snapshot
             .segments
             .iter()
-            .filter(|segment| !told.contains(segment.path.as_str()))
+            .filter(|segment| !recorded.contains(segment.path.as_str()))
             .map(|segment| segment.shard)
             .collect();
         for entry in &mut snapshot.catalog {
-            if entry.segment.is_some() || !untold.contains(&entry.shard) {
+            if entry.segment.is_some() || !unrecorded.contains(&entry.shard) {
                 continue;
             }
             entry.segment = self.segment_of_file(entry).await?;
@@ -346,7 +346,7 @@ impl IndexStore {
 }
 
 /// Whether a snapshot has the merges in it that made `next` of `before`: the files of their shards are those of
-/// `next`, with others after them. Where those of `before` are that too, nobody can tell.
+/// `next`, with others after them. Where those of `before` are that too, nobody can know.
 fn is_applied(merges: &[Merge], before: &Snapshot, next: &Snapshot, snapshot: &Snapshot) -> bool {
     let shards: BTreeSet<Shard> = merges.iter().map(|merge| merge.shard).collect();
     let has_merges = |snapshot: &Snapshot, shard: Shard| {

@@ -1,4 +1,4 @@
-//! Which files are merged: a pure function of what a snapshot says of their sizes.
+//! Which files are merged: a pure function of their sizes in a snapshot.
 //!
 //! The members of a shard are its catalog files, each with the segment that its rows point into. Sizes
 //! are counted in *entries*: live blocks and live rows. A tier holds the members of like size, each tier's
@@ -82,9 +82,9 @@ pub struct Merge {
     pub(crate) places: Vec<usize>,
     /// Paths of the segments, in the same order; a catalog file may have none.
     pub segments: Vec<String>,
-    /// Live entries (blocks and rows), as far as the snapshot tells.
+    /// Live entries (blocks and rows), as far as the snapshot records them.
     pub live: u64,
-    /// Entries that are no longer live, as far as the snapshot tells.
+    /// Entries that are no longer live, as far as the snapshot records them.
     pub dead: u64,
 }
 
@@ -160,8 +160,8 @@ fn members(snapshot: &Snapshot) -> BTreeMap<Shard, Vec<Member>> {
     for (place, segment) in snapshot.segments.iter().enumerate() {
         at.entry(&segment.path).or_default().push(place);
     }
-    // The same tables told in the same words again are the same segment: it is the later file's, and all
-    // rows of the earlier one are superseded.
+    // The same tables described in the same words again are the same segment: it is the later
+    // file's, and all rows of the earlier one are superseded.
     let owners: BTreeMap<&str, usize> = (0..snapshot.catalog.len())
         .filter_map(|at| Some((snapshot.catalog[at].segment.as_deref()?, at)))
         .collect();

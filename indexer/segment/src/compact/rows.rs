@@ -46,7 +46,7 @@ pub(crate) struct KeyRow {
     pub(crate) key: TableKey,
     removed: bool,
     group: String,
-    /// Whether it keeps a context that was registered by hand, or files that hold no table.
+    /// Whether it keeps a registered context, or files that hold no table.
     remembers: bool,
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn merge_segments(
 
 /// Whether the tables are where the catalog says, live, and all that is live.
 fn check(sources: &[Source], tables: &[LiveTable]) -> Result<(), SegmentError> {
-    let mut told = vec![0u64; sources.len()];
+    let mut catalogued = vec![0u64; sources.len()];
     for table in tables {
         let Source { reader, deletes } = &sources[table.source];
         let there = reader
@@ -97,13 +97,14 @@ fn check(sources: &[Source], tables: &[LiveTable]) -> Result<(), SegmentError> {
             let detail = format!("it does not have {} where the catalog says", table.key);
             return Err(SegmentError::damaged(reader.path(), detail));
         }
-        told[table.source] += u64::from(table.blocks);
+        catalogued[table.source] += u64::from(table.blocks);
     }
-    for (Source { reader, deletes }, told) in sources.iter().zip(told) {
+    for (Source { reader, deletes }, catalogued) in sources.iter().zip(catalogued) {
         let live = u64::from(reader.block_count().saturating_sub(deletes.count()));
-        if live != told {
-            let detail =
-                format!("it has {live} live blocks and the catalog's tables have {told} in it");
+        if live != catalogued {
+            let detail = format!(
+                "it has {live} live blocks and the catalog's tables have {catalogued} in it"
+            );
             return Err(SegmentError::damaged(reader.path(), detail));
         }
     }

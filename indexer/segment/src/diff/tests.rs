@@ -230,7 +230,7 @@ fn rows_contexts_and_readability() {
         Some("cut short")
     );
 
-    // Written again with the same content, as its tag tells.
+    // Written again with the same content, as its tag shows.
     assert_eq!(one(&|it| it.files[0].modified_ms += 5), []);
     let untagged = one(&|it| {
         it.files[0].etag = None;
@@ -251,7 +251,7 @@ fn rows_contexts_and_readability() {
 }
 
 proptest! {
-    /// Every column of either schema is told once: as the same, renamed, added or dropped.
+    /// Every column of either schema is listed once: as the same, renamed, added or dropped.
     #[test]
     fn every_column_is_accounted_for(
         before in columns(),

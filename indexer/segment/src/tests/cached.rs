@@ -82,14 +82,14 @@ impl Lab {
         for reader in readers {
             let of = |truth: &&Arc<SegmentReader>| truth.path() == reader.path();
             let truth = self.truth.iter().find(of).unwrap();
-            let told = |reader: &SegmentReader| -> Vec<String> {
+            let texts = |reader: &SegmentReader| -> Vec<String> {
                 let answers = read_everything(reader, &terms).into_iter();
                 answers.map(Result::unwrap).collect()
             };
-            for (at, (told, truth)) in told(reader).iter().zip(told(truth)).enumerate() {
+            for (at, (text, truth)) in texts(reader).iter().zip(texts(truth)).enumerate() {
                 assert!(
-                    *told == truth,
-                    "answer {at}: {told:.300} is not {truth:.300}"
+                    *text == truth,
+                    "answer {at}: {text:.300} is not {truth:.300}"
                 );
             }
         }
@@ -108,7 +108,7 @@ fn on_disk(slot: &Path) -> u64 {
     files(slot).iter().map(blocks).sum::<u64>() * 512
 }
 
-/// One read, of a kind and at a place that `pick` tells.
+/// One read, of a kind and at a place that `pick` chooses.
 fn read_something(reader: &SegmentReader, truth: &SegmentReader, pick: u64) {
     let block = (pick >> 8) as u32 % truth.block_count();
     match pick % 6 {

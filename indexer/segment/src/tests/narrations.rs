@@ -78,8 +78,8 @@ async fn damage_names_the_file_and_the_remedy() {
         index.store.put(&path, flipped.into()).await.unwrap();
         let error = index.narrations(&narrator(), &path).await.unwrap_err();
         assert!(error.is_damage(), "{error}");
-        let told = error.to_string();
-        assert!(told.contains(&path) && told.contains("delete it"), "{told}");
+        let text = error.to_string();
+        assert!(text.contains(&path) && text.contains("delete it"), "{text}");
     }
     // A file of another model in the folder is no better.
     let other = Narrator {

@@ -31,8 +31,8 @@ fn what_copies_have_in_common_comes_back_and_is_in_no_segment_that_knows_of_none
         modified_ms: -1,
     };
     tables[2].content = Some(content);
-    let told = build_segment(tables.clone(), &settings()).unwrap();
-    let reader = SegmentReader::from_bytes(told.bytes, &told.entry).unwrap();
+    let built = build_segment(tables.clone(), &settings()).unwrap();
+    let reader = SegmentReader::from_bytes(built.bytes, &built.entry).unwrap();
     for table in reader.tables().iter() {
         let expected = (table.key == tables[2].table.borrowed()).then_some(content);
         assert_eq!(table.content, expected);
@@ -238,15 +238,15 @@ fn memory_disk_and_a_remote_store_give_the_same_answers() {
             .unwrap();
 
         // On this runtime's only thread: a reader that blocked on it would never return.
-        let told = |r: &SegmentReader| -> Vec<String> {
+        let texts = |r: &SegmentReader| -> Vec<String> {
             read_everything(r, &terms)
                 .into_iter()
                 .map(Result::unwrap)
                 .collect()
         };
-        let expected = told(&memory);
-        assert_eq!(told(&disk), expected);
-        assert_eq!(told(&remote), expected);
+        let expected = texts(&memory);
+        assert_eq!(texts(&disk), expected);
+        assert_eq!(texts(&remote), expected);
     });
 }
 

@@ -126,8 +126,8 @@ async fn the_time_is_the_stores_and_a_clock_that_differs_is_refused() {
     let (client, index) = lab();
     for (ahead, differs) in [(0, false), (50_000, false), (-50_000, false)] {
         client.ahead_ms.store(ahead, Ordering::Relaxed);
-        let told = index.time(now).await.unwrap();
-        assert!((told - now() - ahead).abs() < 5_000 && !differs);
+        let time = index.time(now).await.unwrap();
+        assert!((time - now() - ahead).abs() < 5_000 && !differs);
     }
     let eight_days = 8 * 24 * 60 * MINUTE_MS;
     for (ahead, words) in [(-eight_days, "ahead of"), (eight_days, "behind")] {

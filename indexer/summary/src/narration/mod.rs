@@ -28,7 +28,7 @@ pub const NARRATION_TOKENS: usize = 32;
 /// The text that ends an answer.
 pub const NARRATION_STOP: &str = "\n";
 
-/// What a model is told to answer when it is not certain.
+/// What a model answers when it is not certain.
 pub const NO_DESCRIPTION: &str = "No description.";
 
 /// Characters that show nothing but change how text is read: soft hyphens, zero-width and

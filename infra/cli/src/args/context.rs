@@ -54,7 +54,7 @@ pub struct AddContextArgs {
 
 #[derive(Debug, clap::Args)]
 pub struct RemoveContextArgs {
-    /// What the texts are registered for, as limn context list tells it.
+    /// What the texts are registered for, as limn context list prints it.
     #[arg(value_name = "TABLE")]
     pub table: String,
     /// Which of them, by the numbers that limn context list gives them.

@@ -78,7 +78,7 @@ Examples:
   limn index https://data.example.org/files/ --index files.limn --exclude archive --max-size 2GiB
 
 Filters hold until others are given: the next limn index, limn update and limn watch of the lake have \
-them too. Tables of which files are left out go from the index, or are told without them.
+them too. Tables of which files are left out go from the index, or are described without them.
 
 Several processes can share the work of one run (docs/cli.md). Process 0 leads and reports; the same \
 command runs on every machine, with its own --process. There is no authentication between processes: \
@@ -96,16 +96,16 @@ lake must have been indexed, with the same settings, by limn index.
 Example:
   limn update sales/2024/orders sales/customers --index s3://bucket/index")]
     Update(UpdateArgs),
-    /// Tell an index what people know of its tables, see what it was told, take it back.
+    /// Add what people know of tables to an index, list it, take it back.
     Context(Box<ContextArgs>),
     /// Keep an index up to date while its lake changes.
     #[command(after_help = "\
 The whole lake is listed at the start and then every --every: that listing is the truth. In between, changes \
-are told by an SQS queue of S3 event notifications (--queue), by POST /v1/events (--listen; the shapes of S3 \
-and of EventBridge), and by the file system for a local lake. What is told is only where to look: events may \
+are announced by an SQS queue of S3 event notifications (--queue), by POST /v1/events (--listen; the shapes of S3 \
+and of EventBridge), and by the file system for a local lake. An event only says where to look: events may \
 come late, twice or in any order, and many of one table cost one reading of it.
 
-A queue's messages are deleted when what they tell of is published. One that cannot be understood is tried \
+A queue's messages are deleted when the changes they announce are published. One that cannot be understood is tried \
 --tries times and then moved to --set-aside, or logged and deleted.
 
 Examples:
@@ -117,7 +117,7 @@ Examples:
     #[command(after_help = "\
 The page is at the address itself, the API below /v1 (described at /openapi.json). The node follows the \
 index: what a nightly job publishes is served seconds later, and no request is dropped. It listens on \
-loopback unless told otherwise, and elsewhere only with keys (limn keys add) or --open-to-all.
+loopback unless --listen says otherwise, and elsewhere only with keys (limn keys add) or --open-to-all.
 
 Examples:
   limn serve --index lake.limn
@@ -161,9 +161,9 @@ The rows are those of the files that the index knows; where one has changed sinc
     Sql(SqlArgs),
     /// List the snapshots of an index, newest first.
     Snapshots(SnapshotsArgs),
-    /// Tell which tables appeared, changed and vanished between two snapshots.
+    /// List which tables appeared, changed and vanished between two snapshots.
     #[command(after_help = "\
-Told is what changed in the lake: columns, rows and files, texts about a table. Tables only \
+It lists what changed in the lake: columns, rows and files, texts about a table. Tables only \
 described anew have not changed.
 
 Examples:
@@ -339,7 +339,7 @@ pub struct RunArgs {
     #[arg(help_heading = MORE, long, value_name = "NAME", default_value = limn_models::ALL_MINILM, env = "LIMN_EMBEDDER")]
     pub embedder: String,
     /// Draw a table's rows anew, and describe it anew, only when more than this share of its rows came
-    /// or went since; 0 does so at every change. New columns are told at once either way.
+    /// or went since; 0 does so at every change. New columns are described at once either way.
     #[arg(help_heading = MORE, long, value_name = "0..1", default_value_t = 0.2, value_parser = share::<f64>, env = "LIMN_RESAMPLE_THRESHOLD")]
     pub resample_threshold: f64,
     /// Whose values are kept out of the index: of samples, profiles, texts, vectors and prompts [default: as the index
@@ -356,7 +356,7 @@ pub struct RunArgs {
     /// the first time after 1,024.
     #[arg(help_heading = MORE, long, value_name = "N", default_value_t = 8192, value_parser = clap::value_parser!(u64).range(1..))]
     pub epoch_objects: u64,
-    /// Tell every failure, and exit with 1, also where an earlier run has told the same ones.
+    /// Report every failure, and exit with 1, also where an earlier run has reported the same ones.
     #[arg(help_heading = MORE, long)]
     pub strict: bool,
     #[command(flatten, next_help_heading = MORE)]
@@ -496,7 +496,7 @@ impl From<DeviceArg> for DeviceChoice {
 /// How an endpoint is used; docs/endpoint.md.
 #[derive(Clone, Debug, clap::Args)]
 pub struct EndpointSettings {
-    /// The window of the endpoint's model in tokens, which the endpoint does not tell.
+    /// The window of the endpoint's model in tokens, which the endpoint does not report.
     #[arg(
         long,
         value_name = "TOKENS",
@@ -743,7 +743,7 @@ pub struct GcArgs {
     /// So many of the newest snapshots stay, however old.
     #[arg(long, value_name = "N", default_value = "1", value_parser = positive)]
     pub keep: usize,
-    /// Tell what would be removed, and remove nothing.
+    /// List what would be removed, and remove nothing.
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]
@@ -757,7 +757,7 @@ pub struct CompactArgs {
     /// Make one segment of each shard, as far as its size allows, and drop all that is no longer live.
     #[arg(long)]
     pub full: bool,
-    /// Tell what would be merged, and merge nothing.
+    /// List what would be merged, and merge nothing.
     #[arg(long)]
     pub dry_run: bool,
     #[command(flatten)]

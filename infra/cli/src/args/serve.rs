@@ -72,7 +72,7 @@ pub struct ServeArgs {
     /// Embed every question anew: for measuring.
     #[arg(help_heading = MORE, long)]
     pub no_question_cache: bool,
-    /// Add what people say of results to this file; limn eval reads it as questions.
+    /// Add people's feedback on results to this file; limn eval reads it as questions.
     #[arg(help_heading = MORE, long, value_name = "FILE.jsonl")]
     pub feedback: Option<PathBuf>,
     /// How large that file may get; beyond it feedback is refused until the file is moved away.

@@ -9,7 +9,7 @@ use crate::args::ClusterArgs;
 
 /// What stands for a process's number in a pattern of addresses.
 const NUMBER: &str = "{}";
-/// Where an indexed job of Kubernetes tells a process its number.
+/// Where an indexed job of Kubernetes gives a process its number.
 const JOB_INDEX: &str = "JOB_COMPLETION_INDEX";
 
 /// A process's part in a run.

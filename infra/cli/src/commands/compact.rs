@@ -22,7 +22,7 @@ pub async fn run(args: CompactArgs) -> anyhow::Result<Outcome> {
     if args.dry_run {
         let (snapshot, merges) = index.plan_compaction(&policy).await?;
         let size = IndexSize::of(&snapshot);
-        tell(&args, snapshot.number, &merges, size, None)?;
+        print_outcome(&args, snapshot.number, &merges, size, None)?;
         return Ok(Outcome::Done);
     }
     let index = index.leased();
@@ -43,7 +43,7 @@ pub async fn run(args: CompactArgs) -> anyhow::Result<Outcome> {
     }
     index.end_lease().await;
     match result? {
-        Some(done) => tell(
+        Some(done) => print_outcome(
             &args,
             done.snapshot,
             &done.merges,
@@ -53,14 +53,14 @@ pub async fn run(args: CompactArgs) -> anyhow::Result<Outcome> {
         None => {
             let snapshot = newest(&index).await?;
             let size = IndexSize::of(&snapshot);
-            tell(&args, snapshot.number, &[], size, Some(size))?;
+            print_outcome(&args, snapshot.number, &[], size, Some(size))?;
         }
     }
     Ok(Outcome::Done)
 }
 
 /// `after` is `None` where nothing was merged yet.
-fn tell(
+fn print_outcome(
     args: &CompactArgs,
     snapshot: u64,
     merges: &[Merge],

@@ -1,4 +1,4 @@
-//! `limn context`: what people know of tables, told to an index and taken back.
+//! `limn context`: what people know of tables, added to an index and taken back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read, Write};
@@ -110,12 +110,12 @@ async fn remove(args: RemoveContextArgs) -> anyhow::Result<Outcome> {
         let lake = Store::open_as(lake, &args.run.access.to_lake())?;
         rows.retain(|row| row.lake == lake.url());
     }
-    let registered: Vec<Told> = told(&rows)
+    let registered: Vec<KnownText> = known_texts(&rows)
         .into_iter()
         .filter(|it| it.number.is_some() && it.about == name.as_str())
         .collect();
     if registered.is_empty() {
-        bail!("nothing is registered for {name}: limn context list tells what is");
+        bail!("nothing is registered for {name}: limn context list shows what is");
     }
     let lakes: BTreeSet<&str> = registered.iter().map(|it| it.lake.as_str()).collect();
     if lakes.len() > 1 {
@@ -151,19 +151,19 @@ async fn remove(args: RemoveContextArgs) -> anyhow::Result<Outcome> {
 
 async fn list(args: ListContextsArgs) -> anyhow::Result<Outcome> {
     let rows = rows_of(&IndexStore::open(&args.index.index)?).await?;
-    let mut told = told(&rows);
+    let mut texts = known_texts(&rows);
     if let Some(table) = args.table.as_deref().map(|it| it.trim_matches('/')) {
-        told.retain(|it| it.about == table || it.tables.contains(table));
-        if told.is_empty() && !rows.iter().any(|row| !row.removed && row.name == table) {
+        texts.retain(|it| it.about == table || it.tables.contains(table));
+        if texts.is_empty() && !rows.iter().any(|row| !row.removed && row.name == table) {
             bail!("the index has no table {table}: limn tables lists them");
         }
     }
     if args.output.json {
-        print_json(&told)?;
+        print_json(&texts)?;
         return Ok(Outcome::Done);
     }
     let mut listing = Table::new(&["table", "number", "from", "text"], &[1]);
-    for one in &told {
+    for one in &texts {
         let from = match (&one.number, one.tables.is_empty()) {
             (Some(_), true) => "registered, the table is gone",
             (Some(_), false) => "registered",
@@ -181,17 +181,17 @@ async fn list(args: ListContextsArgs) -> anyhow::Result<Outcome> {
         ]);
     }
     let mut out = io::stdout().lock();
-    if !told.is_empty() {
+    if !texts.is_empty() {
         listing.write(&mut out)?;
     }
-    writeln!(out, "{}", plural(told.len() as u64, "text"))?;
+    writeln!(out, "{}", plural(texts.len() as u64, "text"))?;
     out.flush()?;
     Ok(Outcome::Done)
 }
 
 /// A text about tables.
 #[derive(Debug, Serialize)]
-struct Told {
+struct KnownText {
     /// What it was registered for, or the table beside which it lies.
     about: String,
     lake: String,
@@ -206,7 +206,7 @@ struct Told {
 }
 
 /// All texts: of each lake, by what they are about; registered ones are numbered.
-fn told(rows: &[TableRecord]) -> Vec<Told> {
+fn known_texts(rows: &[TableRecord]) -> Vec<KnownText> {
     type Key<'a> = (&'a str, &'a str, bool, &'a str, &'a str);
     let mut found: BTreeMap<Key<'_>, (Vec<&TableRecord>, &ContextRecord)> = BTreeMap::new();
     for row in rows {
@@ -221,20 +221,20 @@ fn told(rows: &[TableRecord]) -> Vec<Told> {
                 .push(row);
         }
     }
-    let mut told: Vec<Told> = Vec::with_capacity(found.len());
+    let mut texts: Vec<KnownText> = Vec::with_capacity(found.len());
     for ((lake, about, is_beside, source, text), (rows, context)) in found {
         let says_nothing = text.trim().is_empty() && context.error.is_none();
-        // What lies beside files that are no table is about none.
+        // A text beside files that are no table describes none.
         if says_nothing || is_beside && rows.iter().all(|row| row.removed) {
             continue;
         }
-        let number = match told.last() {
+        let number = match texts.last() {
             _ if is_beside => None,
             Some(last) if last.lake == lake && last.about == about => last.number.map(|it| it + 1),
             _ => Some(1),
         };
         let live = rows.into_iter().filter(|row| !row.removed);
-        told.push(Told {
+        texts.push(KnownText {
             about: about.to_owned(),
             lake: lake.to_owned(),
             number,
@@ -244,7 +244,7 @@ fn told(rows: &[TableRecord]) -> Vec<Told> {
             error: context.error.clone(),
         });
     }
-    told
+    texts
 }
 
 /// The tables that a name means: that of this name; else those that have the file of this path.

@@ -11,8 +11,8 @@ use tokio::sync::Mutex;
 
 /// The exit code of a run that another overtook.
 const OVERTAKEN: i32 = 3;
-/// Characters of a failure that are told in the log.
-const TOLD: usize = 2_000;
+/// Characters of a failure that are logged.
+const LOGGED: usize = 2_000;
 
 /// Writes descriptions into the index at a place.
 #[derive(Debug)]
@@ -55,10 +55,10 @@ async fn write(index: &str, change: &Change) -> Result<(), DescribeError> {
         .stderr(Stdio::piped())
         .spawn()
         .map_err(failed)?;
-    let told = serde_json::to_vec(change).map_err(|error| failed(error.into()))?;
+    let event = serde_json::to_vec(change).map_err(|error| failed(error.into()))?;
     if let Some(mut stdin) = process.stdin.take() {
         // A process that ended before it read this says why below.
-        let _ = stdin.write_all(&told).await;
+        let _ = stdin.write_all(&event).await;
     }
     let ended = process.wait_with_output().await.map_err(failed)?;
     match ended.status.code() {
@@ -67,7 +67,7 @@ async fn write(index: &str, change: &Change) -> Result<(), DescribeError> {
         Some(OVERTAKEN) => Err(DescribeError::Overtaken),
         _ => {
             let said = String::from_utf8_lossy(&ended.stderr);
-            let said: String = said.trim().chars().take(TOLD).collect();
+            let said: String = said.trim().chars().take(LOGGED).collect();
             Err(DescribeError::Failed(said))
         }
     }

@@ -79,7 +79,7 @@ impl End {
 async fn older(index: &IndexStore, args: &DiffArgs, to: &Snapshot) -> anyhow::Result<Vec<u64>> {
     if let Some(number) = args.from {
         if number > to.number {
-            // One that there is not is told as such.
+            // A table that does not exist is reported as such.
             index.snapshot(number).await?;
             bail!(
                 "snapshot {number} is newer than {}: name the older one first",

@@ -1,7 +1,7 @@
 //! `--embedder endpoint`: vectors from an OpenAI-compatible endpoint.
 //!
 //! Its settings come from the environment, so that searches find them as indexing did. An index names
-//! the endpoint that its vectors are from, but never tells where to connect: an index that somebody
+//! the endpoint that its vectors are from, but never says where to connect: an index that somebody
 //! else wrote could have the key sent to them.
 
 use std::env;

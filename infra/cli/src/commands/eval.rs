@@ -88,8 +88,8 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
         ));
     }
     let judge = judging.judge.as_ref().map(|judge| {
-        let (told, failure) = judge.notes();
-        notes.extend(told.into_iter().chain(failure));
+        let (remarks, failure) = judge.notes();
+        notes.extend(remarks.into_iter().chain(failure));
         Cost::of(judge, Some(judging.threshold), start)
     });
     let report = Report {
@@ -107,7 +107,7 @@ pub async fn run(args: EvalArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Everything an evaluation tells.
+/// Everything that an evaluation reports.
 #[derive(Serialize)]
 struct Report {
     #[serde(flatten)]

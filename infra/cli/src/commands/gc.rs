@@ -39,10 +39,10 @@ pub async fn run(args: GcArgs) -> anyhow::Result<Outcome> {
         })?;
     }
     if args.output.json {
-        let mut told = serde_json::to_value(&garbage)?;
-        told["bytes"] = garbage.bytes().into();
-        told["removed"] = (!args.dry_run).into();
-        print_json(&told)?;
+        let mut json = serde_json::to_value(&garbage)?;
+        json["bytes"] = garbage.bytes().into();
+        json["removed"] = (!args.dry_run).into();
+        print_json(&json)?;
     } else {
         print(&garbage, args.dry_run)?;
     }

@@ -19,7 +19,7 @@ use crate::Outcome;
 use crate::args::{IndexArgs, ModelOptions, NarrateArg, RunArgs, UpdateArgs};
 use crate::commands::cluster::Part;
 use crate::commands::processes::{self, stop_when_unwatched};
-use crate::commands::{embedder, known, language_model, print_json, tell_passed_over};
+use crate::commands::{embedder, known, language_model, print_json, warn_passed_over};
 use crate::interrupt::stop_when_interrupted;
 use crate::progress::{IndexBars, say};
 use crate::skipped;
@@ -108,7 +108,7 @@ pub struct Opened {
 pub async fn open(location: &str, args: &RunArgs, defaults: RunOptions) -> anyhow::Result<Opened> {
     let (lake, index) = places(location, args)?;
     if let Some(newest) = index.prepare().await? {
-        tell_passed_over(&newest, index.store.url());
+        warn_passed_over(&newest, index.store.url());
     }
     let mut options = options(args, defaults)?;
     options.narrator = narrator(args).await?;
@@ -130,7 +130,7 @@ fn places(location: &str, args: &RunArgs) -> anyhow::Result<(Store, IndexStore)>
     Ok((lake, IndexStore::new(index)))
 }
 
-/// A lake is a folder: whoever names a file is told how to have it alone.
+/// A lake is a folder: the error for a file says how to index it alone.
 fn is_no_file(location: &str) -> anyhow::Result<()> {
     let path = Path::new(location.strip_prefix("file://").unwrap_or(location));
     let Some(name) = path.file_name().filter(|_| path.is_file()) else {
@@ -174,7 +174,7 @@ pub async fn run_over(
     }
     Ok(if report.stopped {
         Outcome::Stopped
-    } else if report.model.failed_columns > 0 || !to_tell(&report, args.strict).is_empty() {
+    } else if report.model.failed_columns > 0 || !to_report(&report, args.strict).is_empty() {
         Outcome::SomeFailed
     } else {
         Outcome::Done
@@ -182,17 +182,17 @@ pub async fn run_over(
 }
 
 /// The failures that are news; with `--strict` all of them.
-pub fn to_tell(report: &Report, strict: bool) -> &[Failure] {
+pub fn to_report(report: &Report, strict: bool) -> &[Failure] {
     match strict {
         true => &report.failures,
         false => report.new_failures(),
     }
 }
 
-/// How many failures are as an earlier run has told them, for people.
-pub fn told_before(report: &Report, strict: bool) -> Option<String> {
+/// How many failures an earlier run has reported in the same words, for people.
+pub fn reported_before(report: &Report, strict: bool) -> Option<String> {
     // New ones come first. A text about several tables that cannot be read fails for each of them.
-    let before = report.failures.iter().skip(to_tell(report, strict).len());
+    let before = report.failures.iter().skip(to_report(report, strict).len());
     let before: HashSet<&str> = before.map(|failure| failure.object.as_str()).collect();
     let before = before.len();
     (before > 0).then(|| {
@@ -311,7 +311,7 @@ async fn is_at_hand(options: &ModelOptions) -> anyhow::Result<bool> {
     Ok(ready)
 }
 
-/// Tells a person what a run did.
+/// Prints what a run did, for people.
 pub fn print(report: &Report, lake: &str, strict: bool) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let tables = report.tables;
@@ -362,11 +362,11 @@ pub fn print(report: &Report, lake: &str, strict: bool) -> io::Result<()> {
             report.notes.len() - FAILURES_SHOWN
         )?;
     }
-    // What is said of several tables and cannot be read fails for each, and is told once.
-    let mut told = HashSet::new();
-    let failures = to_tell(report, strict).iter();
+    // A text about several tables that cannot be read fails for each, and is printed once.
+    let mut seen = HashSet::new();
+    let failures = to_report(report, strict).iter();
     let errors = failures.map(|failure| failure.error.as_str());
-    let errors: Vec<&str> = errors.filter(|error| told.insert(*error)).collect();
+    let errors: Vec<&str> = errors.filter(|error| seen.insert(*error)).collect();
     for error in errors.iter().take(FAILURES_SHOWN) {
         writeln!(out, "failed: {}", one_line(error))?;
     }
@@ -377,13 +377,13 @@ pub fn print(report: &Report, lake: &str, strict: bool) -> io::Result<()> {
             errors.len() - FAILURES_SHOWN
         )?;
     }
-    if let Some(line) = told_before(report, strict) {
+    if let Some(line) = reported_before(report, strict) {
         writeln!(out, "{line}")?;
     }
     if tables.added + tables.changed + tables.unchanged + tables.failed == 0 {
         writeln!(
             out,
-            "the lake has no tables: {} holds no file that is read as one; limn index --help tells which are",
+            "the lake has no tables: {} holds no file that is read as one; limn index --help lists which are",
             one_line(lake)
         )?;
     }

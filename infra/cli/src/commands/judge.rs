@@ -91,7 +91,7 @@ async fn if_it_helps(options: &JudgeOptions, model: &ModelOptions) -> anyhow::Re
         return Ok(Judging::default());
     };
     if model.is_named() {
-        // Whoever names a model that there is not is told so.
+        // An unknown model is an error.
         language_model::id_if_here(model).await?;
     }
     if !folder.is_dir() {
@@ -140,7 +140,7 @@ pub fn folder() -> anyhow::Result<PathBuf> {
     Ok(ModelStore::from_env().root()?.join(FOLDER))
 }
 
-/// What judging cost, as eval tells it.
+/// What judging cost, as eval prints it.
 #[derive(Debug, Serialize)]
 pub struct Cost {
     pub model: String,

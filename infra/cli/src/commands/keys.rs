@@ -29,9 +29,9 @@ fn add(args: AddKeyArgs) -> anyhow::Result<Outcome> {
         Ok(())
     })?;
     if args.output.json {
-        let mut told = serde_json::to_value(&record)?;
-        told["key"] = key.into();
-        print_json(&told)?;
+        let mut json = serde_json::to_value(&record)?;
+        json["key"] = key.into();
+        print_json(&json)?;
         return Ok(Outcome::Done);
     }
     say("this key is shown once and kept nowhere; clients send it as Authorization: Bearer KEY");
@@ -42,9 +42,9 @@ fn add(args: AddKeyArgs) -> anyhow::Result<Outcome> {
 fn list(args: ListKeysArgs) -> anyhow::Result<Outcome> {
     let records = read_records(&args.place.file)?;
     if args.output.json {
-        let told: Vec<serde_json::Value> =
+        let json: Vec<serde_json::Value> =
             records.iter().map(without_hash).collect::<Result<_, _>>()?;
-        print_json(&told)?;
+        print_json(&json)?;
         return Ok(Outcome::Done);
     }
     let mut table = Table::new(
@@ -79,11 +79,11 @@ fn list(args: ListKeysArgs) -> anyhow::Result<Outcome> {
 }
 
 fn without_hash(record: &KeyRecord) -> serde_json::Result<serde_json::Value> {
-    let mut told = serde_json::to_value(record)?;
-    if let Some(fields) = told.as_object_mut() {
+    let mut json = serde_json::to_value(record)?;
+    if let Some(fields) = json.as_object_mut() {
         fields.remove("sha256");
     }
-    Ok(told)
+    Ok(json)
 }
 
 fn remove(args: RemoveKeyArgs) -> anyhow::Result<Outcome> {

@@ -47,7 +47,7 @@ use crate::text::plural;
 /// Prints one JSON value and a newline.
 pub fn print_json<T: serde::Serialize>(value: &T) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    // As an I/O error: a reader that went away is told by its kind.
+    // As an I/O error: a reader that went away is recognised by its kind.
     serde_json::to_writer_pretty(&mut out, value).map_err(io::Error::from)?;
     writeln!(out)?;
     out.flush()
@@ -100,15 +100,15 @@ pub fn embedder_name(snapshot: &Snapshot) -> anyhow::Result<&'static str> {
     Ok(card.name)
 }
 
-/// The newest snapshot of an index that is whole. Newer ones that are damaged are told of.
+/// The newest snapshot of an index that is whole. Damaged newer ones are warned of.
 pub async fn newest(index: &IndexStore) -> anyhow::Result<Snapshot> {
     let snapshot = index.require_newest().await?;
-    tell_passed_over(&snapshot, index.store.url());
+    warn_passed_over(&snapshot, index.store.url());
     Ok(snapshot)
 }
 
 /// Says that snapshots newer than this one are damaged, where there are any.
-pub fn tell_passed_over(snapshot: &Snapshot, location: &str) {
+pub fn warn_passed_over(snapshot: &Snapshot, location: &str) {
     let (number, damaged) = (snapshot.number, snapshot.passed_over);
     if damaged > 0 {
         let what = plural(damaged, "newer snapshot");

@@ -14,7 +14,7 @@ use crate::progress::model_progress;
 use crate::table::Table;
 use crate::text::{bytes, one_line};
 
-/// Prompts that a language model is measured with, unless told otherwise.
+/// Prompts that a language model is measured with by default.
 const BENCH_PROMPTS: usize = 64;
 
 pub async fn run(args: ModelsArgs) -> anyhow::Result<Outcome> {
@@ -157,7 +157,7 @@ async fn check(options: &ModelOptions, json: bool) -> anyhow::Result<()> {
                 logs.map(|logs| logs[answer.choice].exp()),
             )
         }
-        // It answers, if not as it was told to.
+        // It answers, if not as instructed.
         Err(ModelError::NoChoice { .. }) => (None, None),
         Err(error) => return Err(error.clone().into()),
     };
@@ -183,7 +183,7 @@ async fn check(options: &ModelOptions, json: bool) -> anyhow::Result<()> {
         }
         (Some(word), None) => write!(
             out,
-            "{word} to \"{TRIAL}\"; it can narrate, and tells no probabilities, so it cannot be calibrated as a judge"
+            "{word} to \"{TRIAL}\"; it can narrate, and gives no probabilities, so it cannot be calibrated as a judge"
         )?,
         (None, _) => write!(out, "neither yes nor no to \"{TRIAL}\"; it may narrate")?,
     }

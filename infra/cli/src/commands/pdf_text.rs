@@ -16,7 +16,7 @@ use super::limits;
 
 /// Processor time that it may take, in seconds.
 const SECONDS: u64 = 20;
-/// Pages that are looked at. What is told depends on the document alone, and on no clock.
+/// Pages that are looked at. The output depends on the document alone, and on no clock.
 const PAGES: usize = 500;
 
 /// Gaps in a line from which on there is a space, and a tab, in widths of an em.
@@ -27,7 +27,7 @@ const SAME_LINE: f64 = 0.5;
 /// Lines further apart than this are of different paragraphs.
 const PARAGRAPH: f64 = 2.0;
 
-/// Reads a PDF and tells its text, or by the exit code why not.
+/// Reads a PDF and writes its text; the exit code says why there is none.
 pub fn run() -> ExitCode {
     if let Err(unlimited) = limits::limit(SECONDS) {
         return unlimited;
@@ -59,8 +59,8 @@ fn text() -> Result<String, PdfRefusal> {
         }
         pages += 1;
         let page = || output_doc_page(&document, &mut lines, number);
-        let told = catch_unwind(AssertUnwindSafe(page));
-        failed += usize::from(!matches!(told, Ok(Ok(()))));
+        let outcome = catch_unwind(AssertUnwindSafe(page));
+        failed += usize::from(!matches!(outcome, Ok(Ok(()))));
     }
     let text = lines.text.trim();
     if !text.is_empty() {

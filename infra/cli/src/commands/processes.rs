@@ -1,7 +1,7 @@
 //! `limn index --processes N`: starts N processes here and watches them.
 //!
 //! The children are the same command with their places in the environment. Process 0 has standard output;
-//! what the others say on standard error is told with their number. Their standard input ends when they are to
+//! what the others say on standard error is printed with their number. Their standard input ends when they are to
 //! stop, also where this process is killed. A lost process ends them all, and all
 //! are started again: the index is at its last snapshot, and they go on from there.
 
@@ -23,7 +23,7 @@ use crate::progress::say;
 
 /// How a child that is watched ends when another one is lost; nobody else sees it.
 pub const LOST: u8 = 75;
-/// Where a child is told that it is watched.
+/// The variable that says to a child that it is watched.
 const WATCHED: &str = "LIMN_WATCHED";
 /// How often lost processes are started again.
 const RESTARTS: u32 = 3;
@@ -60,7 +60,7 @@ pub async fn run(processes: usize, args: &RunArgs) -> anyhow::Result<Outcome> {
         let mut children = Children::start(processes, args)?;
         let code = children.end(&mut interrupts).await?;
         match code {
-            Some(code) => return Ok(Outcome::Told(code)),
+            Some(code) => return Ok(Outcome::Reported(code)),
             None if restarts == RESTARTS => {
                 anyhow::bail!(
                     "processes were lost {} times; what was published stays, and the same command goes on",
@@ -124,9 +124,9 @@ impl Children {
             #[cfg(unix)]
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
             let mut child = command.spawn().context("a process cannot be started")?;
-            if let Some(told) = child.stderr.take() {
+            if let Some(stderr) = child.stderr.take() {
                 std::thread::spawn(move || {
-                    for line in BufReader::new(told).lines().map_while(Result::ok) {
+                    for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                         say(&format!("process {process}: {line}"));
                     }
                 });

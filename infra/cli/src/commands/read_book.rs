@@ -20,7 +20,7 @@ pub fn run() -> ExitCode {
     if let Err(unlimited) = limits::limit(SECONDS) {
         return unlimited;
     }
-    // What the library gives up over is told in the answer.
+    // What the library gives up over is reported in the answer.
     std::panic::set_hook(Box::new(|_| {}));
     let answer = answer_book(BufReader::new(std::io::stdin()));
     match answer.map(|answer| std::io::stdout().write_all(&answer)) {

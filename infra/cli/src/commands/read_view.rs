@@ -14,7 +14,7 @@ use super::limits;
 /// Processor time that it may take, in seconds.
 const SECONDS: u64 = 5;
 
-/// Reads a request and a database, and tells what the view holds, or why it cannot be read.
+/// Reads a request and a database, and writes what the view holds, or why it cannot be read.
 pub fn run() -> ExitCode {
     if let Err(unlimited) = limits::limit(SECONDS) {
         return unlimited;

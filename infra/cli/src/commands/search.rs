@@ -53,7 +53,7 @@ pub async fn run(args: SearchArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The line that tells a table's copies, if it has any.
+/// The line that names a table's copies, if it has any.
 fn copies(names: &[String]) -> Option<String> {
     let shown: Vec<String> = names
         .iter()
@@ -143,9 +143,9 @@ mod tests {
             |count: usize| -> Vec<String> { (0..count).map(|n| format!("tmp/{n}")).collect() };
         assert_eq!(copies(&names(0)), None);
         assert_eq!(copies(&names(2)).as_deref(), Some("copies: tmp/0, tmp/1"));
-        let told = copies(&names(5));
+        let line = copies(&names(5));
         assert_eq!(
-            told.as_deref(),
+            line.as_deref(),
             Some("copies: tmp/0, tmp/1, tmp/2 and 2 more")
         );
     }

@@ -79,7 +79,7 @@ fn without_summaries(table: &TableRecord) -> TableRecord {
     table
 }
 
-/// The language model whose words all of a lake's tables are told in: while they are being changed to
+/// The language model that describes all of a lake's tables: while they are being changed to
 /// another's, nobody knows which.
 fn narrator(snapshot: &Snapshot, lake: &str) -> Option<String> {
     let settings = IndexSettings::of_lake(snapshot, lake).ok()??;
@@ -169,12 +169,12 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
     if !keys.is_empty() {
         let names: Vec<String> = keys.iter().map(|key| one_line(&key.name)).collect();
         let names = fit(&names.join(", "), 200);
-        let told = if keys.iter().all(|key| key.profile_exact) {
+        let title = if keys.iter().all(|key| key.profile_exact) {
             "likely keys, the likeliest first:"
         } else {
             "likely keys of the rows that were looked at, the likeliest first:"
         };
-        writeln!(out, "{} {names}", style.dim(told))?;
+        writeln!(out, "{} {names}", style.dim(title))?;
     }
     print_keys(&mut out, &style, &table.keys)?;
     for note in &table.notes {
@@ -209,9 +209,9 @@ fn print(table: &TableRecord, narrator: Option<&str>) -> io::Result<()> {
 /// The keys that the table's file declares.
 fn print_keys(out: &mut impl Write, style: &Style, keys: &KeyRecords) -> io::Result<()> {
     let names = |columns: &[String]| one_line(&columns.join(", "));
-    let mut line = |told: &str, what: String| {
-        let told = style.dim(told);
-        writeln!(out, "{told} {}", fit(&what, 200))
+    let mut line = |title: &str, what: String| {
+        let title = style.dim(title);
+        writeln!(out, "{title} {}", fit(&what, 200))
     };
     if !keys.primary.is_empty() {
         line("primary key:", names(&keys.primary))?;
@@ -250,7 +250,7 @@ fn print_descriptions(out: &mut impl Write, style: &Style, table: &TableRecord) 
         .try_for_each(|line| writeln!(out, "{line}"))
 }
 
-/// What a language model says of the columns, and for which it says nothing.
+/// A language model's descriptions of columns, and the columns without one.
 fn print_narration(
     out: &mut impl Write,
     style: &Style,
@@ -275,9 +275,9 @@ fn print_narration(
     let left = table.columns.iter().filter(|column| !is_narrated(column));
     let left: Vec<String> = left.map(name).collect();
     let why = if table.awaits_narration {
-        "told by name, and awaiting the model (or left by it):"
+        "described by name, and awaiting the model (or left by it):"
     } else {
-        "told by name, as the model gave no description:"
+        "described by name, as the model gave no description:"
     };
     if narrator.is_some() && !left.is_empty() {
         writeln!(out, "{} {}", style.dim(why), left.join(", "))?;
@@ -310,7 +310,7 @@ fn looks_like(column: &ColumnRecord) -> String {
         column
             .notation
             .as_deref()
-            .map(|told| format!("in the files {}", one_line(told))),
+            .map(|notation| format!("in the files {}", one_line(notation))),
     );
     forms.extend(column.in_files.as_deref().map(one_line));
     let kind = column.sensitive.as_deref().map(one_line);

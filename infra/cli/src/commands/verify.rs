@@ -33,9 +33,9 @@ pub async fn run(args: VerifyArgs) -> anyhow::Result<Outcome> {
         verified.problems.splice(0..0, problems);
     }
     if args.output.json {
-        let mut told = serde_json::to_value(&verified)?;
-        told["set_aside"] = set_aside.into();
-        print_json(&told)?;
+        let mut json = serde_json::to_value(&verified)?;
+        json["set_aside"] = set_aside.into();
+        print_json(&json)?;
     } else {
         print(&verified)?;
     }

@@ -43,13 +43,13 @@ pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
     let mut session = Session::new(opened.lake, opened.index, opened.embedder, opened.options);
     let mut wait = FIRST_WAIT;
     let mut has_looked = false;
-    let mut known = Told::default();
+    let mut known = Printed::default();
     while let Some(Some(burst)) = stop.run_until_cancelled(bursts.next()).await {
         match session.look(scope(&burst), Arc::default()).await {
             Ok(report) => {
-                tell(&report, &burst, &args.run, &mut known)?;
+                print(&report, &burst, &args.run, &mut known)?;
                 if report.stopped {
-                    // What a queue has told of comes again.
+                    // What a queue has announced comes again.
                     break;
                 }
                 has_looked = true;
@@ -133,7 +133,7 @@ async fn sources(args: &WatchArgs, opened: &Opened) -> anyhow::Result<Bursts> {
     Ok(triggers.bursts())
 }
 
-/// What a burst tells of.
+/// What a burst names.
 fn scope(burst: &Burst) -> Scope {
     if burst.everything {
         Scope::Lake
@@ -158,36 +158,36 @@ fn is_away(error: &PipelineError) -> bool {
     matches!(error, PipelineError::Store(error) if error.is_not_found())
 }
 
-/// The failures that were told.
+/// The failures that were printed.
 #[derive(Default)]
-struct Told {
+struct Printed {
     failures: BTreeSet<Failure>,
-    /// It was told how many there are that an earlier run has told.
+    /// Whether it was printed how many failures an earlier run has reported.
     has_counted: bool,
 }
 
-impl Told {
-    /// What is to be told of the failures of a run: those that are new or have changed, and objects that have
-    /// none any more. A run reports all failures of what it looked at; those but `to_tell` were told by an earlier one,
-    /// maybe of another process.
+impl Printed {
+    /// What is to be printed of the failures of a run: those that are new or have changed, and
+    /// objects that have none any more. A run reports all failures of what it looked at; those but
+    /// `to_report` were reported by an earlier one, maybe of another process.
     fn news(
         &mut self,
         failures: &[Failure],
-        to_tell: &[Failure],
+        to_report: &[Failure],
         looked_at: impl Fn(&str) -> bool,
     ) -> Vec<String> {
         let (gone, kept): (BTreeSet<Failure>, _) = std::mem::take(&mut self.failures)
             .into_iter()
-            .partition(|told| looked_at(&told.object) && !failures.contains(told));
+            .partition(|it| looked_at(&it.object) && !failures.contains(it));
         self.failures = kept;
-        let to_tell: BTreeSet<&Failure> = to_tell.iter().collect();
+        let to_report: BTreeSet<&Failure> = to_report.iter().collect();
         let mut objects: Vec<&str> = gone.iter().map(|it| it.object.as_str()).collect();
         objects.dedup();
         objects.retain(|object| failures.iter().all(|it| it.object != *object));
         let gone = objects.into_iter();
         let mut lines: Vec<String> = gone.map(|it| format!("failed no more: {it}")).collect();
         for failure in failures {
-            if self.failures.insert(failure.clone()) && to_tell.contains(failure) {
+            if self.failures.insert(failure.clone()) && to_report.contains(failure) {
                 lines.push(format!("failed: {}", failure.error));
             }
         }
@@ -204,14 +204,14 @@ fn looks_at(burst: &Burst, object: &str) -> bool {
 
 /// A line for each run that changed something, and for each failure that is new, another or gone; with
 /// `--json` a line for every run, with all failures.
-fn tell(report: &Report, burst: &Burst, args: &RunArgs, known: &mut Told) -> io::Result<()> {
+fn print(report: &Report, burst: &Burst, args: &RunArgs, known: &mut Printed) -> io::Result<()> {
     let mut out = io::stdout().lock();
     if args.output.json {
         serde_json::to_writer(&mut out, report).map_err(io::Error::from)?;
         writeln!(out)?;
         return out.flush();
     }
-    let told = if burst.everything {
+    let looked = if burst.everything {
         "all of the lake".to_owned()
     } else {
         plural(burst.objects.len() as u64, "object")
@@ -221,7 +221,7 @@ fn tell(report: &Report, burst: &Burst, args: &RunArgs, known: &mut Told) -> io:
     if changed > 0 {
         writeln!(
             out,
-            "snapshot {}: {} added, {} changed, {} removed, of {told}, in {}",
+            "snapshot {}: {} added, {} changed, {} removed, of {looked}, in {}",
             report.snapshot,
             tables.added,
             tables.changed,
@@ -229,13 +229,13 @@ fn tell(report: &Report, burst: &Burst, args: &RunArgs, known: &mut Told) -> io:
             seconds(report.seconds.total),
         )?;
     }
-    let to_tell = index::to_tell(report, args.strict);
+    let to_report = index::to_report(report, args.strict);
     let looked_at = |object: &str| looks_at(burst, object);
-    for line in known.news(&report.failures, to_tell, looked_at) {
+    for line in known.news(&report.failures, to_report, looked_at) {
         writeln!(out, "{}", one_line(&line))?;
     }
     if !std::mem::replace(&mut known.has_counted, true)
-        && let Some(line) = index::told_before(report, args.strict)
+        && let Some(line) = index::reported_before(report, args.strict)
     {
         writeln!(out, "{line}")?;
     }
@@ -255,8 +255,8 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_told_when_it_is_new_or_another_and_once_when_it_is_gone() {
-        let mut told = Told::default();
+    fn a_failure_is_printed_when_it_is_new_or_another_and_once_when_it_is_gone() {
+        let mut printed = Printed::default();
         let (a, b) = (
             failure("a.csv", "is empty"),
             failure("b/b.csv", "is cut off"),
@@ -264,39 +264,43 @@ mod tests {
         let both = [a.clone(), b.clone()];
         let all = |_: &str| true;
         assert_eq!(
-            told.news(&both, &both, all),
+            printed.news(&both, &both, all),
             ["failed: a.csv: is empty", "failed: b/b.csv: is cut off"]
         );
-        assert!(told.news(&both, &both, all).is_empty());
+        assert!(printed.news(&both, &both, all).is_empty());
         let twice = [a.clone(), failure("a.csv", "is no table"), b.clone()];
         assert_eq!(
-            told.news(&twice, &twice, all),
+            printed.news(&twice, &twice, all),
             ["failed: a.csv: is no table"]
         );
-        assert!(told.news(&twice, &twice, all).is_empty());
+        assert!(printed.news(&twice, &twice, all).is_empty());
         let other = failure("a.csv", "is no text");
         let now = [other.clone(), b];
-        assert_eq!(told.news(&now, &now, all), ["failed: a.csv: is no text"]);
+        assert_eq!(printed.news(&now, &now, all), ["failed: a.csv: is no text"]);
         // A run over another part of the lake knows nothing of b.
-        assert!(told.news(&[], &[], |object| object == "c.csv").is_empty());
+        assert!(
+            printed
+                .news(&[], &[], |object| object == "c.csv")
+                .is_empty()
+        );
         let now = [other];
-        assert_eq!(told.news(&now, &now, all), ["failed no more: b/b.csv"]);
-        assert_eq!(told.news(&[], &[], all), ["failed no more: a.csv"]);
-        assert!(told.news(&[], &[], all).is_empty());
+        assert_eq!(printed.news(&now, &now, all), ["failed no more: b/b.csv"]);
+        assert_eq!(printed.news(&[], &[], all), ["failed no more: a.csv"]);
+        assert!(printed.news(&[], &[], all).is_empty());
         let now = [a];
-        assert_eq!(told.news(&now, &now, all), ["failed: a.csv: is empty"]);
+        assert_eq!(printed.news(&now, &now, all), ["failed: a.csv: is empty"]);
     }
 
     #[test]
-    fn a_failure_that_an_earlier_run_has_told_is_told_only_when_it_is_gone() {
-        let mut told = Told::default();
+    fn a_failure_that_an_earlier_run_has_reported_is_printed_only_when_it_is_gone() {
+        let mut printed = Printed::default();
         let (new, old) = (failure("a.csv", "is empty"), failure("b.csv", "is cut off"));
         let (both, all) = ([new.clone(), old], |_: &str| true);
         assert_eq!(
-            told.news(&both, &both[..1], all),
+            printed.news(&both, &both[..1], all),
             ["failed: a.csv: is empty"]
         );
-        assert!(told.news(&both, &[], all).is_empty());
-        assert_eq!(told.news(&[new], &[], all), ["failed no more: b.csv"]);
+        assert!(printed.news(&both, &[], all).is_empty());
+        assert_eq!(printed.news(&[new], &[], all), ["failed no more: b.csv"]);
     }
 }

@@ -1,7 +1,7 @@
 """JSON to typed objects.
 
-A node may be newer than this client: what it tells besides is left out of the typed fields and stays in
-``raw``. What it tells differently is an error that says where.
+A node may be newer than this client: what it adds is left out of the typed fields and stays in
+``raw``. What it writes differently is an error that says where.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ T = TypeVar("T")
 _TIME = re.compile(r"(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))")
 
 
-class Told:
-    """Something that a node told."""
+class Decoded:
+    """A part of a node's answer."""
 
     #: Fields that have another name in JSON.
     _NAMES: ClassVar[Mapping[str, str]] = {}

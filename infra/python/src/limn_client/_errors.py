@@ -105,8 +105,8 @@ _BY_CODE: Dict[str, Type[LimnError]] = {
 }
 
 
-def told(status: int, body: Any, request_id: Optional[str], retry_after: Optional[float]) -> LimnError:
-    """The error that an answer of another status than success tells of."""
+def error_of(status: int, body: Any, request_id: Optional[str], retry_after: Optional[float]) -> LimnError:
+    """The error that an answer of another status than success reports."""
     kind = _BY_STATUS.get(status, LimnError)
     code, message, remedy, known_id = _detail(body)
     if code is None or message is None:
@@ -121,7 +121,7 @@ def told(status: int, body: Any, request_id: Optional[str], retry_after: Optiona
     return kind(message, code, remedy, status, known_id or request_id, retry_after)
 
 
-def told_late(body: Any, request_id: Optional[str]) -> Optional[LimnError]:
+def late_error(body: Any, request_id: Optional[str]) -> Optional[LimnError]:
     """The error that ends an answer of success before its end, if one does."""
     if not isinstance(body, dict) or body.get("error") is None:
         return None

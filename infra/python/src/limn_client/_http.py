@@ -26,7 +26,7 @@ from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 from typing import Any, Dict, List, Optional, Tuple, Union
 
-from ._errors import LimnError, NoAnswerError, NotUnderstoodError, told
+from ._errors import LimnError, NoAnswerError, NotUnderstoodError, error_of
 from ._version import __version__
 
 #: How long a connection is kept when it is idle. The node closes its end after 15 s.
@@ -260,12 +260,12 @@ class Transport:
             target += "?" + urllib.parse.urlencode(query, quote_via=urllib.parse.quote)
         left, waited = self._retries, 0.0
         while True:
-            status, headers, told_body = self._follow(method, target, payload, repeatable, with_key, accept)
+            status, headers, answer_body = self._follow(method, target, payload, repeatable, with_key, accept)
             request_id = headers.get("X-Request-Id")
             if 200 <= status < 300:
-                return Answer(status, told_body, request_id)
+                return Answer(status, answer_body, request_id)
             after = _retry_after(headers.get("Retry-After"))
-            problem = told(status, _json_or_none(told_body), request_id, after)
+            problem = error_of(status, _json_or_none(answer_body), request_id, after)
             if status not in (429, 503) or after is None or left == 0 or waited + after > self._max_wait:
                 raise problem
             left, waited = left - 1, waited + after
@@ -499,7 +499,7 @@ def _checked(key: str) -> str:
 
 
 def _retry_after(text: Optional[str]) -> Optional[float]:
-    """Seconds, which proxies may tell as a time."""
+    """Seconds, which proxies may give as a time."""
     if text is None:
         return None
     if text.strip().isascii() and text.strip().isdigit():

@@ -8,9 +8,9 @@ from datetime import date, datetime, timezone
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Dict, Iterator, Optional, Sequence, Type, TypeVar, Union
 
-from ._decode import Told, decode
+from ._decode import Decoded, decode
 from ._arrow import ARROW, table_of
-from ._errors import LimnError, told_late
+from ._errors import LimnError, late_error
 from ._http import Answer, Transport
 from .answers import (
     Described,
@@ -34,7 +34,7 @@ from .answers import (
 if TYPE_CHECKING:
     import pyarrow
 
-A = TypeVar("A", bound=Told)
+A = TypeVar("A", bound=Decoded)
 
 
 class Client:
@@ -108,7 +108,7 @@ class Client:
         :param k: how many tables are wanted: 1 to 1000 (5).
         :param alpha: the share of the words' side in the score, 0 (meaning alone) to 1 (words alone).
         :param candidates: candidates that each side gives for each table wanted.
-        :param blocks: how many texts are told of each table: 0 to 10 (3); with 0 there is the ranking alone, sooner.
+        :param blocks: how many texts are given of each table: 0 to 10 (3); with 0 there is the ranking alone, sooner.
         :param judge: whether a language model judges the first tables, where the node has one. Takes seconds.
         :param prefix: only tables at this path or below it.
         :param format: only tables of this format, such as ``csv``.
@@ -136,9 +136,9 @@ class Client:
             modified_before=_time("modified_before", modified_before),
             preview_rows=preview_rows,
         )
-        # Told in a body: addresses are what proxies keep in their logs, and shorten.
-        told = self._transport.send("POST", "/v1/search", body=asked).json()
-        answer = decode(SearchAnswer, told)
+        # Sent in a body: addresses are what proxies keep in their logs, and shorten.
+        json = self._transport.send("POST", "/v1/search", body=asked).json()
+        answer = decode(SearchAnswer, json)
         return link(answer, self, _question=answer.question, _snapshot=answer.snapshot)
 
     def suggest(self, text: str, *, limit: Optional[int] = None) -> Suggestions:
@@ -159,7 +159,7 @@ class Client:
         snapshot: Optional[int] = None,
         comment: Optional[str] = None,
     ) -> None:
-        """Tells the node's operator whether a table was what a question wanted. ``hit.feedback("right")`` is shorter.
+        """Reports to the node's operator whether a table was what a question wanted. ``hit.feedback("right")`` is shorter.
 
         :param verdict: ``"right"`` or ``"wrong"``.
         :param snapshot: the snapshot that was asked.
@@ -174,7 +174,7 @@ class Client:
 
         :param name: its path in its lake.
         :param lake: the lake's URL, where several lakes have a table of this name.
-        :param why: whether ``why`` tells why it is a table and how its files are read.
+        :param why: whether ``why`` says why it is a table and how its files are read.
         :raises NotFoundError: where there is none that the key may see.
         """
         return self._get(TableDetail, "/v1/table", table=name, lake=lake, why=why)
@@ -182,14 +182,14 @@ class Client:
     def describe(
         self, name: str, text: str, *, lake: Optional[str] = None, replaces: Optional[str] = None
     ) -> Described:
-        """Writes what people say of a table. Needs the right ``describe``, and a node that takes descriptions.
+        """Writes a description of a table. Needs the right ``describe``, and a node that takes descriptions.
 
         :param text: the text; ``""`` takes the one back that it replaces.
         :param replaces: the registered text that it takes the place of; without it the text is added.
         """
         said = _given(table=name, text=text, lake=lake, replaces=replaces)
-        told = self._transport.send("PUT", "/v1/table/description", body=said, repeatable=False).json()
-        return link(decode(Described, told), self)
+        json = self._transport.send("PUT", "/v1/table/description", body=said, repeatable=False).json()
+        return link(decode(Described, json), self)
 
     def rows(
         self,
@@ -338,7 +338,7 @@ class Client:
         """What lies in a folder; at the top without one.
 
         :param after: where to go on: the ``next`` of the answer before.
-        :param limit: how many folders and tables are told at once, 1 to 1000 (1000).
+        :param limit: how many folders and tables are given at once, 1 to 1000 (1000).
         """
         return self._get(Tree, "/v1/tree", prefix=prefix, after=after, limit=limit)
 
@@ -359,7 +359,7 @@ class Client:
         :param older: the older snapshot's number.
         :param newer: the newer snapshot's number (the newest).
         :param prefix: only tables at this path or below it.
-        :param limit: how many tables of each list are told, 1 to 10000 (1000).
+        :param limit: how many tables of each list are given, 1 to 10000 (1000).
         """
         asked = {"from": older, "since": since, "to": newer, "prefix": prefix, "limit": limit}
         return self._get(Diff, "/v1/diff", **asked)
@@ -420,15 +420,15 @@ class Client:
         raise TypeError("a client is not pickled: it has a key and connections; make one where it is needed")
 
     def _get(self, kind: Type[A], path: str, **asked: Any) -> A:
-        told = self._transport.send("GET", path, _given(**asked)).json()
-        return link(decode(kind, told), self)
+        json = self._transport.send("GET", path, _given(**asked)).json()
+        return link(decode(kind, json), self)
 
     def _sql(self, answer: Answer) -> SqlAnswer:
-        told = answer.json()
-        late = told_late(told, answer.request_id)
+        json = answer.json()
+        late = late_error(json, answer.request_id)
         if late is not None:
             raise late
-        return decode(SqlAnswer, told)
+        return decode(SqlAnswer, json)
 
     def _health(self, path: str) -> bool:
         try:

@@ -17,18 +17,18 @@ type Step = (Vec<MemberUpdate>, Vec<MemberUpdate>);
 /// What is emitted at each step, in the order of groups and steps, and the updates that were kept.
 fn run_on(workers: usize, steps: Vec<Step>) -> (Vec<Emitted>, usize) {
     let (send, receive) = mpsc::channel();
-    let (tell_kept, kept) = mpsc::channel();
+    let (send_kept, kept) = mpsc::channel();
     let config = match workers {
         1 => Config::thread(),
         workers => Config::process(workers),
     };
     let guards = timely::execute(config, move |worker| {
-        let (send, tell_kept) = (send.clone(), tell_kept.clone());
+        let (send, send_kept) = (send.clone(), send_kept.clone());
         let mut log = worker.log_register().unwrap();
         log.insert::<DifferentialEventBuilder, _>("differential/arrange", move |_, events| {
             for (_, event) in events.iter_mut().flat_map(|events| events.drain(..)) {
                 if let DifferentialEvent::Batch(batch) = event {
-                    tell_kept.send(batch.length).unwrap();
+                    send_kept.send(batch.length).unwrap();
                 }
             }
         });
@@ -133,7 +133,7 @@ fn a_second_change_before_publishing_is_not_lost() {
 }
 
 #[test]
-fn what_awaits_a_narration_is_told_apart_from_what_changed() {
+fn what_awaits_a_narration_is_distinguished_from_what_changed() {
     let mut published = lake_of_a_thousand();
     published.extend([((7, AWAITS_NARRATION), 1), ((9, AWAITS_NARRATION), 1)]);
     let mut lake = lake_of_a_thousand();
@@ -150,7 +150,7 @@ fn what_awaits_a_narration_is_told_apart_from_what_changed() {
 }
 
 #[test]
-fn additions_and_removals_are_told_apart() {
+fn additions_and_removals_are_distinguished() {
     let emitted = run(vec![(
         side(1, [10], 1).collect(),
         side(2, [20], 1).collect(),

@@ -1,5 +1,5 @@
 //! Connecting: every two processes get two connections, one for timely's data and one for what the
-//! processes tell each other.
+//! processes send each other.
 //!
 //! Each process listens at its own address and calls those before it. Both sides greet, so that a process
 //! of another cluster, version or place in the list is found here, and the caller confirms, so that a call
@@ -33,7 +33,7 @@ const CALLS: usize = 64;
 /// The connections of a process, by peer; none to itself.
 #[derive(Debug, Default)]
 pub struct Connections {
-    /// For what processes tell each other.
+    /// For what processes send each other.
     pub control: Vec<Option<TcpStream>>,
     /// For timely.
     pub data: Vec<Option<TcpStream>>,
@@ -98,7 +98,7 @@ pub fn connect(
     if stop.is_cancelled() {
         return Err(PipelineError::Stopped);
     }
-    // An error that waiting does not mend is the one to tell.
+    // An error that waiting does not mend is the one to report.
     let (mut called, answered) = match (called, answered) {
         (Ok(called), Ok(answered)) => (called, answered),
         (Err(error), _) | (_, Err(error)) => return Err(error),
@@ -316,7 +316,7 @@ impl Party {
         connection.set_nonblocking(false)?;
         prepare(connection)?;
         let greeting: Greeting = frame::read_until(connection, LONGEST_GREETING, until)?;
-        // Whoever is wrong here is told by the same greeting.
+        // The same greeting says so to whoever is wrong here.
         frame::write(connection, &self.greeting(greeting.from, greeting.kind))?;
         self.check(&greeting, None).map_err(Uncalled::Never)?;
         let Confirmed = frame::read_until(connection, LONGEST_GREETING, until)?;
@@ -343,7 +343,7 @@ impl Party {
             format!("is of limn {}, process {me} of {}", greeting.limn, own.limn)
         } else if greeting.processes != own.processes {
             format!(
-                "was told of {} processes, process {me} of {}",
+                "was started as one of {} processes, process {me} of {}",
                 greeting.processes, own.processes
             )
         } else if called.is_some_and(|called| called != from) || greeting.to != me {

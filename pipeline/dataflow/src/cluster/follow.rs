@@ -58,7 +58,7 @@ impl Cluster {
             None => None,
         };
         let opened = opening.open(&terms, snapshot, None).await?;
-        self.tell_leader(&Message::Agreed);
+        self.send_to_leader(&Message::Agreed);
         let stages = opened.stages;
         let job = opening.job(&terms);
         job.begin(Arc::clone(&stages));
@@ -69,19 +69,19 @@ impl Cluster {
         }
         let totals = opening.totals(&stages);
         // Nobody takes it for lost any more.
-        self.mesh.tell_all(&Message::Totals(totals));
+        self.mesh.send_all(&Message::Totals(totals));
         Ok(self.farewell().await)
     }
 
     /// The leader stops the run when this process is asked to.
     async fn pass_on(&self, stop: &CancellationToken) -> Infallible {
         stop.cancelled().await;
-        self.tell_leader(&Message::Stop);
+        self.send_to_leader(&Message::Stop);
         std::future::pending().await
     }
 
-    fn tell_leader(&self, message: &Message) {
-        self.mesh.tell(0, message);
+    fn send_to_leader(&self, message: &Message) {
+        self.mesh.send(0, message);
     }
 
     async fn terms(&self) -> Terms {

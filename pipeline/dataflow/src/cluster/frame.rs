@@ -1,4 +1,4 @@
-//! Frames: what two processes tell each other, as JSON with its length before it.
+//! Frames: what two processes send each other, as JSON with its length before it.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;

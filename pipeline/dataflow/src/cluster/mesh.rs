@@ -1,5 +1,5 @@
-//! The mesh: what the processes of a cluster tell each other beside the data, and how the loss of one is
-//! noticed.
+//! The mesh: what the processes of a cluster send each other beside the data, and how the loss of
+//! one is noticed.
 //!
 //! Every process sends every other a pulse. A connection that closes without a farewell, and one on which
 //! nothing comes for too long, is a lost process; that ends the run on all of them. Threads of their own
@@ -20,14 +20,14 @@ use super::totals::Totals;
 use super::{ClusterOptions, frame};
 use crate::error::{Fatal, PipelineError};
 
-/// How often a process tells that it is there, at least.
+/// How often a process says that it is there, at least.
 const PULSE: Duration = Duration::from_secs(1);
 /// How long a broken data connection waits for the reason, which comes by another way.
 const GRACE: Duration = Duration::from_secs(2);
 /// How long a process that ends waits for the others to have heard why.
 const FAREWELL: Duration = Duration::from_millis(500);
 
-/// What a process tells another.
+/// What a process sends another.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Message {
     /// It is there.
@@ -77,12 +77,12 @@ struct Peer {
     is_done: AtomicBool,
 }
 
-/// What peers have told, and which of them.
+/// What peers have sent, and which of them.
 pub type Inbox = UnboundedReceiver<(usize, Message)>;
 
 impl Mesh {
-    /// Starts listening to the peers and sending them pulses. Whatever ends the run is told to `fatal`; a
-    /// peer that asks to stop cancels `stop`.
+    /// Starts listening to the peers and sending them pulses. Whatever ends the run is given to
+    /// `fatal`; a peer that asks to stop cancels `stop`.
     ///
     /// # Errors
     /// A connection or thread cannot be set up.
@@ -133,7 +133,7 @@ impl Mesh {
         peers.filter_map(|(process, peer)| Some((process, peer.as_ref()?)))
     }
 
-    /// Reads what a peer tells until it leaves.
+    /// Reads what a peer sends until it leaves.
     fn hear(&self, process: usize, inbox: &UnboundedSender<(usize, Message)>) {
         let Some(peer) = &self.peers[process] else {
             return;
@@ -178,14 +178,14 @@ impl Mesh {
         let every = PULSE.min(self.options.silence / 4);
         while !self.over.load(Ordering::Acquire) {
             for (process, _) in self.others() {
-                self.tell(process, &Message::Pulse);
+                self.send(process, &Message::Pulse);
             }
             std::thread::sleep(every);
         }
     }
 
-    /// Tells a peer. That it did not arrive is noticed where the peer is listened to.
-    pub fn tell(&self, process: usize, message: &Message) {
+    /// Sends a message to a peer. That it did not arrive is noticed where the peer is listened to.
+    pub fn send(&self, process: usize, message: &Message) {
         if let Some(Some(peer)) = self.peers.get(process) {
             let _one_at_a_time = peer.writing.lock().unwrap_or_else(PoisonError::into_inner);
             if let Err(error) = frame::write(&peer.connection, message) {
@@ -194,15 +194,15 @@ impl Mesh {
         }
     }
 
-    /// Tells all peers.
-    pub fn tell_all(&self, message: &Message) {
+    /// Sends a message to all peers.
+    pub fn send_all(&self, message: &Message) {
         for (process, _) in self.others() {
-            self.tell(process, message);
+            self.send(process, message);
         }
     }
 
-    /// A data connection to this process broke. If that was not at the end, and nobody tells why, the
-    /// process is lost.
+    /// A data connection to this process broke. If that was not at the end, and nobody says why,
+    /// the process is lost.
     pub fn suspect(&self, process: usize) {
         let until = Instant::now() + GRACE;
         while Instant::now() < until && !self.fatal.is_set() {
@@ -235,7 +235,7 @@ impl Mesh {
         }
     }
 
-    /// What the others are told of a run that ended so here: stopped or not, or with an error.
+    /// What the others learn of a run that ended so here: stopped or not, or with an error.
     pub fn farewell(&self, ended: Result<bool, &PipelineError>) -> Message {
         let (process, error, how) = match ended {
             Ok(stopped) => return Message::Farewell { stopped },
@@ -252,12 +252,12 @@ impl Mesh {
         }
     }
 
-    /// Tells all peers how the run ended, and waits a moment for them to have heard it.
+    /// Sends all peers how the run ended, and waits a moment for them to have heard it.
     pub fn end(&self, farewell: &Message) {
         if self.over.swap(true, Ordering::AcqRel) {
             return;
         }
-        self.tell_all(farewell);
+        self.send_all(farewell);
         for (_, peer) in self.others() {
             // Who is gone already needs no end.
             let _ = peer.connection.shutdown(Shutdown::Write);

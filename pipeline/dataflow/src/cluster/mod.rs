@@ -4,11 +4,12 @@
 //! others follow ([`follow`]): their workers take their share of the reads, tables, texts, vectors and
 //! segments, which the dataflow spreads over all workers by stable hashes.
 //!
-//! Every two processes have two connections ([`connect`]): one carries timely's data ([`link`]), the other
-//! what the processes tell each other ([`mesh`]). The leader sends its [terms](terms), which a follower
-//! checks against what it was told itself; at the end a follower sends its [totals](totals), and the leader
-//! says farewell. Timely does not survive a lost process, so its loss ends the run on all of them: what was
-//! published stays, and the same command on all processes goes on from there.
+//! Every two processes have two connections ([`connect`]): one carries timely's data ([`link`]),
+//! the other what the processes send each other ([`mesh`]). The leader sends its [terms](terms),
+//! which a follower checks against its own options; at the end a follower sends its
+//! [totals](totals), and the leader says farewell. Timely does not survive a lost process, so its
+//! loss ends the run on all of them: what was published stays, and the same command on all
+//! processes goes on from there.
 //!
 //! There is no authentication between processes: they belong on a private network.
 
@@ -49,7 +50,7 @@ pub struct ClusterOptions {
 }
 
 impl ClusterOptions {
-    /// A process as a person is told of it.
+    /// A process as messages name it.
     fn name(&self, process: usize) -> String {
         match self.hosts.get(process) {
             Some(address) => format!("process {process} at {address}"),
@@ -116,8 +117,8 @@ impl Cluster {
         self.options.hosts.len() - 1
     }
 
-    /// Does this process's part, which ends early when another process ends or is lost; then tells the
-    /// others how it ended. `stopped` says of a good end whether the run was stopped.
+    /// Does this process's part, which ends early when another process ends or is lost; then
+    /// informs the others how it ended. `stopped` says of a good end whether the run was stopped.
     ///
     /// # Errors
     /// The part's own, or that of the process that ended the run.
@@ -133,16 +134,16 @@ impl Cluster {
         };
         let farewell = self.mesh.farewell(ended.as_ref().map(stopped));
         let mesh = Arc::clone(&self.mesh);
-        let told = tokio::task::spawn_blocking(move || mesh.end(&farewell));
-        if told.await.is_err() {
-            tracing::debug!("the others were not told of the end");
+        let sent = tokio::task::spawn_blocking(move || mesh.end(&farewell));
+        if sent.await.is_err() {
+            tracing::debug!("the others were not informed of the end");
         }
         ended
     }
 
-    /// The leader: tells the followers what the run is.
+    /// The leader: informs the followers what the run is.
     pub fn announce(&self, terms: &Terms) {
-        self.mesh.tell_all(&Message::Terms(Box::new(terms.clone())));
+        self.mesh.send_all(&Message::Terms(Box::new(terms.clone())));
     }
 
     /// The leader: waits until all followers are ready.
@@ -162,12 +163,12 @@ impl Cluster {
     pub async fn totals(&self) -> Totals {
         let mut inbox = self.inbox.lock().await;
         let mut all = Totals::default();
-        let mut told = 0;
-        while told < self.followers() {
+        let mut received = 0;
+        while received < self.followers() {
             match inbox.recv().await {
                 Some((_, Message::Totals(totals))) => {
                     all.add(&totals);
-                    told += 1;
+                    received += 1;
                 }
                 Some(_) => {}
                 None => std::future::pending().await,

@@ -25,7 +25,7 @@ pub struct Terms {
     pub settings: IndexSettings,
     /// Which objects of the lake count.
     pub filters: Filters,
-    /// How columns are put into words, as the leader was told.
+    /// How columns are put into words, by the leader's options.
     pub narrate: String,
     /// Whether the leader has a language model for this lake.
     pub narrates: bool,
@@ -38,12 +38,12 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// How a process was told to put columns into words.
+    /// How a process's options put columns into words.
     pub fn narrate(options: &RunOptions) -> String {
         format!("{:?}", options.narrate).to_lowercase()
     }
 
-    /// Checks that a follower was told the same as the leader. The language model is the leader's alone.
+    /// Checks that a follower has the leader's options. The language model is the leader's alone.
     ///
     /// # Errors
     /// What differs.
@@ -60,7 +60,7 @@ impl Terms {
         let number = |number: &dyn ToString| number.to_string();
         let shards = options.shards.unwrap_or(self.shards);
         let threshold = options.resample_threshold;
-        let told = [
+        let compared = [
             ("the lake", self.lake.clone(), lake.url().to_owned()),
             ("--index", self.index.clone(), index.store.url().to_owned()),
             ("the embedder", theirs.embedder.clone(), own.embedder),
@@ -93,7 +93,7 @@ impl Terms {
                 number(&own.documents),
             ),
         ];
-        let differs = told.into_iter().find(|(_, leader, own)| leader != own);
+        let differs = compared.into_iter().find(|(_, leader, own)| leader != own);
         match differs {
             None => Ok(()),
             Some((what, leader, own)) => Err(PipelineError::Settings(format!(

@@ -31,7 +31,7 @@ pub struct NarratedDraft {
     pub draft: TableDraft,
     /// The context that its columns make.
     pub context: ContextId,
-    /// What is known of each column; empty where columns are told by their names.
+    /// What is known of each column; empty where columns are described by their names.
     pub columns: Vec<Known>,
 }
 
@@ -191,7 +191,7 @@ mod tests {
             [Some(1), None, Some(0)]
         );
         assert_eq!(same(&["a", "x", "a"], &["a", "a"]), [Some(0), Some(2)]);
-        // One of two equal names is gone: which one is not to be told.
+        // One of two equal names is gone: which one cannot be known.
         assert_eq!(same(&["a", "x", "a"], &["a", "x"]), [None, Some(1)]);
         assert_eq!(same(&["a"], &["a", "a"]), [None, None]);
         assert_eq!(same(&[], &["a"]), [None]);

@@ -2,7 +2,7 @@
 //!
 //! One task goes through the contexts, those that the most tables share first, and keeps
 //! [`concurrency`](limn_models::LanguageModel::concurrency) prompts under way. When all that a group
-//! of tables waits for has been answered, the group is told to the driver, which feeds it into the
+//! of tables waits for has been answered, the group goes to the driver, which feeds it into the
 //! dataflow again.
 //!
 //! An answer that fails costs its column only, for this run. A model that fails every time is not
@@ -183,14 +183,15 @@ impl Asking {
         !self.wanted().is_empty()
     }
 
-    /// Starts asking for what was noted. Groups are told when all that they wait for was answered;
+    /// Starts asking for what was noted. Groups are sent when all that they wait for was answered;
     /// the channel ends when there is nothing left to ask.
     pub fn start(self: &Arc<Self>, runtime: &tokio::runtime::Handle) -> mpsc::Receiver<GroupId> {
         let (send, receive) = mpsc::channel();
         let asking = Arc::clone(self);
         let fatal = Arc::clone(&self.fatal);
         let task = runtime.spawn(async move {
-            // An error is told before the channel ends: the driver believes that all was asked then.
+            // An error is reported before the channel ends: the driver believes that all was asked
+            // then.
             if let Err(error) = asking.ask(&send).await {
                 asking.fatal.set(error);
             }
@@ -416,7 +417,7 @@ impl Outcome {
             )
         } else {
             format!(
-                "{} could not be narrated by {model} and are told by their names; the same command tries again ({error})",
+                "{} could not be narrated by {model} and are described by their names; the same command tries again ({error})",
                 columns(self.failed),
             )
         });

@@ -1,5 +1,5 @@
-//! Narration: a language model describes columns, and tables are told in its words (PNEUMA, SIGMOD
-//! 2025, section 5.2).
+//! Narration: a language model describes columns, and tables are described in its words (PNEUMA,
+//! SIGMOD 2025, section 5.2).
 //!
 //! Searchable first, narrated later: a model takes tenths of a second to seconds a column, so a run
 //! first publishes its lake with the narrations that it has ([`store`]), columns of a changed schema
@@ -12,8 +12,8 @@
 pub mod aliases;
 pub mod asking;
 pub mod awaiting;
-pub mod heir;
 pub mod store;
+pub mod successor;
 pub mod wanted;
 
 use limn_segment::narration_context;

@@ -31,7 +31,7 @@ pub type Narration = Option<String>;
 pub struct NarrationStore {
     index: IndexStore,
     narrator: Narrator,
-    /// Tells this session's files from those of others.
+    /// Distinguishes this session's files from those of others.
     run: String,
     /// Whether other processes of the run have such a store too.
     is_shared: bool,

@@ -56,12 +56,12 @@ pub struct Open<'a> {
     contexts: BTreeMap<ContextId, Context>,
     /// How many contexts with open columns a group waits for.
     groups: HashMap<GroupId, usize>,
-    /// Groups that wait for nothing any more are told here.
+    /// Groups that wait for nothing any more are sent here.
     ready: &'a mpsc::Sender<GroupId>,
 }
 
 impl<'a> Open<'a> {
-    /// What `store` lacks of what is wanted; groups that lack nothing are told to `ready` at once.
+    /// What `store` lacks of what is wanted; groups that lack nothing are sent to `ready` at once.
     pub fn of(
         Wanted { mut contexts }: Wanted,
         store: &NarrationStore,

@@ -1,4 +1,4 @@
-//! The account of a round: its report and what people are told.
+//! The account of a round: its report and its notes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -9,11 +9,11 @@ use limn_profile::Redact;
 use super::Round;
 use crate::changes::GroupId;
 use crate::cluster::totals::Totals;
+use crate::known_failures::KnownFailures;
 use crate::publish::PublishedEpoch;
 use crate::report::{Failure, ModelTotals, ObjectCounts, Report, Seconds, Skipped, TableCounts};
 use crate::scope::Part;
 use crate::segments::Outcome;
-use crate::told::ToldFailures;
 
 /// Tables that a note names.
 const TABLES_NAMED: usize = 3;
@@ -76,7 +76,7 @@ impl Round {
                     .filter(|other| other.named);
                 let note = named.map(|other| {
                     format!(
-                        "the lake is narrated by {model}, and {} was not asked; --narrate llm tells it in that model's words instead",
+                        "the lake is narrated by {model}, and {} was not asked; --narrate llm describes it in that model's words instead",
                         other.model
                     )
                 });
@@ -87,7 +87,7 @@ impl Round {
                     "tables that await a narration by {model}, which this run was without: {tables}; they are searchable by names, and a run with the model goes on"
                 ),
                 Some(other) => format!(
-                    "tables that await a narration by {model}: {tables}; they are searchable by names; --narrate llm tells the lake in the words of {} instead",
+                    "tables that await a narration by {model}: {tables}; they are searchable by names; --narrate llm describes the lake in the words of {} instead",
                     other.model
                 ),
             }],
@@ -95,27 +95,27 @@ impl Round {
     }
 
     /// The failures of earlier runs that stand in no row of the catalog.
-    fn told(&self) -> ToldFailures {
+    fn known_failures(&self) -> KnownFailures {
         let snapshot = self.opening.known.published.snapshot();
-        ToldFailures::remembered(snapshot.as_ref(), self.opening.lake.url())
+        KnownFailures::remembered(snapshot.as_ref(), self.opening.lake.url())
     }
 
     /// The failures that the snapshot is to remember, since the catalog does not have them: of a listing, and of
-    /// epochs. A part of a lake tells nothing of the others.
+    /// epochs. A part of a lake says nothing of the others.
     pub(super) fn to_remember(
         &self,
         listing: &[Failure],
         epochs: &[PublishedEpoch],
         is_partial: bool,
-    ) -> ToldFailures {
+    ) -> KnownFailures {
         let rows = self.opening.known.published.failures();
-        let in_rows = ToldFailures::default().and(&rows);
+        let in_rows = KnownFailures::default().and(&rows);
         let unwritten = epochs.iter().flat_map(|epoch| &epoch.unwritten);
         let failed = listing.iter().chain(unwritten);
         let failed = failed.filter(|failure| !in_rows.has(failure));
         let before = match is_partial {
-            true => self.told(),
-            false => ToldFailures::default(),
+            true => self.known_failures(),
+            false => KnownFailures::default(),
         };
         before.and(failed).to_remember()
     }
@@ -177,7 +177,7 @@ impl Round {
         })
     }
 
-    /// What became of the tables, so far as epochs tell it.
+    /// What became of the tables, so far as epochs report it.
     pub(super) async fn report(
         &self,
         listed: usize,
@@ -199,7 +199,7 @@ impl Round {
                     (Outcome::Removed, Outcome::Added) | (Outcome::Added, Outcome::Removed) => {
                         Outcome::Changed
                     }
-                    // Added by its names, then told in a model's words.
+                    // Added by its names, then described in a model's words.
                     (Outcome::Added, Outcome::Changed) => Outcome::Added,
                     (Outcome::Removed | Outcome::Forgotten, other)
                     | (other, Outcome::Removed | Outcome::Forgotten) => other,
@@ -223,7 +223,7 @@ impl Round {
             removed: count(Outcome::Removed),
             ..TableCounts::default()
         };
-        // What was unreadable before and has not changed is still worth telling.
+        // What was unreadable before and has not changed is still worth reporting.
         failures.extend(
             self.opening
                 .known
@@ -238,10 +238,12 @@ impl Round {
         }
         failures.sort();
         failures.dedup();
-        let told = self.told().and(&self.opening.known.published.failures());
+        let known = self
+            .known_failures()
+            .and(&self.opening.known.published.failures());
         // Sorted among themselves as before.
-        failures.sort_by_key(|failure| told.has(failure));
-        let failed_before = failures.iter().filter(|it| told.has(it)).count() as u64;
+        failures.sort_by_key(|failure| known.has(failure));
+        let failed_before = failures.iter().filter(|it| known.has(it)).count() as u64;
         // What is of no table counts by itself.
         let counted = |failure: &'_ Failure| match failure.table.as_str() {
             "" => (failure.object.clone(), String::new()),

@@ -1,7 +1,7 @@
 //! A lake in memory whose reads can be made to fail, an index in memory, and runs over them.
 
+pub mod fake_narrator;
 pub mod narrated;
-pub mod teller;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;

@@ -8,11 +8,11 @@ use limn_segment::{IndexStore, SegmentReader, TableRecord};
 use limn_store::Store;
 
 use super::Lab;
-use super::teller::Teller;
+use super::fake_narrator::FakeNarrator;
 
-pub fn narrated_by(lab: &mut Lab, teller: &Arc<Teller>) {
+pub fn narrated_by(lab: &mut Lab, fake: &Arc<FakeNarrator>) {
     lab.options.narrate = Narrate::Auto;
-    lab.options.narrator = Some(NarrateWith::new(teller.clone()));
+    lab.options.narrator = Some(NarrateWith::new(fake.clone()));
 }
 
 pub async fn records(lab: &Lab) -> BTreeMap<String, TableRecord> {
@@ -31,7 +31,7 @@ pub async fn narrations(lab: &Lab, table: &str) -> Vec<Option<String>> {
     columns.map(|column| column.narration).collect()
 }
 
-/// The live texts and vectors of every table, and what the catalog says of its columns.
+/// The live texts and vectors of every table, and its columns in the catalog.
 pub async fn everything(lab: &Lab) -> Vec<String> {
     let snapshot = lab.index.newest().await.unwrap().unwrap();
     let mut readers: HashMap<String, Arc<SegmentReader>> = HashMap::new();

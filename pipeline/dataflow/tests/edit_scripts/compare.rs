@@ -92,7 +92,7 @@ impl Contents {
     fn comparable(row: &TableRecord, stand_ins: &BTreeSet<String>) -> TableRecord {
         let mut row = row.clone();
         (row.segment, row.first_block, row.indexed_ms) = (String::new(), 0, 0);
-        // Whether it is told as unreadable is compared with the lake, not with the other index.
+        // Whether it is reported as unreadable is compared with the lake, not with the other index.
         if row.files.iter().any(|file| stand_ins.contains(&file.path)) {
             row.error = None;
             row.notes.retain(|note| !note.contains("could not be read"));
@@ -160,15 +160,15 @@ pub fn difference(
 
 /// The lines that differ, of two texts.
 fn unlike_lines(grown: &str, anew: &str) -> String {
-    let mut told = String::new();
+    let mut differences = String::new();
     let (grown, anew): (Vec<_>, Vec<_>) = (grown.lines().collect(), anew.lines().collect());
     for line in 0..grown.len().max(anew.len()) {
         let (one, other) = (grown.get(line), anew.get(line));
-        if one != other && told.len() < 3000 {
-            let _ = writeln!(told, "  grown: {one:?}\n  anew:  {other:?}");
+        if one != other && differences.len() < 3000 {
+            let _ = writeln!(differences, "  grown: {one:?}\n  anew:  {other:?}");
         }
     }
-    told
+    differences
 }
 
 /// What an index answers to questions made of its own words and of some that nobody has.
@@ -183,16 +183,16 @@ pub async fn answers(index: &IndexStore, words: &Contents, seed: usize) -> Vec<S
         let mut query = Query::new(text);
         query.k = 8;
         let answer = searcher.search(&query).unwrap();
-        let mut told = format!("{} {:?}", answer.question, answer.notes);
+        let mut text = format!("{} {:?}", answer.question, answer.notes);
         for hit in answer.results {
             let scores = [hit.score, hit.lexical, hit.semantic].map(f32::to_bits);
             let _ = write!(
-                told,
+                text,
                 "\n{} {} {scores:x?} {:?}",
                 hit.table, hit.location, hit.blocks
             );
         }
-        told
+        text
     });
     asked.collect()
 }

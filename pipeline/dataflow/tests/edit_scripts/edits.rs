@@ -101,7 +101,7 @@ pub enum Edit {
         file: usize,
     },
     /// A text is put beside a table, or changed.
-    Tell {
+    PutText {
         table: usize,
         seed: usize,
     },
@@ -110,7 +110,7 @@ pub enum Edit {
         table: usize,
     },
     /// That text goes.
-    Untell {
+    RemoveText {
         table: usize,
     },
     /// A text about several tables is put into a folder, or changed.
@@ -124,7 +124,7 @@ pub enum Edit {
         place: usize,
         kind: usize,
     },
-    /// A file whose name does not tell whether it is a table is left somewhere, or becomes another.
+    /// A file whose name does not show whether it is a table is left somewhere, or becomes another.
     Leave {
         place: usize,
         name: usize,
@@ -137,7 +137,7 @@ pub enum Edit {
         name: usize,
         kind: usize,
     },
-    /// People say how files of a folder are read, or what they are; or something else of them.
+    /// It is declared how files of a folder are read, or what they are; or something else of them.
     Declare {
         place: usize,
         name: usize,
@@ -205,9 +205,9 @@ pub fn edit() -> impl Strategy<Value = Edit> {
             .prop_map(|(table, file, how)| Edit::Corrupt { table, file, how }),
         2 => table.clone().prop_map(|table| Edit::AppendBroken { table }),
         2 => (table.clone(), file).prop_map(|(table, file)| Edit::Restore { table, file }),
-        3 => (table.clone(), seed.clone()).prop_map(|(table, seed)| Edit::Tell { table, seed }),
+        3 => (table.clone(), seed.clone()).prop_map(|(table, seed)| Edit::PutText { table, seed }),
         1 => table.clone().prop_map(|table| Edit::CorruptText { table }),
-        1 => table.clone().prop_map(|table| Edit::Untell { table }),
+        1 => table.clone().prop_map(|table| Edit::RemoveText { table }),
         3 => (0..3usize, 0..2usize, seed.clone()).prop_map(|(place, kind, seed)| Edit::Document { place, kind, seed }),
         1 => (0..3usize, 0..2usize).prop_map(|(place, kind)| Edit::Undocument { place, kind }),
         4 => (0..6usize, 0..3usize, 0..3usize, seed.clone())
@@ -252,17 +252,17 @@ fn text_of(seed: usize) -> String {
 /// A text about several tables: its path and what it says. Of some tables it says the same for many seeds.
 fn document_of(place: usize, kind: usize, seed: usize) -> (String, String) {
     let folder = ["", "shop/", "hr/"][place];
-    let told = NAMES.iter().enumerate().take(5);
-    let told = told.map(|(at, name)| (name, text_of(seed / (at * at * 20 + 1))));
+    let described = NAMES.iter().enumerate().take(5);
+    let described = described.map(|(at, name)| (name, text_of(seed / (at * at * 20 + 1))));
     if kind == 0 {
-        let sections = told.map(|(name, text)| format!("## {name}\n\n{text}\n\n"));
+        let sections = described.map(|(name, text)| format!("## {name}\n\n{text}\n\n"));
         return (format!("{folder}README.md"), sections.collect());
     }
     let resource = |path: String, text: &str| {
         let fields = format!(r#"{{"fields": [{{"name": "id", "description": "{text}"}}]}}"#);
         format!(r#"{{"path": "{path}", "description": "{text}", "schema": {fields}}}"#)
     };
-    let resources = told.flat_map(|(name, text)| {
+    let resources = described.flat_map(|(name, text)| {
         [
             resource(format!("{name}.csv"), &text),
             resource(format!("shop/{name}"), &text),
@@ -279,7 +279,7 @@ fn declared_at(place: usize) -> String {
     format!("{folder}.limn.yaml")
 }
 
-/// What people say of the files of a folder.
+/// What is declared of the files of a folder.
 fn declared_of(name: usize, seed: usize) -> String {
     let (files, column) = (NAMES[name], column_name(seed));
     let files = match seed % 4 {
@@ -306,7 +306,7 @@ fn declared_of(name: usize, seed: usize) -> String {
     format!("tables: [{{files: '{files}', {said}}}]\n")
 }
 
-/// A file whose content alone tells whether it is a table: its path and what it holds.
+/// A file whose content alone shows whether it is a table: its path and what it holds.
 fn left(lake: &Lake, place: usize, name: usize, kind: usize, seed: usize) -> (String, String) {
     let path = folder(lake, place) + NAMES[name];
     let rows = || (0..5).map(|row| (row + seed, word(row + seed)));
@@ -478,7 +478,7 @@ impl Edit {
                 let path = pick(&lake.tables[at(table)?], *file);
                 lake.restore(&path);
             }
-            Self::Tell { table, seed } => {
+            Self::PutText { table, seed } => {
                 let path = lake.tables[at(table)?].sidecar();
                 lake.write(&path, text_of(*seed).into_bytes());
             }
@@ -486,7 +486,7 @@ impl Edit {
                 let path = lake.tables[at(table)?].sidecar();
                 lake.corrupt_if_there(&path, &GARBAGE.repeat(200));
             }
-            Self::Untell { table } => {
+            Self::RemoveText { table } => {
                 let path = lake.tables[at(table)?].sidecar();
                 if lake.has(&path) {
                     lake.remove(&path);

@@ -234,7 +234,7 @@ impl Lake {
         self.ghosts = ghosts.collect();
     }
 
-    /// Whether a table is told from files that are gone.
+    /// Whether a table is described from files that are gone.
     pub fn has_ghosts(&self) -> bool {
         !self.ghosts.is_empty()
     }

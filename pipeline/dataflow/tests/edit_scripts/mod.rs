@@ -24,8 +24,8 @@ use std::time::Duration;
 
 use cells::Format;
 use common::Lab;
+use common::fake_narrator::FakeNarrator;
 use common::narrated::{narrated_by, sharing};
-use common::teller::Teller;
 use compare::{Contents, answers, contents, difference};
 use edits::{Edit, edit};
 use lake::{Lake, Shape};
@@ -70,7 +70,7 @@ fn an_index_grown_by_edits_is_one_built_anew() {
 
 #[test]
 fn a_narrated_index_grown_by_edits_is_one_built_anew_with_its_narrations() {
-    hold(rounds(1), || Some(Teller::counting().shared()));
+    hold(rounds(1), || Some(FakeNarrator::counting().shared()));
 }
 
 /// A step as plain as can be.
@@ -85,7 +85,7 @@ fn plain(edit: Edit) -> Step {
 
 /// Rare in random scripts.
 #[test]
-fn a_table_of_which_nothing_can_be_read_is_told_from_files_that_are_gone() {
+fn a_table_of_which_nothing_can_be_read_is_described_from_files_that_are_gone() {
     let (table, file) = (0, 0);
     let create = Edit::Create {
         place: 1,
@@ -120,7 +120,7 @@ fn a_broken_text_keeps_its_last_version_where_its_table_becomes_another_group() 
     };
     let script = [
         create,
-        Edit::Tell { table, seed: 5 },
+        Edit::PutText { table, seed: 5 },
         Edit::CorruptText { table },
         Edit::Reshape { table },
         Edit::Nothing,
@@ -130,7 +130,7 @@ fn a_broken_text_keeps_its_last_version_where_its_table_becomes_another_group() 
 }
 
 /// Carries out so many scripts, and shortens the first that fails.
-fn hold(scripts: u32, teller: impl Fn() -> Option<Arc<Teller>>) {
+fn hold(scripts: u32, fake: impl Fn() -> Option<Arc<FakeNarrator>>) {
     let mut runner = TestRunner::new(ProptestConfig {
         cases: scripts,
         // `shrink` does it.
@@ -139,14 +139,14 @@ fn hold(scripts: u32, teller: impl Fn() -> Option<Arc<Teller>>) {
         ..ProptestConfig::default()
     });
     let ended = runner.run(&vec(step(), STEPS), |script| {
-        let fails = |script: &[Step]| carry_out(script, teller()).err();
+        let fails = |script: &[Step]| carry_out(script, fake()).err();
         let Some(failed) = fails(&script) else {
             return Ok(());
         };
-        let (script, (at, told)) = shrink::shortest(&script, failed, fails);
+        let (script, (at, reported)) = shrink::shortest(&script, failed, fails);
         let lines: String = script.iter().map(|step| format!("  {step:?}\n")).collect();
         Err(TestCaseError::fail(format!(
-            "after step {at} of\n{lines}{told}"
+            "after step {at} of\n{lines}{reported}"
         )))
     });
     match ended {
@@ -158,13 +158,13 @@ fn hold(scripts: u32, teller: impl Fn() -> Option<Arc<Teller>>) {
 }
 
 /// Carries a script out to its end, or to the step that fails.
-fn carry_out(script: &[Step], teller: Option<Arc<Teller>>) -> Result<Seen, Failed> {
+fn carry_out(script: &[Step], fake: Option<Arc<FakeNarrator>>) -> Result<Seen, Failed> {
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let mut twin = Twin::new(teller);
+    let mut twin = Twin::new(fake);
     for (number, step) in script.iter().enumerate() {
         let step = AssertUnwindSafe(|| runtime.block_on(twin.step(number, step)));
         let ended = catch_unwind(step).unwrap_or_else(|_| Err("a panic, see above".into()));
-        ended.map_err(|told| (number, told))?;
+        ended.map_err(|reported| (number, reported))?;
     }
     // Seen with --nocapture: whether scripts come to what they are to try.
     println!("{:?}", twin.seen);
@@ -195,12 +195,12 @@ struct Seen {
 }
 
 impl Twin {
-    fn new(teller: Option<Arc<Teller>>) -> Self {
+    fn new(fake: Option<Arc<FakeNarrator>>) -> Self {
         let lake = Lake::new();
         let mut kept = Lab::new();
         kept.lake = Store::open(lake.root().to_str().unwrap()).unwrap();
-        match &teller {
-            Some(teller) => narrated_by(&mut kept, teller),
+        match &fake {
+            Some(fake) => narrated_by(&mut kept, fake),
             None => kept.options.narrate = Narrate::Names,
         }
         let session = Session::new(
@@ -251,8 +251,11 @@ impl Twin {
         self.check_failures(&report, &report_anew, &grown)?;
         Self::check_notes(&report, &report_anew)?;
         self.check_cost(&report)?;
-        let told = answers(&self.kept.index, &anew, number).await;
-        for (grown, anew) in told.into_iter().zip(answers(&index, &anew, number).await) {
+        let reported = answers(&self.kept.index, &anew, number).await;
+        for (grown, anew) in reported
+            .into_iter()
+            .zip(answers(&index, &anew, number).await)
+        {
             if grown != anew {
                 return Err(format!("an answer:\n  grown: {grown}\n  anew:  {anew}"));
             }
@@ -335,7 +338,7 @@ impl Twin {
         (report, lab.index, contents)
     }
 
-    /// What is broken is told, with its table, and nothing else is.
+    /// What is broken is reported, with its table, and nothing else is.
     fn check_failures(
         &self,
         report: &Report,
@@ -345,7 +348,10 @@ impl Twin {
         let mut expected: BTreeSet<(String, String)> = BTreeSet::new();
         for failure in &anew.failures {
             if !report.failures.contains(failure) {
-                return Err(format!("not told: {failure:?}, but {:?}", report.failures));
+                return Err(format!(
+                    "not reported: {failure:?}, but {:?}",
+                    report.failures
+                ));
             }
             expected.insert((failure.table.clone(), failure.object.clone()));
         }
@@ -362,29 +368,32 @@ impl Twin {
             let is_broken = present.all(|file| self.lake.is_broken(&file.path));
             if is_broken != row.error.is_some() {
                 return Err(format!(
-                    "{} is broken: {is_broken}, told: {:?}",
+                    "{} is broken: {is_broken}, reported: {:?}",
                     row.name, row.error
                 ));
             }
         }
-        let told = report.failures.iter();
-        let told = told.map(|failure| (failure.table.clone(), failure.object.clone()));
-        let told: BTreeSet<(String, String)> = told.collect();
-        if told != expected {
-            return Err(format!("failures: told {told:?}, expected {expected:?}"));
+        let reported = report.failures.iter();
+        let reported = reported.map(|failure| (failure.table.clone(), failure.object.clone()));
+        let reported: BTreeSet<(String, String)> = reported.collect();
+        if reported != expected {
+            return Err(format!(
+                "failures: reported {reported:?}, expected {expected:?}"
+            ));
         }
         let broken: BTreeSet<&str> = self.lake.broken().collect();
-        match told
+        match reported
             .iter()
             .find(|(_, object)| !broken.contains(object.as_str()))
         {
-            Some(other) => Err(format!("{other:?} is told and is not broken")),
+            Some(other) => Err(format!("{other:?} is reported and is not broken")),
             None => Ok(()),
         }
     }
 
-    /// Files of text that name no table are told alike. (Not so texts that name a family which is no
-    /// table: whether they are told hangs on whether the plan or the dataflow finds that out.)
+    /// Files of text that name no table are reported alike. (Not so texts that name a family which
+    /// is no table: whether they are reported depends on whether the plan or the dataflow finds
+    /// that out.)
     fn check_notes(report: &Report, anew: &Report) -> Result<(), String> {
         let orphans = |report: &Report| {
             let notes = report.notes.iter();

@@ -119,7 +119,7 @@ impl<'a> Batch<'a> {
         self.buffers.spent
     }
 
-    /// Leaves the next column out; tells how many nulls it has.
+    /// Leaves the next column out; returns how many nulls it has.
     pub(super) fn skip(&mut self, field: &Field) -> Result<u64, Failure> {
         let node = self.nodes.get(self.node);
         let nulls = node.map_or(0, ipc::FieldNode::null_count);

@@ -95,7 +95,7 @@ impl Dictionaries {
         Ok(())
     }
 
-    /// Takes a message; tells the bytes that were unpacked and copied for it.
+    /// Takes a message; returns the bytes that were unpacked and copied for it.
     fn take(&mut self, block: &Block, content: &Content) -> Result<u64, Failure> {
         let metadata = content.get(block.metadata_range())?;
         let message = parse(&metadata)?;

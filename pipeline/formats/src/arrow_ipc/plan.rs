@@ -95,7 +95,7 @@ impl Headers {
         Ok(headers)
     }
 
-    /// Takes a batch's metadata; tells its rows.
+    /// Takes a batch's metadata; returns its rows.
     pub(super) fn take(&mut self, metadata: &[u8], messages: &Messages) -> Result<u64, Failure> {
         let message = parse(metadata)?;
         let batch = record_batch(&message)?;

@@ -56,7 +56,7 @@ pub(super) struct Schema {
     pub(super) null_costs: Vec<u64>,
     /// The same schema for the decoder.
     pub(super) json: String,
-    /// What it says of the table and its columns.
+    /// Its documentation of the table and its columns.
     pub(super) documented: Documented,
 }
 

@@ -35,7 +35,7 @@ impl<'a> Walk<'a> {
         self.at
     }
 
-    /// Walks over a row; tells what it takes in memory, at most `most` bytes.
+    /// Walks over a row; returns what it takes in memory, at most `most` bytes.
     pub(super) fn row(&mut self, most: u64) -> Result<u64, Stopped> {
         let schema = self.schema;
         let mut left = most;

@@ -38,8 +38,8 @@ fn below_lines(rows: &[Vec<String>], width: usize, columns: &[usize]) -> Option<
     }
     let (above, table) = rows.split_at(at);
     let (header, values) = table.split_first()?;
-    let is_told = |row: &Vec<String>| is_told(row);
-    if !is_even(values, width) || !above.iter().all(is_told) || !is_distinct(header) {
+    let is_prose = |row: &Vec<String>| is_prose(row);
+    if !is_even(values, width) || !above.iter().all(is_prose) || !is_distinct(header) {
         return None;
     }
     let typed = typed_below(header, values, columns)?;
@@ -59,7 +59,7 @@ fn below_lines(rows: &[Vec<String>], width: usize, columns: &[usize]) -> Option<
 
 /// A header of two lines, perhaps below titles: groups over the names of their columns.
 fn below_groups(rows: &[Vec<String>], width: usize, columns: &[usize]) -> Option<Below> {
-    let is_above = |row: &Vec<String>| is_told(row) && filled(row) < columns.len();
+    let is_above = |row: &Vec<String>| is_prose(row) && filled(row) < columns.len();
     let mut places = (1..rows.len().min(PREAMBLE + 1))
         .take_while(|at| rows[..at - 1].iter().all(is_above))
         .filter(|at| is_even(&rows[at + 1..], width));
@@ -150,7 +150,7 @@ fn is_named(row: &[String]) -> bool {
 }
 
 /// A comment, a title, or a name and its values: no cell is left out before the last one.
-fn is_told(row: &[String]) -> bool {
+fn is_prose(row: &[String]) -> bool {
     let filled = filled(row);
     let is_line = filled < 2 || row.iter().take(filled).all(|cell| !cell.is_empty());
     is_comment(row) || is_named(row) || is_line
@@ -167,7 +167,7 @@ fn groups(upper: &[String], lower: &[String], width: usize) -> Option<Vec<String
         let group = match (cell(upper, i), cell(lower, i)) {
             ("", _) => groups.last().cloned().unwrap_or_default(),
             (_, "") => String::new(),
-            // It is told of many columns.
+            // It stands over many columns.
             (group, _) => group.chars().take(NAME_CHARS).collect(),
         };
         groups.push(group);

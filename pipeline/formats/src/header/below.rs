@@ -10,8 +10,8 @@ use super::is_written_value;
 
 /// Rows of values that must follow.
 const FEWEST: usize = 3;
-/// Letters of such a row that are told.
-const TOLD: usize = 120;
+/// Letters of such a row that a note quotes.
+const QUOTED: usize = 120;
 
 /// What stands below a header.
 #[derive(Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub(super) fn second(header: &[String], rows: &[Vec<String>]) -> Option<Second> 
     }
     let said: Vec<&str> = filled(second).collect();
     Some(Second::Remarks(
-        said.join(", ").chars().take(TOLD).collect(),
+        said.join(", ").chars().take(QUOTED).collect(),
     ))
 }
 

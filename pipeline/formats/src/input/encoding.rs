@@ -59,7 +59,7 @@ impl Encoding {
         }
     }
 
-    /// The encoding of a text that people say to have it.
+    /// The encoding that is declared of a text.
     pub(super) fn declared(name: &str) -> Option<Encoding> {
         Some(Encoding {
             encoding: encoding_rs::Encoding::for_label(name.as_bytes())?,

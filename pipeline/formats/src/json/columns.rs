@@ -27,8 +27,8 @@ const KEYS_WITHIN: usize = 256;
 const LONGEST_PATH: usize = 1 << 10;
 /// Columns within objects, in all.
 const MOST_WITHIN: usize = 1024;
-/// Letters of column names that a note tells.
-const TOLD: usize = 120;
+/// Letters of column names that a note quotes.
+const QUOTED: usize = 120;
 
 /// The columns so far, and the row that is being read.
 pub(super) struct Columns {
@@ -54,9 +54,9 @@ pub(super) struct Columns {
     elements: Elements,
     /// The text of the row's cells.
     pub(super) text: String,
-    /// What people say of the file.
+    /// What is declared of the file.
     declared: Option<Arc<Declaration>>,
-    /// The columns' types, where people say them, and how many values do not fit.
+    /// The columns' types, where they are declared, and how many values do not fit.
     types: Vec<Option<DataType>>,
     unfit: Vec<u64>,
     /// Where rows go that are not profiled.
@@ -364,7 +364,7 @@ impl Columns {
         (nulls.are_own() || !nulls.has(part)).then_some(part)
     }
 
-    /// Takes a value of a column; whether it has the type that people say.
+    /// Takes a value of a column; whether it has the declared type.
     fn push(&mut self, column: usize, data_type: &DataType, text: &str) -> bool {
         let builder = &mut self.columns[column];
         match (&self.types[column], data_type) {
@@ -383,13 +383,13 @@ impl Columns {
         true
     }
 
-    /// What is to be said of values that do not fit the types that people say.
+    /// The note on values that do not fit the declared types.
     pub(super) fn note(&self) -> Option<String> {
         let unfit = self.unfit.iter().zip(&self.nodes);
         let unfit = unfit.filter(|(count, _)| **count > 0);
         let values: u64 = unfit.clone().map(|(count, _)| count).sum();
         let names: Vec<String> = unfit.map(|(_, node)| names::tidy(&node.path)).collect();
-        let names: String = names.join(", ").chars().take(TOLD).collect();
+        let names: String = names.join(", ").chars().take(QUOTED).collect();
         let values_of = counted(values, "value");
         (values > 0).then(|| format!("{values_of} not of the declared type read as null: {names}"))
     }

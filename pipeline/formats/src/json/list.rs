@@ -103,8 +103,8 @@ impl Elements {
         self.counts.get(column).copied().filter(|count| *count > 0)
     }
 
-    /// Writes the row's lists, told by column and number of elements, as cells: `["a","b"]`, long ones as
-    /// `[1,2,3,4,5,6,7,8,… (120 in all)]`.
+    /// Writes the row's lists, given by column and number of elements, as cells: `["a","b"]`, long
+    /// ones as `[1,2,3,4,5,6,7,8,… (120 in all)]`.
     pub(super) fn show(
         &self,
         lists: impl Iterator<Item = (usize, u64)>,

@@ -1,7 +1,8 @@
 //! One line of JSON to one row without a parser, where it is as plain as most are: an object of whole and decimal numbers,
 //! truth values, nulls, and strings without escapes. Its cells are parts of the line, none is copied.
 //!
-//! Whatever else there is in a line, an error too, is for [`super::row`] to tell. Both yield the same row.
+//! Whatever else there is in a line, an error too, is for [`super::row`] to report. Both yield the
+//! same row.
 
 use std::ops::Range;
 
@@ -11,7 +12,7 @@ use limn_profile::infer::is_null;
 use super::columns::Columns;
 use crate::MAX_COLUMNS;
 
-/// So many digits are told by a float, and are its shortest text.
+/// So many digits fit a float, and are its shortest text.
 const DIGITS: usize = 15;
 
 /// Reads a line as the row that `columns` are ready for. `None`: it is not plain, and the row is to begin anew.
@@ -148,12 +149,12 @@ impl Rest<'_> {
             return None;
         }
         let fraction = self.line.as_bytes().get(point..self.at)?;
-        let told = fraction.iter().rposition(|digit| *digit != b'0');
+        let last = fraction.iter().rposition(|digit| *digit != b'0');
         // Very small ones are written with an exponent.
-        if leads && told.is_some() && fraction.starts_with(b"000") {
+        if leads && last.is_some() && fraction.starts_with(b"000") {
             return None;
         }
-        let end = point + told.unwrap_or(0) + 1;
+        let end = point + last.unwrap_or(0) + 1;
         Some((DataType::Float, Some(start..end)))
     }
 
@@ -196,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_lines_are_told() {
+    fn plain_lines_are_recognised() {
         for (line, is_plain) in [
             (r#"{"a": 1, "b":"x","c": true ,"d":null}"#, true),
             (r#"{"a":-1.50,"b":0.0,"c":-0.0,"d":0.001,"é":"é"}"#, true),

@@ -64,8 +64,8 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Leaves out what filters of this fingerprint leave out: what is `wanted` of a path and a size stays. Tells how many
-    /// went, now and before.
+    /// Leaves out what filters of this fingerprint leave out: what is `wanted` of a path and a size
+    /// stays. Returns how many went, now and before.
     pub fn filter(
         &mut self,
         container: &ObjectRecord,

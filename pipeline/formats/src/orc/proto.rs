@@ -170,7 +170,7 @@ pub(super) struct TypeInfo {
     pub(super) names: Vec<String>,
     pub(super) precision: u64,
     pub(super) scale: u64,
-    /// What describes it, of what its writer says of it.
+    /// What describes it in its writer's metadata.
     pub(super) said: HashMap<String, String>,
 }
 
@@ -190,7 +190,7 @@ pub(super) struct Footer {
     pub(super) rows: u64,
     pub(super) statistics: Vec<Statistics>,
     pub(super) is_encrypted: bool,
-    /// What describes the file, of what its writer says of it.
+    /// What describes the file in its writer's metadata.
     pub(super) said: HashMap<String, String>,
 }
 

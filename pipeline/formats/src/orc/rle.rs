@@ -258,7 +258,7 @@ fn signed(number: u64, is_signed: bool) -> i64 {
     }
 }
 
-/// The width in bits that five bits tell.
+/// The width in bits that five bits encode.
 fn wide(code: u8) -> u32 {
     match code {
         0..=23 => u32::from(code) + 1,

@@ -16,7 +16,7 @@ use crate::{Failure, MAX_COLUMNS, sniff};
 pub(super) const MAGIC: &[u8] = b"ORC";
 /// Of files that are not read whole, this much of the end: enough for most footers.
 const TAIL: u64 = 64 << 10;
-/// Of a file without the magic number, this much of the beginning tells what it is.
+/// Of a file without the magic number, this much of the beginning shows what it is.
 const HEAD: u64 = 1 << 10;
 /// Footers up to this size are read whatever the budget.
 const FOOTER: u64 = 1 << 20;
@@ -252,7 +252,7 @@ fn nodes(types: &[TypeInfo]) -> Vec<u64> {
     nodes
 }
 
-/// Checks that stripes lie before the footer, one behind another; tells their rows.
+/// Checks that stripes lie before the footer, one behind another; returns their rows.
 fn check_stripes(stripes: &[StripeInfo], end: u64) -> Result<u64, Failure> {
     let (mut at, mut rows) = (0u64, 0u64);
     for stripe in stripes {

@@ -23,7 +23,7 @@ use crate::{Failure, MAX_COLUMNS, sniff};
 const AT_ONCE: u64 = 1 << 20;
 /// Of larger files, this much of the end: enough for most footers.
 const TAIL: u64 = 64 << 10;
-/// Of a file without the magic number, this much of the beginning tells what it is.
+/// Of a file without the magic number, this much of the beginning shows what it is.
 const HEAD: u64 = 1 << 10;
 /// Length of the footer and magic number.
 const TRAILER: u64 = 8;

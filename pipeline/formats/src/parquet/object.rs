@@ -81,8 +81,8 @@ impl ObjectReader {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the column chunks that will be read next, by where they start, and how: in windows of
-    /// this size, or by pages of an index. Forgets the windows of earlier ones.
+    /// Announces the column chunks that will be read next, by where they start, and how: in windows
+    /// of this size, or by pages of an index. Forgets the windows of earlier ones.
     pub(super) fn expect(
         &self,
         chunks: impl Iterator<Item = (u64, Chunk)>,
@@ -333,7 +333,7 @@ mod tests {
     async fn windows_are_kept_and_end_with_their_chunk() {
         let store = Store::in_memory();
         let mut content: Vec<u8> = (0..200u8).collect();
-        // A page header, which tells of 300 bytes.
+        // A page header, which announces 300 bytes.
         content[90..101]
             .copy_from_slice(&[0x15, 0, 0x15, 0xd8, 0x04, 0x15, 0xc8, 0x01, 0x2c, 0, 0]);
         store.put("x", content.clone().into()).await.unwrap();

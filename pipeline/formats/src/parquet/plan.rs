@@ -359,16 +359,25 @@ mod tests {
     #[test]
     fn places_among_rows_are_rows() {
         let ranges = [100..110, 200..300, 400..500];
-        let rows = |places: &[Range<u64>]| among(&ranges, places);
-        assert_eq!(rows(&[]), []);
-        assert_eq!(rows(&[3..5]), [103..105]);
-        assert_eq!(rows(&[8..12, 60..61]), [108..110, 200..202, 250..251]);
-        // Near ones are one run, but not over rows that are not among the ranges.
-        assert_eq!(
-            rows(&[12..13, 20..21, 109..111]),
-            [202..211, 299..300, 400..401]
-        );
-        assert_eq!(rows(&[0..210]), ranges);
+        for (places, rows) in [
+            (vec![], vec![]),
+            (vec![(3, 5)], vec![(103, 105)]),
+            (
+                vec![(8, 12), (60, 61)],
+                vec![(108, 110), (200, 202), (250, 251)],
+            ),
+            // Near ones are one run, but not over rows that are not among the ranges.
+            (
+                vec![(12, 13), (20, 21), (109, 111)],
+                vec![(202, 211), (299, 300), (400, 401)],
+            ),
+            (vec![(0, 210)], vec![(100, 110), (200, 300), (400, 500)]),
+        ] {
+            let places: Vec<Range<u64>> = places.into_iter().map(|(a, b)| a..b).collect();
+            let found = among(&ranges, &places);
+            let found: Vec<(u64, u64)> = found.into_iter().map(|it| (it.start, it.end)).collect();
+            assert_eq!(found, rows, "{places:?}");
+        }
     }
 
     #[test]

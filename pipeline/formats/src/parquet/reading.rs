@@ -20,7 +20,7 @@ use crate::{Failure, ReadOptions, documented};
 
 /// Ranges at most this far apart are fetched together: a request costs more.
 const GAP: u64 = 64 << 10;
-/// Likewise between pages of an index, which were told apart on purpose.
+/// Likewise between pages of an index, which were kept apart on purpose.
 const PAGE_GAP: u64 = 4 << 10;
 
 /// One file while it is read.

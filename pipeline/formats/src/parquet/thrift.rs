@@ -44,7 +44,7 @@ pub(super) fn footer_depth(footer: &[u8]) -> Walked<usize> {
     Ok(walk.deepest)
 }
 
-/// What a page's header says of it.
+/// The fields of a page's header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Page {
     /// Bytes once unpacked.
@@ -105,7 +105,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Walks a structure; `note` is told its own fields, and the value of those that are integers.
+    /// Walks a structure; `note` receives its own fields, and the value of those that are integers.
     fn structure(&mut self, fields: &[Field], note: &mut dyn FnMut(i16, i64)) -> Walked<()> {
         let mut id = 0;
         while let Some(kind) = self.field(&mut id)? {
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn page_headers_tell_their_size() {
+    fn page_headers_have_their_size() {
         let sized = |unpacked| Page {
             unpacked,
             is_dictionary: false,

@@ -213,7 +213,7 @@ fn widest_blank(gap: &str) -> Option<usize> {
     is_one.then_some(widest.start)
 }
 
-/// Where gaps, which are told by characters, are in a line, in bytes.
+/// Where gaps, which are given by characters, are in a line, in bytes.
 fn places(line: &str, gaps: &[Gap]) -> Vec<(usize, usize)> {
     let mut edges = gaps.iter().flat_map(|gap| [gap.from, gap.to]).peekable();
     let mut found = Vec::with_capacity(2 * gaps.len());

@@ -41,7 +41,7 @@ pub(super) fn is_value(cell: &str) -> Option<bool> {
     Some(is_one)
 }
 
-/// What a column's cells are, as far as is told.
+/// What a column's cells are, as far as is known.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Column {
     pub(super) rows: usize,
@@ -133,10 +133,10 @@ pub(super) fn is_count_of_rows(line: &str) -> bool {
     let inside = line
         .strip_prefix('(')
         .and_then(|rest| rest.strip_suffix(')'));
-    let Some(told) = inside.or_else(|| line.contains(" in set").then_some(line)) else {
+    let Some(text) = inside.or_else(|| line.contains(" in set").then_some(line)) else {
         return false;
     };
-    let mut words = told.split(' ');
+    let mut words = text.split(' ');
     let count = words.next().unwrap_or_default();
     count.bytes().all(|byte| byte.is_ascii_digit())
         && !count.is_empty()

@@ -1,5 +1,5 @@
-//! Logs: lines that begin with a time or an address, and tell a level or a request. Many are cut alike line after line, as
-//! tables are.
+//! Logs: lines that begin with a time or an address, and name a level or a request. Many are cut
+//! alike line after line, as tables are.
 
 use std::net::IpAddr;
 

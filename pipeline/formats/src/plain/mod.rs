@@ -38,7 +38,7 @@ pub(super) async fn summarise(
     }
     let is_packed = Compression::of_path(path).is_some();
     let sample_path = file.sample_path.clone();
-    // Most that are long are no tables, which their beginning tells.
+    // Most that are long are no tables, which their beginning shows.
     let read_at_once = input::ranges(size, options, &sample_path)[0].end;
     let head = read_at_once.min(dialect::HEAD as u64);
     if head < size && !is_packed {

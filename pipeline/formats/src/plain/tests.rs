@@ -266,7 +266,7 @@ fn few_letters_in_many_columns_take_no_memory_without_end() {
 }
 
 /// Columns, types and sampled rows.
-fn told(text: &str) -> (String, Vec<Vec<Option<String>>>) {
+fn header_and_rows(text: &str) -> (String, Vec<Vec<Option<String>>>) {
     let fetched = Fetched::made(text.as_bytes().to_vec(), true);
     let options = ReadOptions {
         sample_rows: 1000,
@@ -309,7 +309,7 @@ proptest! {
         };
         let rule: Vec<String> = (0..4).map(|at| "-".repeat(width(at))).collect();
         let commas: String = table.iter().map(|row| joined(row, ",")).collect();
-        let expected = told(&commas);
+        let expected = header_and_rows(&commas);
         prop_assert_eq!(&expected.0, "id:integer name:text price:float day:date");
         prop_assert_eq!(expected.1.len(), rows.len());
         for text in [
@@ -320,7 +320,7 @@ proptest! {
             aligned(&table[0], " | ") + &joined(&rule, "-+-") + &table[1..].iter().map(|row| aligned(row, " | ")).collect::<String>(),
             aligned(&table[0], " ") + &joined(&rule, " ") + &table[1..].iter().map(|row| aligned(row, " ")).collect::<String>(),
         ] {
-            prop_assert_eq!(&told(&text), &expected, "{}", text);
+            prop_assert_eq!(&header_and_rows(&text), &expected, "{}", text);
         }
     }
 

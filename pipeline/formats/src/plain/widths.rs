@@ -158,7 +158,7 @@ fn cell(row: &[char], run: (usize, usize)) -> String {
 }
 
 /// The columns below the header, and the header's names.
-fn told(letters: &[Vec<char>], runs: &[(usize, usize)]) -> (Vec<Column>, Vec<String>) {
+fn columns_and_names(letters: &[Vec<char>], runs: &[(usize, usize)]) -> (Vec<Column>, Vec<String>) {
     let cells = |row: &Vec<char>| -> Vec<String> {
         let cells = runs.iter().map(|run| cell(row, *run).trim().to_owned());
         cells.collect()
@@ -172,7 +172,7 @@ fn told(letters: &[Vec<char>], runs: &[(usize, usize)]) -> (Vec<Column>, Vec<Str
 
 /// Joins what one blank parts that words of one column may leave by chance.
 fn without_chance(letters: &[Vec<char>], runs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
-    let (columns, names) = told(letters, &runs);
+    let (columns, names) = columns_and_names(letters, &runs);
     let mut joined: Vec<((usize, usize), bool, bool)> = Vec::with_capacity(runs.len());
     for ((run, column), name) in runs.into_iter().zip(columns).zip(names) {
         let (is_typed, is_named) = (column.is_typed(), !name.is_empty());
@@ -194,7 +194,7 @@ fn without_chance(letters: &[Vec<char>], runs: Vec<(usize, usize)>) -> Vec<(usiz
 }
 
 fn is_table(letters: &[Vec<char>], runs: &[(usize, usize)]) -> bool {
-    let (columns, names) = told(letters, runs);
+    let (columns, names) = columns_and_names(letters, runs);
     let is_evidence = |column: &&Column| column.is_typed() && column.is_filled();
     let typed = columns.iter().filter(is_evidence).count();
     // Names of all columns, and none of those of values is one.

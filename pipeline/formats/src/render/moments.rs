@@ -29,11 +29,12 @@ impl Moment {
         )
     }
 
-    /// What it is ordered by: microseconds since 1970, as [`limn_profile::infer::instant`] tells them of its text.
+    /// What it is ordered by: microseconds since 1970, as [`limn_profile::infer::instant`] has them
+    /// of its text.
     pub(super) fn instant(self) -> Option<f64> {
         let (seconds, nanos) = self.seconds_and_nanos();
-        let is_told = DAYS.contains(&seconds.div_euclid(SECONDS_A_DAY));
-        is_told.then(|| (seconds * 1_000_000 + nanos / 1_000) as f64)
+        let is_written = DAYS.contains(&seconds.div_euclid(SECONDS_A_DAY));
+        is_written.then(|| (seconds * 1_000_000 + nanos / 1_000) as f64)
     }
 
     /// Writes day and time, with a `Z` where it has a `zone`.
@@ -71,8 +72,8 @@ pub(super) fn day(day: i64, out: &mut String) -> Option<()> {
 
 /// What a day is ordered by.
 pub(super) fn instant_of_day(day: i64) -> Option<f64> {
-    let is_told = DAYS.contains(&day);
-    is_told.then(|| (day * SECONDS_A_DAY * 1_000_000) as f64)
+    let is_written = DAYS.contains(&day);
+    is_written.then(|| (day * SECONDS_A_DAY * 1_000_000) as f64)
 }
 
 /// Howard Hinnant, "chrono-compatible low-level date algorithms", civil_from_days: years start in March, so that the leap day

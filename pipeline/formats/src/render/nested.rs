@@ -35,7 +35,7 @@ impl Bounded {
         self.steps.store(0, Ordering::Relaxed);
     }
 
-    /// Steps that the value has taken, told once.
+    /// Steps that the value has taken, given once.
     pub(super) fn steps(&self) -> u64 {
         match self.steps.load(Ordering::Relaxed) {
             // Of a value that is not nested.

@@ -47,7 +47,7 @@ pub(super) fn batch(columns: Vec<(&str, ArrayRef)>) -> RecordBatch {
     RecordBatch::try_from_iter_with_nullable(columns).unwrap()
 }
 
-/// Every type that is in Arrow and not in Parquet or Avro, or told in another way there.
+/// Every type that is in Arrow and not in Parquet or Avro, or written in another way there.
 fn of_all_types() -> RecordBatch {
     let words: DictionaryArray<Int8Type> =
         vec![Some("red"), None, Some("red")].into_iter().collect();

@@ -45,7 +45,7 @@ fn check(summary: &FileSummary, rows: u64) {
     );
     assert_eq!(summary.sample.rows.len(), 5);
     for row in &summary.sample.rows {
-        // Each row is the one that its number tells.
+        // Each row is the one that its number says.
         let expected = wide(row.row as i64..row.row as i64 + 1);
         let text = expected
             .column(1)

@@ -164,7 +164,7 @@ fn a_missing_object_is_the_stores_error() {
 fn a_quote_that_is_never_closed_swallows_no_rows() {
     let mut text = String::from("id,remark\n");
     for i in 0..40_000 {
-        // Beyond the head from which the dialect is told.
+        // Beyond the head from which the dialect is inferred.
         text.push_str(&if i == 35_000 {
             format!("{i},\"tis it\n")
         } else {
@@ -483,7 +483,7 @@ fn a_header_that_comes_again_is_no_row() {
 }
 
 #[test]
-fn json_with_the_name_of_csv_is_told() {
+fn json_with_the_name_of_csv_is_reported() {
     for (path, text, extension) in [
         (
             "x.csv",

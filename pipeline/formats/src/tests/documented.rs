@@ -39,7 +39,7 @@ fn batch() -> RecordBatch {
     RecordBatch::try_new(schema, vec![ids, names.clone(), names]).unwrap()
 }
 
-fn told(summary: &FileSummary) -> (Option<&str>, Vec<Option<&str>>) {
+fn documented(summary: &FileSummary) -> (Option<&str>, Vec<Option<&str>>) {
     let columns = summary.columns.iter();
     (
         summary.description.as_deref(),
@@ -48,7 +48,7 @@ fn told(summary: &FileSummary) -> (Option<&str>, Vec<Option<&str>>) {
 }
 
 #[test]
-fn metadata_of_fields_and_files_is_told() {
+fn metadata_of_fields_and_files_is_kept() {
     let batch = batch();
     let mut parquet = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
     parquet.write(&batch).unwrap();
@@ -63,7 +63,7 @@ fn metadata_of_fields_and_files_is_told() {
     ] {
         let summary = read(path, content);
         assert_eq!(
-            told(&summary),
+            documented(&summary),
             (
                 Some("What was sold"),
                 vec![Some("The number"), Some("Who it is"), None]
@@ -76,7 +76,7 @@ fn metadata_of_fields_and_files_is_told() {
 }
 
 #[test]
-fn comments_of_spark_are_told() {
+fn comments_of_spark_are_kept() {
     let spark = r#"{"type":"struct","fields":[{"name":"name","type":"string","nullable":true,"metadata":{"comment":"Who"}},
         {"name":"id","type":"long","nullable":true,"metadata":{}}]}"#;
     for (json, columns) in [(spark, [None, Some("Who")]), ("{broken", [None, None])] {
@@ -95,12 +95,12 @@ fn comments_of_spark_are_told() {
             ArrowWriter::try_new(Vec::new(), plain.schema(), Some(properties)).unwrap();
         writer.write(&plain).unwrap();
         let summary = read("t.parquet", writer.into_inner().unwrap());
-        assert_eq!(told(&summary), (None, columns.to_vec()));
+        assert_eq!(documented(&summary), (None, columns.to_vec()));
     }
 }
 
 #[test]
-fn docs_of_avro_are_told() {
+fn docs_of_avro_are_kept() {
     let schema = serde_json::json!({"type": {"type": "record", "name": "r", "doc": "What was sold", "fields": [
         {"name": "id", "type": "long", "doc": "The number"}, {"name": "x", "type": "long"}]}});
     let found = super::super::documented::avro(&schema);

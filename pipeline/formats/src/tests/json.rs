@@ -316,7 +316,7 @@ fn what_is_no_object_is_quoted_nowhere() {
 }
 
 #[test]
-fn lines_that_are_arrays_are_told() {
+fn lines_that_are_arrays_are_reported() {
     for text in [
         "[1,2]\n[3,4]\n".to_owned(),
         "[1, NaN]\n[3, 4]\n".to_owned(),

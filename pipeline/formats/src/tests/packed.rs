@@ -115,7 +115,7 @@ fn a_compressed_file_beyond_the_budget_is_read_from_its_beginning() {
         let packed = pack(text.as_bytes());
         let limit = packed.len() as u64 / 3;
         let (summary, counts) = read_with(&format!("x.csv.{extension}"), packed, &budget(limit));
-        // A decoder that wants a whole block before it says anything has nothing to tell.
+        // A decoder that wants a whole block before it says anything has nothing to say.
         let summary = match summary {
             Ok(summary) => summary,
             Err(error) => panic!("{extension}: {error}"),
@@ -132,7 +132,7 @@ fn a_compressed_file_beyond_the_budget_is_read_from_its_beginning() {
 }
 
 #[test]
-fn data_that_ends_early_is_told_so() {
+fn data_that_ends_early_is_reported_so() {
     let text = rows(2_000);
     for (extension, pack) in PACKS {
         let mut packed = pack(text.as_bytes());

@@ -13,8 +13,8 @@ use parquet::file::properties::WriterProperties;
 
 use super::*;
 
-/// CPU seconds of this process, where the system tells (in hundredths): on a busy machine the clock on
-/// the wall says little.
+/// CPU seconds of this process, where the system reports them (in hundredths): on a busy machine
+/// the clock on the wall says little.
 fn cpu_seconds() -> Option<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();

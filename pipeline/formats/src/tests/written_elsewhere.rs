@@ -59,7 +59,7 @@ fn orc_agrees_with_parquet() {
 }
 
 #[test]
-fn orc_tells_what_it_says_of_itself() {
+fn orc_metadata_is_kept() {
     let summary = read("x.orc", data("described.orc"));
     assert_eq!(summary.description.as_deref(), Some("What was sold"));
     let columns = summary.columns.iter();

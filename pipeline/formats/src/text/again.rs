@@ -12,8 +12,8 @@ use limn_profile::{
 use crate::dialect::Plan;
 use crate::fitting::fit;
 
-/// Letters of column names that a note tells.
-const TOLD: usize = 120;
+/// Letters of column names that a note quotes.
+const QUOTED: usize = 120;
 
 /// A second reading of a file.
 pub(super) struct Again {
@@ -90,7 +90,7 @@ struct Writing {
     notation: Option<Notation>,
     /// Signs stand where values are missing.
     has_markers: bool,
-    /// The type that people say it has.
+    /// Its declared type.
     declared: Option<DataType>,
 }
 
@@ -182,18 +182,18 @@ impl Again {
         self.columns
     }
 
-    /// What is to be said of cells that were read as nulls, for signs in them or since they do not fit.
+    /// The notes on cells that were read as nulls, for signs in them or since they do not fit.
     pub(super) fn notes(&self) -> Vec<String> {
-        let told = |count: fn(&Renoted) -> u64, what: &str| {
+        let note = |count: fn(&Renoted) -> u64, what: &str| {
             let columns = || self.own().map(|(_, it)| it).filter(|it| count(it) > 0);
             let cells: u64 = columns().map(count).sum();
             let names: Vec<&str> = columns().map(|it| it.builder.name()).collect();
-            let names: String = names.join(", ").chars().take(TOLD).collect();
+            let names: String = names.join(", ").chars().take(QUOTED).collect();
             let cells_of = counted(cells, "cell");
             (cells > 0).then(|| format!("{cells_of} {what} read as null: {names}"))
         };
-        let signs = told(|it| it.markers, "with a sign for a missing value (`-`)");
-        let unfit = told(|it| it.unfit, "not of the declared type");
+        let signs = note(|it| it.markers, "with a sign for a missing value (`-`)");
+        let unfit = note(|it| it.unfit, "not of the declared type");
         signs.into_iter().chain(unfit).collect()
     }
 

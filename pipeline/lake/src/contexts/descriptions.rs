@@ -3,7 +3,7 @@
 //! Data dictionaries come in many shapes: Markdown tables, lists, `name: description` lines, JSON of one schema language or
 //! another, YAML such as dbt's. What they share is that a column's own name stands where its description begins, and the names of the
 //! columns are known. So there is no parser of each shape here, but a look for known names at the places where shapes have them. What is not
-//! found is not lost: the whole text is told of the table.
+//! found is not lost: the whole text describes the table.
 
 use std::collections::HashMap;
 
@@ -302,7 +302,8 @@ fn plain(cell: &str) -> &str {
     cell.trim().trim_matches(['`', '*', '_', '"']).trim()
 }
 
-/// Of a row whose cells have tabs between them the longest, as in a Markdown table without a header that tells.
+/// Of a row whose cells have tabs between them the longest, as in a Markdown table without a header
+/// that says so.
 fn widest(cells: &str) -> &str {
     cells
         .split('\t')
@@ -344,7 +345,7 @@ struct Header {
 
 impl Header {
     fn of(cells: &[&str]) -> Self {
-        // The word that tells most stands first: of `Table name | Column name` the second is meant.
+        // The word that says most stands first: of `Table name | Column name` the second is meant.
         let is = |names: &[&str]| {
             names.iter().find_map(|name| {
                 cells.iter().position(|cell| {

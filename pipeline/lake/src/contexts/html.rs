@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pages_are_told_as_a_reader_sees_them() {
+    fn pages_are_read_as_a_reader_sees_them() {
         for (page, text) in [
             ("", ""),
             ("plain &amp; simple", "plain & simple\n"),
@@ -229,7 +229,7 @@ mod tests {
         #[test]
         fn any_page_is_read_and_none_grows(page in "(<|>|/|td|th|tr|dt|dd|li|h1|table|script|svg|a|&amp;|&|\"|=| |\n|é){0,60}") {
             let text = text_of(page.as_bytes());
-            // A header of four letters (`<th>`) is told with seven.
+            // A header of four letters (`<th>`) is written with seven.
             prop_assert!(text.len() <= 2 * page.len() + 8, "{:?}", text);
         }
     }

@@ -11,7 +11,7 @@ use limn_store::Store;
 pub const MOST_PDF: u64 = 32 << 20;
 /// What is taken of its text, in bytes.
 pub const MOST_PDF_TEXT: u64 = super::SIDECAR_BYTES;
-/// What the program is told to do.
+/// What the program is to do.
 pub const PDF_ARGUMENT: &str = "pdf-text";
 
 /// A PDF says that it is one within so many bytes.

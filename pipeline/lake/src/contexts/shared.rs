@@ -101,25 +101,25 @@ pub struct About {
     /// The folders that the table lies in below that of the text. What is said of them is said of the table, if nothing is said of
     /// itself.
     pub folders: Vec<String>,
-    /// Whether the table is told all of a text that names no other…
+    /// Whether the table has all of a text that names no other…
     pub whole: bool,
     /// …the other tables of its folder, by their paths.
     pub others: Vec<String>,
 }
 
-/// What a text about several tables says of one.
+/// One table's part of a text about several.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Told {
+pub struct ContextPart {
     /// The text; empty if nothing.
     pub text: String,
     /// Whether it is about a folder of tables, and names none of them.
     pub of_folder: bool,
 }
 
-impl Told {
-    /// What a text says that is about one table.
-    pub fn of_table(text: String) -> Told {
-        Told {
+impl ContextPart {
+    /// A text about one table.
+    pub fn of_table(text: String) -> ContextPart {
+        ContextPart {
             text,
             of_folder: false,
         }
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for SharedText {
 struct Parts {
     /// The directory of the text.
     directory: String,
-    /// All of it, where a table may be told all.
+    /// All of it, where a table may have all.
     whole: String,
     parts: Vec<Part>,
     /// Parts by paths from the directory.
@@ -192,7 +192,7 @@ impl Parts {
         }
     }
 
-    /// What the text says of the table at a path.
+    /// The text's parts about the table at a path.
     fn about(&self, path: &str, found: &mut BTreeSet<usize>) {
         let below = path.strip_prefix(self.directory.as_str());
         let below = below.map(|it| it.strip_prefix('/').unwrap_or(it));
@@ -265,10 +265,11 @@ impl SharedText {
         Ok(SharedText(Arc::new(parts)))
     }
 
-    /// What it says of a table: what names it; else, of a text that names others, what is said of its folders. A table that is to
-    /// have it whole has all of a text that names no table of its folder, and of one that names it alone where there is no other.
+    /// Its part about a table: what names the table; else, in a text that names others, what names
+    /// its folders. A table that is to have it whole has all of a text that names no table of its
+    /// folder, and of one that names it alone where there is no other.
     #[must_use]
-    pub fn part(&self, about: &About) -> Told {
+    pub fn part(&self, about: &About) -> ContextPart {
         let own = self.found(&about.paths);
         // Files that are named in the folder of a table of many are its own.
         let is_file = about.paths.first().is_some_and(|path| is_data_file(path));
@@ -276,16 +277,16 @@ impl SharedText {
             || own.is_empty() && is_file && self.0.by_name.keys().any(|name| is_data_file(name));
         let is_one_of_many = !own.is_empty() && !about.others.is_empty();
         if about.whole && !self.0.whole.is_empty() && !names_others && !is_one_of_many {
-            return Told {
+            return ContextPart {
                 text: self.0.whole.clone(),
                 of_folder: !about.others.is_empty(),
             };
         }
         if !own.is_empty() {
-            return Told::of_table(self.text_of(own));
+            return ContextPart::of_table(self.text_of(own));
         }
         let text = self.text_of(self.found(&about.folders));
-        Told {
+        ContextPart {
             of_folder: !text.is_empty(),
             text,
         }

@@ -57,7 +57,7 @@ impl IgnoreFiles {
         self.files.is_empty()
     }
 
-    /// What tells the files that hold for a container's members from others.
+    /// What distinguishes the files that hold for a container's members from others.
     pub fn fingerprint(&self, container: &str) -> u64 {
         let folders = container.match_indices('/').map(|(at, _)| &container[..at]);
         let files = folders

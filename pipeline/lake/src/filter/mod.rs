@@ -119,9 +119,9 @@ impl Selection {
         include.matches(path) || !must_match(path)
     }
 
-    /// Whether an object counts: its path, its size in bytes, and when it was changed (milliseconds since 1970,
-    /// 0 where the store does not tell, which counts as any time). A `.txt` counts that may be about a table beside it:
-    /// where it is about none, [`Selection::has_rows`] tells.
+    /// Whether an object counts: its path, its size in bytes, and when it was changed (milliseconds
+    /// since 1970, 0 where the store does not say, which counts as any time). A `.txt` counts that
+    /// may be about a table beside it: where it is about none, [`Selection::has_rows`] decides.
     pub fn has(&self, path: &str, size: u64, modified_ms: i64) -> bool {
         self.has_path(path)
             && (!must_match(path) || self.has_rows(path, size, modified_ms))
@@ -145,8 +145,8 @@ impl Selection {
                 && self.before_ms.is_none_or(|before| modified_ms <= before)
     }
 
-    /// What tells these filters from others, as far as they choose among the members of a container: by its time
-    /// they choose containers.
+    /// What distinguishes these filters from others, as far as they choose among the members of a
+    /// container: by its time they choose containers.
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }

@@ -90,7 +90,7 @@ fn globs_match_names_anywhere_paths_from_the_root_and_folders_whole() {
 }
 
 #[test]
-fn what_is_no_glob_is_told() {
+fn what_is_no_glob_is_reported() {
     for (glob, part) in [
         ("", "matches nothing"),
         ("/", "matches nothing"),
@@ -129,7 +129,7 @@ fn only_data_files_are_chosen_by_glob_size_and_age() {
     );
     // The text beside a table, and what a table's format keeps beside its files.
     assert!(has("a.md", 1, 900) && has("t/_delta_log/0.json", 1, 900));
-    // A store that does not tell times.
+    // A store without times.
     assert!(selection.has("a.parquet", 10, 0));
     let selection = excluding(&["a.md"]).at(NOW).unwrap();
     assert!(!selection.has("x/a.md", 1, NOW));

@@ -1,4 +1,5 @@
-//! Files of one table that by themselves would be read in different ways; what profiles say of them is what scans give.
+//! Files of one table that by themselves would be read in different ways; profiles and scans agree
+//! on them.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::{BTreeSet, HashMap};
@@ -158,8 +159,8 @@ fn one_file_proves_the_order_of_dates_for_all() {
             "4|2020-06-05"
         ]
     );
-    let told = table.columns[1].notation.as_ref();
-    assert!(told.is_none(), "two and four digits: {told:?}");
+    let notation = table.columns[1].notation.as_ref();
+    assert!(notation.is_none(), "two and four digits: {notation:?}");
     let (table, rows) = Files::read(&["id,day\n3,12/25/2020\n", OPEN]).agreeing();
     assert_eq!(rows, ["3|2020-12-25", "1|2020-01-02", "2|2020-03-04"]);
     assert_eq!(
@@ -173,8 +174,8 @@ fn one_file_proves_the_order_of_dates_for_all() {
 fn without_proof_or_with_two_each_file_is_read_by_itself() {
     let (table, rows) = Files::read(&[OPEN]).agreeing();
     assert_eq!(rows, ["1|2020-01-02", "2|2020-03-04"]);
-    let told = table.columns[1].notation.as_ref().unwrap().to_string();
-    assert_eq!(told, "MM/DD/YYYY (presumed: no value decides)");
+    let notation = table.columns[1].notation.as_ref().unwrap().to_string();
+    assert_eq!(notation, "MM/DD/YYYY (presumed: no value decides)");
     // Another separator says nothing.
     let (_, rows) = Files::read(&[OPEN, "id,day\n3,25.12.2020\n"]).agreeing();
     assert_eq!(rows[0], "1|2020-01-02");

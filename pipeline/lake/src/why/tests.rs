@@ -77,7 +77,7 @@ fn of(tables: &[Table], name: &str, columns: &[(&str, &str)], shows: bool) -> Wh
 }
 
 #[tokio::test]
-async fn like_files_and_a_stray_are_told_with_what_they_share() {
+async fn like_files_and_a_stray_are_given_with_what_they_share() {
     let files = [
         ("d/x_1.csv", "id,day\n1,31/12/2024\n2,1/2/2024\n"),
         ("d/x_2.csv", "id,day\n3,30/12/2024\n"),
@@ -125,7 +125,7 @@ async fn like_files_and_a_stray_are_told_with_what_they_share() {
 }
 
 #[tokio::test]
-async fn what_people_declare_is_told_without_values_where_these_are_not() {
+async fn what_people_declare_is_given_without_values_where_these_are_not() {
     let files = [("d/a.csv", "id;n\n1;-99\n"), ("d/b.csv", "id;n\n2;3\n")];
     let said = "tables: [{files: '*.csv', name: all, columns: {n: float, gone: text}, nulls: [-99], header: 1, delimiter: ';', encoding: utf-8}]";
     let tables = tables(&files, said).await;

@@ -175,7 +175,7 @@ fn a_likely_key_has_a_value_of_its_own_in_every_row() {
 }
 
 #[test]
-fn likely_keys_are_told_in_the_order_of_what_their_names_promise() {
+fn likely_keys_come_in_the_order_of_what_their_names_promise() {
     let unique = |name: &str, of: &str| texts(name, (0..200).map(|i| format!("{of}{i}")));
     let names = [
         "day",
@@ -191,12 +191,12 @@ fn likely_keys_are_told_in_the_order_of_what_their_names_promise() {
     columns.push(texts("amount", (0..200).map(|i| (i % 9).to_string())));
     let summary = table(columns);
     let keys = summary.likely_keys("shop/orders");
-    let told: Vec<&str> = keys
+    let names: Vec<&str> = keys
         .iter()
         .map(|at| summary.columns[*at].name.as_str())
         .collect();
     assert_eq!(
-        told,
+        names,
         [
             "OrderId",
             "CustomerID",

@@ -290,6 +290,6 @@ impl fmt::Display for DateNotation {
             DateOrder::NamedDayFirst => write!(f, "DD{s}month{s}{year}, the month in English")?,
             DateOrder::NamedMonthFirst => write!(f, "month DD {year}, the month in English")?,
         }
-        f.write_str(self.proof.told())
+        f.write_str(self.proof.suffix())
     }
 }

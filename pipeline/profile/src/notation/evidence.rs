@@ -7,7 +7,7 @@ use super::{
 use crate::data_type::DataType;
 use crate::order::Order;
 
-/// How a column's values may be written, as far as its file tells.
+/// How a column's values may be written, as far as its file shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Readings {
     /// The likeliest; none for the plain way.
@@ -231,8 +231,8 @@ impl Dates {
 }
 
 impl Evidence {
-    /// Of a file in which numbers and dates are written so; of a column whose values people say to be numbers or dates, of
-    /// these alone.
+    /// Of a file in which numbers and dates are written so; of a column whose values are declared
+    /// to be numbers or dates, of these alone.
     pub(crate) fn with(conventions: Conventions, order: Option<Order>) -> Evidence {
         let mut evidence = Evidence {
             conventions,
@@ -256,7 +256,8 @@ impl Evidence {
         evidence
     }
 
-    /// As [`Evidence::take`], of a column whose type people say: a value that is not written as those before it says nothing.
+    /// As [`Evidence::take`], of a column whose type is declared: a value that is not written as
+    /// those before it says nothing.
     pub(crate) fn take_fitting(&mut self, value: &str) {
         if let Some(numbers) = self.numbers.clone().and_then(|it| it.take(value)) {
             (self.numbers, self.seen) = (Some(numbers), true);
@@ -334,9 +335,10 @@ struct File {
 /// What is known of a column after it was read for the first time.
 pub type Decided<'a> = (&'a DataType, Option<&'a Evidence>);
 
-/// The notations of a file's columns. Where a column alone cannot tell decimals from thousands, the columns that can
-/// decide, or else the delimiter: numbers with commas in a file that is itself cut at commas, tabs or bars are
-/// thousands; one cut at semicolons says nothing. What fits besides is left to the table.
+/// The notations of a file's columns. Where a column alone does not distinguish decimals from
+/// thousands, the columns that can decide, or else the delimiter: numbers with commas in a file
+/// that is itself cut at commas, tabs or bars are thousands; one cut at semicolons says nothing.
+/// What fits besides is left to the table.
 pub fn decide(columns: &[Decided<'_>], delimiter: u8) -> Vec<Readings> {
     let cut_at_commas = delimiter == b',';
     let with = |(_, evidence): &Decided<'_>, decimal| {

@@ -92,7 +92,7 @@ impl NumberStyle {
         }
     }
 
-    fn told(self) -> &'static str {
+    fn words(self) -> &'static str {
         match self {
             NumberStyle::Point => "",
             NumberStyle::Comma => "decimal comma",
@@ -292,23 +292,23 @@ impl NumberNotation {
 
 impl fmt::Display for NumberNotation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut told: Vec<String> = Vec::new();
+        let mut parts: Vec<String> = Vec::new();
         if self.style != NumberStyle::Point {
-            told.push(self.style.told().to_owned());
+            parts.push(self.style.words().to_owned());
         }
-        told.extend(self.currency.iter().map(|sign| format!("in {sign}")));
+        parts.extend(self.currency.iter().map(|sign| format!("in {sign}")));
         if self.percent {
-            told.push("in percent".to_owned());
+            parts.push("in percent".to_owned());
         }
         if self.parenthesised {
-            told.push("negative in parentheses".to_owned());
+            parts.push("negative in parentheses".to_owned());
         }
         if self.trailing_minus {
-            told.push("minus behind the number".to_owned());
+            parts.push("minus behind the number".to_owned());
         }
-        if told.is_empty() {
-            told.push("decimal point".to_owned());
+        if parts.is_empty() {
+            parts.push("decimal point".to_owned());
         }
-        write!(f, "{}{}", told.join(", "), self.proof.told())
+        write!(f, "{}{}", parts.join(", "), self.proof.suffix())
     }
 }

@@ -20,9 +20,9 @@ fn readings(delimiter: u8, values: &[&str]) -> Readings {
     decide(&[column], delimiter).pop().unwrap()
 }
 
-fn is(delimiter: u8, values: &[&str], told: &str, plain: &[&str]) {
+fn is(delimiter: u8, values: &[&str], described: &str, plain: &[&str]) {
     let notation = of(delimiter, values).unwrap_or_else(|| panic!("{values:?}"));
-    assert_eq!(notation.to_string(), told, "{values:?}");
+    assert_eq!(notation.to_string(), described, "{values:?}");
     let mut text = String::new();
     for (value, plain) in values.iter().zip(plain) {
         assert!(notation.plain(value, &mut text), "{value}");

@@ -1,8 +1,8 @@
 //! The forms that have a name: one table, read from top to bottom.
 //!
-//! A detector is a name, a regular expression of the whole value and, where an expression cannot tell, a check. To
-//! add one, add a row; nothing that is stored has to change. The first that knows a value gives it its form, so the
-//! stricter ones stand first.
+//! A detector is a name, a regular expression of the whole value and, where an expression does not
+//! suffice, a check. To add one, add a row; nothing that is stored has to change. The first that
+//! knows a value gives it its form, so the stricter ones stand first.
 
 use std::net::Ipv6Addr;
 use std::sync::LazyLock;
@@ -41,7 +41,7 @@ macro_rules! months {
 /// All forms that have a name.
 ///
 /// Dates are days of the calendar; which of the two first numbers of `12/31/2024` and `31/12/2024` is the month is
-/// not told apart.
+/// left open.
 pub const DETECTORS: &[Detector] = &[
     checked("YYYY-MM-DD", "[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}", is_instant),
     checked("YYYY/MM/DD", "[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}", is_instant),

@@ -1,4 +1,5 @@
-//! Numbers that stand for a person or a person's money, told by the digits that guard them against slips of the pen.
+//! Numbers that stand for a person or a person's money, recognised by the digits that guard them
+//! against slips of the pen.
 //!
 //! Chance passes the check of one in ten numbers of a card (Luhn, ISO/IEC 7812), and of one in 97 of an account
 //! (ISO 13616) or of the national ones below; prefixes, lengths and places of letters leave fewer.

@@ -112,8 +112,8 @@ impl Shape {
         }
     }
 
-    /// Whether it tells more than that these are numbers, or short words.
-    pub(super) fn tells(&self) -> bool {
+    /// Whether it says more than that these are numbers, or short words.
+    pub(super) fn is_specific(&self) -> bool {
         match self.runs.as_slice() {
             [(Class::Digit, Length::Always(n))] => *n >= FEWEST_DIGITS,
             [(Class::Digit | Class::Upper, Length::Varies)] => false,

@@ -9,7 +9,7 @@ fn name(value: &str) -> Option<&'static str> {
     detect(value).map(|detector| detector.name)
 }
 
-fn told<'a>(values: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+fn patterns_of<'a>(values: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let found = patterns(values.into_iter());
     found.into_iter().map(|pattern| pattern.form).collect()
 }
@@ -154,14 +154,17 @@ fn ordinary_values_have_no_named_form() {
 
 #[test]
 fn codes_have_a_shape() {
-    assert_eq!(told(["AB-1234", "XY-0001", "QQ-7777"]), ["AA-9999"]);
-    assert_eq!(told(["INV-1", "INV-22", "INV-333"]), ["AAA-9+"]);
-    assert_eq!(told(["D-10115 Berlin", "D-80331 München"]), ["A-99999 Aa+"]);
-    assert_eq!(told(["10115", "80331"]), ["99999"]);
-    assert_eq!(told(["USD", "EUR"]), ["AAA"]);
-    assert_eq!(told(["US-CA", "DE-BE"]), ["AA-AA"]);
-    assert_eq!(told(["12%", "5%"]), ["9+%"]);
-    assert_eq!(told(["SW1A 1AA", "EC1A 1BB"]), ["AA9A 9AA"]);
+    assert_eq!(patterns_of(["AB-1234", "XY-0001", "QQ-7777"]), ["AA-9999"]);
+    assert_eq!(patterns_of(["INV-1", "INV-22", "INV-333"]), ["AAA-9+"]);
+    assert_eq!(
+        patterns_of(["D-10115 Berlin", "D-80331 München"]),
+        ["A-99999 Aa+"]
+    );
+    assert_eq!(patterns_of(["10115", "80331"]), ["99999"]);
+    assert_eq!(patterns_of(["USD", "EUR"]), ["AAA"]);
+    assert_eq!(patterns_of(["US-CA", "DE-BE"]), ["AA-AA"]);
+    assert_eq!(patterns_of(["12%", "5%"]), ["9+%"]);
+    assert_eq!(patterns_of(["SW1A 1AA", "EC1A 1BB"]), ["AA9A 9AA"]);
 }
 
 #[test]
@@ -181,12 +184,12 @@ fn words_and_numbers_have_none() {
         &["→", "←"],
         &[],
     ] {
-        assert!(told(values.iter().copied()).is_empty(), "{values:?}");
+        assert!(patterns_of(values.iter().copied()).is_empty(), "{values:?}");
     }
 }
 
 #[test]
-fn shares_are_of_the_distinct_values_and_the_most_common_forms_are_told() {
+fn shares_are_of_the_distinct_values_and_the_most_common_forms_are_kept() {
     let mut builder = ColumnBuilder::new("contact");
     for i in 0..90 {
         let value = match i % 9 {
@@ -199,12 +202,12 @@ fn shares_are_of_the_distinct_values_and_the_most_common_forms_are_told() {
     }
     let summary = builder.finish(true);
     let patterns = summary.profile.patterns();
-    let told: Vec<(&str, f64)> = patterns
+    let found: Vec<(&str, f64)> = patterns
         .iter()
         .map(|p| (p.form.as_str(), p.share))
         .collect();
     assert_eq!(
-        told,
+        found,
         [
             ("e-mail", 50.0 / 90.0),
             ("phone", 30.0 / 90.0),
@@ -214,7 +217,7 @@ fn shares_are_of_the_distinct_values_and_the_most_common_forms_are_told() {
 }
 
 #[test]
-fn long_columns_are_told_by_a_uniform_sample_that_merges() {
+fn long_columns_are_described_by_a_uniform_sample_that_merges() {
     let part = |range: std::ops::Range<u32>| {
         let mut builder = ColumnBuilder::new("c");
         for i in range {

@@ -3,7 +3,7 @@
 //! A name may be a value: JSON whose keys are data, a matrix of persons, a text without a header of which the first row was
 //! taken for one. A name that is, or holds, what people are known by ([`super::kind_of`]) is not kept where values are not. Where
 //! no value at all is to be kept, of a first row that only may be a header the names stay that are made of [`USUAL`] words
-//! alone: those tell of nobody, whatever the row was. The other columns are called by their place, `column_3`.
+//! alone: those say nothing of anybody, whatever the row was. The other columns are called by their place, `column_3`.
 
 use std::collections::HashMap;
 
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn usual_names_are_told_from_what_may_be_values() {
+    fn usual_names_are_distinguished_from_what_may_be_values() {
         for name in [
             "id",
             "First Name",

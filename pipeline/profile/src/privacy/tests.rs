@@ -51,7 +51,7 @@ fn file(columns: &[(&str, &[&str])]) -> FileSummary {
     }
 }
 
-fn told(file: &FileSummary) -> Vec<Option<String>> {
+fn marks(file: &FileSummary) -> Vec<Option<String>> {
     let columns = file.columns.iter();
     columns
         .map(|it| it.sensitive().map(|kind| kind.to_string()))
@@ -109,7 +109,7 @@ fn names_mark_a_column_where_its_values_may_be_what_they_say() {
     ]);
     let phone = Some("phone".to_owned());
     assert_eq!(
-        told(&all),
+        marks(&all),
         [None, None, phone, None, Some("secret".to_owned())]
     );
 }
@@ -139,7 +139,7 @@ fn values_mark_a_column_whatever_it_is_called() {
     ];
     let mut expected: Vec<Option<String>> = kinds.iter().map(|it| Some((*it).to_owned())).collect();
     expected.push(None);
-    assert_eq!(told(&all), expected);
+    assert_eq!(marks(&all), expected);
 }
 
 #[test]
@@ -206,9 +206,9 @@ fn remarks_with_addresses_are_withheld_and_look_like_none() {
             "{patterns:?}"
         );
         file.redact(Redact::Marked);
-        let told = file.columns[0].sensitive() == Some(Sensitive::EMail);
+        let is_mail = file.columns[0].sensitive() == Some(Sensitive::EMail);
         assert_eq!(
-            (told, file.columns[0].is_withheld()),
+            (is_mail, file.columns[0].is_withheld()),
             (is_marked, is_marked)
         );
         // One address is not shown among many other values either.
@@ -230,7 +230,7 @@ fn numbers_that_are_secrets_are_withheld_and_flags_are_none() {
     let secret = Some("secret".to_owned());
     let mut expected = vec![secret; 5];
     expected.push(None);
-    assert_eq!(told(&all), expected);
+    assert_eq!(marks(&all), expected);
     let mut marked = all;
     marked.redact(Redact::Marked);
     let text = marked.to_stored().unwrap().text();

@@ -46,7 +46,7 @@ fn bounds_are_in_the_order_of_the_type() {
         bounds(&["10", "9", "x", "1"]),
         expect(DataType::Text, "1", "x")
     );
-    // f64 cannot tell these two apart.
+    // f64 cannot distinguish these two.
     assert_eq!(
         bounds(&["9007199254740993", "9007199254740992"]),
         expect(DataType::Integer, "9007199254740992", "9007199254740993")

@@ -110,7 +110,7 @@ fn the_merged_sample_is_uniform_over_all_rows() {
         "{} of {limit}",
         chi_square(&counts)
     );
-    // The test can tell: a sample that gives small files their share of places is far off.
+    // The test can see it: a sample that gives small files their share of places is far off.
     let unfair = |samples: Vec<RowSample>| {
         let rows = samples
             .into_iter()

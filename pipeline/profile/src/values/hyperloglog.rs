@@ -128,7 +128,7 @@ fn highest_rank(registers: usize) -> u8 {
     65 - registers.trailing_zeros() as u8
 }
 
-/// σ of Ertl 2017, equation 19: what registers without a value tell.
+/// σ of Ertl 2017, equation 19: what registers without a value contribute.
 fn sigma(mut x: f64) -> f64 {
     if x >= 1.0 {
         return f64::INFINITY;
@@ -145,7 +145,7 @@ fn sigma(mut x: f64) -> f64 {
     }
 }
 
-/// τ of Ertl 2017, equation 23: what registers at the highest rank tell.
+/// τ of Ertl 2017, equation 23: what registers at the highest rank contribute.
 fn tau(mut x: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return 0.0;

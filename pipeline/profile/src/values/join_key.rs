@@ -13,7 +13,7 @@
 //! Numbers with leading zeros (`007`), exponents or group separators, and dates in other forms than these, are compared
 //! as text; a time with a zone equals that with the same zone only. So is a text of more than [`LONGEST`] bytes.
 //!
-//! This decides about overlaps only. Distinct counts and frequent values tell every spelling apart.
+//! This decides about overlaps only. Distinct counts and frequent values keep every spelling.
 
 use std::borrow::Cow;
 

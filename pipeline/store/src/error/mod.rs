@@ -1,4 +1,4 @@
-//! What can go wrong with a store, told in one line: on what, why, what to do next.
+//! What can go wrong with a store, in one line: on what, why, what to do next.
 //!
 //! The client library's errors quote whole requests over several lines. [`translate()`] searches the chain
 //! of causes for the facts a person needs (which bucket, refused or denied) and drops the rest:

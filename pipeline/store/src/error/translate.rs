@@ -12,7 +12,7 @@ use crate::web::WebError;
 /// Translates a client's error about `object`.
 pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> StoreError {
     if let Some(error) = find::<WebError>(error) {
-        return error.told(place, object);
+        return error.to_store_error(place, object);
     }
     let words = place.words();
     let texts = Texts {
@@ -239,7 +239,7 @@ fn unreachable_cause(error: &(dyn StdError + 'static), texts: &Texts) -> Option<
     })
 }
 
-/// Why nobody answered, as far as the system's own error or a known text in it tells.
+/// Why nobody answered, as far as the system's own error or a known text in it shows.
 pub(crate) fn unanswered(
     error: &(dyn StdError + 'static),
     says: &dyn Fn(&str) -> bool,

@@ -61,8 +61,8 @@ async fn requests_are_recorded_by_kind_and_path() {
         assert_eq!(store.list("a").count().await, 2);
         store.list("").count().await;
         store.delete("a/x").await.unwrap();
-        let told = std::fs::read_to_string(&record).unwrap();
-        let lines: Vec<&str> = told.lines().collect();
+        let recorded = std::fs::read_to_string(&record).unwrap();
+        let lines: Vec<&str> = recorded.lines().collect();
         let wanted = [
             "put a/x",
             "put-if-absent a/y",

@@ -142,7 +142,7 @@ impl Root {
         Err(io::Error::new(io::ErrorKind::NotFound, "is no file"))
     }
 
-    /// What the system says of what a path leads to, below the root.
+    /// The system's facts about what a path leads to, below the root.
     pub(crate) fn inspect(&self, path: &Path) -> io::Result<Stat> {
         self.within(path, |folder, name| {
             let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?;

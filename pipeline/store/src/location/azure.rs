@@ -61,7 +61,7 @@ pub(super) fn open(
         builder = builder.with_allow_http(true);
     }
     if endpoint.is_some_and(|it| url::Url::parse(it).is_err()) {
-        // Told without its text, which may hold a signature.
+        // Reported without its text, which may hold a signature.
         return Err(StoreError::new(
             StoreErrorKind::Configuration,
             bucket.url,

@@ -14,7 +14,7 @@ use object_store::client::{HttpClient, HttpError, HttpRequest, HttpResponse, Htt
 /// No server makes us wait longer before one attempt.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// A client that waits as it is told.
+/// A client that waits as the server asks.
 pub(crate) fn waiting(inner: HttpClient) -> HttpClient {
     HttpClient::new(Waiting(inner))
 }

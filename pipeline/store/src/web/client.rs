@@ -20,8 +20,8 @@ use super::error::WebError;
 use crate::error::unanswered;
 use crate::requests::wait;
 
-/// Of an answer that does not tell its length no more than this is read.
-const MOST_UNTOLD: u64 = 16 << 20;
+/// Of an answer without its length no more than this is read.
+const MOST_OF_UNKNOWN: u64 = 16 << 20;
 /// Long answers that are read at once have no more than so many MiB together.
 const LONG_AT_ONCE: u32 = 128;
 /// The wait before the second attempt; doubled each time.
@@ -98,9 +98,9 @@ impl Client {
         let mut wait = FIRST_WAIT;
         for attempt in 1.. {
             match self.ask_once(url, asked).await {
-                Err((error, told)) if attempt < error.attempts() => {
+                Err((error, least)) if attempt < error.attempts() => {
                     tracing::debug!(%error, attempt, "asked again");
-                    tokio::time::sleep(wait.max(told)).await;
+                    tokio::time::sleep(wait.max(least)).await;
                     wait *= 2;
                 }
                 outcome => return outcome.map_err(|(error, _)| error),
@@ -176,11 +176,11 @@ impl Client {
             Asked::Part(..) | Asked::Tail(..) if status == StatusCode::PARTIAL_CONTENT => {
                 Some(WebError::Nonsense("more came than was asked for"))
             }
-            _ => Some(length.map_or(WebError::Endless(MOST_UNTOLD), WebError::NoParts)),
+            _ => Some(length.map_or(WebError::Endless(MOST_OF_UNKNOWN), WebError::NoParts)),
         };
         let most = match length {
             Some(_) => most,
-            None => most.min(MOST_UNTOLD),
+            None => most.min(MOST_OF_UNKNOWN),
         };
         let mut content = BytesMut::new();
         if let Some(too_long) = too_long {

@@ -53,7 +53,7 @@ impl WebError {
     }
 
     /// As a failure to get `object`.
-    pub(crate) fn told(&self, place: &Place, object: String) -> StoreError {
+    pub(crate) fn to_store_error(&self, place: &Place, object: String) -> StoreError {
         let at = place.endpoint.as_deref().unwrap_or("the server");
         let cause = self.to_string();
         let (kind, cause, remedy) = match self {

@@ -124,7 +124,7 @@ pub(crate) async fn folder(
     let busy = Arc::default();
     let files = direct.map(|path| about(store.clone(), join(folder, &path), Arc::clone(&busy)));
     let found = stream::iter(files).buffered(AT_ONCE);
-    // What is wrong with a single file is told where the folder is listed whole.
+    // What is wrong with a single file is reported where the folder is listed whole.
     let matters =
         |item: &Item| !matches!(item, Err(error) if error.kind() == StoreErrorKind::Entry);
     let found = found.filter_map(|item| futures::future::ready(item.filter(matters)));
@@ -148,7 +148,7 @@ fn unknown(path: String) -> ObjectInfo {
     }
 }
 
-/// What the server says of a file; nothing of one that is gone since its folder was read.
+/// The server's facts about a file; none of one that is gone since its folder was read.
 async fn about(store: Store, path: String, busy: Arc<AtomicUsize>) -> Option<Item> {
     match store.client.head(&store.key(&path)).await {
         Ok(meta) => Some(Ok(store.info(meta, &path))),
@@ -168,7 +168,7 @@ fn entry(error: StoreError, path: &str, busy: &AtomicUsize) -> StoreError {
 }
 
 fn explained(store: &Store, folder: &str, error: WebError) -> StoreError {
-    error.told(&store.place, store.object_url(folder))
+    error.to_store_error(&store.place, store.object_url(folder))
 }
 
 /// The links of a folder's page.

@@ -175,7 +175,7 @@ impl Web {
         self.file.as_ref().is_none_or(|file| file == path)
     }
 
-    /// What the server says of a file.
+    /// The server's facts about a file.
     async fn facts(&self, path: &str) -> std::result::Result<Facts, WebError> {
         let url = self.at(path, false);
         match self.client.ask(&url, Asked::Facts).await {
@@ -191,7 +191,7 @@ impl Web {
                 let answer = self.client.ask(&url, Asked::Whole(MOST_WHOLE)).await?;
                 Ok(answer.facts)
             }
-            // Whoever reads it is told.
+            // Whoever reads it gets the error.
             Err(WebError::NoParts(size)) => Ok(Facts {
                 size: Some(size),
                 etag: None,
@@ -319,7 +319,7 @@ impl ObjectStore for WebStore {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let got = self.get(location.as_ref(), &options).await;
         let (facts, begins, content) = got.map_err(|error| error.into_client(location.as_ref()))?;
-        // Not all servers look at a condition; all that have tags tell them.
+        // Not all servers look at a condition; all that have tags send them.
         if let (Some(wanted), Some(etag)) = (&options.if_match, &facts.etag)
             && wanted != etag
         {

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_path_can_be_is_told() {
+    fn what_no_path_can_be_is_reported() {
         let page = "<a href='a%2Fb.csv'><a href='bad%ff.csv'><a href='a//b.csv'><a href='a%0Ab.csv'><a href='ok.csv'>";
         let links = links(page.as_bytes(), &Url::parse("http://host/").unwrap());
         let odd: Vec<&str> = links.odd.iter().map(|(link, _)| link.as_str()).collect();

@@ -278,16 +278,16 @@ async fn a_large_file_of_a_server_without_ranges_is_an_error_that_says_so() {
     .await;
     let store = server.store("");
     let error = store.get_range("large.csv", 0..3).await.unwrap_err();
-    let told = error.to_string();
+    let wrong = error.to_string();
     assert!(
-        told.contains("whole only") && told.contains("range requests"),
-        "{told}"
+        wrong.contains("whole only") && wrong.contains("range requests"),
+        "{wrong}"
     );
     assert!(!error.is_retryable());
 }
 
 #[tokio::test]
-async fn a_busy_server_is_asked_again_and_then_told() {
+async fn a_busy_server_is_asked_again_and_then_reported() {
     let server = Server::start_with(|_, before| match before {
         0 => "HTTP/1.1 429 Too Many Requests\r\nConnection: close\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n".to_owned(),
         1 => "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Length: 0\r\n\r\n".to_owned(),
@@ -333,12 +333,12 @@ async fn redirects_stay_with_the_server() {
     let (found, errors) = listed(&server.store("/here/")).await;
     assert_eq!((paths(&found), errors.len()), (vec!["a.csv"], 0));
     let (_, errors) = listed(&server.store("/away/")).await;
-    let told = errors[0].to_string();
+    let wrong = errors[0].to_string();
     assert!(
-        told.contains("redirects to http://metadata.internal;"),
-        "{told}"
+        wrong.contains("redirects to http://metadata.internal;"),
+        "{wrong}"
     );
-    assert!(!told.contains("secret"), "{told}");
+    assert!(!wrong.contains("secret"), "{wrong}");
     let (_, errors) = listed(&server.store("/round/")).await;
     assert!(
         errors[0].to_string().contains("without end"),
@@ -368,13 +368,13 @@ async fn a_folder_that_cannot_be_read_costs_itself_only() {
     let (found, mut errors) = listed(&server.store("")).await;
     assert_eq!(paths(&found), ["a.csv", "data/b.csv"]);
     errors.sort_by(|a, b| a.path().cmp(&b.path()));
-    let told: Vec<_> = errors
+    let wrong: Vec<_> = errors
         .iter()
         .map(|it| (it.path().unwrap(), it.kind()))
         .collect();
     let entry = StoreErrorKind::Entry;
     assert_eq!(
-        told,
+        wrong,
         [("broken", entry), ("closed", entry), ("shut.csv", entry)]
     );
     assert!(
@@ -456,7 +456,7 @@ async fn a_folder_that_contains_itself_ends() {
 }
 
 #[tokio::test]
-async fn what_is_no_listing_is_told_in_one_line() {
+async fn what_is_no_listing_is_reported_in_one_line() {
     let server = Server::start(HashMap::from([
         ("/file/", file("a\n")),
         ("/garbage/", "\u{1}\u{2}garbage\r\n\r\n".to_owned()),
@@ -474,8 +474,8 @@ async fn what_is_no_listing_is_told_in_one_line() {
     ] {
         let (found, errors) = listed(&server.store(path)).await;
         assert_eq!((found.len(), errors.len()), (0, 1), "{path}");
-        let told = errors[0].to_string();
-        assert!(told.contains(part) && !told.contains('\n'), "{told}");
+        let wrong = errors[0].to_string();
+        assert!(wrong.contains(part) && !wrong.contains('\n'), "{wrong}");
     }
     let (_, errors) = listed(&open("http://127.0.0.1:9/").unwrap()).await;
     assert_eq!(errors[0].kind(), StoreErrorKind::Unreachable);
@@ -538,8 +538,8 @@ fn addresses_that_make_no_lake_are_refused_without_their_secrets() {
     ] {
         let error = open(location).unwrap_err();
         assert_eq!(error.kind(), StoreErrorKind::Configuration, "{location}");
-        let told = format!("{error} {error:?}");
-        assert!(told.contains(part) && !told.contains("SeCrEt"), "{told}");
+        let wrong = format!("{error} {error:?}");
+        assert!(wrong.contains(part) && !wrong.contains("SeCrEt"), "{wrong}");
     }
     let pays = Access {
         requester_pays: true,

@@ -66,9 +66,9 @@ impl WholeFiles {
             Err(error) => return Err(error),
         };
         // A server that says nothing of a file's version is asked for the file.
-        let is_told = now.etag.is_some() || now.modified_ms != 0;
+        let is_versioned = now.etag.is_some() || now.modified_ms != 0;
         let is_same = (&now.etag, now.modified_ms) == (&kept.facts.etag, kept.facts.modified_ms)
             && now.size.is_none_or(|size| Some(size) == kept.facts.size);
-        Ok((is_told && is_same).then_some(kept))
+        Ok((is_versioned && is_same).then_some(kept))
     }
 }

@@ -1,4 +1,4 @@
-//! From a message to what it tells: which objects of the lake may have changed.
+//! From a message to its hints: which objects of the lake may have changed.
 //!
 //! Read are, by their form: notifications of S3 (`Records`), its test event, events of EventBridge, either
 //! in an envelope of SNS, lists of these, and a plain form of our own: `{"objects": ["a/b.csv"]}` or
@@ -15,9 +15,9 @@ use serde_json::Value;
 use crate::root::{LakeRoot, is_path};
 use shapes::{EventBridge, Notification, Own, S3Records};
 
-/// What a message tells.
+/// The hints of a message.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Hints {
     /// Objects that may have changed, by path in the lake.
     pub(crate) objects: Vec<String>,
     /// Anything may have changed.
@@ -26,7 +26,7 @@ pub(crate) struct Told {
     pub(crate) ignored: u64,
 }
 
-impl Told {
+impl Hints {
     /// How many events name something in the lake.
     pub(crate) fn events(&self) -> u64 {
         self.objects.len() as u64 + u64::from(self.everything)
@@ -55,37 +55,37 @@ pub(crate) enum Unreadable {
 }
 
 /// Reads a message about a lake.
-pub(crate) fn read(body: &[u8], root: &LakeRoot) -> Result<Told, Unreadable> {
-    let mut told = Told::default();
+pub(crate) fn read(body: &[u8], root: &LakeRoot) -> Result<Hints, Unreadable> {
+    let mut hints = Hints::default();
     // The parser ends at a depth of 128.
     let message = parse(body)?;
     match message {
         Value::Array(events) => {
             for event in events {
-                read_one(event, root, true, &mut told)?;
+                read_one(event, root, true, &mut hints)?;
             }
         }
-        event => read_one(event, root, true, &mut told)?,
+        event => read_one(event, root, true, &mut hints)?,
     }
-    Ok(told)
+    Ok(hints)
 }
 
 fn read_one(
     event: Value,
     root: &LakeRoot,
     may_be_envelope: bool,
-    told: &mut Told,
+    hints: &mut Hints,
 ) -> Result<(), Unreadable> {
     let text = |name: &str| event.get(name).and_then(Value::as_str);
     let has = |name: &str| event.get(name).is_some();
     if text("Event") == Some("s3:TestEvent") {
-        told.ignored += 1;
+        hints.ignored += 1;
         return Ok(());
     }
     match text("Type") {
         Some("Notification") if may_be_envelope => {
             let envelope: Notification = shaped("an envelope of SNS", event)?;
-            return read_one(parse(envelope.message.as_bytes())?, root, false, told);
+            return read_one(parse(envelope.message.as_bytes())?, root, false, hints);
         }
         Some("SubscriptionConfirmation" | "UnsubscribeConfirmation") => {
             return Err(Unreadable::Confirmation);
@@ -93,10 +93,10 @@ fn read_one(
         _ => {}
     }
     if has("Records") {
-        records(shaped("a notification of S3", event)?, root, told)
+        records(shaped("a notification of S3", event)?, root, hints)
     } else if has("detail") && has("source") {
         if text("source") != Some("aws.s3") {
-            told.ignored += 1;
+            hints.ignored += 1;
             return Ok(());
         }
         let event: EventBridge = shaped("an event of EventBridge", event)?;
@@ -104,15 +104,15 @@ fn read_one(
             let detail = &event.detail;
             root.path(&detail.bucket.name, &detail.object.key)
         });
-        told.object(path.flatten());
+        hints.object(path.flatten());
         Ok(())
     } else if has("objects") || has("everything") {
         let own: Own = shaped("limn's own form", event)?;
-        told.everything |= own.everything;
+        hints.everything |= own.everything;
         for path in own.objects {
             // A folder may be written with a slash at its end.
             let path = path.trim_end_matches('/');
-            told.object(is_path(path).then(|| path.to_owned()));
+            hints.object(is_path(path).then(|| path.to_owned()));
         }
         Ok(())
     } else {
@@ -120,12 +120,12 @@ fn read_one(
     }
 }
 
-fn records(message: S3Records, root: &LakeRoot, told: &mut Told) -> Result<(), Unreadable> {
+fn records(message: S3Records, root: &LakeRoot, hints: &mut Hints) -> Result<(), Unreadable> {
     for record in message.records {
         // What is encoded wrongly names no object.
         let key = shapes::decoded(&record.s3.object.key);
         let path = key.filter(|_| record.changes_data());
-        told.object(path.and_then(|key| root.path(&record.s3.bucket.name, &key)));
+        hints.object(path.and_then(|key| root.path(&record.s3.bucket.name, &key)));
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The forms in which changes of objects are told, as far as they are needed.
+//! The forms in which changes of objects are announced, as far as they are needed.
 //!
 //! From the user guide of Amazon S3, "Event message structure" and "Amazon S3 Event Notifications with
 //! EventBridge"; servers that are like S3 keep to the former.

@@ -11,7 +11,7 @@ use limn_store::Store;
 static LAKE: LazyLock<LakeRoot> =
     LazyLock::new(|| LakeRoot::of(&Store::open_with("s3://lake/raw", []).unwrap()));
 
-fn told(message: &Value) -> Result<Told, Unreadable> {
+fn hinted(message: &Value) -> Result<Hints, Unreadable> {
     read(message.to_string().as_bytes(), &LAKE)
 }
 
@@ -44,7 +44,7 @@ fn notifications_of_s3_name_objects_encoded() {
         record("ObjectCreated:Put", "lake", "raw/folder/"),
     ]});
     let expected = ["a b/ü+1.csv", "c.parquet", "d.csv", "e.csv", "f.csv"];
-    let all = told(&message).unwrap();
+    let all = hinted(&message).unwrap();
     assert_eq!(
         (all.objects, all.ignored),
         (expected.map(str::to_owned).into(), 5)
@@ -53,14 +53,14 @@ fn notifications_of_s3_name_objects_encoded() {
 
 #[test]
 fn events_of_eventbridge_name_objects_as_they_are() {
-    let one = told(&event("Object Created", "raw/a+b/%20.csv")).unwrap();
+    let one = hinted(&event("Object Created", "raw/a+b/%20.csv")).unwrap();
     assert_eq!(one.objects, ["a+b/%20.csv"]);
     let several = json!([
         event("Object Deleted", "raw/a.csv"),
         event("Object Tags Added", "raw/b.csv"),
         {"source": "aws.ec2", "detail": {"state": "running"}},
     ]);
-    let several = told(&several).unwrap();
+    let several = hinted(&several).unwrap();
     assert_eq!(
         (several.objects, several.ignored),
         (vec!["a.csv".to_owned()], 2)
@@ -71,33 +71,33 @@ fn events_of_eventbridge_name_objects_as_they_are() {
 fn envelopes_of_sns_are_opened_once() {
     let wrap = |message: &Value| json!({"Type": "Notification", "TopicArn": "arn:x", "Message": message.to_string()});
     let inner = json!({"Records": [record("ObjectCreated:Put", "lake", "raw/a.csv")]});
-    assert_eq!(told(&wrap(&inner)).unwrap().objects, ["a.csv"]);
+    assert_eq!(hinted(&wrap(&inner)).unwrap().objects, ["a.csv"]);
     let inner = event("Object Created", "raw/b.csv");
-    assert_eq!(told(&wrap(&inner)).unwrap().objects, ["b.csv"]);
-    assert_eq!(told(&wrap(&wrap(&inner))), Err(Unreadable::Unknown));
+    assert_eq!(hinted(&wrap(&inner)).unwrap().objects, ["b.csv"]);
+    assert_eq!(hinted(&wrap(&wrap(&inner))), Err(Unreadable::Unknown));
     let plain = json!({"Type": "Notification", "Message": "disk full"});
-    assert!(matches!(told(&plain), Err(Unreadable::Json(_))));
+    assert!(matches!(hinted(&plain), Err(Unreadable::Json(_))));
 }
 
 #[test]
-fn a_test_event_tells_nothing_and_a_confirmation_is_refused() {
+fn a_test_event_hints_at_nothing_and_a_confirmation_is_refused() {
     let test = json!({"Service": "Amazon S3", "Event": "s3:TestEvent", "Bucket": "lake"});
-    let nothing = told(&test).unwrap();
+    let nothing = hinted(&test).unwrap();
     assert_eq!((nothing.events(), nothing.ignored), (0, 1));
     let confirm = json!({
         "Type": "SubscriptionConfirmation", "Token": "x",
         "SubscribeURL": "http://169.254.169.254/latest/meta-data",
     });
-    assert_eq!(told(&confirm), Err(Unreadable::Confirmation));
+    assert_eq!(hinted(&confirm), Err(Unreadable::Confirmation));
 }
 
 #[test]
 fn our_own_form() {
-    let own = told(&json!({"objects": ["a/b.csv", "../x", "/etc/passwd", ""]})).unwrap();
+    let own = hinted(&json!({"objects": ["a/b.csv", "../x", "/etc/passwd", ""]})).unwrap();
     assert_eq!((own.objects, own.ignored), (vec!["a/b.csv".to_owned()], 3));
-    assert!(told(&json!({"everything": true})).unwrap().everything);
+    assert!(hinted(&json!({"everything": true})).unwrap().everything);
     assert!(matches!(
-        told(&json!({"objects": [], "all": 1})),
+        hinted(&json!({"objects": [], "all": 1})),
         Err(Unreadable::Shape { .. })
     ));
 }
@@ -106,7 +106,7 @@ fn our_own_form() {
 fn a_message_is_read_whole_or_not_at_all() {
     let records =
         json!({"Records": [record("ObjectCreated:Put", "lake", "raw/a.csv"), {"ses": {}}]});
-    let error = told(&records).unwrap_err().to_string();
+    let error = hinted(&records).unwrap_err().to_string();
     assert!(
         error.contains("a notification of S3") && error.contains("s3"),
         "{error}"
@@ -119,7 +119,7 @@ fn a_message_is_read_whole_or_not_at_all() {
         json!(null),
         json!(7),
     ] {
-        assert!(told(&message).is_err(), "{message}");
+        assert!(hinted(&message).is_err(), "{message}");
     }
 }
 
@@ -132,10 +132,10 @@ fn hostile_messages_end_in_one_plain_line() {
         ));
     }
     let wrapped = json!({"Type": "Notification", "Message": "[".repeat(1 << 20)});
-    assert!(matches!(told(&wrapped), Err(Unreadable::Json(_))));
+    assert!(matches!(hinted(&wrapped), Err(Unreadable::Json(_))));
     let steering = "\u{1b}[2Jx\n\u{202e}".repeat(1000);
     let message = json!({"Records": steering});
-    let error = told(&message).unwrap_err().to_string();
+    let error = hinted(&message).unwrap_err().to_string();
     assert!(
         error.chars().count() < 400 && !error.chars().any(limn_store::is_steering),
         "{error}"
@@ -168,10 +168,10 @@ proptest! {
     #[test]
     fn nothing_panics(message in near_json(), bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         let _ = read(&bytes, &LAKE);
-        let _ = told(&message);
-        let _ = told(&json!({"Type": "Notification", "Message": message.to_string()}));
-        if let Ok(told) = told(&json!({"Records": [{"s3": message}]})) {
-            for path in told.objects {
+        let _ = hinted(&message);
+        let _ = hinted(&json!({"Type": "Notification", "Message": message.to_string()}));
+        if let Ok(hints) = hinted(&json!({"Records": [{"s3": message}]})) {
+            for path in hints.objects {
                 prop_assert!(is_path(&path));
             }
         }
@@ -184,8 +184,8 @@ proptest! {
             key.as_bytes(), percent_encoding::NON_ALPHANUMERIC,
         ).to_string().replace("%20", "+");
         let message = json!({"Records": [record("ObjectCreated:Put", "lake", &format!("raw/{encoded}"))]});
-        prop_assert_eq!(told(&message).unwrap().objects, [key.clone()]);
-        let bridged = told(&event("Object Created", &format!("raw/{key}"))).unwrap();
+        prop_assert_eq!(hinted(&message).unwrap().objects, [key.clone()]);
+        let bridged = hinted(&event("Object Created", &format!("raw/{key}"))).unwrap();
         prop_assert_eq!(bridged.objects, [key]);
     }
 }

@@ -25,7 +25,7 @@ pub(super) fn failed(status: StatusCode, error: &str) -> Response {
     response
 }
 
-/// All is well, and so much was told.
+/// All is well, and so much was announced.
 pub(super) fn health(counts: &Counts) -> Response {
     let last = counts
         .last_event

@@ -138,7 +138,7 @@ async fn bodies_are_bounded_however_they_come() {
 }
 
 #[tokio::test]
-async fn who_has_no_token_tells_nothing() {
+async fn who_has_no_token_announces_nothing() {
     let (mut bursts, address) = server(Some(TOKEN)).await;
     let body = json!({"objects": ["a.csv"]}).to_string();
     for shown in [
@@ -166,7 +166,7 @@ async fn who_has_no_token_tells_nothing() {
 }
 
 #[tokio::test]
-async fn an_open_address_needs_a_token_and_a_taken_one_is_told() {
+async fn an_open_address_needs_a_token_and_a_taken_one_is_reported() {
     let mut triggers = Triggers::new(LakeRoot::default(), Coalesce::default());
     for open in [
         "0.0.0.0:0",

@@ -170,7 +170,7 @@ impl Client {
         Ok(body)
     }
 
-    /// What a refusal means. The server's message is not told: it may quote what was signed.
+    /// What a refusal means. The server's message is left out: it may quote what was signed.
     fn refused(&self, action: &str, status: StatusCode, answer: &[u8]) -> TriggerError {
         let refusal: Option<Refusal> = serde_json::from_slice(answer).ok();
         let code = refusal.as_ref().and_then(Refusal::code).unwrap_or_default();

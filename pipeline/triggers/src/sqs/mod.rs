@@ -1,9 +1,9 @@
 //! A queue of SQS, polled.
 //!
-//! A message that tells something of the lake is *held* from its receipt to the end of its burst: kept
-//! invisible to others, then deleted. One that tells nothing is deleted at once. One that cannot be read is
-//! left to come again, in case that a newer limn or a fixed sender shares the queue, and set aside after
-//! some tries.
+//! A message that names something of the lake is *held* from its receipt to the end of its burst:
+//! kept invisible to others, then deleted. One that names nothing is deleted at once. One that
+//! cannot be read is left to come again, in case that a newer limn or a fixed sender shares the
+//! queue, and set aside after some tries.
 
 mod access;
 mod client;
@@ -149,25 +149,25 @@ impl Source {
         }
     }
 
-    /// Tells what messages say, and deletes those that say nothing of the lake.
+    /// Passes on the hints of messages, and deletes those that say nothing of the lake.
     async fn take(&self, messages: Vec<Message>) {
         let (mut objects, mut everything) = (Vec::new(), false);
         let mut deliveries = Vec::new();
         let mut finished = Vec::new();
         for message in messages {
             match event::read(message.body.as_bytes(), &self.root) {
-                Ok(told) if told.events() == 0 => {
-                    self.collector.counters.told(0, told.ignored);
+                Ok(hints) if hints.events() == 0 => {
+                    self.collector.counters.count(0, hints.ignored);
                     finished.push(message.receipt);
                 }
-                Ok(told) => {
+                Ok(hints) => {
                     // One that came again while it is held is in a burst already.
                     let Some(delivery) = self.queue.hold(message) else {
                         continue;
                     };
-                    self.collector.counters.told(told.events(), told.ignored);
-                    objects.extend(told.objects);
-                    everything |= told.everything;
+                    self.collector.counters.count(hints.events(), hints.ignored);
+                    objects.extend(hints.objects);
+                    everything |= hints.everything;
                     deliveries.push(delivery);
                 }
                 Err(unreadable) => {
@@ -182,7 +182,7 @@ impl Source {
         }
         self.collector.add(objects, everything, deliveries);
         if let Err(error) = self.queue.delete(finished).await {
-            tracing::debug!(%error, "messages that tell nothing of the lake come again");
+            tracing::debug!(%error, "messages that name nothing of the lake come again");
         }
     }
 

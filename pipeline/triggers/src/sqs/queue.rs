@@ -97,7 +97,7 @@ impl Queue {
         })
     }
 
-    /// Deletes messages by their receipts. All are tried; the first error is told.
+    /// Deletes messages by their receipts. All are tried; the first error is returned.
     pub(super) async fn delete(&self, receipts: Vec<String>) -> Result<(), TriggerError> {
         let entry = |receipt: &String| json!({"ReceiptHandle": receipt});
         let entries = receipts.iter().map(entry).collect();
@@ -115,13 +115,13 @@ impl Queue {
             let entries = ending.iter().map(entry).collect();
             match self.change("ChangeMessageVisibilityBatch", entries).await {
                 Ok(()) => self.held.prolong(&ending, now + self.visibility),
-                // They come again, are known, and are not told twice.
+                // They come again, are known, and are not passed on twice.
                 Err(error) => tracing::debug!(%error, "held messages become visible"),
             }
         }
     }
 
-    /// Changes messages, in as few requests as can be. All are tried; the first error is told.
+    /// Changes messages, in as few requests as can be. All are tried; the first error is returned.
     async fn change(&self, action: &str, mut entries: Vec<Value>) -> Result<(), TriggerError> {
         let requests = entries.chunks_mut(BATCH).map(|batch| {
             for (n, entry) in batch.iter_mut().enumerate() {

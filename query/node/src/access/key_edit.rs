@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use super::keys::{KeyError, KeyRecord, io_error, read_records};
 
-/// Changes the records of a file, and tells what the change tells. `makes` says whether a file that is not there is made,
-/// readable by its owner only.
+/// Changes the records of a file, and returns what the change returns. `makes` says whether a file
+/// that is not there is made, readable by its owner only.
 ///
 /// # Errors
 /// [`KeyError::Io`] without a file, [`KeyError::Change`], [`KeyError::Line`], and those of the change: the file is as it was.
@@ -30,9 +30,9 @@ pub fn edit_records<T>(
     };
     let (locked, place) = lock(path, makes).map_err(failed)?;
     let mut records = read_records(path)?;
-    let told = change(&mut records)?;
+    let changed = change(&mut records)?;
     replace(&place, &locked, &records).map_err(failed)?;
-    Ok(told)
+    Ok(changed)
 }
 
 /// The file with its lock, which lasts as long as it, and where it really is: a link stays one.
@@ -92,7 +92,7 @@ fn replace(path: &Path, old: &File, records: &[KeyRecord]) -> io::Result<()> {
             .map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     });
     if written.is_err() {
-        // What failed is told; a file that stays is removed by the next change.
+        // The failure is reported; a file that stays is removed by the next change.
         let _ = fs::remove_file(&beside);
     }
     written

@@ -185,7 +185,7 @@ impl KeyFile {
             .strip_prefix(MARK)
             .and_then(|rest| rest.split('_').next());
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
-        // An id is no secret: whether it is known may be told by the time that this takes.
+        // An id is no secret: the time that this takes may reveal whether it is known.
         let record = keys.get(id?)?;
         let is_over = record.expires.is_some_and(|end| end <= chrono::Utc::now());
         (record.is_shown(key) && !is_over).then(|| record.caller())

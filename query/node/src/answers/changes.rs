@@ -13,8 +13,8 @@ use crate::access::Right;
 use crate::node::Node;
 use crate::problem::{Code, Problem};
 
-/// Tables of one list that are told, at most.
-const TOLD: usize = 10_000;
+/// Tables of one list in an answer, at most.
+const TABLES_LISTED: usize = 10_000;
 /// Bytes of a table's name.
 const NAME: usize = 4_000;
 /// How often it is looked whether a table that appeared had another name before.
@@ -22,7 +22,7 @@ const RENAMINGS: usize = 8;
 /// Snapshots that are read at a time.
 const SNAPSHOTS_AT_ONCE: usize = 8;
 /// Snapshots that are listed.
-const LISTED: usize = 100;
+const SNAPSHOTS_LISTED: usize = 100;
 
 /// Which snapshots are compared.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -41,7 +41,7 @@ pub struct DiffRequest {
     /// Only tables at this path or below it.
     #[serde(default)]
     pub prefix: Option<String>,
-    /// How many tables of each list are told: 1 to 10000, 1000 if nothing is said.
+    /// How many tables of each list are given: 1 to 10000, 1000 if nothing is said.
     #[serde(default)]
     #[param(minimum = 1, maximum = 10000)]
     pub limit: Option<usize>,
@@ -130,7 +130,7 @@ pub struct TableRename {
 /// Snapshots that there are not; an index that cannot be read.
 pub async fn diff(node: &Node, grant: &Grant, request: &DiffRequest) -> Result<Diff, Problem> {
     grant.require(Right::Search)?;
-    let limit = bounded("limit", request.limit, 1_000, TOLD)?;
+    let limit = bounded("limit", request.limit, 1_000, TABLES_LISTED)?;
     let index = node.live.index();
     let to = match request.to {
         Some(number) if number != grant.view.snapshot.number => index.snapshot(number).await?,
@@ -147,7 +147,7 @@ pub async fn diff(node: &Node, grant: &Grant, request: &DiffRequest) -> Result<D
     let changes = node.live.changes();
     let found = changes.since_last(&older, &to, &within).await?;
     let (from, changes) = found.ok_or_else(Problem::internal)?;
-    let mut diff = told(from.number, to.number, changes, limit);
+    let mut diff = to_diff(from.number, to.number, changes, limit);
     for table in &mut diff.changed {
         hide_failure(grant, table);
     }
@@ -166,7 +166,7 @@ async fn older(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Vec<
         }
         (Some(number), None) => {
             if number > to.number {
-                // One that there is not is told as such.
+                // A table that does not exist is reported as such.
                 index.snapshot(number).await?;
                 return Err(Problem::bad(
                     format!("from ({number}) is newer than to ({})", to.number),
@@ -191,13 +191,13 @@ async fn older(node: &Node, request: &DiffRequest, to: &Snapshot) -> Result<Vec<
         index.require_newest().await?;
         return Err(Problem::bad(
             format!("there is no snapshot before {}", to.number),
-            "older ones were collected; the list of snapshots tells what there is",
+            "older ones were collected; the list of snapshots shows what there is",
         ));
     }
     Ok(older)
 }
 
-fn told(from: u64, to: u64, changes: TableChanges, limit: usize) -> Diff {
+fn to_diff(from: u64, to: u64, changes: TableChanges, limit: usize) -> Diff {
     let size = |size: limn_segment::diff::TableSize, is_new: bool| TableDiff {
         rows_before: size.rows.filter(|_| !is_new),
         rows_after: size.rows.filter(|_| is_new),
@@ -259,7 +259,7 @@ impl TableDiff {
 }
 
 fn changed(change: limn_segment::diff::TableChange) -> TableDiff {
-    let mut told = TableDiff::of(change.lake, change.table);
+    let mut diff = TableDiff::of(change.lake, change.table);
     if let Some(schema) = change.schema {
         let column = |column: String, change: &str, before, after| ColumnChange {
             column,
@@ -268,26 +268,26 @@ fn changed(change: limn_segment::diff::TableChange) -> TableDiff {
             after,
         };
         let added = schema.added.into_iter();
-        told.columns
+        diff.columns
             .extend(added.map(|name| column(name, "added", None, None)));
         let dropped = schema.dropped.into_iter();
-        told.columns
+        diff.columns
             .extend(dropped.map(|name| column(name, "dropped", None, None)));
         let renamed = schema.renamed.into_iter();
-        told.columns
+        diff.columns
             .extend(renamed.map(|it| column(it.to.clone(), "renamed", Some(it.from), Some(it.to))));
         let retyped = schema.retyped.into_iter();
-        told.columns
+        diff.columns
             .extend(retyped.map(|it| column(it.column, "retyped", Some(it.from), Some(it.to))));
     }
     if let Some(rows) = change.rows {
-        (told.rows_before, told.rows_after) = (rows.from, rows.to);
+        (diff.rows_before, diff.rows_after) = (rows.from, rows.to);
     }
     if let Some(context) = change.context {
-        (told.contexts_added, told.contexts_removed) = (context.added.len(), context.removed.len());
+        (diff.contexts_added, diff.contexts_removed) = (context.added.len(), context.removed.len());
     }
-    told.unreadable = change.readable.map(|it| it.error.unwrap_or_default());
-    told
+    diff.unreadable = change.readable.map(|it| it.error.unwrap_or_default());
+    diff
 }
 
 /// The snapshots that there are, newest first, at most 100.
@@ -318,7 +318,7 @@ pub async fn snapshots(node: &Node, grant: &Grant) -> Result<Snapshots, Problem>
         node.live.index().require_newest().await?;
     }
     // Collected meanwhile is no failure.
-    let mut reads = stream::iter(found.into_iter().take(LISTED))
+    let mut reads = stream::iter(found.into_iter().take(SNAPSHOTS_LISTED))
         .map(|info| node.live.index().snapshot(info.number))
         .buffered(SNAPSHOTS_AT_ONCE);
     let mut snapshots = Vec::new();
@@ -329,7 +329,7 @@ pub async fn snapshots(node: &Node, grant: &Grant) -> Result<Snapshots, Problem>
                 published: time(snapshot.created_ms),
             }),
             Err(SegmentError::NoSuchSnapshot { .. }) => {}
-            // The node has told its operator, and serves the one before.
+            // The node has logged it, and serves the one before.
             Err(error) if error.is_damage() => {}
             Err(error) => return Err(error.into()),
         }
@@ -337,7 +337,7 @@ pub async fn snapshots(node: &Node, grant: &Grant) -> Result<Snapshots, Problem>
     Ok(Snapshots { snapshots })
 }
 
-/// Whose life is told.
+/// Whose history is asked for.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -347,7 +347,7 @@ pub struct HistoryRequest {
     /// The lake's URL, where several lakes have a table of this name.
     #[serde(default)]
     pub lake: Option<String>,
-    /// Of how many snapshots it is told what they changed, the newest first: 1 to 200, 20 if nothing is said.
+    /// Of how many snapshots the changes are given, the newest first: 1 to 200, 20 if nothing is said.
     #[serde(default)]
     #[param(minimum = 1, maximum = 200)]
     pub limit: Option<usize>,
@@ -362,7 +362,7 @@ pub struct History {
     pub lake: String,
     /// The snapshots that changed it.
     pub history: Vec<Moment>,
-    /// The oldest snapshot of which it is told.
+    /// The oldest snapshot that was looked at.
     pub back_to: u64,
     /// Whether that is the index's first.
     pub is_whole: bool,
@@ -381,7 +381,7 @@ pub struct Moment {
     pub detail: Vec<String>,
 }
 
-/// Tells the life of a table, under the names that it had before, too.
+/// The history of a table, under the names that it had before, too.
 ///
 /// # Errors
 /// No such table, now or in the snapshots looked at, among those that the caller may see; an index that cannot be read.
@@ -395,13 +395,13 @@ pub async fn history(
     let _turn = node.heavy_turn(&grant.caller).await?;
     let index = node.live.index();
     let from = (grant.view.snapshot.number + 1).saturating_sub(limit as u64);
-    // What changed in a snapshot is told from the one before it.
-    let (key, mut told) = life(node, grant, request, limit + 1).await?;
+    // What changed in a snapshot is known from the one before it.
+    let (key, mut found) = life(node, grant, request, limit + 1).await?;
     let mut moments: Vec<Moment> = Vec::new();
     let mut looks = RENAMINGS;
     loop {
         let mut older = None;
-        for (at, event) in told.events.iter().enumerate() {
+        for (at, event) in found.events.iter().enumerate() {
             let mut moment = moment(grant, event);
             if event.before.is_none() && event.snapshot >= from && looks > 0 {
                 looks -= 1;
@@ -410,7 +410,7 @@ pub async fn history(
                     moment.change = "renamed".to_owned();
                     moment.detail = vec![format!("it was {} before", old.name)];
                     // Before that the table was there, or it was not.
-                    if at + 1 == told.events.len() {
+                    if at + 1 == found.events.len() {
                         older = Some((newest, old));
                     }
                 }
@@ -421,20 +421,20 @@ pub async fn history(
             break;
         };
         let left = (newest.number + 2).saturating_sub(from);
-        told = index.history(&newest, &old, left as usize).await?;
+        found = index.history(&newest, &old, left as usize).await?;
     }
     moments.retain(|moment| moment.snapshot >= from);
     Ok(History {
         history: moments,
-        back_to: told.oldest.max(from),
-        is_whole: told.end == HistoryEnd::Beginning && from <= 1,
+        back_to: found.oldest.max(from),
+        is_whole: found.end == HistoryEnd::Beginning && from <= 1,
         table: key.name,
         lake: key.lake,
     })
 }
 
-/// Which table is meant, and what became of it: one that there is, or one of which the snapshots that are looked at
-/// tell.
+/// Which table is meant, and what became of it: one that exists, or one that is in the snapshots
+/// that are looked at.
 async fn life(
     node: &Node,
     grant: &Grant,
@@ -446,8 +446,8 @@ async fn life(
     let missing = match grant.table(name, request.lake.as_deref()) {
         Ok(table) => {
             let key = table.key.to_key();
-            let told = index.history(newest, &key, snapshots).await?;
-            return Ok((key, told));
+            let found = index.history(newest, &key, snapshots).await?;
+            return Ok((key, found));
         }
         Err(missing) if missing.code == Code::NotFound => missing,
         Err(problem) => return Err(problem),
@@ -466,9 +466,9 @@ async fn life(
         if !grant.view.reach.allows(&key) {
             continue;
         }
-        let told = index.history(newest, &key, snapshots).await?;
-        if !told.events.is_empty() {
-            return Ok((key, told));
+        let found = index.history(newest, &key, snapshots).await?;
+        if !found.events.is_empty() {
+            return Ok((key, found));
         }
     }
     Err(missing)

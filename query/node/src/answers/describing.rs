@@ -66,7 +66,7 @@ pub struct Description {
     pub lake: Option<String>,
     /// The text; empty to take back the one that it replaces.
     pub text: String,
-    /// The text that it takes the place of, as `/v1/table` tells it with the source `registered`. Without it the text is added.
+    /// The text that it takes the place of, as `/v1/table` has it with the source `registered`. Without it the text is added.
     #[serde(default)]
     pub replaces: Option<String>,
 }

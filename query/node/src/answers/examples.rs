@@ -11,7 +11,7 @@ use crate::names::last_part;
 use crate::problem::Problem;
 use crate::shelf::Facts;
 
-/// Questions that are told.
+/// Questions of one answer.
 const QUESTIONS: usize = 6;
 /// Tables that are looked at: of a large lake the first.
 const TABLES: usize = 20_000;

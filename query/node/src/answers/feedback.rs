@@ -1,4 +1,4 @@
-//! What people say of answers: a file of questions with their tables, as `limn eval` reads it.
+//! Feedback on answers: a file of questions with their tables, as `limn eval` reads it.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::problem::{Code, Problem};
 /// Bytes of a question, and of a comment.
 const TEXT: usize = 8_000;
 
-/// What somebody says of a table that was found.
+/// Somebody's feedback on a table that was found.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Feedback {
@@ -131,7 +131,7 @@ pub fn keep(node: &Node, grant: &Grant, feedback: &Feedback) -> Result<(), Probl
     if question.trim().is_empty() {
         return Err(Problem::bad(
             "the question is empty",
-            "tell the question that the table was found by",
+            "give the question that the table was found by",
         ));
     }
     let comment = feedback.comment.as_deref().unwrap_or_default();

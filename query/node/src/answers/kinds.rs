@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(refused.remedy, "choose one of csv, list");
     }
 
-    /// The page's names of formats are written by hand.
+    /// The page has its own copy of the formats' names.
     #[test]
     fn the_page_has_a_name_for_every_format() {
         let names = include_str!("../../page/names.js");

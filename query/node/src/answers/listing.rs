@@ -161,7 +161,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    fn told(self, grant: &Grant) -> ListedTable {
+    fn into_listed(self, grant: &Grant) -> ListedTable {
         let family = self.family.map(|(id, members)| FamilyLine {
             id: id.to_string(),
             name: common_name(members.iter().map(|table| table.key.name)),
@@ -219,8 +219,8 @@ pub fn list(grant: &Grant, request: &ListRequest) -> Result<Listing, Problem> {
         Some(after) => place_after(after, &entries)?,
     };
     let more = entries.len() > from.saturating_add(limit);
-    let told = entries.into_iter().skip(from).take(limit);
-    let tables: Vec<ListedTable> = told.map(|entry| entry.told(grant)).collect();
+    let entries = entries.into_iter().skip(from).take(limit);
+    let tables: Vec<ListedTable> = entries.map(|entry| entry.into_listed(grant)).collect();
     Ok(Listing {
         next: tables
             .last()

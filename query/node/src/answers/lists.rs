@@ -26,7 +26,7 @@ pub struct TreeRequest {
     /// Where to go on: the `next` of the answer before.
     #[serde(default)]
     pub after: Option<String>,
-    /// How many paths are told at once: 1 to 1000, 1000 if nothing is said.
+    /// How many paths are given at once: 1 to 1000, 1000 if nothing is said.
     #[serde(default)]
     #[param(minimum = 1, maximum = 1000)]
     pub limit: Option<usize>,
@@ -43,7 +43,7 @@ pub struct Tree {
     pub folders: Vec<Folder>,
     /// The tables in it.
     pub tables: Vec<TableLine>,
-    /// Where the next answer begins, if there is more in the folder than is told at once; null at the end.
+    /// Where the next answer begins, if there is more in the folder than is given at once; null at the end.
     pub next: Option<String>,
 }
 
@@ -80,20 +80,20 @@ pub fn tree(grant: &Grant, request: &TreeRequest) -> Result<Tree, Problem> {
     let count = below + tables.len() as u64;
     folders.retain(|folder| folder.path.as_str() > after);
     tables.retain(|table| table.key.name > after);
-    // Those of one path are told together: a folder and tables of its name, tables of several lakes.
+    // Those of one path are listed together: a folder and tables of its name, tables of several lakes.
     let folder_paths = folders.iter().map(|folder| folder.path.as_str());
     let table_paths = tables.iter().map(|table| table.key.name);
     let mut paths: Vec<&str> = folder_paths.chain(table_paths).collect();
     paths.sort_unstable();
     paths.dedup();
     let next = (paths.len() > limit).then(|| paths[limit - 1].to_owned());
-    let is_told = |path: &str| next.as_deref().is_none_or(|last| path <= last);
+    let is_listed = |path: &str| next.as_deref().is_none_or(|last| path <= last);
     Ok(Tree {
         prefix: prefix.to_owned(),
         count,
         folders: folders
             .iter()
-            .filter(|folder| is_told(&folder.path))
+            .filter(|folder| is_listed(&folder.path))
             .map(|folder| Folder {
                 name: last_part(&folder.path).to_owned(),
                 path: folder.path.clone(),
@@ -105,7 +105,7 @@ pub fn tree(grant: &Grant, request: &TreeRequest) -> Result<Tree, Problem> {
             .collect(),
         tables: tables
             .iter()
-            .filter(|table| is_told(table.key.name))
+            .filter(|table| is_listed(table.key.name))
             .map(|table| grant.line(table))
             .collect(),
         next,

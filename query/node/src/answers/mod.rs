@@ -119,7 +119,7 @@ impl Grant {
         }
     }
 
-    /// What is told of a failure: it names files, and the paths of partitions hold values.
+    /// What a caller learns of a failure: it names files, and the paths of partitions hold values.
     fn failure(&self, error: &str) -> String {
         match self.shows_values {
             true => error.to_owned(),
@@ -177,7 +177,7 @@ impl TableLine {
     }
 }
 
-/// A time as it is told: RFC 3339, in UTC.
+/// A time as answers have it: RFC 3339, in UTC.
 fn time(ms: i64) -> Option<String> {
     let time = DateTime::<Utc>::from_timestamp_millis(ms)?;
     Some(time.to_rfc3339_opts(SecondsFormat::Millis, true))

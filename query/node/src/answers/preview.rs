@@ -16,7 +16,7 @@ const CELL: usize = 160;
 pub struct Matching {
     /// At most six columns, in the table's order.
     pub columns: Vec<MatchingColumn>,
-    /// Sampled rows, those that match first: a cell a column, null where it is empty. None where values are not told.
+    /// Sampled rows, those that match first: a cell a column, null where it is empty. None where values are not shown.
     pub rows: Vec<Vec<Option<String>>>,
 }
 
@@ -93,7 +93,7 @@ fn cell(row: &[Option<String>], at: usize) -> Option<&str> {
     row.get(at)?.as_deref()
 }
 
-/// How much a column tells of why the table was found: a value first, then its name, then what is said of it.
+/// How much a column explains why the table was found: a value first, then its name, then what is said of it.
 fn weight<'a>(
     column: &ColumnRecord,
     mut cells: impl Iterator<Item = Option<&'a str>>,

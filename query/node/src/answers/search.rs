@@ -29,11 +29,11 @@ const MOST: usize = 1_000;
 const CANDIDATES: usize = 10_000;
 /// Tables of an answer that a judge reads for, and that are found in a moment.
 const FEW: usize = 50;
-/// Texts told of each table.
+/// Texts given of each table.
 const BLOCKS: usize = 10;
 /// Rows shown of each table.
 const PREVIEW_ROWS: usize = 10;
-/// Columns told of each table.
+/// Columns given of each table.
 const COLUMNS: usize = 12;
 
 /// A question.
@@ -58,7 +58,7 @@ pub struct SearchRequest {
     #[param(minimum = 1, maximum = 1000)]
     #[schema(minimum = 1, maximum = 1000)]
     pub candidates: Option<usize>,
-    /// How many texts are told of each table: 0 to 10, 3 if nothing is said. With 0 there is the ranking alone, sooner.
+    /// How many texts are given of each table: 0 to 10, 3 if nothing is said. With 0 there is the ranking alone, sooner.
     #[serde(default)]
     #[param(minimum = 0, maximum = 10)]
     #[schema(minimum = 0, maximum = 10)]
@@ -198,7 +198,7 @@ pub struct ColumnLine {
     pub name: String,
     /// Its type.
     pub data_type: String,
-    /// What a language model says of it.
+    /// A language model's description of it.
     pub narration: Option<String>,
 }
 
@@ -366,7 +366,7 @@ fn result(grant: &Grant, hit: Hit) -> Option<SearchResult> {
         score: hit.score,
         grade: hit.grade.map(Grade::of),
         covered: hit.covered,
-        // Texts about the columns hold values, and how close they are would tell whoever guesses them.
+        // Texts about the columns hold values, and how close they are would confirm a guess.
         cosine: hit.cosine.filter(|_| grant.shows_values),
         lexical: hit.lexical,
         semantic: hit.semantic,
@@ -409,7 +409,7 @@ async fn add_previews(
     };
     for (result, key) in results.iter_mut().zip(&keys) {
         let words = result.blocks.iter().flat_map(|block| &block.words);
-        // Who may not read values is told few texts, or none: then a name matches by the question's own words.
+        // Who may not read values gets few texts, or none: then a name matches by the question's own words.
         let own = question.split(|sign: char| !sign.is_alphanumeric());
         let own = own.filter(|word| !grant.shows_values && word.len() > 2);
         let words = preview::folded(words.map(String::as_str).chain(own));
@@ -470,8 +470,11 @@ mod tests {
         assert_eq!(read("2026-01-31").unwrap(), midnight);
         assert_eq!(read("2026-01-31T01:00:00+01:00").unwrap(), midnight);
         for wrong in ["yesterday", "", "2026-02-30", "31.1.2026", "2026-01-31T"] {
-            let told = read(wrong).unwrap_err().to_string();
-            assert!(told.contains("2026-01-31T12:00:00Z"), "{wrong}: {told}");
+            let message = read(wrong).unwrap_err().to_string();
+            assert!(
+                message.contains("2026-01-31T12:00:00Z"),
+                "{wrong}: {message}"
+            );
         }
         let nothing = serde_json::json!({"q": "x", "modified_after": null});
         let asked: SearchRequest = serde_json::from_value(nothing).unwrap();

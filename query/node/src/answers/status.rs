@@ -8,7 +8,7 @@ use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
 
-/// Failures that are told.
+/// Failures of one answer.
 const FAILURES: usize = 100;
 
 /// How the index and the node are. Of tables only those count that the caller may see.
@@ -46,7 +46,7 @@ pub struct Status {
     pub rights: Vec<Right>,
     /// The paths that the caller may see; null for everything.
     pub prefixes: Option<Vec<String>>,
-    /// Whether values of rows are told.
+    /// Whether values of rows are shown.
     pub previews: bool,
     /// Whether the caller may write descriptions of tables, here.
     pub descriptions: bool,
@@ -72,7 +72,7 @@ pub struct Judging {
     pub model: String,
 }
 
-/// Tells how the index and the node are.
+/// How the index and the node are.
 ///
 /// # Errors
 /// A caller without the right to ask.

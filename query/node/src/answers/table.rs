@@ -11,7 +11,7 @@ use crate::access::Right;
 use crate::node::Node;
 use crate::problem::Problem;
 
-/// Files that are told.
+/// Files of one answer.
 const FILES: usize = 100;
 
 /// Which table.
@@ -51,13 +51,13 @@ pub struct TableDetail {
     pub sample: Vec<Vec<Option<String>>>,
     /// Texts about it.
     pub contexts: Vec<ContextText>,
-    /// Its files, at most 100; none where values are not told, as the paths of partitions hold some.
+    /// Its files, at most 100; none where values are not shown, as the paths of partitions hold some.
     pub files: Vec<FileDetail>,
     /// How many files it has.
     pub file_count: usize,
     /// Whether a language model has yet to describe columns.
     pub awaits_narration: bool,
-    /// Whether values of rows are told; without them, notes, sample, ranges, frequent values and patterns are empty.
+    /// Whether values of rows are shown; without them, notes, sample, ranges, frequent values and patterns are empty.
     pub previews: bool,
     /// Why it is a table, where that is asked and any of its files could be read.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -172,7 +172,7 @@ pub struct FileDetail {
     pub error: Option<String>,
 }
 
-/// Tells what is known of a table.
+/// What is known of a table.
 ///
 /// # Errors
 /// No such table among those that the caller may see; an index that cannot be read.

@@ -40,9 +40,9 @@ impl<S: Send + Sync, T: DeserializeOwned + IntoParams> FromRequestParts<S> for A
 }
 
 /// A body that is an object of JSON.
-pub(super) struct Told<T>(pub(super) T);
+pub(super) struct ObjectBody<T>(pub(super) T);
 
-impl<S: Send + Sync, T: DeserializeOwned + ToSchema> FromRequest<S> for Told<T> {
+impl<S: Send + Sync, T: DeserializeOwned + ToSchema> FromRequest<S> for ObjectBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
@@ -51,8 +51,9 @@ impl<S: Send + Sync, T: DeserializeOwned + ToSchema> FromRequest<S> for Told<T> 
         if !bytes.trim_ascii_start().starts_with(b"{") {
             return Err(misunderstood("the body", "it is no object of JSON ({…})"));
         }
-        let told = serde_json::from_slice(&bytes);
-        told.map(Told)
+        let parsed = serde_json::from_slice(&bytes);
+        parsed
+            .map(ObjectBody)
             .map_err(|error| misunderstood("the body", &expected::in_body::<T>(&bytes, &error)))
     }
 }

@@ -11,8 +11,8 @@ use utoipa::{IntoParams, Number, ToSchema};
 
 use crate::problem::shortened;
 
-/// Characters of a value that are told.
-const TOLD: usize = 100;
+/// Characters of a value that an error quotes.
+const QUOTED: usize = 100;
 
 /// Why parameters of an address are not those of a `T`. `pairs` are their names and values.
 pub(super) fn in_address<T: IntoParams>(
@@ -30,7 +30,7 @@ pub(super) fn in_address<T: IntoParams>(
     let Some(described) = described.find(|described| described.name == name) else {
         return at.inner().to_string();
     };
-    let given = format!("'{}'", shortened(given, TOLD));
+    let given = format!("'{}'", shortened(given, QUOTED));
     let expected = described.schema.as_ref().and_then(expected);
     said(&name, &given, expected, at.inner())
 }
@@ -53,7 +53,7 @@ pub(super) fn in_body<T: DeserializeOwned + ToSchema>(
     let (Some(given), Some(described)) = (body.get(&name), properties.get(&name)) else {
         return at.inner().to_string();
     };
-    let given = shortened(&given.to_string(), TOLD);
+    let given = shortened(&given.to_string(), QUOTED);
     said(&name, &given, expected(described), at.inner())
 }
 

@@ -98,11 +98,11 @@ pub(super) async fn guard(
     };
     let mut response = match answered.extensions().get::<Problem>() {
         Some(problem) => {
-            let mut told = written(problem.clone(), &id);
+            let mut answer = written(problem.clone(), &id);
             if let Some(methods) = answered.headers().get(header::ALLOW) {
-                told.headers_mut().insert(header::ALLOW, methods.clone());
+                answer.headers_mut().insert(header::ALLOW, methods.clone());
             }
-            told
+            answer
         }
         None => answered,
     };
@@ -185,7 +185,7 @@ fn is_own_site(origin: &HeaderValue, host: Option<&str>, allowed: &[String]) -> 
     is_own || allowed.any(|it| it.trim_end_matches('/').eq_ignore_ascii_case(origin))
 }
 
-/// What is told without a key: nothing that is from the lake.
+/// What is answered without a key: nothing that is from the lake.
 fn is_public(route: &str) -> bool {
     const PUBLIC: [&str; 8] = [
         "/",

@@ -113,7 +113,7 @@ impl Listener {
         self.tls.is_some()
     }
 
-    /// Serves until it is told to stop; then no connection is taken any more, and requests under way are
+    /// Serves until it is stopped; then no connection is taken any more, and requests under way are
     /// answered.
     pub async fn serve(self, router: Router, stop: CancellationToken) {
         self.serve_at(Places::new(CONNECTIONS), router, stop).await;

@@ -1,5 +1,6 @@
-//! What surrounds `/mcp`: bodies are bounded in length and time, and whatever the service refuses in plain text is told in JSON. What
-//! is wrong with a message of JSON-RPC is told as JSON-RPC has it, the rest as at every other address.
+//! What surrounds `/mcp`: bodies are bounded in length and time, and whatever the service refuses
+//! in plain text is answered in JSON. What is wrong with a message of JSON-RPC is answered as
+//! JSON-RPC has it, the rest as at every other address.
 
 use axum::extract::Request;
 use axum::http::{Method, StatusCode, header};
@@ -13,26 +14,26 @@ use crate::problem::{Code, Problem};
 /// Hands a request on when its body has come: the service would wait for it as long as it takes.
 pub(super) async fn around(request: Request, next: Next) -> Response {
     if request.method() != Method::POST {
-        return told(next.run(request).await, false, &[]);
+        return as_json(next.run(request).await, false, &[]);
     }
     let (parts, body) = request.into_parts();
     let is_said_json = is_json(&parts.headers);
     match within_time(body, BODY).await {
         Ok(bytes) => {
             let request = Request::from_parts(parts, bytes.clone().into());
-            told(next.run(request).await, is_said_json, &bytes)
+            as_json(next.run(request).await, is_said_json, &bytes)
         }
         Err(problem) => problem.into_response(),
     }
 }
 
 /// The service's answer, or why it has refused the request.
-fn told(answer: Response, is_said_json: bool, body: &[u8]) -> Response {
+fn as_json(answer: Response, is_said_json: bool, body: &[u8]) -> Response {
     let status = answer.status();
     if status.is_success() || is_json(answer.headers()) {
         return answer;
     }
-    let mut told = match status {
+    let mut refusal = match status {
         StatusCode::METHOD_NOT_ALLOWED => Problem::new(
             Code::MethodNotAllowed,
             "agents are answered here, and to POST alone: there are no sessions to open or end",
@@ -63,7 +64,7 @@ fn told(answer: Response, is_said_json: bool, body: &[u8]) -> Response {
         }
     };
     if let Some(methods) = answer.headers().get(header::ALLOW) {
-        told.headers_mut().insert(header::ALLOW, methods.clone());
+        refusal.headers_mut().insert(header::ALLOW, methods.clone());
     }
-    told
+    refusal
 }

@@ -16,7 +16,7 @@ use utoipa::{Modify, OpenApi};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
-use super::body::{Asked, Told, read_events};
+use super::body::{Asked, ObjectBody, read_events};
 use super::guard::{Guard, Hosts, guard};
 use super::nearby::nearby;
 use super::reply::ErrorAnswer;
@@ -99,12 +99,12 @@ async fn search(
     answers::search(&node, &grant, asked).await.map(Json)
 }
 
-/// Finds the tables that answer a question, told in a body.
+/// Finds the tables that answer a question, given in a body.
 #[utoipa::path(post, path = "/v1/search", tag = "search", request_body = SearchRequest, responses((status = 200, body = SearchAnswer), Failures))]
-async fn search_told(
+async fn search_by_body(
     State(node): Shared,
     grant: Grant,
-    Told(asked): Told<SearchRequest>,
+    ObjectBody(asked): ObjectBody<SearchRequest>,
 ) -> Answer<SearchAnswer> {
     answers::search(&node, &grant, asked).await.map(Json)
 }
@@ -121,17 +121,17 @@ async fn suggest(
         .map(Json)
 }
 
-/// Keeps what somebody says of a result.
+/// Keeps somebody's feedback on a result.
 #[utoipa::path(post, path = "/v1/feedback", tag = "search", request_body = Feedback, responses((status = 204), Failures))]
 async fn feedback(
     State(node): Shared,
     grant: Grant,
-    Told(said): Told<Feedback>,
+    ObjectBody(said): ObjectBody<Feedback>,
 ) -> Result<StatusCode, Problem> {
     answers::keep(&node, &grant, &said).map(|()| StatusCode::NO_CONTENT)
 }
 
-/// Tells what is known of a table.
+/// What is known of a table.
 #[utoipa::path(get, path = "/v1/table", tag = "tables", params(TableRequest), responses((status = 200, body = TableDetail), Failures))]
 async fn table(
     State(node): Shared,
@@ -169,7 +169,7 @@ async fn sql(
     State(node): Shared,
     grant: Grant,
     headers: HeaderMap,
-    Told(asked): Told<SqlRequest>,
+    ObjectBody(asked): ObjectBody<SqlRequest>,
 ) -> Result<Response, Problem> {
     let running = answers::sql(&node, &grant, &asked).await?;
     Ok(written(running, &headers))
@@ -183,7 +183,7 @@ fn written(running: answers::sql::Running, headers: &HeaderMap) -> Response {
     ([(header::CONTENT_TYPE, form.kind())], body).into_response()
 }
 
-/// Tells what became of a table.
+/// What became of a table.
 #[utoipa::path(get, path = "/v1/table/history", tag = "changes", params(HistoryRequest), responses((status = 200, body = History), Failures))]
 async fn history(
     State(node): Shared,
@@ -193,19 +193,19 @@ async fn history(
     answers::history(&node, &grant, &asked).await.map(Json)
 }
 
-/// Writes what people say of a table. Needs the right `describe`, and a node that takes descriptions.
+/// Writes a description of a table. Needs the right `describe`, and a node that takes descriptions.
 #[utoipa::path(put, path = "/v1/table/description", tag = "tables", request_body = TableDescription, responses((status = 200, body = Described), Failures))]
 async fn set_description(
     State(node): Shared,
     grant: Grant,
-    Told(asked): Told<TableDescription>,
+    ObjectBody(asked): ObjectBody<TableDescription>,
 ) -> Answer<Described> {
     answers::set_description(&node, &grant, &asked)
         .await
         .map(Json)
 }
 
-/// Tells questions to begin with, from the lake's own words.
+/// Questions to begin with, from the lake's own words.
 #[utoipa::path(get, path = "/v1/examples", tag = "search", responses((status = 200, body = Examples), Failures))]
 async fn examples(State(node): Shared, grant: Grant) -> Answer<Examples> {
     node.compute(move || answers::examples(&grant))
@@ -267,7 +267,7 @@ async fn events(
         .map(|()| StatusCode::ACCEPTED)
 }
 
-/// Tells how the index and the node are.
+/// How the index and the node are.
 #[utoipa::path(get, path = "/v1/status", tag = "node", responses((status = 200, body = Status), Failures))]
 async fn status(State(node): Shared, grant: Grant) -> Answer<Status> {
     answers::status(&node, &grant).map(Json)
@@ -307,7 +307,7 @@ async fn metrics(State(node): Shared, grant: Grant) -> Result<Response, Problem>
 
 fn described() -> OpenApiRouter<Arc<Node>> {
     OpenApiRouter::with_openapi(Description::openapi())
-        .routes(routes!(search, search_told))
+        .routes(routes!(search, search_by_body))
         .routes(routes!(suggest))
         .routes(routes!(examples))
         .routes(routes!(feedback))

@@ -146,7 +146,7 @@ struct Looked {
     at: Instant,
     /// What is used.
     content: [u8; 32],
-    /// What was told of why it is not what the files hold.
+    /// What was logged of why it is not what the files hold.
     trouble: Option<String>,
 }
 

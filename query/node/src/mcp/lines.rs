@@ -30,7 +30,7 @@ pub struct FindInput {
     pub format: Option<String>,
     /// Whether a language model judges the first tables, where the node has one. Takes seconds.
     pub judge: Option<bool>,
-    /// Tell all texts that matched, and the columns with their meanings.
+    /// Give all texts that matched, and the columns with their meanings.
     pub more: Option<bool>,
 }
 
@@ -38,13 +38,13 @@ pub struct FindInput {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DescribeInput {
-    /// The table's name, as find_tables tells it.
+    /// The table's name, as find_tables gives it.
     pub table: String,
     /// Its lake, where several lakes have a table of this name.
     pub lake: Option<String>,
     /// Only these columns.
     pub columns: Option<Vec<String>>,
-    /// Tell all columns, all frequent values, files, whole texts, and why it is a table and read so.
+    /// Give all columns, all frequent values, files, whole texts, and why it is a table and read so.
     pub more: Option<bool>,
 }
 
@@ -52,7 +52,7 @@ pub struct DescribeInput {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SampleInput {
-    /// The table's name, as find_tables tells it.
+    /// The table's name, as find_tables gives it.
     pub table: String,
     /// Its lake, where several lakes have a table of this name.
     pub lake: Option<String>,
@@ -208,7 +208,7 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
         .filter(|it| !it.text.is_empty())
         .map(|it| json!({ "source": it.source, "text": text(&it.text) }))
         .collect();
-    let mut told = json!({
+    let mut answer = json!({
         "table": table.line.table,
         "lake": table.line.lake,
         "location": table.line.location,
@@ -222,14 +222,14 @@ pub(super) fn described(table: &TableDetail, is_long: bool, only: Option<&[Strin
         "snapshot": table.snapshot,
     });
     if let Some(error) = &table.line.error {
-        told["newest_version_unreadable"] = error.as_str().into();
+        answer["newest_version_unreadable"] = error.as_str().into();
     }
     if is_long {
-        told["files"] = json!(table.files);
-        told["file_count"] = table.file_count.into();
-        told["why"] = json!(table.why);
+        answer["files"] = json!(table.files);
+        answer["file_count"] = table.file_count.into();
+        answer["why"] = json!(table.why);
     }
-    told
+    answer
 }
 
 pub(super) fn sampled(table: &TableDetail, limit: usize) -> Value {
@@ -248,7 +248,7 @@ pub(super) fn sampled(table: &TableDetail, limit: usize) -> Value {
                 .collect()
         })
         .collect();
-    let mut told = json!({
+    let mut answer = json!({
         "table": table.line.table,
         "columns": names,
         "rows": rows,
@@ -256,9 +256,9 @@ pub(super) fn sampled(table: &TableDetail, limit: usize) -> Value {
         "rows_kept": table.sample.len(),
     });
     if !table.previews {
-        told["note"] = "values of rows are not shown to this caller".into();
+        answer["note"] = "values of rows are not shown to this caller".into();
     }
-    told
+    answer
 }
 
 pub(super) fn listed(listing: &Listing) -> Value {

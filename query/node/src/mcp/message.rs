@@ -1,4 +1,5 @@
-//! What is told of messages that cannot be answered: such as are none of JSON-RPC, such as ask for what is not there.
+//! Answers to messages that cannot be served: what is no JSON-RPC, and what asks for methods that
+//! are not there.
 
 use rmcp::ErrorData;
 use rmcp::model::{CustomRequest, ErrorCode};
@@ -123,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_message_is_told_so_with_its_id() {
+    fn what_is_no_message_is_refused_with_its_id() {
         for (bytes, code, id) in [
             (&b"{bad"[..], -32700, Value::Null),
             (b"", -32700, Value::Null),
@@ -143,14 +144,14 @@ mod tests {
                 Value::Null,
             ),
         ] {
-            let told = Refused::of(bytes).answer();
+            let answer = Refused::of(bytes).answer();
             assert_eq!(
-                (&told["error"]["code"], &told["id"]),
+                (&answer["error"]["code"], &answer["id"]),
                 (&json!(code), &id),
-                "{told}"
+                "{answer}"
             );
-            assert_eq!(told["jsonrpc"], "2.0");
-            assert!(told["error"]["data"]["remedy"].is_string());
+            assert_eq!(answer["jsonrpc"], "2.0");
+            assert!(answer["error"]["data"]["remedy"].is_string());
         }
     }
 }

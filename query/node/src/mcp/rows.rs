@@ -15,7 +15,7 @@ const NOTES: usize = 20;
 const BYTES: usize = 48 << 10;
 
 /// The rows of a statement.
-pub(super) async fn told(mut running: Running) -> Result<Value, Problem> {
+pub(super) async fn to_value(mut running: Running) -> Result<Value, Problem> {
     let mut rows: Vec<Value> = Vec::new();
     let (mut bytes, mut is_cut) = (0, false);
     'rows: while let Some(batch) = running.next().await {
@@ -83,8 +83,8 @@ mod tests {
     fn an_agent_reads_no_notes_without_end() {
         let of = |count: usize| (0..count).map(|it| it.to_string()).collect::<Vec<_>>();
         assert_eq!(few(of(NOTES)), of(NOTES));
-        let told = few(of(NOTES + 7));
-        assert_eq!(told.len(), NOTES + 1);
-        assert_eq!(told[NOTES], "and 7 more");
+        let kept = few(of(NOTES + 7));
+        assert_eq!(kept.len(), NOTES + 1);
+        assert_eq!(kept[NOTES], "and 7 more");
     }
 }

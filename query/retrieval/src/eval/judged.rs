@@ -19,7 +19,7 @@ const LEFT_OUT: usize = 20;
 /// candidate that could not be judged are left out: five in a hundred at most.
 ///
 /// # Errors
-/// Where a search fails, the model tells no probabilities, or it fails too often.
+/// Where a search fails, the model gives no probabilities, or it fails too often.
 pub fn calibrate_judge(
     searcher: &Searcher,
     questions: &[EvalQuestion],
@@ -86,7 +86,7 @@ fn read(
                     match word {
                         Word::Odds(odds) => highest = highest.max(odds),
                         Word::Said(_) => {
-                            return Ok(Err("the model tells no probabilities".to_owned()));
+                            return Ok(Err("the model gives no probabilities".to_owned()));
                         }
                     }
                 }

@@ -1,12 +1,12 @@
 //! A threshold for each model, fitted on questions whose tables are known, and what it is worth.
 //!
-//! **Objective.** The threshold is not fitted to tell relevant tables from irrelevant ones (it could do
-//! that well and still push a gold table off the first place) but to what the judge is for: the mean of
-//! hit@1 and hit@5 after re-ranking. The candidates of each question are judged once, then all
-//! thresholds are tried on what the model said; among equals the lowest wins, which rejects least. One
-//! of them rejects nothing, and it is taken unless the best one gains more than a standard error over
-//! it, question by question (after the one-standard-error rule of Breiman et al., CART, 1984): a few
-//! lucky questions buy no threshold.
+//! **Objective.** The threshold is not fitted to separate relevant tables from irrelevant ones (it
+//! could do that well and still push a gold table off the first place) but to what the judge is
+//! for: the mean of hit@1 and hit@5 after re-ranking. The candidates of each question are judged
+//! once, then all thresholds are tried on what the model said; among equals the lowest wins, which
+//! rejects least. One of them rejects nothing, and it is taken unless the best one gains more than
+//! a standard error over it, question by question (after the one-standard-error rule of Breiman et
+//! al., CART, 1984): a few lucky questions buy no threshold.
 //!
 //! **Honesty.** For that reason the fitted figures are optimistic, and whether a judge *helps* is
 //! decided on others: the questions are cut into five runs of consecutive ones (neighbours are often

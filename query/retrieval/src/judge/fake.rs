@@ -13,8 +13,8 @@ pub(crate) struct FakeModel {
     id: ModelId,
     /// The log-odds of yes, or why it fails.
     answer: Answer,
-    /// Whether it tells probabilities.
-    pub(crate) tells: bool,
+    /// Whether it gives probabilities.
+    pub(crate) gives_probabilities: bool,
     pub(crate) prompts: Mutex<Vec<Prompt>>,
 }
 
@@ -25,7 +25,7 @@ impl FakeModel {
         Self {
             id: ModelId::new("fake"),
             answer: Box::new(answer),
-            tells: true,
+            gives_probabilities: true,
             prompts: Mutex::default(),
         }
     }
@@ -68,7 +68,9 @@ impl LanguageModel for FakeModel {
         })?;
         Ok(Classified {
             choice: usize::from(odds < 0.0),
-            log_probabilities: self.tells.then(|| vec![odds.min(0.0), (-odds).min(0.0)]),
+            log_probabilities: self
+                .gives_probabilities
+                .then(|| vec![odds.min(0.0), (-odds).min(0.0)]),
             prompt_tokens: 10,
         })
     }

@@ -66,7 +66,7 @@ struct Troubles {
     failed: u64,
     /// Why the first of them could not.
     first: Option<ModelError>,
-    /// Whether the model told a word without probabilities.
+    /// Whether the model gave a word without probabilities.
     by_word: bool,
 }
 
@@ -80,11 +80,11 @@ impl Troubles {
     }
 
     /// What there is to know, and what the model said where it failed first.
-    fn told(&self, model: &ModelId) -> (Vec<String>, Option<String>) {
+    fn notes(&self, model: &ModelId) -> (Vec<String>, Option<String>) {
         let mut notes = Vec::new();
         if self.by_word {
             notes.push(format!(
-                "{model} tells no probabilities: tables are judged by its word, without calibration"
+                "{model} gives no probabilities: tables are judged by its word, without calibration"
             ));
         }
         if self.failed > 0 {
@@ -134,7 +134,7 @@ pub struct Tally {
 pub enum Word {
     /// The log-odds of yes against no.
     Odds(f32),
-    /// The word alone, from a model that tells no probabilities.
+    /// The word alone, from a model that gives no probabilities.
     Said(bool),
 }
 
@@ -190,17 +190,17 @@ impl Judge {
         }
     }
 
-    /// What went otherwise than it should, over all searches, as notes: that the model tells no
+    /// What went otherwise than it should, over all searches, as notes: that the model gives no
     /// probabilities, on how many tables it failed. And what it said the first time that it failed.
     pub fn notes(&self) -> (Vec<String>, Option<String>) {
-        self.troubles().told(self.model.id())
+        self.troubles().notes(self.model.id())
     }
 
     fn troubles(&self) -> MutexGuard<'_, Troubles> {
         self.troubles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the model says of a table, both variants; `None` for one that the table has no text of.
+    /// The model's answers on a table, both variants; `None` for one that the table has no text of.
     ///
     /// # Errors
     /// The model's.
@@ -320,7 +320,7 @@ impl Judge {
         known.extend(read.into_inner());
         let troubles = troubles.into_inner();
         self.troubles().add(&troubles);
-        let (notes, failure) = troubles.told(self.model.id());
+        let (notes, failure) = troubles.notes(self.model.id());
         Ok(Walked {
             verdicts: walked?,
             notes,

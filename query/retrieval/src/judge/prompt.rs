@@ -1,6 +1,6 @@
 //! The prompts of the judge (PNEUMA §5.1): is this table relevant to the question?
 //!
-//! Two variants read a table: *content* shows its schema and rows, *context* what is told about it.
+//! Two variants read a table: *content* shows its schema and rows, *context* the texts about it.
 //! The question stands in [`Prompt::shared`], so that its tokens are computed once for all candidates,
 //! and once more after the table, where small models attend to it: that alone ordered pairs of tables
 //! better (docs/benchmarks.md). A table's text is data between delimiter lines that it cannot write
@@ -40,7 +40,7 @@ pub struct TableText {
     pub schema: String,
     /// The rows or cells that match the question best; may be empty.
     pub rows: String,
-    /// What is told about the table and matches best; empty where nothing is.
+    /// The text about the table that matches best; empty where there is none.
     pub context: String,
 }
 

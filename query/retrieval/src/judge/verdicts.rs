@@ -1,10 +1,10 @@
 //! What a judge said of the tables of one question, to be used again.
 //!
 //! A verdict is about a text: it is kept by the hash of what the judge read of the table
-//! ([`TableText`]). So it holds for as long as the table is told by these words, in any snapshot and in
-//! any restricted searcher, and for another table of the very same text; and a table whose text changed
-//! is judged anew. What the caller must keep apart are questions (to the letter) and judges (model,
-//! prompt version, threshold).
+//! ([`TableText`]). So it holds for as long as the table is described by these words, in any
+//! snapshot and in any restricted searcher, and for another table of the very same text; and a
+//! table whose text changed is judged anew. What the caller must keep apart are questions (to the
+//! letter) and judges (model, prompt version, threshold).
 
 use std::collections::HashMap;
 
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_hash_tells_the_parts_apart() {
+    fn a_hash_distinguishes_the_parts() {
         let text = |schema: &str, rows: &str, context: &str| TableText {
             schema: schema.into(),
             rows: rows.into(),

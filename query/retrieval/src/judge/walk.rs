@@ -16,7 +16,7 @@ pub enum Verdict {
     Stands,
     /// The judge said no.
     Rejected,
-    /// The judge could not tell: the candidate keeps its place.
+    /// The judge could not decide: the candidate keeps its place.
     Unknown,
 }
 

@@ -27,7 +27,7 @@ enum Manner {
     Hangs,
 }
 
-/// A store in memory that can be told to fail reads, or to let them hang until it is told something else.
+/// A store in memory that can be set to fail reads, or to let them hang until it is set otherwise.
 #[derive(Debug)]
 struct Moody {
     inner: InMemory,

@@ -62,22 +62,22 @@ fn copies_take_one_place_and_leave_the_others_theirs() {
 }
 
 #[test]
-fn who_does_not_see_a_table_is_told_its_copy_and_not_of_it() {
+fn who_does_not_see_a_table_finds_its_copy_and_learns_nothing_of_it() {
     let searcher = searcher(&crowd(), 3);
     let asked = query("river level", 4, Mode::Limn);
     let seen =
         |name: &str| name.starts_with("backup/1") || name == "a" || name == "backup/2/levels";
     let restricted = searcher.restricted(|key| seen(&key.name), Values::Searched);
-    let told = restricted.rank(&asked).unwrap();
-    assert_eq!(told.tables[0].key.name, "backup/1/levels");
-    assert_eq!(told.tables[0].copies, ["backup/2/levels"]);
-    assert_eq!(told.tables.len(), 2);
+    let found = restricted.rank(&asked).unwrap();
+    assert_eq!(found.tables[0].key.name, "backup/1/levels");
+    assert_eq!(found.tables[0].copies, ["backup/2/levels"]);
+    assert_eq!(found.tables.len(), 2);
     // So is one who asks elsewhere.
     let mut below = asked.clone();
     below.prefix = Some("backup/3".to_owned());
-    let told = searcher.rank(&below).unwrap();
-    assert_eq!(told.tables[0].key.name, "backup/3/levels");
-    assert!(told.tables[0].copies.is_empty());
+    let found = searcher.rank(&below).unwrap();
+    assert_eq!(found.tables[0].key.name, "backup/3/levels");
+    assert!(found.tables[0].copies.is_empty());
 }
 
 #[test]
@@ -123,11 +123,11 @@ proptest! {
             let everything = one.rank(&query("river lake fish depth country", 100, mode)).unwrap();
             prop_assert_eq!(found.tables.len(), k.min(everything.tables.len()));
             // Each table once, as itself or as a copy.
-            let mut told: Vec<&String> = everything.tables.iter().flat_map(|it| it.copies.iter().chain([&it.key.name])).collect();
-            let count = told.len();
-            told.sort();
-            told.dedup();
-            prop_assert_eq!(told.len(), count);
+            let mut found: Vec<&String> = everything.tables.iter().flat_map(|it| it.copies.iter().chain([&it.key.name])).collect();
+            let count = found.len();
+            found.sort();
+            found.dedup();
+            prop_assert_eq!(found.len(), count);
         }
         // Restricted, it is as if the others were not there.
         let place = |name: &str| tables.iter().position(|it| it.table.name == name).unwrap();

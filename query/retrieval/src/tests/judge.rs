@@ -160,10 +160,10 @@ fn known_verdicts_are_not_asked_for_again_and_follow_the_text() {
     let mut verdicts = Verdicts::new();
     let first = searcher.search_knowing(&query, &mut verdicts).unwrap();
     assert_eq!((asked(), verdicts.len()), (4, 3));
-    let told = |answer: &Answer| serde_json::to_string(answer).unwrap();
+    let text = |answer: &Answer| serde_json::to_string(answer).unwrap();
     let again = searcher.search_knowing(&query, &mut verdicts).unwrap();
-    assert_eq!((asked(), told(&again)), (0, told(&first)));
-    assert_eq!(told(&searcher.search(&query).unwrap()), told(&first));
+    assert_eq!((asked(), text(&again)), (0, text(&first)));
+    assert_eq!(text(&searcher.search(&query).unwrap()), text(&first));
     assert_eq!(asked(), 4, "who knows nothing asks");
 
     // Another searcher numbers the tables otherwise; what they say is the same.
@@ -204,7 +204,7 @@ fn without_probabilities_the_word_counts_and_a_note_says_so() {
     let runtime = runtime();
     let searcher = searcher(&small_lake(), 1);
     let mut model = no_to("order");
-    model.tells = false;
+    model.gives_probabilities = false;
     // A threshold of probabilities has no say over words.
     let (_, judge) = judged_by(&runtime, model, 9.0);
     let answer = ask(&searcher, QUESTION, 3, &judge);
@@ -213,7 +213,7 @@ fn without_probabilities_the_word_counts_and_a_note_says_so() {
         answer
             .notes
             .iter()
-            .any(|note| note.contains("tells no probabilities"))
+            .any(|note| note.contains("gives no probabilities"))
     );
 }
 

@@ -1,4 +1,5 @@
-//! A restricted searcher is one over an index of the kept tables, and tells nothing of the others.
+//! A restricted searcher is one over an index of the kept tables, and reveals nothing of the
+//! others.
 
 use std::sync::Arc;
 
@@ -11,9 +12,10 @@ use super::{key, opened, query, searcher, segment, small_lake, snapshot};
 use crate::corpus::Looked;
 use crate::{Answer, Mode, Query, Searcher, Values};
 
-/// Everything an answer says; numbers are printed so that different bits differ. What a note says in parentheses
-/// is left out: an index that has no values and a caller who may not read them are told so in other words.
-fn told(answer: &Answer) -> String {
+/// Everything an answer says; numbers are printed so that different bits differ. What a note says
+/// in parentheses is left out: an index that has no values and a caller who may not read them are
+/// answered in other words.
+fn printed(answer: &Answer) -> String {
     let mut answer = serde_json::to_value(answer).unwrap();
     for note in answer["notes"].as_array_mut().unwrap() {
         let text = note.as_str().unwrap().split(" (").next().unwrap();
@@ -48,8 +50,8 @@ proptest! {
             .cloned()
             .collect();
         if values == Values::Hidden {
-            let is_told = |kind| matches!(kind, BlockKind::Schema | BlockKind::Context);
-            only.iter_mut().for_each(|table| table.blocks.retain(|block| is_told(block.kind)));
+            let is_named = |kind| matches!(kind, BlockKind::Schema | BlockKind::Context);
+            only.iter_mut().for_each(|table| table.blocks.retain(|block| is_named(block.kind)));
         }
         let built = searcher(&only, 2);
         prop_assert_eq!(restricted.table_count(), only.len());
@@ -60,17 +62,17 @@ proptest! {
         for (mode, prefix) in [(Mode::Limn, None), (Mode::Plain, None), (Mode::Limn, Some("a"))] {
             let query = Query { alpha, candidates, prefix: prefix.map(str::to_owned), ..query(&question, k, mode) };
             let (found, expected) = (restricted.search(&query).unwrap(), built.search(&query).unwrap());
-            prop_assert_eq!(told(&found), told(&expected));
+            prop_assert_eq!(printed(&found), printed(&expected));
         }
         // Restricting further is restricting by both, and the first one is what it was.
         let twice = restricted.restricted(|key| place(&key.name) % 2 == 0, Values::Searched);
         let both = |key: &TableKey| kept[place(&key.name)] && place(&key.name) % 2 == 0;
         let once = all.restricted(both, values);
         let query = query(&question, k, Mode::Limn);
-        prop_assert_eq!(told(&twice.search(&query).unwrap()), told(&once.search(&query).unwrap()));
+        prop_assert_eq!(printed(&twice.search(&query).unwrap()), printed(&once.search(&query).unwrap()));
         prop_assert_eq!(
-            told(&restricted.search(&query).unwrap()),
-            told(&built.search(&query).unwrap())
+            printed(&restricted.search(&query).unwrap()),
+            printed(&built.search(&query).unwrap())
         );
     }
 }
@@ -83,7 +85,8 @@ fn a_word_of_hidden_tables_only_occurs_nowhere() {
     assert_eq!(answer.unknown, ["perch"]);
     assert!(!shop.has_table("science/fish"));
     assert!(all.has_table("science/fish"));
-    // Nor is it looked for again, as a word that no table at all has is not: its time tells nothing, however often it is measured.
+    // Nor is it looked for again, as a word that no table at all has is not: its time reveals
+    // nothing, however often it is measured.
     shop.search(&Query::new("flurbish")).unwrap();
     for word in ["perch", "flurbish"] {
         assert!(shop.corpus().is_absent(word, Looked::Term), "{word}");
@@ -105,7 +108,7 @@ fn a_word_of_hidden_tables_only_occurs_nowhere() {
 }
 
 #[test]
-fn where_values_are_hidden_a_question_does_not_tell_whether_one_is_there() {
+fn where_values_are_hidden_a_question_does_not_reveal_whether_one_is_there() {
     let all = searcher(&small_lake(), 2);
     let seen = all.restricted(|_| true, Values::Hidden);
     assert_eq!(seen.table_count(), all.table_count());
@@ -164,8 +167,8 @@ fn of_a_table_that_is_live_in_two_segments_the_first_is_hidden() {
     assert_eq!(both.corpus().segment_number(table), 1);
     let question = Query::new("customer orders");
     assert_eq!(
-        told(&both.search(&question).unwrap()),
-        told(&searcher(&small_lake(), 1).search(&question).unwrap())
+        printed(&both.search(&question).unwrap()),
+        printed(&searcher(&small_lake(), 1).search(&question).unwrap())
     );
 }
 
@@ -175,7 +178,7 @@ fn a_question_leaves_nothing_to_the_next() {
     let searcher_of = || searcher(&small_lake(), 1);
     let ask = |searcher: &Searcher, text: &str, mode| {
         let answer = searcher.search(&query(text, 5, mode)).unwrap();
-        told(&answer)
+        printed(&answer)
     };
     let used = searcher_of();
     ask(&used, "order price date", Mode::Limn);

@@ -79,7 +79,7 @@ fn few_tables_of_many_are_found_like_many() {
 }
 
 #[test]
-fn a_filter_that_leaves_nothing_is_told() {
+fn a_filter_that_leaves_nothing_is_noted() {
     let searcher = searcher(&small_lake(), 2);
     let notes = |prefix: Option<&str>, name: &str| {
         let query = Query {

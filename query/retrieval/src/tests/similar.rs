@@ -51,8 +51,8 @@ fn by_hand(tables: &[TableBlocks], of: &TableKey) -> Vec<(TableKey, f32)> {
 }
 
 fn bits(found: &[Similar]) -> Vec<(TableKey, u32)> {
-    let told = found.iter();
-    told.map(|similar| (similar.key.clone(), similar.similarity.to_bits()))
+    let all = found.iter();
+    all.map(|similar| (similar.key.clone(), similar.similarity.to_bits()))
         .collect()
 }
 
@@ -130,14 +130,17 @@ fn a_copy_is_the_most_similar_and_columns_say_more_than_a_shared_readme() {
 }
 
 #[test]
-fn a_table_that_is_not_there_or_not_seen_is_told_alike() {
+fn a_table_that_is_not_there_or_not_seen_is_answered_alike() {
     let all = searcher(&small_lake(), 2);
     let shop = all.restricted(|key| key.name.starts_with("shop/"), Values::Searched);
     let error = |name: &str| shop.similar(&key(name), 3, None, None).unwrap_err();
     for name in ["science/fish", "science/none"] {
-        let told = error(name);
-        assert!(matches!(told, RetrievalError::NoSuchTable { .. }), "{told}");
-        assert_eq!(told.to_string().replace(name, ""), error("").to_string());
+        let wrong = error(name);
+        assert!(
+            matches!(wrong, RetrievalError::NoSuchTable { .. }),
+            "{wrong}"
+        );
+        assert_eq!(wrong.to_string().replace(name, ""), error("").to_string());
     }
     assert_eq!(
         shop.similar(&key("shop/items"), 9, None, None)

@@ -188,7 +188,7 @@ fn a_misspelt_word_is_searched_as_what_is_meant() {
     ] {
         let answer = ask(&all, question);
         assert!(
-            answer.notes.iter().any(|told| told == note),
+            answer.notes.iter().any(|it| it == note),
             "{question}: {:?}",
             answer.notes
         );
@@ -225,7 +225,7 @@ fn a_misspelt_word_is_searched_as_what_is_meant() {
 }
 
 #[test]
-fn how_much_of_a_question_a_table_has_is_told() {
+fn how_much_of_a_question_a_table_has_is_given() {
     let tables = [
         table("a", "\ta\nriver depth", &[], &[], ""),
         table("b", "\tb\nriver", &[], &[], ""),

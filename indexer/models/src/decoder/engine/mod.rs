@@ -126,7 +126,7 @@ impl Engine {
     }
 }
 
-/// Closes the inbox when the thread ends, even by a panic: whoever waits is told.
+/// Closes the inbox when the thread ends, even by a panic: whoever waits gets an error.
 struct Closing(Arc<Shared>);
 
 impl Drop for Closing {
@@ -252,7 +252,7 @@ impl Runner {
             arrived.into_iter().for_each(|job| self.take_in(job));
             let answers = self.turn(|| std::mem::take(&mut shared.lock().jobs));
             self.usage.busy += began.elapsed();
-            // What was done is told before the answers are.
+            // What was done is counted before the answers are sent.
             let mut inbox = shared.lock();
             inbox.usage = self.usage;
             inbox.failed = self.failed;

@@ -104,7 +104,7 @@ impl Runner {
                     "out of memory; the batch is put back"
                 );
                 // The budget is as small as it gets, and still there is no room: what a step itself
-                // needs is not to be had. One caller after another is told, until there is.
+                // needs is not to be had. One caller after another gets an error, until there is.
                 self.without_room += 1;
                 if self.without_room >= MOST_WITHOUT_ROOM
                     && let Some(id) = put_back.into_iter().min()

@@ -72,7 +72,7 @@ async fn a_stop_text_that_the_server_ignores_ends_the_answer_all_the_same() {
     }
 }
 
-/// A reply to a request for probabilities, from a server that tells them.
+/// A reply to a request for probabilities, from a server that gives them.
 fn with_probabilities(first: &str, listed: &[(&str, f64)]) -> Reply {
     let top: Vec<Value> = listed
         .iter()
@@ -119,7 +119,7 @@ async fn a_choice_is_made_of_the_first_tokens_probabilities() {
     );
 }
 
-/// A server that tells none, or refuses to, is not asked for them again.
+/// A server that gives none, or refuses to, is not asked for them again.
 #[tokio::test]
 async fn without_probabilities_the_first_word_is_the_choice() {
     let silent = |_: &Request, _: usize| Reply::says("**No**, it is not.");

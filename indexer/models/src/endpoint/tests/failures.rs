@@ -286,7 +286,7 @@ async fn broken_replies_are_typed_errors() {
 }
 
 #[tokio::test]
-async fn a_prompt_that_does_not_fit_is_told_as_such() {
+async fn a_prompt_that_does_not_fit_is_reported_as_such() {
     let server = Server::start(|_, _| {
         let error = json!({"type": "exceed_context_size_error", "n_prompt_tokens": 70, "n_ctx": 64,
                            "message": "request (70 tokens) exceeds the available context size"});

@@ -64,7 +64,7 @@ fn merge_of(snapshot: &Snapshot, places: &[usize]) -> Merge {
     }
 }
 
-/// Carries merges out and publishes them on `newest`, which has to be what `later` tells.
+/// Carries merges out and publishes them on `newest`, which has to be what `later` says.
 async fn assert_merged(index: &IndexStore, base: &Snapshot, newest: &Snapshot, merges: &[Merge]) {
     let expected = resolved(index, newest).await;
     let shards = index.carry_out(base, merges, &quiet).await.unwrap();
@@ -82,9 +82,9 @@ async fn assert_merged(index: &IndexStore, base: &Snapshot, newest: &Snapshot, m
     let followed: Vec<TableRecord> = followed.iter().map(|row| (**row).clone()).collect();
     let rows = index.tables_with_removed(&next, None).await.unwrap();
     assert_eq!(followed, rows, "{merges:?}");
-    // A place of which nobody can tell is planned for again.
-    let is_told = !newest.catalog.starts_with(&next.catalog);
-    assert_eq!(is_applied(&applied, newest, &next, &next.next()), is_told);
+    // A place of which nobody can know is planned for again.
+    let is_known = !newest.catalog.starts_with(&next.catalog);
+    assert_eq!(is_applied(&applied, newest, &next, &next.next()), is_known);
 }
 
 /// Live blocks, those of a table that is there.

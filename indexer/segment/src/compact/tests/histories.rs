@@ -7,9 +7,9 @@ use super::followed::changes;
 use super::*;
 
 /// What the history of a table should be, of all tables of the snapshots, newest first.
-type Told = (u64, Option<u64>, Option<TableRecord>, Option<TableRecord>);
+type HistoryRow = (u64, Option<u64>, Option<TableRecord>, Option<TableRecord>);
 
-fn told(history: &TableHistory) -> Vec<Told> {
+fn steps_of(history: &TableHistory) -> Vec<HistoryRow> {
     let row = |row: &Option<std::sync::Arc<TableRecord>>| row.as_deref().cloned();
     let events = history.events.iter();
     events
@@ -17,7 +17,7 @@ fn told(history: &TableHistory) -> Vec<Told> {
         .collect()
 }
 
-async fn expected(index: &IndexStore, key: &TableKey, numbers: &[u64]) -> Vec<Told> {
+async fn expected(index: &IndexStore, key: &TableKey, numbers: &[u64]) -> Vec<HistoryRow> {
     let mut rows = Vec::new();
     for number in numbers {
         let snapshot = index.snapshot(*number).await.unwrap();
@@ -94,7 +94,7 @@ fn what_became_of_a_table_is_what_its_rows_were() {
                     let before = index.store.counts();
                     let history = index.history(&newest, &key, limit).await.unwrap();
                     let cost = index.store.counts().since(&before);
-                    assert_eq!(told(&history), expected(&index, &key, &numbers).await);
+                    assert_eq!(steps_of(&history), expected(&index, &key, &numbers).await);
                     assert_eq!(Some(&history.oldest), numbers.last());
                     let end = match (limit, kept) {
                         (1000, 0) => HistoryEnd::Beginning,
@@ -135,8 +135,8 @@ fn a_history_ends_at_what_is_damaged_or_was_never_part_of_it() {
         let history = index.history(&newest, &key(1), 1000).await.unwrap();
         assert!(matches!(&history.end, HistoryEnd::Unreadable(why) if why.contains("damaged")));
         assert_eq!(history.oldest, 5);
-        let newer = told(&whole).into_iter().filter(|it| it.0 > 5);
-        assert_eq!(told(&history), newer.collect::<Vec<_>>());
+        let newer = steps_of(&whole).into_iter().filter(|it| it.0 > 5);
+        assert_eq!(steps_of(&history), newer.collect::<Vec<_>>());
 
         // Another writer's, which nobody has built on.
         let mut stray = index.snapshot(3).await.unwrap().next();

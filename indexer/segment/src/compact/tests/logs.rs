@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use crate::catalog::{ContextRecord, FileRecord, REGISTERED, TableRecord};
 use crate::compact::rows::{Kept, KeyRow, kept};
 
-/// A file's rows; `indexed_ms` tells them apart.
+/// A file's rows; `indexed_ms` distinguishes them.
 type File = Vec<TableRecord>;
 
 fn row() -> impl Strategy<Value = TableRecord> {

@@ -148,7 +148,7 @@ fn years_of_nights_stay_bounded() {
         assert!(most <= MEMBERS * tiers + 2 * (size / MAX_SIZE) as usize + 1);
         // A small lake is rewritten when it has MEMBERS files more, however little they hold.
         assert!(worst < if tables < 100 { 1.5 } else { 1.26 }, "{worst}");
-        // The lowest tier is rewritten whole, which tells where a night changes next to nothing.
+        // The lowest tier is rewritten whole, which shows where a night changes next to nothing.
         assert!(
             amplification
                 < if share > 1000 || tables < 100 {

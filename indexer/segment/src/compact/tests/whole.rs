@@ -114,7 +114,7 @@ proptest! {
     #[test]
     fn histories_stay_what_they_are(
         steps in prop::collection::vec(step(), 2..16),
-        tells in any::<bool>(),
+        records in any::<bool>(),
     ) {
         run(async {
             let index = memory();
@@ -126,8 +126,8 @@ proptest! {
                         changes.sort_by_key(|change| change.name);
                         changes.dedup_by_key(|change| change.name);
                         newest = epoch(&index, &newest, &changes).await;
-                        if !tells {
-                            // As before it was told.
+                        if !records {
+                            // As before it was recorded.
                             for entry in &mut newest.catalog {
                                 entry.segment = None;
                             }

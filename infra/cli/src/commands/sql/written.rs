@@ -56,7 +56,7 @@ impl Format {
     }
 }
 
-/// Writes all rows, and tells how many. The file is there once it is whole.
+/// Writes all rows, and returns how many. The file is there once it is whole.
 pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::Result<u64> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
     let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));

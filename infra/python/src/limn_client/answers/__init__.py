@@ -4,7 +4,7 @@ Lists are sequences (``for hit in answer``, ``answer[0]``, ``len(answer)``), sho
 and in a notebook, and become one of pandas or Arrow. Whatever is a table has a ``name`` (its path in its lake) and
 goes on to what else is known of it: ``hit.table()``, ``hit.similar()``, ``hit.history()``.
 
-Times are in UTC. A newer node may tell more than these fields: it is in ``raw``.
+Times are in UTC. A newer node may send more than these fields: the rest is in ``raw``.
 """
 
 from .changes import ColumnChange, Counts, Diff, History, Moment, SnapshotInfo, Snapshots, TableDiff, TableRename

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Optional, Sequence, Tuple
 
-from .._decode import Told
+from .._decode import Decoded
 from .._rows import Displayed, Field, Rows, Shown, Tabular, cell, counted
 from .linked import TableRef
 from .tables import minute
 
 
 @dataclass(frozen=True)
-class SnapshotInfo(Told):
+class SnapshotInfo(Decoded):
     """A snapshot."""
 
     #: Its number.
@@ -23,7 +23,7 @@ class SnapshotInfo(Told):
 
 
 @dataclass(frozen=True, repr=False)
-class Snapshots(Rows[SnapshotInfo], Told):
+class Snapshots(Rows[SnapshotInfo], Decoded):
     """The snapshots that there are, newest first, at most 100."""
 
     snapshots: Tuple[SnapshotInfo, ...]
@@ -44,7 +44,7 @@ class Snapshots(Rows[SnapshotInfo], Told):
 
 
 @dataclass(frozen=True)
-class Moment(Told):
+class Moment(Decoded):
     """A snapshot that changed a table."""
 
     snapshot: int
@@ -57,7 +57,7 @@ class Moment(Told):
 
 
 @dataclass(frozen=True, repr=False)
-class History(Rows[Moment], Told):
+class History(Rows[Moment], Decoded):
     """What became of a table, newest first."""
 
     #: The table's name.
@@ -92,7 +92,7 @@ class History(Rows[Moment], Told):
 
 
 @dataclass(frozen=True)
-class ColumnChange(Told):
+class ColumnChange(Decoded):
     """A column that differs."""
 
     #: Its name; the new one, where it was renamed.
@@ -127,7 +127,7 @@ class TableDiff(TableRef):
 
 
 @dataclass(frozen=True)
-class TableRename(Told):
+class TableRename(Decoded):
     """A table that has another name."""
 
     _NAMES = {"old_name": "from", "new_name": "to"}
@@ -151,7 +151,7 @@ class _Change:
 
 
 @dataclass(frozen=True)
-class Counts(Told):
+class Counts(Decoded):
     """How many tables differ, by what became of them."""
 
     #: New ones.
@@ -170,7 +170,7 @@ class Counts(Told):
 
 
 @dataclass(frozen=True, repr=False)
-class Diff(Displayed, Tabular[_Change], Told):
+class Diff(Displayed, Tabular[_Change], Decoded):
     """What differs between two snapshots."""
 
     _NAMES = {"older": "from", "newer": "to"}
@@ -233,6 +233,6 @@ class Diff(Displayed, Tabular[_Change], Told):
         verb = "differs" if self.counts.total == 1 else "differ"
         title = f"snapshot {self.older} to {self.newer}: {counted(self.counts.total, 'table')} {verb}"
         if len(lines) < self.counts.total:
-            title += f", {len(lines)} of them are told"
+            title += f", {len(lines)} of them are listed"
         header = ("change", "table", "rows before", "after", "columns")
         return (Shown(title, header, lines, right=("rows before", "after")),)

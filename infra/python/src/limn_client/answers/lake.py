@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Optional, Sequence, Tuple
 
-from .._decode import Told
+from .._decode import Decoded
 from .._rows import Displayed, Field, Rows, Shown, cell, counted
 from .linked import Linked
 from .tables import LINE_FIELDS, TableLine, day, row_count
@@ -19,7 +19,7 @@ def listed(tables: Sequence[TableLine], title: str, notes: Sequence[str] = ()) -
 
 
 @dataclass(frozen=True)
-class ValueCount(Told):
+class ValueCount(Decoded):
     """How many tables have a value."""
 
     value: str
@@ -27,7 +27,7 @@ class ValueCount(Told):
 
 
 @dataclass(frozen=True)
-class SinceCount(Told):
+class SinceCount(Decoded):
     """How many tables changed in the last days."""
 
     days: int
@@ -35,7 +35,7 @@ class SinceCount(Told):
 
 
 @dataclass(frozen=True)
-class RowsCount(Told):
+class RowsCount(Decoded):
     """How many tables have about so many rows."""
 
     min: int
@@ -44,7 +44,7 @@ class RowsCount(Told):
 
 
 @dataclass(frozen=True)
-class Facets(Told):
+class Facets(Decoded):
     """How many tables there are of each kind. Each list counts the tables that fit all filters but the list's own."""
 
     formats: Tuple[ValueCount, ...]
@@ -54,7 +54,7 @@ class Facets(Told):
 
 
 @dataclass(frozen=True)
-class FamilyLine(Told):
+class FamilyLine(Decoded):
     """A family in a list: tables of one folder with the same columns."""
 
     #: What a list of its tables is asked for by.
@@ -82,7 +82,7 @@ class ListedTable(TableLine):
 
 
 @dataclass(frozen=True, repr=False)
-class Listing(Rows[ListedTable], Told):
+class Listing(Rows[ListedTable], Decoded):
     """Tables in an order: a part of a list."""
 
     _NAMES = {"total": "count"}
@@ -127,7 +127,7 @@ class Folder(Linked):
 
 
 @dataclass(frozen=True, repr=False)
-class Tree(Displayed, Told):
+class Tree(Displayed, Decoded):
     """What lies in a folder."""
 
     #: The folder's path.
@@ -138,13 +138,13 @@ class Tree(Displayed, Told):
     folders: Tuple[Folder, ...]
     #: The tables in it.
     tables: Tuple[TableLine, ...]
-    #: Where the next answer begins, for ``after``, if there is more than is told at once; ``None`` at the end.
+    #: Where the next answer begins, for ``after``, if there is more than is given at once; ``None`` at the end.
     next: Optional[str]
 
     def _shown(self) -> Sequence[Shown]:
         title = f"{self.prefix or 'all lakes'}: {counted(self.count, 'table')}"
         if self.next is not None:
-            title += "; not all of them are told at once"
+            title += "; not all of them are listed at once"
         folders = [(f"{it.name}/", cell(it.tables)) for it in self.folders]
         shown = [Shown(title, ("folder", "tables"), folders, right=("tables",))]
         if self.tables:

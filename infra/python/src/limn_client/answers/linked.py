@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Dict, Optional, TypeVar, cast
 
-from .._decode import Told
+from .._decode import Decoded
 
 if TYPE_CHECKING:
     from ..client import Client
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from .search import SimilarAnswer
     from .tables import TableDetail
 
-A = TypeVar("A", bound=Told)
+A = TypeVar("A", bound=Decoded)
 
 
-class Linked(Told):
+class Linked(Decoded):
     """Something that knows the client it came by. It is pickled without it, as a client has a key."""
 
     def __getstate__(self) -> Dict[str, Any]:
@@ -51,14 +51,14 @@ class TableRef(Linked):
         return self._asked.history(self.name, lake=self.lake, limit=limit)
 
 
-def link(told: A, client: Client, **more: Any) -> A:
-    """Lets what was told, and what is in it, know the client it came by."""
-    if isinstance(told, Linked):
-        object.__setattr__(told, "_client", client)
+def link(answer: A, client: Client, **more: Any) -> A:
+    """Gives an answer, and what is in it, the client it came by."""
+    if isinstance(answer, Linked):
+        object.__setattr__(answer, "_client", client)
         for name, value in more.items():
-            object.__setattr__(told, name, value)
-    for value in told.__dict__.values():
+            object.__setattr__(answer, name, value)
+    for value in answer.__dict__.values():
         for item in value if isinstance(value, tuple) else ():
-            if isinstance(item, Told):
+            if isinstance(item, Decoded):
                 link(item, client, **more)
-    return told
+    return answer

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Optional, Sequence, Tuple
 
-from .._decode import Told
+from .._decode import Decoded
 from .._rows import Displayed, Shown, counted
 from .linked import Linked, TableRef
 from .tables import minute
@@ -24,7 +24,7 @@ class Failure(TableRef):
 
 
 @dataclass(frozen=True)
-class Described(Told):
+class Described(Decoded):
     """A description was written."""
 
     #: The snapshot that is served now, which has it.
@@ -32,7 +32,7 @@ class Described(Told):
 
 
 @dataclass(frozen=True)
-class Judging(Told):
+class Judging(Decoded):
     """The language model that judges."""
 
     #: Its name.
@@ -75,11 +75,11 @@ class Status(Displayed, Linked):
     rights: Tuple[str, ...]
     #: The paths that the caller may see; ``None`` for everything.
     prefixes: Optional[Tuple[str, ...]]
-    #: Whether values of rows are told.
+    #: Whether values of rows are shown.
     previews: bool
-    #: Whether the caller may write descriptions of tables, here; ``None`` where an older node does not tell.
+    #: Whether the caller may write descriptions of tables, here; ``None`` where an older node does not say.
     descriptions: Optional[bool]
-    #: Whether the caller may ask for rows of tables, and in SQL, here; ``None`` where an older node does not tell.
+    #: Whether the caller may ask for rows of tables, and in SQL, here; ``None`` where an older node does not say.
     sql: Optional[bool]
 
     def _shown(self) -> Sequence[Shown]:

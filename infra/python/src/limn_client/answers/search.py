@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, List, Literal, Optional, Sequence, Tuple
 
-from .._decode import Told
+from .._decode import Decoded
 from .._rows import Field, Rows, Shown, cell, counted
 from .._text import marked, shortened
 from .linked import Linked
@@ -16,7 +16,7 @@ Verdict = Literal["right", "wrong"]
 
 
 @dataclass(frozen=True)
-class Block(Told):
+class Block(Decoded):
     """A text that made a table match."""
 
     #: What it is made of: ``schema``, ``rows``, ``context`` or ``cells``.
@@ -29,7 +29,7 @@ class Block(Told):
 
 
 @dataclass(frozen=True)
-class Modes(Told):
+class Modes(Decoded):
     """The ways in which a question was answered."""
 
     #: By its words.
@@ -41,7 +41,7 @@ class Modes(Told):
 
 
 @dataclass(frozen=True)
-class MatchingColumn(Told):
+class MatchingColumn(Decoded):
     """A column of a table that was found."""
 
     name: str
@@ -51,7 +51,7 @@ class MatchingColumn(Told):
 
 
 @dataclass(frozen=True)
-class Matching(Told):
+class Matching(Decoded):
     """The columns and rows of a table that match; where less matches, the first of the others beside them."""
 
     #: At most six columns, in the table's order.
@@ -69,7 +69,7 @@ class Hit(TableLine):
     #: ``α·lexical + (1−α)·semantic``. It compares tables of one answer, and says nothing across questions.
     score: float
     #: How likely it answers the question, whatever else was found: ``"strong"``, ``"weak"`` or ``"unlikely"``; ``None`` where an
-    #: older node does not tell.
+    #: older node does not say.
     grade: Optional[str]
     #: The share of the question's words that it has, by how rare they are: 0 to 1; ``None`` likewise.
     covered: Optional[float]
@@ -115,7 +115,7 @@ class SearchAnswer(Rows[Hit], Linked):
     question: str
     #: The snapshot that was searched.
     snapshot: int
-    #: The best grade of its tables; ``None`` without any, and where an older node does not tell.
+    #: The best grade of its tables; ``None`` without any, and where an older node does not say.
     grade: Optional[str]
     #: The tables, best first.
     results: Tuple[Hit, ...]
@@ -123,7 +123,7 @@ class SearchAnswer(Rows[Hit], Linked):
     modes: Modes
     #: The number of tables among which was searched.
     tables_searched: int
-    #: The number of tables that there are, with those that could never be read; ``None`` where an older node does not tell.
+    #: The number of tables that there are, with those that could never be read; ``None`` where an older node does not say.
     tables: Optional[int]
     #: What there is to know besides: words that occur nowhere, why nothing was found.
     notes: Tuple[str, ...]
@@ -163,7 +163,7 @@ class SearchAnswer(Rows[Hit], Linked):
 
 
 @dataclass(frozen=True)
-class Examples(Told):
+class Examples(Decoded):
     """Questions to begin with, from the lake's own words."""
 
     questions: Tuple[str, ...]
@@ -185,7 +185,7 @@ class Suggestion(Linked):
 
 
 @dataclass(frozen=True, repr=False)
-class Suggestions(Rows[Suggestion], Told):
+class Suggestions(Rows[Suggestion], Decoded):
     """Names that go on as a text does: tables first, then columns."""
 
     suggestions: Tuple[Suggestion, ...]
@@ -224,7 +224,7 @@ class SimilarTable(TableLine):
 
 
 @dataclass(frozen=True, repr=False)
-class SimilarAnswer(Rows[SimilarTable], Told):
+class SimilarAnswer(Rows[SimilarTable], Decoded):
     """Tables that are like one, the most alike first."""
 
     #: The one's name.

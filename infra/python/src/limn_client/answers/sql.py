@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
 
-from .._decode import Told
+from .._decode import Decoded
 from .._rows import Field, Rows, Shown, cell, counted, extra
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ _NESTED = ("list", "struct", "map")
 
 
 @dataclass(frozen=True)
-class SqlColumn(Told):
+class SqlColumn(Decoded):
     """A column of an answer."""
 
     _NAMES = {"data_type": "type"}
@@ -33,7 +33,7 @@ class SqlColumn(Told):
 
 
 @dataclass(frozen=True)
-class SqlRead(Told):
+class SqlRead(Decoded):
     """What a statement has read of the lakes."""
 
     #: Requests to their stores.
@@ -43,7 +43,7 @@ class SqlRead(Told):
 
 
 @dataclass(frozen=True)
-class ErrorDetail(Told):
+class ErrorDetail(Decoded):
     """Why an answer ended before its end."""
 
     code: str
@@ -52,7 +52,7 @@ class ErrorDetail(Told):
 
 
 @dataclass(frozen=True, repr=False)
-class SqlAnswer(Rows[Tuple[Any, ...]], Told):
+class SqlAnswer(Rows[Tuple[Any, ...]], Decoded):
     """Rows: a value a column. Dates, times, decimals and bytes are texts; ``None`` where there is no value."""
 
     #: The columns, in order.
@@ -105,7 +105,7 @@ class SqlAnswer(Rows[Tuple[Any, ...]], Told):
 def _arrow(pa: Any, word: str, values: List[Any]) -> Any:
     """A column of Arrow; ``word`` is its type."""
     if word == "integer":
-        # Those that are too large for the one fit the other, or are told by the node in another way.
+        # Those that are too large for the one fit the other, or the node writes them in another way.
         is_large = any(value is not None and value > 2**63 - 1 for value in values)
         return pa.array(values, type=pa.uint64() if is_large else pa.int64())
     if word == "float":
@@ -122,8 +122,8 @@ def _arrow(pa: Any, word: str, values: List[Any]) -> Any:
     if word == "date":
         return texts.cast(pa.date32())
     if word == "timestamp":
-        told = [value for value in values if value is not None]
-        is_fine = any(len(_ZONE.sub("", value).partition(".")[2]) > 6 for value in told)
-        has_zone = any(_ZONE.search(value) for value in told)
+        known = [value for value in values if value is not None]
+        is_fine = any(len(_ZONE.sub("", value).partition(".")[2]) > 6 for value in known)
+        has_zone = any(_ZONE.search(value) for value in known)
         return texts.cast(pa.timestamp("ns" if is_fine else "us", tz="UTC" if has_zone else None))
     return texts

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Tuple
 
 from .._arrow import quoted
-from .._decode import Told
+from .._decode import Decoded
 from .._rows import Displayed, Field, Rows, Shown, cell, counted
 from .._text import printable, shortened
 from .linked import TableRef
@@ -84,7 +84,7 @@ def minute(time: Optional[datetime]) -> str:
 
 
 @dataclass(frozen=True)
-class ColumnLine(Told):
+class ColumnLine(Decoded):
     """A column in a search result."""
 
     name: str
@@ -95,7 +95,7 @@ class ColumnLine(Told):
 
 
 @dataclass(frozen=True)
-class Frequent(Told):
+class Frequent(Decoded):
     """A frequent value."""
 
     value: str
@@ -104,7 +104,7 @@ class Frequent(Told):
 
 
 @dataclass(frozen=True)
-class Pattern(Told):
+class Pattern(Decoded):
     """A form that values have."""
 
     #: Its name (``e-mail``), or a shape (``AA-9999``): letters and digits stand for kinds of characters.
@@ -150,7 +150,7 @@ class ColumnDetail(ColumnLine):
 
 
 @dataclass(frozen=True)
-class ContextText(Told):
+class ContextText(Decoded):
     """A text about a table."""
 
     #: Where it is from: a path in the lake, or ``registered``.
@@ -159,7 +159,7 @@ class ContextText(Told):
 
 
 @dataclass(frozen=True)
-class FileDetail(Told):
+class FileDetail(Decoded):
     """A file of a table."""
 
     #: Its path in the lake.
@@ -252,7 +252,7 @@ class Preview(Rows[Tuple[Optional[str], ...]]):
 
 
 @dataclass(frozen=True)
-class Reference(Told):
+class Reference(Decoded):
     """A foreign key."""
 
     #: The columns here.
@@ -264,7 +264,7 @@ class Reference(Told):
 
 
 @dataclass(frozen=True)
-class DeclaredKeys(Told):
+class DeclaredKeys(Decoded):
     """Keys as a file declares them."""
 
     #: The columns of the primary key; empty where there is none.
@@ -287,7 +287,7 @@ def _keys(keys: Optional[DeclaredKeys]) -> List[str]:
 
 
 @dataclass(frozen=True)
-class Apart(Told):
+class Apart(Decoded):
     """A file that is named like a table's own and is of another."""
 
     #: The table that it is of.
@@ -297,7 +297,7 @@ class Apart(Told):
 
 
 @dataclass(frozen=True)
-class Reading(Told):
+class Reading(Decoded):
     """Files that are read alike."""
 
     #: How many there are.
@@ -309,7 +309,7 @@ class Reading(Told):
 
 
 @dataclass(frozen=True)
-class ColumnType(Told):
+class ColumnType(Decoded):
     """A column's type and where it comes from."""
 
     #: Its name.
@@ -321,7 +321,7 @@ class ColumnType(Told):
 
 
 @dataclass(frozen=True)
-class Why(Told):
+class Why(Decoded):
     """Why a table is what it is, and how its files are read."""
 
     #: What makes its files a table: ``file``, ``alike``, ``declared``, ``partitions`` or ``parts``.
@@ -348,9 +348,9 @@ class TableDetail(TableLine):
     columns: Tuple[ColumnDetail, ...]
     #: The names of the columns that are likely keys, the likeliest first.
     likely_keys: Tuple[str, ...]
-    #: The keys that its file declares; ``None`` where an older node does not tell.
+    #: The keys that its file declares; ``None`` where an older node does not say.
     declared_keys: Optional[DeclaredKeys]
-    #: How it was read: what was left out, guessed, or seen in part; ``None`` where an older node does not tell.
+    #: How it was read: what was left out, guessed, or seen in part; ``None`` where an older node does not say.
     notes: Optional[Tuple[str, ...]]
     #: Sampled rows: a cell a column, ``None`` where it is empty.
     sample: Tuple[Tuple[Optional[str], ...], ...]
@@ -364,7 +364,7 @@ class TableDetail(TableLine):
     indexed: Optional[datetime]
     #: Whether a language model has yet to describe columns.
     awaits_narration: bool
-    #: Whether values of rows are told; without them, sample, ranges, frequent values and patterns are empty.
+    #: Whether values of rows are shown; without them, sample, ranges, frequent values and patterns are empty.
     previews: bool
     #: Why it is a table and how its files are read, where that was asked.
     why: Optional[Why]

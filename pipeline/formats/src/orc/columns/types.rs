@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Fields, TimeUnit, UnionFields,
 use crate::orc::proto::TypeInfo;
 use crate::orc::tail::kind;
 
-/// Digits of a decimal of which no precision is told.
+/// Digits of a decimal of which no precision is given.
 const DIGITS: u8 = 38;
 
 /// Arrow's name for a column's type.
@@ -41,7 +41,7 @@ pub(in crate::orc) fn data_type(types: &[TypeInfo], column: usize) -> DataType {
 pub(super) fn digits(of: &TypeInfo) -> (u8, i8) {
     let precision = u8::try_from(of.precision).unwrap_or(DIGITS);
     let scale = i8::try_from(of.scale).unwrap_or(0);
-    // Early writers told none.
+    // Early writers gave none.
     (if precision == 0 { DIGITS } else { precision }, scale)
 }
 

@@ -128,7 +128,7 @@ pub(super) fn times(
         let mut second = seconds.next()?.saturating_add(EPOCH);
         // Some writers count back from a later second.
         let encoded = nanoseconds.next()?;
-        // The lowest bits tell of zeros at the end that were left out.
+        // The lowest bits count the zeros at the end that were left out.
         let zeros = match encoded & 7 {
             0 => 0,
             zeros => zeros as u32 + 1,

@@ -13,8 +13,8 @@ use serde_json::{Map, Value};
 use super::{Parts, SharedKind};
 use crate::place::split_path;
 
-/// Characters of what is said of a resource or a package.
-const TOLD: usize = 8000;
+/// Characters kept of the description of a resource or a package.
+const MOST_SAID: usize = 8000;
 /// Levels that are looked into for tables and columns.
 const LEVELS: usize = 12;
 
@@ -75,7 +75,7 @@ fn heading(thing: &Value) -> String {
     let mut text = String::new();
     for name in ["title", "description"] {
         if let Some(said) = first(thing, &[name]) {
-            text.push_str(one_line(prefix(said, TOLD)).trim());
+            text.push_str(one_line(prefix(said, MOST_SAID)).trim());
             text.push('\n');
         }
     }
@@ -101,7 +101,7 @@ fn described(column: &Value) -> Option<(&str, &str)> {
     Some((name, first(column, &["description", "title", "comment"])?))
 }
 
-/// What the package says of itself: above each of its resources.
+/// The package's description of itself: above each of its resources.
 fn package(json: &Value, parts: &mut Parts) -> Option<usize> {
     let heading = heading(json);
     (!heading.is_empty()).then(|| parts.add(heading, None))
@@ -236,7 +236,7 @@ fn render(json: &Value) -> String {
     heading(json) + &columns(rows.into_iter())
 }
 
-/// The columns that a value tells of.
+/// The columns that a value describes.
 fn gather<'a>(json: &'a Value, levels: usize, rows: &mut Vec<(&'a str, &'a str)>) {
     if levels == 0 {
         return;

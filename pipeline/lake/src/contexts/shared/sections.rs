@@ -148,8 +148,8 @@ fn is_short(cell: &str) -> bool {
     !cell.trim().contains(' ')
 }
 
-/// Names that a line tells, in lower case; any word where `all` are meant. What stands in code, and a heading that is the name of
-/// a data file, is one name, blanks and all.
+/// Names that a line has, in lower case; any word where `all` are meant. What stands in code, and a
+/// heading that is the name of a data file, is one name, blanks and all.
 fn names(line: &str, all: bool) -> Vec<String> {
     let whole = line.trim_matches(|it: char| it == '#' || it.is_whitespace());
     if all && whole.contains(' ') && !whole.contains('`') && Format::of_path(whole).is_some() {

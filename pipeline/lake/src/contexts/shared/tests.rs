@@ -11,7 +11,7 @@ fn part(path: &str, text: &str, table: &str) -> String {
     shared.part(&of(table)).text
 }
 
-/// A table that is told what names it.
+/// A table that has what names it.
 fn of(table: &str) -> About {
     About {
         paths: vec![table.to_owned()],
@@ -19,7 +19,7 @@ fn of(table: &str) -> About {
     }
 }
 
-/// One that is told all, if no other is named.
+/// One that has all, if no other is named.
 fn whole(table: &str, others: &[&str]) -> About {
     About {
         whole: true,
@@ -71,7 +71,7 @@ fn resources_of_packages_are_found_by_their_paths() {
 }
 
 #[test]
-fn a_dbt_file_that_is_no_yaml_is_told_and_a_dictionary_stays_text() {
+fn a_dbt_file_that_is_no_yaml_is_reported_and_a_dictionary_stays_text() {
     let broken = "models: [unclosed\n";
     for path in ["schema.yml", "a/_shop__models.yaml"] {
         let kind = SharedKind::of_path(path).unwrap();
@@ -114,7 +114,7 @@ fn csvw_croissant_and_dictionaries_say_the_same() {
 }
 
 #[test]
-fn dbt_models_and_sources_are_told_by_name() {
+fn dbt_models_and_sources_are_found_by_name() {
     let text = "version: 2\nmodels:\n  - name: orders\n    description: Sold\n    columns:\n      - name: id\n        description: The number\n      - name: people\n        description: How many\n  - name: people\n    columns:\n    - name: id\n      description: Who\nsources:\n- name: raw\n  tables:\n  - name: visits\n    identifier: raw_visits\n    description: Seen\n";
     let orders = part("m/schema.yml", text, "m/orders.parquet");
     assert_eq!(
@@ -140,7 +140,7 @@ fn dbt_models_and_sources_are_told_by_name() {
 }
 
 #[test]
-fn prose_is_told_where_it_names_the_table() {
+fn prose_is_kept_where_it_names_the_table() {
     let text = "# The shop\n\nAll orders of people.\n\n## orders\n\nWhat was sold.\n\n### Columns\n\n- id: The number\n\n## Others\n\nThe `people` are many\nof one kind.\n\n| file | about |\n|---|---|\n| visits.csv | Seen |\n| people.csv | Known |\n\n* visits - who came\n* people (few): who stayed\n  for long\n";
     let of = |table| part("README.md", text, table);
     assert_eq!(
@@ -159,11 +159,11 @@ fn prose_is_told_where_it_names_the_table() {
 }
 
 #[test]
-fn a_readme_of_a_folder_is_not_told_of_tables_that_it_passes_over() {
+fn a_readme_of_a_folder_does_not_describe_tables_that_it_passes_over() {
     let of_readme = |text: &str, about: &About| {
         let readme = SharedText::of("d/README.md", SharedKind::Readme, text.to_owned()).unwrap();
-        let told = readme.part(about);
-        (told.text, told.of_folder)
+        let part = readme.part(about);
+        (part.text, part.of_folder)
     };
     let all = "# The shop\n\nWhat is sold.";
     let alone = whole("d/orders.csv", &[]);
@@ -209,23 +209,23 @@ fn what_a_readme_says_of_a_folder_is_said_of_its_tables() {
     let text =
         "# Lake\n\n## eu\n\nSales of Europe.\n\n## people\n\nAll of them.\n\n- us/: sales there\n";
     let readme = SharedText::of("README.md", SharedKind::Readme, text.to_owned()).unwrap();
-    let told = |path: &str, folders: &[&str]| {
+    let part = |path: &str, folders: &[&str]| {
         let about = About {
             folders: folders.iter().map(|it| (*it).to_owned()).collect(),
             ..of(path)
         };
-        let told = readme.part(&about);
-        (told.text, told.of_folder)
+        let part = readme.part(&about);
+        (part.text, part.of_folder)
     };
     let eu = "## eu\n\nSales of Europe.".to_owned();
-    assert_eq!(told("eu/2024/orders.csv", &["eu/2024", "eu"]), (eu, true));
+    assert_eq!(part("eu/2024/orders.csv", &["eu/2024", "eu"]), (eu, true));
     let people = "## people\n\nAll of them.\n\n- us/: sales there".to_owned();
-    assert_eq!(told("eu/people.csv", &["eu"]), (people, false));
+    assert_eq!(part("eu/people.csv", &["eu"]), (people, false));
     assert_eq!(
-        told("us/orders.csv", &["us"]),
+        part("us/orders.csv", &["us"]),
         ("- us/: sales there".to_owned(), true)
     );
-    assert_eq!(told("asia/orders.csv", &["asia"]), (String::new(), false));
+    assert_eq!(part("asia/orders.csv", &["asia"]), (String::new(), false));
 }
 
 fn some_text() -> impl Strategy<Value = String> {
@@ -266,8 +266,8 @@ proptest! {
                 whole,
                 ..About::default()
             };
-            let told = shared.part(&about).text;
-            prop_assert!(told.len() <= 4 * PART_CHARS);
+            let text = shared.part(&about).text;
+            prop_assert!(text.len() <= 4 * PART_CHARS);
             let wire = serde_json::to_vec(&shared).unwrap();
             prop_assert_eq!(&serde_json::from_slice::<SharedText>(&wire).unwrap(), &shared);
         }

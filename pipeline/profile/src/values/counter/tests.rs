@@ -1,4 +1,4 @@
-//! The counter beside its rule, told without a shortcut.
+//! The counter beside its rule, written without a shortcut.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
@@ -10,7 +10,7 @@ use super::*;
 const LIMIT: usize = 16;
 
 /// A value that is remembered.
-struct Told {
+struct RuleEntry {
     place: Place,
     count: u64,
     weight: u64,
@@ -20,20 +20,20 @@ type Counts = Vec<(Place, u64)>;
 
 /// The lowest values and the frequent ones beyond, with their counts, where every value has an entry.
 fn by_the_rule(values: &[String]) -> (Counts, Counts) {
-    let (mut entries, mut lowest) = (HashMap::<u64, Told>::new(), BTreeSet::<Place>::new());
+    let (mut entries, mut lowest) = (HashMap::<u64, RuleEntry>::new(), BTreeSet::<Place>::new());
     let mut overflowed = false;
     for value in values {
         let hash = xxh3_64(value.as_bytes());
-        if let Some(told) = entries.get_mut(&hash) {
-            told.count += 1;
-            told.weight += u64::from(overflowed);
+        if let Some(counted) = entries.get_mut(&hash) {
+            counted.count += 1;
+            counted.weight += u64::from(overflowed);
             continue;
         }
         let place = (join_hash(value, hash), hash);
         let (count, weight) = (1, u64::from(overflowed));
         entries.insert(
             hash,
-            Told {
+            RuleEntry {
                 place,
                 count,
                 weight,
@@ -44,24 +44,26 @@ fn by_the_rule(values: &[String]) -> (Counts, Counts) {
             overflowed = true;
             entries
                 .values_mut()
-                .for_each(|told| told.weight = told.count);
+                .for_each(|counted| counted.weight = counted.count);
             continue;
         }
         if lowest.len() > LIMIT {
             lowest.pop_last();
         }
-        entries.retain(|_, told| told.weight > 0 || lowest.contains(&told.place));
-        let mut weights: Vec<u64> = entries.values().map(|told| told.weight).collect();
+        entries.retain(|_, counted| counted.weight > 0 || lowest.contains(&counted.place));
+        let mut weights: Vec<u64> = entries.values().map(|counted| counted.weight).collect();
         weights.retain(|weight| *weight > 0);
         weights.sort_by(|a, b| b.cmp(a));
         if weights.len() > 2 * LIMIT {
-            for told in entries.values_mut() {
-                told.weight = told.weight.saturating_sub(weights[LIMIT]);
+            for counted in entries.values_mut() {
+                counted.weight = counted.weight.saturating_sub(weights[LIMIT]);
             }
-            entries.retain(|_, told| told.weight > 0 || lowest.contains(&told.place));
+            entries.retain(|_, counted| counted.weight > 0 || lowest.contains(&counted.place));
         }
     }
-    let all = entries.into_values().map(|told| (told.place, told.count));
+    let all = entries
+        .into_values()
+        .map(|counted| (counted.place, counted.count));
     let (mut low, mut beyond): (Counts, Counts) =
         all.partition(|(place, _)| lowest.contains(place));
     low.sort();

@@ -58,7 +58,7 @@ impl ClaimNames {
             None | Some(Value::Null) => {
                 return Err(forbidden(claim, "lacks the claim", ""));
             }
-            Some(told) => texts(told)
+            Some(value) => texts(value)
                 .ok_or_else(|| forbidden(claim, "has in the claim", "no list of paths"))?,
         };
         if paths.contains(&EVERYTHING) {
@@ -86,7 +86,7 @@ impl ClaimNames {
     fn granted(&self, claims: &Claims) -> Result<Vec<Right>, Problem> {
         let words = match claims.get(&self.rights) {
             None | Some(Value::Null) => return Ok(vec![Right::Search]),
-            Some(told) => texts(told)
+            Some(value) => texts(value)
                 .ok_or_else(|| forbidden(&self.rights, "has in the claim", "no list of rights"))?,
         };
         let words = words.into_iter().flat_map(str::split_ascii_whitespace);
@@ -111,8 +111,8 @@ fn subject(claims: &Claims) -> Result<&str, Problem> {
 }
 
 /// A text, or a list of them.
-fn texts(told: &Value) -> Option<Vec<&str>> {
-    match told {
+fn texts(claim: &Value) -> Option<Vec<&str>> {
+    match claim {
         Value::String(text) => Some(vec![text]),
         Value::Array(all) => all.iter().map(Value::as_str).collect(),
         _ => None,
@@ -120,10 +120,10 @@ fn texts(told: &Value) -> Option<Vec<&str>> {
 }
 
 fn forbidden(claim: &str, what: &str, wrong: &str) -> Problem {
-    let told = format!("the token {what} '{claim}' {wrong}");
+    let what_is_wrong = format!("the token {what} '{claim}' {wrong}");
     Problem::new(
         Code::Forbidden,
-        told.trim_end(),
+        what_is_wrong.trim_end(),
         "ask whoever runs the issuer of tokens to say in this claim what the token is for (docs/node.md)",
     )
 }
@@ -204,7 +204,7 @@ mod tests {
     #[test]
     fn rights_are_those_of_the_claim_and_search_without_one() {
         use Right::{Admin, Rows, Search};
-        for (told, granted) in [
+        for (claimed, granted) in [
             (json!(null), vec![Search]),
             (json!("rows"), vec![Rows]),
             (json!("openid search  rows profile"), vec![Search, Rows]),
@@ -217,7 +217,7 @@ mod tests {
             (json!([]), vec![]),
             (json!(""), vec![]),
         ] {
-            assert_eq!(doing(told.clone()).unwrap(), granted, "{told}");
+            assert_eq!(doing(claimed.clone()).unwrap(), granted, "{claimed}");
         }
         let absent = caller(json!({"sub": "ada", "paths": "hr"})).unwrap();
         assert_eq!(absent.rights.to_vec(), [Search]);

@@ -227,8 +227,8 @@ impl Issuer {
         let header = decode_header(token).map_err(unreadable)?;
         plain(&header)?;
         // Nothing is believed yet: it saves asking for keys that can be of no use.
-        let told: Claims = insecure_decode_claims(token).map_err(unreadable)?;
-        if told.get("iss").and_then(|issuer| issuer.as_str()) != Some(self.issuer.as_str()) {
+        let claims: Claims = insecure_decode_claims(token).map_err(unreadable)?;
+        if claims.get("iss").and_then(|issuer| issuer.as_str()) != Some(self.issuer.as_str()) {
             return Err(refused(
                 "the token is of an issuer that is not believed here",
                 "get one of the issuer that the node was started with",
@@ -337,15 +337,15 @@ impl Issuer {
         let path = document.path().trim_end_matches('/').to_owned();
         document.set_path(&format!("{path}/.well-known/openid-configuration"));
         let text = self.fetch(document).await?;
-        let told: Discovery = serde_json::from_slice(&text)
+        let discovery: Discovery = serde_json::from_slice(&text)
             .map_err(|error| format!("its discovery document cannot be read: {error}"))?;
-        if told.issuer != self.issuer {
-            let named = crate::problem::shortened(&told.issuer, 200);
+        if discovery.issuer != self.issuer {
+            let named = crate::problem::shortened(&discovery.issuer, 200);
             return Err(format!(
                 "its discovery document is that of '{named}'; if this is it, give it to --oidc-issuer letter by letter"
             ));
         }
-        let keys = Url::parse(&told.jwks_uri)
+        let keys = Url::parse(&discovery.jwks_uri)
             .map_err(|error| format!("its keys are at no address: {error}"))?;
         // An issuer with TLS has its keys there, too.
         let is_allowed = is_safe(&keys) && (keys.scheme() == "https" || is_loopback(&self.url));
@@ -408,7 +408,7 @@ fn plain(header: &Header) -> Result<(), Problem> {
     }
 }
 
-/// What is told of a token that is not in order.
+/// The answer to a token that is not in order.
 fn unaccepted(why: &ErrorKind) -> Problem {
     let again = "get a new one from its issuer";
     match why {

@@ -5,10 +5,10 @@
 //! has a turn of its caller's from before it is planned until its last row is sent, and runs on threads apart (`threads.rs`).
 
 mod limits;
+mod problems;
 mod rows;
 mod tables;
 mod threads;
-mod told;
 mod written;
 
 use std::sync::Arc;
@@ -57,7 +57,7 @@ pub struct SqlRequest {
     pub timeout_s: Option<u64>,
 }
 
-/// The answer to a statement, as JSON. It is sent as it comes: what ends it early is told in its last member.
+/// The answer to a statement, as JSON. It is sent as it comes: what ends it early is its last member.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SqlAnswer {
     /// The columns, in order.
@@ -130,7 +130,7 @@ impl Running {
             return Some(Ok(batch));
         }
         let batch = self.answer.next().await?;
-        Some(batch.map_err(|error| told::problem(&error, &self.limits)))
+        Some(batch.map_err(|error| problems::problem(&error, &self.limits)))
     }
 
     /// Whether rows were left out. Known at the end.
@@ -141,7 +141,7 @@ impl Running {
     /// What to know of the answer. Complete at the end.
     pub(crate) fn notes(&self) -> Vec<String> {
         let most = self.limits.max_rows.filter(|_| !self.is_page);
-        told::notes(&self.answer, most)
+        problems::notes(&self.answer, most)
     }
 
     /// What was read of the lakes so far.
@@ -198,7 +198,7 @@ pub async fn sql(node: &Arc<Node>, grant: &Grant, asked: &SqlRequest) -> Result<
     let mut catalogue = Catalogue::over(Seen::by(grant, node), move |url| lakes.open(url));
     if let Some(lake) = &asked.lake {
         let of_lake = catalogue.of_lake(lake);
-        catalogue = of_lake.map_err(|error| told::problem(&error, &limits))?;
+        catalogue = of_lake.map_err(|error| problems::problem(&error, &limits))?;
     }
     let answer = begun(node, catalogue, statement, &limits, until).await?;
     started(sql.home(), answer, limits, turn).await
@@ -233,7 +233,7 @@ fn deadline(grant: &Grant, limits: &Limits) -> Instant {
 fn within(limits: &Limits, until: Instant) -> Result<Limits, Problem> {
     let left = until.saturating_duration_since(Instant::now());
     if left < Duration::from_millis(1) {
-        return Err(told::late(limits));
+        return Err(problems::late(limits));
     }
     Ok(Limits {
         timeout: left,
@@ -252,7 +252,7 @@ async fn started(
     let (first, answer) = begun.await?;
     let first = first.transpose();
     Ok(Running {
-        first: first.map_err(|error| told::problem(&error, &limits))?,
+        first: first.map_err(|error| problems::problem(&error, &limits))?,
         answer,
         limits,
         is_page: false,

@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_told_apart_as_in_csv() {
+    fn equal_names_are_numbered_as_in_csv() {
         assert_eq!(names("a, b c").unwrap(), ["a", "b c"]);
         assert_eq!(
             names("\"a, b\",\"c \"\"d\"\"\" ,e").unwrap(),

@@ -10,7 +10,7 @@ use limn_ask::{Answer, AskError, Catalogue, Engine, Limits, Line, Tables};
 use limn_segment::{TableKey, TableRecord};
 use tokio::runtime::Handle;
 
-use super::{told, within};
+use super::{problems, within};
 use crate::answers::Grant;
 use crate::node::Node;
 use crate::problem::Problem;
@@ -72,5 +72,7 @@ pub(super) async fn begun(
     let statement = statement.to_owned();
     let home = sql.home();
     let answer = home.run(async move { engine.run(&statement).await });
-    answer.await?.map_err(|error| told::problem(&error, limits))
+    answer
+        .await?
+        .map_err(|error| problems::problem(&error, limits))
 }

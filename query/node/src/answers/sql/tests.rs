@@ -57,8 +57,8 @@ async fn a_statement_is_answered_over_http_in_both_forms() {
     };
     let (kind, bytes) = send("application/json").await;
     assert_eq!(kind, "application/json");
-    let mut told: Value = serde_json::from_slice(&bytes).unwrap();
-    let read = told.as_object_mut().unwrap().remove("read").unwrap();
+    let mut answer: Value = serde_json::from_slice(&bytes).unwrap();
+    let read = answer.as_object_mut().unwrap().remove("read").unwrap();
     for count in ["requests", "bytes"] {
         assert!(read[count].as_u64() > Some(0), "{read}");
     }
@@ -72,7 +72,7 @@ async fn a_statement_is_answered_over_http_in_both_forms() {
         "truncated": false,
         "notes": [],
     });
-    assert_eq!(told, wanted);
+    assert_eq!(answer, wanted);
     let (kind, bytes) = send("application/vnd.apache.arrow.stream").await;
     assert_eq!(kind, "application/vnd.apache.arrow.stream");
     let mut rest = &bytes[..];
@@ -98,13 +98,13 @@ async fn a_table_is_read_whichever_of_many_of_its_name_it_is() {
     let ground = Ground::new().await;
     let statement =
         r#"SELECT a."depth" + b."depth" AS sum FROM "depths/48/table" a, "depths/49/table" b"#;
-    let told = ground.ask(Caller::anyone(), &asked(statement)).await;
-    assert_eq!(told.unwrap()["rows"], json!([[97]]));
-    let told = ground
+    let answer = ground.ask(Caller::anyone(), &asked(statement)).await;
+    assert_eq!(answer.unwrap()["rows"], json!([[97]]));
+    let answer = ground
         .says(Caller::anyone(), "SELECT * FROM \"table\"")
         .await;
-    assert_eq!(told.code, Code::BadRequest, "{told}");
-    assert!(told.message.contains("may be"), "{told}");
+    assert_eq!(answer.code, Code::BadRequest, "{answer}");
+    assert!(answer.message.contains("may be"), "{answer}");
 }
 
 /// Its threads are free again: there may be one only.
@@ -118,13 +118,13 @@ async fn a_statement_without_end_is_stopped() {
             timeout_s: Some(1),
             ..asked(endless)
         };
-        let told = ground.ask(Caller::anyone(), &asked).await.unwrap_err();
-        assert_eq!(told.code, Code::Timeout, "{told}");
+        let answer = ground.ask(Caller::anyone(), &asked).await.unwrap_err();
+        assert_eq!(answer.code, Code::Timeout, "{answer}");
     }
-    let told = ground
+    let answer = ground
         .ask(Caller::anyone(), &asked("SELECT 1 AS one"))
         .await;
-    assert_eq!(told.unwrap()["rows"], json!([[1]]));
+    assert_eq!(answer.unwrap()["rows"], json!([[1]]));
     assert!(
         begun.elapsed() < Duration::from_secs(10),
         "{:?}",
@@ -138,23 +138,23 @@ async fn who_may_not_read_rows_is_refused() {
     let statement = "SELECT * FROM orders";
     for rights in [&[Right::Search][..], &[Right::Rows], &[Right::Admin], &[]] {
         let caller = caller(Reach::Everything, rights);
-        let told = ground.says(caller, statement).await;
-        assert_eq!(told.code, Code::Forbidden, "{told}");
+        let answer = ground.says(caller, statement).await;
+        assert_eq!(answer.code, Code::Forbidden, "{answer}");
     }
     let hidden = NodeOptions {
         previews: false,
         ..NodeOptions::new(Access::Open)
     };
-    let told = Ground::with(hidden).await;
-    let told = told.says(Caller::anyone(), statement).await;
-    assert_eq!(told.code, Code::Forbidden, "{told}");
+    let other = Ground::with(hidden).await;
+    let answer = other.says(Caller::anyone(), statement).await;
+    assert_eq!(answer.code, Code::Forbidden, "{answer}");
     let off = NodeOptions {
         sql: None,
         ..NodeOptions::new(Access::Open)
     };
-    let told = Ground::with(off).await;
-    let told = told.says(Caller::anyone(), statement).await;
-    assert_eq!(told.code, Code::NotFound, "{told}");
+    let other = Ground::with(off).await;
+    let answer = other.says(Caller::anyone(), statement).await;
+    assert_eq!(answer.code, Code::NotFound, "{answer}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -166,19 +166,19 @@ async fn a_key_of_one_folder_learns_nothing_of_the_others() {
         ("staff", "stoff"),
     ] {
         for form in ["SELECT * FROM ", "DESCRIBE ", "EXPLAIN SELECT 1 FROM "] {
-            let told = ground.says(of_shop(), &format!("{form}{there}")).await;
+            let answer = ground.says(of_shop(), &format!("{form}{there}")).await;
             let nothing = ground.says(of_shop(), &format!("{form}{nowhere}")).await;
-            assert_eq!(told.code, Code::NotFound);
-            let same = told.to_string().replace("staff", "stoff");
+            assert_eq!(answer.code, Code::NotFound);
+            let same = answer.to_string().replace("staff", "stoff");
             assert_eq!(same, nothing.to_string());
         }
     }
-    let told = ground.says(of_shop(), "SELECT * FROM staf").await;
-    assert!(!told.to_string().contains("hr"), "{told}");
-    let told = ground.says(of_shop(), "SELECT * FROM ordes").await;
-    assert!(told.remedy.contains("orders"), "{told}");
-    let told = ground.ask(of_shop(), &asked("SHOW TABLES")).await.unwrap();
-    let names: Vec<&Value> = told["rows"]
+    let answer = ground.says(of_shop(), "SELECT * FROM staf").await;
+    assert!(!answer.to_string().contains("hr"), "{answer}");
+    let answer = ground.says(of_shop(), "SELECT * FROM ordes").await;
+    assert!(answer.remedy.contains("orders"), "{answer}");
+    let answer = ground.ask(of_shop(), &asked("SHOW TABLES")).await.unwrap();
+    let names: Vec<&Value> = answer["rows"]
         .as_array()
         .unwrap()
         .iter()
@@ -190,25 +190,25 @@ async fn a_key_of_one_folder_learns_nothing_of_the_others() {
         "SELECT * FROM orders JOIN \"hr/staff\" USING (\"id\")",
     );
     assert_eq!(joined.await.code, Code::NotFound);
-    let told = RowsRequest {
+    let answer = RowsRequest {
         table: "hr/staff".to_owned(),
         ..RowsRequest::default()
     };
     let grant = ground.grant(of_shop()).await;
-    let told = rows(&ground.node, &grant, &told).await.unwrap_err();
-    assert_eq!(told.code, Code::NotFound);
+    let answer = rows(&ground.node, &grant, &answer).await.unwrap_err();
+    assert_eq!(answer.code, Code::NotFound);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_withheld_column_is_refused_by_name() {
     let ground = Ground::new().await;
     let statement = "SELECT \"email\" FROM customers";
-    let told = ground.says(Caller::anyone(), statement).await;
-    assert_eq!(told.code, Code::BadRequest);
-    assert!(told.message.contains("'email'") && told.message.contains("withheld"));
-    let told = asked("SELECT * FROM customers ORDER BY 1");
-    let told = ground.ask(Caller::anyone(), &told).await.unwrap();
-    assert_eq!(told["rows"], json!([[1, "Anna"], [2, "Ben"]]));
+    let answer = ground.says(Caller::anyone(), statement).await;
+    assert_eq!(answer.code, Code::BadRequest);
+    assert!(answer.message.contains("'email'") && answer.message.contains("withheld"));
+    let answer = asked("SELECT * FROM customers ORDER BY 1");
+    let answer = ground.ask(Caller::anyone(), &answer).await.unwrap();
+    assert_eq!(answer["rows"], json!([[1, "Anna"], [2, "Ben"]]));
     for asked in [
         RowsRequest {
             sort: Some("email".to_owned()),
@@ -219,13 +219,13 @@ async fn a_withheld_column_is_refused_by_name() {
             ..of("shop/customers")
         },
     ] {
-        let told = ground.page(&asked).await.unwrap_err();
-        assert!(told.message.contains("withheld"), "{told}");
+        let answer = ground.page(&asked).await.unwrap_err();
+        assert!(answer.message.contains("withheld"), "{answer}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn limits_hold_and_are_told() {
+async fn limits_hold_and_are_reported() {
     let options = NodeOptions {
         sql: Some(SqlOptions {
             max_rows: 3,
@@ -240,11 +240,11 @@ async fn limits_hold_and_are_told() {
             max_rows,
             ..asked("SELECT * FROM orders")
         };
-        let told = ground.ask(Caller::anyone(), &asked).await.unwrap();
-        assert_eq!(told["rows"].as_array().unwrap().len(), wanted);
-        assert_eq!(told["truncated"], true);
+        let answer = ground.ask(Caller::anyone(), &asked).await.unwrap();
+        assert_eq!(answer["rows"].as_array().unwrap().len(), wanted);
+        assert_eq!(answer["truncated"], true);
         let note = format!("stopped after {wanted} rows, and there are more");
-        assert_eq!(told["notes"], json!([note]));
+        assert_eq!(answer["notes"], json!([note]));
     }
     for asked in [
         SqlRequest {
@@ -259,8 +259,8 @@ async fn limits_hold_and_are_told() {
             ..asked("SELECT 1")
         },
     ] {
-        let told = ground.ask(Caller::anyone(), &asked).await.unwrap_err();
-        assert_eq!(told.code, Code::BadRequest, "{told}");
+        let answer = ground.ask(Caller::anyone(), &asked).await.unwrap_err();
+        assert_eq!(answer.code, Code::BadRequest, "{answer}");
     }
     // A turn is kept until the rows are read.
     let grant = ground.grant(Caller::anyone()).await;
@@ -274,7 +274,7 @@ async fn limits_hold_and_are_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_fails_after_the_first_rows_is_told() {
+async fn what_fails_after_the_first_rows_is_reported() {
     let options = NodeOptions {
         sql: Some(SqlOptions {
             max_rows: 100_000,
@@ -286,10 +286,14 @@ async fn what_fails_after_the_first_rows_is_told() {
     };
     let ground = Ground::with(options).await;
     let question = asked("SELECT CAST(\"code\" AS BIGINT) AS n FROM codes");
-    let told = ground.ask(Caller::anyone(), &question).await.unwrap();
-    let rows = told["rows"].as_array().unwrap().len();
+    let answer = ground.ask(Caller::anyone(), &question).await.unwrap();
+    let rows = answer["rows"].as_array().unwrap().len();
     assert!((1..30_000).contains(&rows), "{rows}");
-    assert_eq!(told["error"]["code"], "bad_request", "{}", told["error"]);
+    assert_eq!(
+        answer["error"]["code"], "bad_request",
+        "{}",
+        answer["error"]
+    );
     let grant = ground.grant(Caller::anyone()).await;
     let running = sql(&ground.node, &grant, &question).await.unwrap();
     let mut written = running.written(Form::Arrow);
@@ -311,11 +315,11 @@ fn of(table: &str) -> RowsRequest {
 async fn rows_come_in_pages_and_sorted() {
     let ground = Ground::new().await;
     let page = async |asked: RowsRequest| {
-        let told = ground.page(&asked).await.unwrap();
-        let rows = told["rows"].as_array().unwrap().clone();
+        let answer = ground.page(&asked).await.unwrap();
+        let rows = answer["rows"].as_array().unwrap().clone();
         let ids: Vec<i64> = rows.iter().map(|row| row[0].as_i64().unwrap()).collect();
-        assert_eq!(told["notes"], json!([]));
-        (ids, told["truncated"].as_bool().unwrap())
+        assert_eq!(answer["notes"], json!([]));
+        (ids, answer["truncated"].as_bool().unwrap())
     };
     let orders = || of("shop/orders");
     assert_eq!(page(orders()).await, (vec![1, 2, 3, 4, 5], false));
@@ -342,13 +346,13 @@ async fn rows_come_in_pages_and_sorted() {
     assert_eq!(page(by("amount", false)).await.0, [4, 1, 2, 5, 3]);
     assert_eq!(page(by("amount", true)).await.0, [5, 2, 1, 4, 3]);
     assert_eq!(page(by("town", false)).await.0, [5, 1, 3, 4, 2]);
-    let told = RowsRequest {
+    let answer = RowsRequest {
         columns: Some("town,id".to_owned()),
         limit: Some(1),
         ..orders()
     };
-    let told = ground.page(&told).await.unwrap();
-    assert_eq!(told["rows"], json!([["Eldmere", 1]]));
+    let answer = ground.page(&answer).await.unwrap();
+    assert_eq!(answer["rows"], json!([["Eldmere", 1]]));
     let wrong = [
         RowsRequest {
             columns: Some("nothing".to_owned()),
@@ -364,23 +368,23 @@ async fn rows_come_in_pages_and_sorted() {
         },
     ];
     for asked in wrong {
-        let told = ground.page(&asked).await.unwrap_err();
-        assert_eq!(told.code, Code::BadRequest, "{told}");
+        let answer = ground.page(&asked).await.unwrap_err();
+        assert_eq!(answer.code, Code::BadRequest, "{answer}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lake_that_changed_is_told_without_its_place() {
+async fn a_lake_that_changed_is_reported_without_its_place() {
     let ground = Ground::new().await;
     let lake = ground.folder.path().join("lake");
-    let told = async || {
-        let told = ground.says(Caller::anyone(), "SELECT * FROM orders").await;
-        assert_eq!(told.code, Code::Unavailable, "{told}");
+    let answer = async || {
+        let answer = ground.says(Caller::anyone(), "SELECT * FROM orders").await;
+        assert_eq!(answer.code, Code::Unavailable, "{answer}");
         let place = ground.folder.path().to_str().unwrap();
-        assert!(!told.to_string().contains(place), "{told}");
+        assert!(!answer.to_string().contains(place), "{answer}");
     };
     std::fs::write(lake.join("shop/orders.csv"), "id,town,amount\n9,Ash,1\n").unwrap();
-    told().await;
+    answer().await;
     std::fs::remove_dir_all(lake.join("shop")).unwrap();
-    told().await;
+    answer().await;
 }

@@ -173,11 +173,11 @@ async fn send_arrow(mut running: Running, parts: &Parts) -> io::Result<()> {
     let schema = plain(&running.schema());
     let most = running.most().map(|most| most.to_string());
     let about = most.map(|most| ("limn.max_rows".to_owned(), most));
-    let told = schema
+    let described = schema
         .as_ref()
         .clone()
         .with_metadata(about.into_iter().collect());
-    let mut writer = StreamWriter::try_new(Vec::new(), &told).map_err(broken)?;
+    let mut writer = StreamWriter::try_new(Vec::new(), &described).map_err(broken)?;
     while let Some(batch) = running.next().await {
         let batch = batch.map_err(|problem| io::Error::other(problem.to_string()))?;
         for slice in slices(&batch) {

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flaws_are_told_with_their_lines() {
+    fn flaws_are_reported_with_their_lines() {
         for (text, wanted) in [
             ("k: [unclosed", "line 1: [ is never closed"),
             (

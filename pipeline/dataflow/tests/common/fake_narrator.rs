@@ -10,11 +10,11 @@ use limn_models::{
     Classified, Finish, Generated, LanguageModel, Limits, ModelError, ModelId, Prompt, Usage,
 };
 
-/// What a [`Teller`] does when it was asked so often.
+/// What a [`FakeNarrator`] does when it was asked so often.
 type Event = Box<dyn Fn(usize) + Send + Sync>;
 
-/// Tells a column by its name spelled backwards, and by the number of the prompt if it counts.
-pub struct Teller {
+/// Describes a column by its name spelled backwards, and by the number of the prompt if it counts.
+pub struct FakeNarrator {
     id: ModelId,
     /// Prompts answered, by column name.
     pub asked: Mutex<BTreeMap<String, usize>>,
@@ -34,7 +34,7 @@ pub struct Teller {
     prompts: AtomicU64,
 }
 
-impl Teller {
+impl FakeNarrator {
     pub fn new() -> Self {
         Self::named("teller@1")
     }
@@ -76,14 +76,14 @@ impl Teller {
     }
 }
 
-/// What the teller says of a column.
-pub fn told(column: &str) -> String {
+/// Its description of a column.
+pub fn narration_of(column: &str) -> String {
     let backwards: String = column.chars().rev().collect();
     format!("Holds {backwards}.")
 }
 
 #[async_trait]
-impl LanguageModel for Teller {
+impl LanguageModel for FakeNarrator {
     fn id(&self) -> &ModelId {
         &self.id
     }
@@ -133,9 +133,9 @@ impl LanguageModel for Teller {
         let text = if self.silent.contains(&column) {
             "No description.".to_owned()
         } else if self.counts {
-            format!("{} Answer {number}.", told(&column))
+            format!("{} Answer {number}.", narration_of(&column))
         } else {
-            told(&column)
+            narration_of(&column)
         };
         Ok(Generated {
             text,

@@ -14,7 +14,7 @@ use crate::options::{IndexSettings, Narrate, RunOptions};
 ///
 /// # Errors
 /// It does not answer, and the run cannot go without it.
-pub async fn try_out_heir(
+pub async fn try_out_successor(
     options: &mut RunOptions,
     snapshot: Option<&Snapshot>,
     lake: &str,
@@ -49,7 +49,7 @@ pub async fn try_out_heir(
             Ok((None, vec![note]))
         }
         Err(error) => Err(PipelineError::Settings(format!(
-            "{} is to narrate this lake in place of what its tables are told in now, and does not answer ({error}); the index is as it was: run again when it does",
+            "{} is to narrate this lake in place of the words that its tables have now, and does not answer ({error}); the index is as it was: run again when it does",
             with.model
         ))),
     }

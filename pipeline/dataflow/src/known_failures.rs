@@ -1,4 +1,4 @@
-//! Failures that were told before: a run that meets nothing but them has no news.
+//! Failures that were reported before: a run that meets nothing but them has no news.
 //!
 //! What could not be read of a table stands in its row in the catalog. What stands in no row (a folder that cannot be
 //! listed, a file that nothing was ever read of) is remembered in the snapshot's settings, as hashes: of so many
@@ -19,9 +19,9 @@ const MOST: usize = 1000;
 
 /// Failures, as far as they are needed to know one again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ToldFailures(BTreeSet<u64>);
+pub struct KnownFailures(BTreeSet<u64>);
 
-impl ToldFailures {
+impl KnownFailures {
     /// Those that a snapshot remembers of a lake.
     pub fn remembered(snapshot: Option<&Snapshot>, lake: &str) -> Self {
         let kept = snapshot.and_then(|snapshot| snapshot.settings.get(FAILED)?.get(lake));
@@ -96,16 +96,16 @@ mod tests {
     fn failures_are_remembered_by_lake_and_known_again() {
         let mut snapshot = Snapshot::first("e", 4, 1);
         let (a, b) = (failure("a", "is empty"), failure("b", "is empty"));
-        let told = ToldFailures::default().and([&a]);
-        told.put_into(&mut snapshot.settings, "s3://lake");
-        let again = ToldFailures::remembered(Some(&snapshot), "s3://lake");
-        assert_eq!(again, told);
+        let known = KnownFailures::default().and([&a]);
+        known.put_into(&mut snapshot.settings, "s3://lake");
+        let again = KnownFailures::remembered(Some(&snapshot), "s3://lake");
+        assert_eq!(again, known);
         assert!(again.has(&a) && !again.has(&b) && !again.has(&failure("a", "is cut off")));
-        let other = ToldFailures::remembered(Some(&snapshot), "s3://other");
-        assert_eq!(other, ToldFailures::default());
+        let other = KnownFailures::remembered(Some(&snapshot), "s3://other");
+        assert_eq!(other, KnownFailures::default());
         other.put_into(&mut snapshot.settings, "s3://lake");
         assert_eq!(
-            ToldFailures::remembered(Some(&snapshot), "s3://lake"),
+            KnownFailures::remembered(Some(&snapshot), "s3://lake"),
             other
         );
     }
@@ -115,7 +115,7 @@ mod tests {
         let all: Vec<Failure> = (0..3000)
             .map(|i| failure(&i.to_string(), "is empty"))
             .collect();
-        let kept = ToldFailures::default().and(&all).to_remember();
+        let kept = KnownFailures::default().and(&all).to_remember();
         assert_eq!(all.iter().filter(|it| kept.has(it)).count(), MOST);
     }
 }

@@ -1,4 +1,5 @@
-//! What a caller is told of a statement that fails: the engine's own line, without what is the operator's business.
+//! The answer to a statement that fails: the engine's own line, without what is the operator's
+//! business.
 //!
 //! The engine's errors name tables of its catalogue only, which are those that the caller may see. What a store says may name
 //! hosts, buckets and folders: it goes to the log.
@@ -15,7 +16,7 @@ const MEND: &str = "mend the statement and ask again";
 /// How the engine's own notes of a limit end.
 const OF_COMMAND: &str = ": --max-rows";
 
-/// What the caller is told of an error.
+/// The answer to an error.
 pub(super) fn problem(error: &AskError, limits: &Limits) -> Problem {
     match error {
         AskError::ReadsOnly(what) => Problem::bad(
@@ -129,27 +130,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_store_says_is_told_to_nobody() {
+    fn what_a_store_says_reaches_nobody() {
         let limits = Limits::default();
         let store = AskError::Scan(ScanError::Store {
             path: "shop/orders.csv".to_owned(),
             cause: "https://secret.example/bucket?sig=abc: 403".to_owned(),
         });
-        let told = problem(&store, &limits).to_string();
+        let answer = problem(&store, &limits).to_string();
         assert!(
-            told.contains("shop/orders.csv") && !told.contains("secret"),
-            "{told}"
+            answer.contains("shop/orders.csv") && !answer.contains("secret"),
+            "{answer}"
         );
         let file = std::env::temp_dir().join("spilled").display().to_string();
-        let told = problem(&AskError::Execution(format!("{file}: no room")), &limits);
-        assert!(!told.to_string().contains(&file), "{told}");
-        let told = problem(&AskError::Internal("a detail".to_owned()), &limits);
-        assert_eq!(told.code, Code::Internal);
-        assert!(!told.to_string().contains("detail"));
+        let answer = problem(&AskError::Execution(format!("{file}: no room")), &limits);
+        assert!(!answer.to_string().contains(&file), "{answer}");
+        let answer = problem(&AskError::Internal("a detail".to_owned()), &limits);
+        assert_eq!(answer.code, Code::Internal);
+        assert!(!answer.to_string().contains("detail"));
     }
 
     #[test]
-    fn flags_of_the_command_are_told_to_nobody() {
+    fn flags_of_the_command_reach_nobody() {
         let limits = Limits::default();
         let errors = [
             AskError::ReadsOnly("INSERT".to_owned()),
@@ -163,22 +164,22 @@ mod tests {
             },
         ];
         for error in errors {
-            let told = problem(&error, &limits).to_string();
+            let answer = problem(&error, &limits).to_string();
             for word in ["limn sql", "--timeout", "--memory", "--lake", "--max-rows"] {
-                assert!(!told.contains(word), "{told}");
+                assert!(!answer.contains(word), "{answer}");
             }
         }
     }
 
     #[test]
-    fn what_to_do_is_told_apart() {
+    fn each_failure_has_its_own_remedy() {
         let unknown = AskError::UnknownTable {
             name: "odrers".to_owned(),
             near: vec!["orders".to_owned()],
         };
-        let told = problem(&unknown, &Limits::default());
-        assert_eq!(told.code, Code::NotFound);
-        assert_eq!(told.message, "the index has no table 'odrers'");
-        assert_eq!(told.remedy, "did you mean orders?");
+        let answer = problem(&unknown, &Limits::default());
+        assert_eq!(answer.code, Code::NotFound);
+        assert_eq!(answer.message, "the index has no table 'odrers'");
+        assert_eq!(answer.remedy, "did you mean orders?");
     }
 }
