@@ -8,6 +8,7 @@ the answer), and the spellings of nulls. Of every column rows, nulls and a check
 truth values, hashes of texts without outer blanks. Columns that differ are printed; the share of those that agree is printed by corpus.
 """
 import argparse
+import csv
 import json
 import pathlib
 import subprocess
@@ -52,13 +53,26 @@ def figures(connection, source, columns):
     return [(rows, *figure) for figure in zip(found[::2], found[1::2])]
 
 
-def compare(connection, csv_path, parquet_path):
+def places(csv_paths, fields):
+    """Of each file how many columns it has, and which of them a column of the table is, if any. One file has them in order; those of
+    several are found by their names."""
+    if len(csv_paths) == 1:
+        return [(len(fields), list(range(len(fields))))]
+    found = []
+    for path in csv_paths:
+        with open(path, newline="", encoding="utf-8-sig", errors="replace") as text:
+            names = [name.strip() for name in next(csv.reader(text))]
+        found.append((len(names), [names.index(field.name) if field.name in names else None for field in fields]))
+    return found
+
+
+def compare(connection, csv_paths, parquet_path):
     """Of each column its name, its type, and what the two say of it."""
     fields = list(pyarrow.parquet.read_schema(parquet_path))
     names = ", ".join(f"c{at}" for at in range(len(fields)))
     options = "auto_detect = false, header = false, skip = 1, delim = ',', quote = '\"', escape = '\"', parallel = false, max_line_size = 16777216, null_padding = true, strict_mode = false"
-    columns = json.dumps({f"c{at}": "VARCHAR" for at in range(len(fields))}).replace('"', "'")
     nulls = ", ".join("'" + null.replace("'", "''") + "'" for null in NULLS)
+    of_files = places(csv_paths, fields)
     for begin in range(0, len(fields), AT_ONCE):
         some = range(begin, min(begin + AT_ONCE, len(fields)))
         kinds = [kind_of(fields[at]) for at in some]
@@ -69,8 +83,13 @@ def compare(connection, csv_path, parquet_path):
             f"CASE WHEN {name} IN ({nulls}) THEN NULL ELSE " + (f"TRY_CAST({name} AS {kind})" if kind != "VARCHAR" else name) + f" END AS {name}"
             for kind, name in wanted
         )
-        path = str(csv_path).replace("'", "''")
-        theirs = f"(SELECT {cast} FROM (SELECT {texts} FROM read_csv('{path}', {options}, columns = {columns})))"
+        files = []
+        for path, (width, of_fields) in zip(csv_paths, of_files):
+            path = str(path).replace("'", "''")
+            columns = json.dumps({f"f{at}": "VARCHAR" for at in range(width)}).replace('"', "'")
+            chosen = ", ".join((f"f{of_fields[at]}" if of_fields[at] is not None else "NULL::VARCHAR") + f" AS c{at}" for at in some)
+            files.append(f"SELECT {chosen} FROM read_csv('{path}', {options}, columns = {columns})")
+        theirs = f"(SELECT {cast} FROM (SELECT {texts} FROM ({' UNION ALL '.join(files)})))"
         for at, kind, mine, other in zip(some, kinds, figures(connection, ours, wanted), figures(connection, theirs, wanted)):
             yield fields[at].name, kind, mine, other
 
@@ -95,10 +114,8 @@ def main():
         agreed = all_columns = 0
         for table in tables:
             name = table["table"]
-            path = lake / f"{name}.csv"
-            if not path.exists():
-                print(f"{corpus}/{name}\tno file of its name: not compared")
-                continue
+            shown = subprocess.run([given.limn, "show", name, "--index", index, "--json"], check=True, capture_output=True, text=True)
+            paths = sorted(lake / file["path"] for file in json.loads(shown.stdout)[0]["files"])
             out = given.work / "rows.parquet"
             quoted = name.replace('"', '""')
             done = subprocess.run([given.limn, "sql", f'SELECT * FROM "{quoted}"', "--index", index, "--output", str(out)], capture_output=True, text=True)
@@ -106,7 +123,7 @@ def main():
                 print(f"{corpus}/{name}\t{done.stderr.strip().splitlines()[-1:]}")
                 continue
             try:
-                told = list(compare(connection, path, out))
+                told = list(compare(connection, paths, out))
             except (duckdb.Error, TypeError) as error:
                 print(f"{corpus}/{name}\tDuckDB: {str(error).splitlines()[0]}")
                 continue

@@ -155,15 +155,19 @@ fn signal(_: ExitStatus) -> Option<i32> {
 #[cfg(all(test, unix))]
 pub(crate) mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
-    /// Work done by a script instead of the real program.
+    /// Work done by a script instead of the real program. A process of its own writes it: what another test starts meanwhile
+    /// could keep it open for writing, and then it cannot be started.
     pub(crate) fn scripted(folder: &tempfile::TempDir, script: &str) -> Confined {
         let program = folder.path().join("program");
-        std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let written = std::process::Command::new("sh")
+            .arg("-c")
+            .arg("printf '#!/bin/sh\n%s\n' \"$1\" > \"$0\" && chmod 755 \"$0\"")
+            .arg(&program)
+            .arg(script)
+            .status();
+        assert!(written.unwrap().success());
         Confined::new(program)
     }
 
