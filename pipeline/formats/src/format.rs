@@ -34,6 +34,8 @@ pub enum Format {
     Sheet,
     /// Remarks on an archive, or on something in it that can be no table.
     Archive,
+    /// The log of a Delta Lake table (`_delta_log`), which says what its files are.
+    Delta,
 }
 
 impl Format {
@@ -96,7 +98,12 @@ impl Format {
         }
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`.
+    /// Whether it is the log of a table, which has no rows of its own.
+    pub fn is_log(self) -> bool {
+        self == Format::Delta
+    }
+
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`, `delta`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -109,6 +116,7 @@ impl Format {
             Format::Sqlite => "sqlite",
             Format::Sheet => "sheet",
             Format::Archive => "archive",
+            Format::Delta => "delta",
         }
     }
 }

@@ -355,11 +355,7 @@ impl Scan {
             sample,
             approximate: !self.whole,
             notes,
-            description: None,
-            keys: DeclaredKeys::default(),
-            presumed_names: false,
-            reading: None,
-            otherwise: Box::default(),
+            ..FileSummary::default()
         })
     }
 }

@@ -57,6 +57,7 @@ mod confined;
 mod containers;
 mod data_file;
 pub mod declaration;
+mod deletes;
 mod dialect;
 mod documented;
 mod error;

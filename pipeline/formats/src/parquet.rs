@@ -10,6 +10,7 @@
 
 pub(super) mod batches;
 mod footer;
+mod live;
 mod object;
 mod plan;
 mod reading;
@@ -19,14 +20,16 @@ mod thrift;
 use limn_profile::FileSummary;
 use limn_store::Store;
 use parquet::file::metadata::ParquetMetaData;
+use roaring::RoaringTreemap;
 
+use self::live::Live;
 use self::object::ObjectReader;
 use self::plan::{Column, Limits};
 use self::reading::Reading;
 #[cfg(test)]
 pub(crate) use self::thrift::{deep_footer, file_of, varint_of};
 use super::ranged::Ranged;
-use super::{Failure, ReadOptions, parse};
+use super::{Failure, ReadOptions, deletes, parse};
 use crate::data_file::DataFile;
 
 pub(super) async fn summarise(
@@ -36,12 +39,14 @@ pub(super) async fn summarise(
 ) -> Result<FileSummary, Failure> {
     let object = ObjectReader::new(Ranged::of(store, file), options.scan_budget);
     let sample_path = file.sample_path.clone();
+    let deleted = deletes::of(store, file).await?;
     let options = options.clone();
-    parse(move || read(object, &sample_path, &options)).await
+    parse(move || read(object, deleted, &sample_path, &options)).await
 }
 
 fn read(
     object: ObjectReader,
+    deleted: Option<RoaringTreemap>,
     sample_path: &str,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
@@ -60,7 +65,8 @@ fn read(
     } else {
         footer::with_page_index(metadata, &object, limits.bytes)
     };
-    let mut reading = Reading::new(object, metadata, columns, sample_path, options)?;
+    let live = Live::new(&metadata, deleted);
+    let mut reading = Reading::new(object, (metadata, live), columns, sample_path, options)?;
     let complete = complete && reading.whole()?;
     if !complete {
         reading.sample()?;

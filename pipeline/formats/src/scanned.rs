@@ -13,7 +13,9 @@ use super::batches::{FileBatch, Sink, Stop, Wanted, channel};
 use super::ranged::Ranged;
 use super::text::batches::Delimited;
 use super::windows::Windows;
-use super::{Failure, ReadOptions, arrow_ipc, avro, containers, input, json, orc, parquet, plain};
+use super::{
+    Failure, ReadOptions, arrow_ipc, avro, containers, deletes, input, json, orc, parquet, plain,
+};
 use crate::compression::Compression;
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
@@ -129,7 +131,10 @@ impl OneFile<'_> {
         let (store, file, wanted, options) = (self.store, self.file, self.wanted, self.options);
         let object = || Ranged::of(store, file);
         match file.format {
-            Format::Parquet => parquet::batches::read(object(), wanted, options, sink),
+            Format::Parquet => {
+                let deleted = sink.wait(deletes::of(store, file))?;
+                parquet::batches::read(object(), deleted, wanted, options, sink)
+            }
             Format::Orc => orc::batches::read(object(), wanted, options, sink),
             Format::Arrow => arrow_ipc::batches::read(object(), wanted, options, sink),
             Format::Avro => avro::batches::read(&object(), wanted, options, sink),
@@ -140,6 +145,7 @@ impl OneFile<'_> {
             },
             Format::Csv | Format::Text | Format::Sheet => self.delimited(fetched, sink),
             Format::Archive => Err(containers::not_there().into()),
+            Format::Delta => Ok(()),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
-use limn_profile::FileSummary;
+use limn_profile::{DeclaredKeys, FileSummary};
 use limn_store::Store;
 
 use crate::data_file::DataFile;
@@ -47,6 +47,7 @@ pub async fn summarise_file(
         if !file.format.is_text() && file.format != Format::Sheet {
             summary.declare_types(&options.declared().types);
         }
+        summary.logged.clone_from(&options.declared().logged);
         Ok(summary)
     };
     // Parsing panics are caught at the blocking thread; this is for whatever runs here.
@@ -73,6 +74,24 @@ async fn by_format(
         Format::Sqlite => containers::sqlite::summarise(store, file, options).await,
         Format::Sheet => containers::book::summarise(store, file, options).await,
         Format::Archive => Err(containers::not_there()),
+        // What it says of the table is declared of it.
+        Format::Delta => Ok(log(options)),
+    }
+}
+
+/// A log's own summary: it has no rows, and the table's columns are in what is declared of it.
+fn log(options: &ReadOptions) -> FileSummary {
+    let table = options.declared().logged.as_ref();
+    let table = table.and_then(|it| it.table.as_ref());
+    FileSummary {
+        rows_exact: true,
+        description: table.and_then(|it| it.description.clone()),
+        notes: table.map(|it| it.notes.clone()).unwrap_or_default(),
+        keys: DeclaredKeys {
+            primary: table.map(|it| it.key.clone()).unwrap_or_default(),
+            ..DeclaredKeys::default()
+        },
+        ..FileSummary::default()
     }
 }
 

@@ -464,7 +464,7 @@ impl Scan {
                 encoding: input.encoding.map(str::to_owned),
                 ..self.reading
             })),
-            otherwise: Box::default(),
+            ..FileSummary::default()
         })
     }
 }

@@ -13,6 +13,7 @@ use limn_profile::{
     ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, FileSummary, RowSampler, ValueLimits,
 };
 use limn_store::one_line;
+use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 
 use super::documented::{self, Documented};
 use super::render::{Renderer, Styles, data_type, prepare};
@@ -69,6 +70,15 @@ pub(super) fn decoding(message: &str) -> Failure {
     }
     let cause = format!("its content cannot be decoded: {message}");
     Failure::new(FileErrorKind::Corrupt, cause)
+}
+
+/// The id that a Parquet file gives a column.
+fn field_id(field: &FieldRef) -> Option<i32> {
+    field
+        .metadata()
+        .get(PARQUET_FIELD_ID_META_KEY)?
+        .parse()
+        .ok()
 }
 
 /// What is counted of the work that decoding is.
@@ -337,14 +347,16 @@ impl Typed {
         let types: Vec<Option<String>> = types
             .map(|(field, kind)| kept_type(field.data_type(), kind))
             .collect();
-        let described = described.zip(types);
+        let ids = self.fields.iter().map(|field| field_id(field));
+        let described = described.zip(types).zip(ids.collect::<Vec<_>>());
         let columns = self.builders.into_iter().zip(self.left_out).zip(described);
         FileSummary {
             columns: columns
                 .map(
-                    |((column, left_out), (description, arrow_type))| ColumnSummary {
+                    |((column, left_out), ((description, arrow_type), field_id))| ColumnSummary {
                         description,
                         arrow_type,
+                        field_id,
                         ..column.finish(complete && !left_out)
                     },
                 )
@@ -355,10 +367,7 @@ impl Typed {
             approximate: !complete,
             notes,
             description: self.documented.table,
-            keys: DeclaredKeys::default(),
-            presumed_names: false,
-            reading: None,
-            otherwise: Box::default(),
+            ..FileSummary::default()
         }
     }
 }

@@ -123,13 +123,7 @@ mod tests {
             rows: columns[0].len() as u64,
             rows_exact: true,
             sample: RowSample::default(),
-            approximate: false,
-            notes: Vec::new(),
-            description: None,
-            keys: Default::default(),
-            presumed_names: false,
-            reading: None,
-            otherwise: Box::default(),
+            ..FileSummary::default()
         }
     }
 

@@ -303,6 +303,8 @@ impl ColumnBuilder {
             notation: None,
             otherwise: Box::default(),
             in_files: None,
+            field_id: None,
+            left_out: false,
             arrow_type: None,
             description: None,
         }

@@ -37,6 +37,7 @@ mod builder;
 mod data_type;
 pub mod infer;
 pub mod keys;
+mod logged;
 pub mod merge;
 pub mod names;
 pub mod notation;
@@ -54,6 +55,7 @@ mod values;
 
 pub use builder::ColumnBuilder;
 pub use data_type::DataType;
+pub use logged::{Deletes, Logged, LoggedColumn, LoggedTable};
 pub use merge::FilePart;
 pub use notation::Notation;
 pub use order::Order;

@@ -243,6 +243,8 @@ fn merge_column(
         notation: notation(column, files),
         otherwise: Box::default(),
         in_files: None,
+        field_id: None,
+        left_out: false,
         arrow_type: None,
         description: described,
     }

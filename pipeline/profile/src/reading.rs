@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::data_type::DataType;
+use crate::logged::Logged;
 use crate::notation::Conventions;
 use crate::sample::SampledRow;
 
@@ -37,6 +38,9 @@ pub struct DeclaredReading {
     pub conventions: Conventions,
     /// The encoding of a text, by its name in the Encoding Standard.
     pub encoding: Option<String>,
+    /// What the log of its table says of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged: Option<Box<Logged>>,
 }
 
 /// Of a file of which nobody says anything.
@@ -50,6 +54,7 @@ pub static NOTHING_DECLARED: DeclaredReading = DeclaredReading {
         decimal: None,
     },
     encoding: None,
+    logged: None,
 };
 
 impl DeclaredReading {

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
+use crate::logged::Logged;
 use crate::notation::Notation;
 use crate::profile::ColumnProfile;
 use crate::reading::{FirstRow, TextReading};
@@ -72,6 +73,12 @@ pub struct ColumnSummary {
     /// The Arrow type of its values as Arrow writes it, where the file has one that does not follow from `data_type`.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
     pub arrow_type: Option<String>,
+    /// The id that the file gives it.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub field_id: Option<i32>,
+    /// Whether it is no column of the table, as the table's log says: decided for each merge.
+    #[serde(skip)]
+    pub left_out: bool,
 }
 
 /// Which of a table's files, in the order of their paths, have a column.
@@ -204,7 +211,7 @@ pub enum SummaryError {
 ///
 /// Serialises to compact JSON; to formats that are not human-readable (bincode between workers)
 /// as that JSON in a string, because left-out fields need a self-describing format.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct FileSummary {
     /// Columns in file order; partition keys are not among them.
@@ -241,6 +248,9 @@ pub struct FileSummary {
     /// decides (decision 38).
     #[serde(rename = "o", default, skip_serializing_if = "<[_]>::is_empty")]
     pub otherwise: Box<[FileSummary]>,
+    /// What its table's log says of the file.
+    #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
+    pub logged: Option<Box<Logged>>,
 }
 
 fn is_zero(n: &u64) -> bool {

@@ -31,13 +31,7 @@ fn summary() -> FileSummary {
             limit: 0,
             rows: Vec::new(),
         },
-        approximate: false,
-        notes: Vec::new(),
-        description: None,
-        keys: Default::default(),
-        presumed_names: false,
-        reading: None,
-        otherwise: Box::default(),
+        ..FileSummary::default()
     }
 }
 

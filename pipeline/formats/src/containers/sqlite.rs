@@ -530,9 +530,6 @@ impl Reading {
         FileSummary {
             description: said.table,
             keys,
-            presumed_names: false,
-            reading: None,
-            otherwise: Box::default(),
             columns: columns
                 .map(|(column, description)| ColumnSummary {
                     description,
@@ -544,6 +541,7 @@ impl Reading {
             sample: self.sampler.finish(),
             approximate: is_cut,
             notes,
+            ..FileSummary::default()
         }
     }
 }

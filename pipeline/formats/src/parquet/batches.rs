@@ -15,9 +15,11 @@ use parquet::arrow::arrow_reader::{
     RowSelectionPolicy,
 };
 use parquet::file::metadata::ParquetMetaData;
+use roaring::RoaringTreemap;
 
 use super::columns;
 use super::footer::{self, broken};
+use super::live::Live;
 use super::object::{Chunk, ObjectReader};
 use super::plan::{self, Column};
 use crate::batches::{BATCH_ROWS, Sink, Stop, Wanted};
@@ -37,25 +39,27 @@ const WINDOW: u64 = 1 << 20;
 /// Reads rows, on a thread outside the runtime.
 pub(crate) fn read(
     object: Ranged,
+    deleted: Option<RoaringTreemap>,
     wanted: &Wanted,
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let object = ObjectReader::new(object, options.scan_budget);
     let metadata = footer::read(&object, options.scan_budget)?;
-    let all = columns(&metadata);
+    let (all, live) = (columns(&metadata), Live::new(&metadata, deleted));
     let metadata = match wanted.tests.is_empty() || wanted.numbered {
         true => metadata,
         false => footer::with_indexes(metadata, &object, options.scan_budget),
     };
     let arrow = footer::arrow(metadata, &object)?;
-    Rows::new(object, arrow, all, wanted, options.room.clone()).read(sink)
+    Rows::new(object, (arrow, live), all, wanted, options.room.clone()).read(sink)
 }
 
 /// One file while its rows are read.
 struct Rows<'a> {
     object: ObjectReader,
     arrow: ArrowReaderMetadata,
+    live: Live,
     /// The wanted columns in file order, and of each wanted one its place there.
     columns: Vec<Column>,
     order: Vec<usize>,
@@ -66,7 +70,7 @@ struct Rows<'a> {
 impl<'a> Rows<'a> {
     fn new(
         object: ObjectReader,
-        arrow: ArrowReaderMetadata,
+        (arrow, live): (ArrowReaderMetadata, Live),
         all: Vec<Column>,
         wanted: &'a Wanted,
         room: Room,
@@ -84,6 +88,7 @@ impl<'a> Rows<'a> {
             order: wanted.columns.iter().filter_map(place).collect(),
             object,
             arrow,
+            live,
             columns,
             wanted,
             room,
@@ -95,7 +100,7 @@ impl<'a> Rows<'a> {
             return Err(footer::corrupt("it has other columns than when it was indexed").into());
         }
         let metadata = self.arrow.metadata().clone();
-        let (mut first_row, mut left) = (0, self.wanted.limit);
+        let mut left = self.wanted.limit;
         for (i, group) in metadata.row_groups().iter().enumerate() {
             let rows = group.num_rows() as u64;
             let begins = group
@@ -105,10 +110,9 @@ impl<'a> Rows<'a> {
                 .min();
             let is_here = begins.is_none_or(|at| self.wanted.bytes.contains(&at));
             if left > 0 && is_here && self.may_pass(&metadata, i) {
-                let read = self.group(i, rows, (first_row, left), sink)?;
+                let read = self.group(i, rows, left, sink)?;
                 left = left.saturating_sub(read);
             }
-            first_row += rows;
         }
         Ok(())
     }
@@ -165,10 +169,10 @@ impl<'a> Rows<'a> {
         })
     }
 
-    /// The rows of a group whose pages may have rows that pass all tests.
-    fn rows_that_may_pass(&self, group: usize, rows: u64) -> Vec<Range<u64>> {
+    /// The live rows of a group whose pages may have rows that pass all tests.
+    fn rows_that_may_pass(&self, group: usize) -> Vec<Range<u64>> {
         let metadata = self.arrow.metadata();
-        let mut ranges = std::iter::once(0..rows).collect::<Vec<_>>();
+        let mut ranges = self.live.in_group(group);
         if self.wanted.numbered {
             return ranges;
         }
@@ -211,20 +215,13 @@ impl<'a> Rows<'a> {
     }
 
     /// Reads rows of a group, as many as are left; how many these are.
-    fn group(
-        &self,
-        group: usize,
-        rows: u64,
-        (first_row, left): (u64, u64),
-        sink: &mut Sink,
-    ) -> Result<u64, Stop> {
-        let mut ranges = plan::first(self.rows_that_may_pass(group, rows), left);
+    fn group(&self, group: usize, rows: u64, left: u64, sink: &mut Sink) -> Result<u64, Stop> {
+        let mut ranges = plan::first(self.rows_that_may_pass(group), left);
         if count(&ranges) == 0 {
             return Ok(0);
         }
         if self.columns.is_empty() {
-            let wanted = count(&ranges);
-            return self.empty(wanted, first_row, sink).map(|()| wanted);
+            return self.empty(group, &ranges, sink).map(|()| count(&ranges));
         }
         let tested = self.tested_first(group);
         // What is read for them is kept for the batches.
@@ -237,21 +234,53 @@ impl<'a> Rows<'a> {
             }
         }
         let is_all = left >= rows;
-        let (batches, _held) = self.decode(group, &self.columns, &ranges, is_all)?;
-        let mut done = 0;
+        let (batches, ranges, _held) = self.decode(group, &self.columns, &ranges, is_all)?;
+        let mut decoded = ranges.into_iter().flatten();
+        let mut given = 0;
         for batch in batches {
             let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
-            let rows = batch.num_rows() as u64;
-            let batch = batch.project(&self.order);
-            let batch = batch.map_err(|error| decoding(&error.to_string()))?;
-            sink.give_at(first_row + done, batch)?;
-            done += rows;
+            let numbers: Vec<u64> = decoded.by_ref().take(batch.num_rows()).collect();
+            let failed = |error: ArrowError| decoding(&error.to_string());
+            let batch = batch.project(&self.order).map_err(failed)?;
+            given += self.give(group, batch, &numbers, sink)?;
         }
         self.object.forget();
-        Ok(done)
+        Ok(given)
     }
 
-    /// Decodes these columns of these rows of a group. Of a few rows without a page index the first windows are enough, of
+    /// Gives the live ones of decoded rows of a group, which have these numbers in it; how many these are.
+    fn give(
+        &self,
+        group: usize,
+        batch: RecordBatch,
+        numbers: &[u64],
+        sink: &mut Sink,
+    ) -> Result<u64, Stop> {
+        let first = self.live.first_row(group) + numbers.first().copied().unwrap_or_default();
+        let Some(mask) = self.live.mask(group, numbers.iter().copied()) else {
+            // Without gaps where it matters which rows they are.
+            let runs = numbers.chunk_by(|a, b| !self.wanted.numbered || a + 1 == *b);
+            let mut at = 0;
+            for run in runs {
+                let rows = batch.slice(at, run.len());
+                sink.give_at(first + run[0] - numbers[0], rows)?;
+                at += run.len();
+            }
+            return Ok(numbers.len() as u64);
+        };
+        let mut given = 0;
+        for (from, to) in SlicesIterator::new(&mask) {
+            given += self.give(
+                group,
+                batch.slice(from, to - from),
+                &numbers[from..to],
+                sink,
+            )?;
+        }
+        Ok(given)
+    }
+
+    /// Decodes these columns of these rows of a group, and which rows come, as pages of lists are decoded whole. Of a few rows without a page index the first windows are enough, of
     /// all (`is_all`) everything is fetched ahead.
     fn decode(
         &self,
@@ -259,7 +288,7 @@ impl<'a> Rows<'a> {
         columns: &[Column],
         ranges: &[Range<u64>],
         is_all: bool,
-    ) -> Result<(ParquetRecordBatchReader, Option<Held>), Failure> {
+    ) -> Result<(ParquetRecordBatchReader, Vec<Range<u64>>, Option<Held>), Failure> {
         let metadata = self.arrow.metadata().clone();
         let row_group = metadata.row_group(group);
         let mut ranges = ranges.to_vec();
@@ -303,7 +332,7 @@ impl<'a> Rows<'a> {
         .with_batch_size(plan::batch_rows(columns, row_group))
         .build()
         .map_err(|error| broken(&error, &self.object))?;
-        Ok((batches, held))
+        Ok((batches, ranges, held))
     }
 
     /// The tests that are made before other columns are read: those of columns that have the table's type in the file, if all
@@ -339,7 +368,7 @@ impl<'a> Rows<'a> {
         let mut columns: Vec<Column> = tests.iter().map(|(column, _)| column.clone()).collect();
         columns.sort_by_key(|column| column.root);
         columns.dedup_by_key(|column| column.root);
-        let (batches, held) = self.decode(group, &columns, &ranges, true)?;
+        let (batches, _, held) = self.decode(group, &columns, &ranges, true)?;
         let (mut passing, mut done) = (Vec::new(), 0);
         for batch in batches {
             let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
@@ -379,14 +408,17 @@ impl<'a> Rows<'a> {
     }
 
     /// Rows of which no column is wanted, however many the footer claims: a batch at a time.
-    fn empty(&self, rows: u64, first_row: u64, sink: &mut Sink) -> Result<(), Stop> {
+    fn empty(&self, group: usize, ranges: &[Range<u64>], sink: &mut Sink) -> Result<(), Stop> {
         let schema = Arc::new(Schema::empty());
-        for from in (0..rows).step_by(BATCH_ROWS) {
-            let length = (rows - from).min(BATCH_ROWS as u64);
-            let options = RecordBatchOptions::new().with_row_count(Some(length as usize));
-            let batch = RecordBatch::try_new_with_options(schema.clone(), Vec::new(), &options);
-            let batch = batch.map_err(|error| decoding(&error.to_string()))?;
-            sink.give_at(first_row + from, batch)?;
+        let first_row = self.live.first_row(group);
+        for range in ranges {
+            for from in range.clone().step_by(BATCH_ROWS) {
+                let length = (range.end - from).min(BATCH_ROWS as u64);
+                let options = RecordBatchOptions::new().with_row_count(Some(length as usize));
+                let batch = RecordBatch::try_new_with_options(schema.clone(), Vec::new(), &options);
+                let batch = batch.map_err(|error| decoding(&error.to_string()))?;
+                sink.give_at(first_row + from, batch)?;
+            }
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use arrow::datatypes::FieldRef;
 use limn_profile::FileSummary;
-use limn_profile::sample::draw;
+use limn_profile::sample::draw_from;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ParquetRecordBatchReaderBuilder, RowSelection, RowSelectionPolicy,
@@ -12,10 +12,11 @@ use parquet::arrow::arrow_reader::{
 use parquet::file::metadata::ParquetMetaData;
 
 use super::footer::{self, broken};
+use super::live::{Live, living};
 use super::object::{Chunk, ObjectReader};
 use super::plan::{self, Column, Limits};
-use super::{rows, statistics};
-use crate::typed::{Outcome, Purpose, Typed};
+use super::statistics;
+use crate::typed::{Outcome, Purpose, Typed, decoding};
 use crate::{Failure, ReadOptions, documented};
 
 /// Ranges at most this far apart are fetched together: a request costs more.
@@ -31,8 +32,7 @@ pub(super) struct Reading {
     /// All columns, and those whose values are read.
     all: Vec<Column>,
     columns: Vec<Column>,
-    /// The first row of each row group.
-    first_rows: Vec<u64>,
+    live: Live,
     /// Bytes that may be held undecoded.
     memory: u64,
     seed: u64,
@@ -42,7 +42,7 @@ pub(super) struct Reading {
 impl Reading {
     pub(super) fn new(
         object: ObjectReader,
-        metadata: ParquetMetaData,
+        (metadata, live): (ParquetMetaData, Live),
         all: Vec<Column>,
         sample_path: &str,
         options: &ReadOptions,
@@ -50,13 +50,12 @@ impl Reading {
         let page_index = metadata.offset_index().is_some();
         let arrow = footer::arrow(metadata, &object)?;
         let fields: Vec<FieldRef> = arrow.schema().fields().iter().cloned().collect();
-        let mut first_rows = Vec::new();
-        let mut total = 0;
-        for group in arrow.metadata().row_groups() {
-            first_rows.push(total);
-            total += group.num_rows() as u64;
-        }
-        let drawn = draw(options.seed, sample_path, total, options.sample_rows);
+        let drawn = draw_from(
+            options.seed,
+            sample_path,
+            live.ranges(),
+            options.sample_rows,
+        );
         let mut typed = Typed::new(fields, drawn, options);
         let schema = arrow.schema();
         let names = schema.fields().iter().map(|it| it.name().as_str());
@@ -75,7 +74,7 @@ impl Reading {
             object,
             arrow,
             all,
-            first_rows,
+            live,
             memory: options.scan_budget,
             seed: options.seed,
             page_index,
@@ -93,9 +92,9 @@ impl Reading {
         self.object
             .prefetch(chunks, GAP)
             .map_err(|error| broken(&error, &self.object))?;
-        for (i, group) in metadata.row_groups().iter().enumerate() {
-            let rows = 0..group.num_rows() as u64;
-            self.slice(i, std::slice::from_ref(&rows), Purpose::Both)?;
+        for group in 0..metadata.num_row_groups() {
+            let rows = self.live.in_group(group);
+            self.slice(group, &rows, Purpose::Both)?;
         }
         self.object.forget();
         Ok(!self.typed.is_full())
@@ -105,7 +104,7 @@ impl Reading {
     pub(super) fn sample(&mut self) -> Result<(), Failure> {
         let metadata = self.arrow.metadata().clone();
         for (i, group) in metadata.row_groups().iter().enumerate() {
-            let first = self.first_rows[i];
+            let first = self.live.first_row(i);
             let rows: Vec<Range<u64>> = self
                 .typed
                 .drawn()
@@ -137,11 +136,8 @@ impl Reading {
             if self.typed.is_full() || self.object.fetched() - before > limits.bytes {
                 break;
             }
-            self.slice(
-                slice.group,
-                std::slice::from_ref(&slice.rows),
-                Purpose::Profile,
-            )?;
+            let rows = plan::both(&[slice.rows], &self.live.in_group(slice.group));
+            self.slice(slice.group, &rows, Purpose::Profile)?;
         }
         Ok(())
     }
@@ -153,6 +149,9 @@ impl Reading {
         rows: &[Range<u64>],
         purpose: Purpose,
     ) -> Result<(), Failure> {
+        if rows.is_empty() {
+            return Ok(());
+        }
         let metadata = self.arrow.metadata().clone();
         let columns = std::mem::take(&mut self.columns);
         let result = plan::column_groups(&columns, metadata.row_group(group), self.memory)
@@ -219,28 +218,30 @@ impl Reading {
         .build()
         .map_err(|error| broken(&error, &self.object))?;
 
-        // Where among the rows read the drawn ones are.
-        let mut picks: Vec<(usize, usize)> = Vec::new();
-        let mut expected = 0;
-        for range in rows {
-            for (i, row) in self.typed.drawn().iter().enumerate() {
-                if let Some(row) = row.checked_sub(self.first_rows[group])
-                    && range.contains(&row)
-                {
-                    picks.push(((expected + row - range.start) as usize, i));
-                }
-            }
-            expected += range.end - range.start;
-        }
+        let expected: u64 = rows.iter().map(|range| range.end - range.start).sum();
+        let mut decoded = rows.iter().cloned().flatten();
+        let first = self.live.first_row(group);
         let mut done = 0;
         for batch in batches {
             let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
-            let picks: Vec<(usize, usize)> = picks
-                .iter()
-                .filter_map(|(place, drawn)| Some((place.checked_sub(done)?, *drawn)))
+            let numbers: Vec<u64> = decoded.by_ref().take(batch.num_rows()).collect();
+            let mask = self.live.mask(group, numbers.iter().copied());
+            // Where among the live rows the drawn ones are, which all are live.
+            let place = |row: u64| {
+                let at = numbers.binary_search(&row.checked_sub(first)?).ok()?;
+                Some(match &mask {
+                    Some(mask) => mask.slice(0, at).true_count(),
+                    None => at,
+                })
+            };
+            let drawn = self.typed.drawn().iter().enumerate();
+            let picks: Vec<(usize, usize)> = drawn
+                .filter_map(|(drawn, row)| Some((place(*row)?, drawn)))
                 .collect();
             for (column, array) in columns.iter().zip(batch.columns()) {
-                self.typed.take(column.root, array, &picks, purpose);
+                let array = living(array, mask.as_ref());
+                let array = array.map_err(|error| decoding(&error.to_string()))?;
+                self.typed.take(column.root, &array, &picks, purpose);
             }
             done += batch.num_rows();
             if purpose != Purpose::Sample && self.typed.is_full() {
@@ -318,14 +319,15 @@ impl Reading {
         options: &ReadOptions,
     ) -> FileSummary {
         let metadata = self.arrow.metadata().clone();
-        let rows = rows(&metadata);
+        let rows = self.live.rows();
         for column in &self.all {
             let is_bytes = self.typed.is_bytes(column.root);
             if (complete && !is_bytes) || column.leaves.len() != 1 {
                 continue;
             }
             let field = &self.typed.fields()[column.root];
-            let known = if field.data_type().is_nested() {
+            // What the footer says is of deleted rows, too.
+            let known = if field.data_type().is_nested() || !self.live.are_all() {
                 statistics::Known::default()
             } else {
                 statistics::known(&metadata, column.leaves.start, field)

@@ -39,13 +39,7 @@ fn summary(sample_path: &str, header: &[&str], rows: &[Vec<String>]) -> FileSumm
         rows: rows.len() as u64,
         rows_exact: true,
         sample: sampler.finish(),
-        approximate: false,
-        notes: Vec::new(),
-        description: None,
-        keys: DeclaredKeys::default(),
-        presumed_names: false,
-        reading: None,
-        otherwise: Box::default(),
+        ..FileSummary::default()
     }
 }
 

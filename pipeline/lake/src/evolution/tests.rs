@@ -24,13 +24,7 @@ fn file(columns: &str) -> FileSummary {
         rows: 0,
         rows_exact: true,
         sample: RowSampler::new(0, "", 5).finish(),
-        approximate: false,
-        notes: Vec::new(),
-        description: None,
-        keys: DeclaredKeys::default(),
-        presumed_names: false,
-        reading: None,
-        otherwise: Box::default(),
+        ..FileSummary::default()
     }
 }
 

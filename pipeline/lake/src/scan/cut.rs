@@ -68,13 +68,7 @@ mod tests {
                 limit: 0,
                 rows: Vec::new(),
             },
-            approximate: false,
-            notes: Vec::new(),
-            description: None,
-            keys: limn_profile::DeclaredKeys::default(),
-            presumed_names: false,
-            reading: None,
-            otherwise: Box::default(),
+            ..FileSummary::default()
         };
         (file, summary)
     }

@@ -45,9 +45,7 @@ fn file(columns: &[(&str, &[&str])]) -> FileSummary {
         notes: Vec::new(),
         description: None,
         keys: crate::summary::DeclaredKeys::default(),
-        presumed_names: false,
-        reading: None,
-        otherwise: Box::default(),
+        ..FileSummary::default()
     }
 }
 
