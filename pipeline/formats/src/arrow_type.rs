@@ -5,6 +5,8 @@ use std::str::FromStr;
 use arrow::datatypes::{DataType as Arrow, TimeUnit};
 use limn_profile::DataType;
 
+use crate::render::data_type;
+
 /// The Arrow type that follows from limn's own, of values within 64 bits.
 pub fn arrow_type(data_type: &DataType) -> Arrow {
     match data_type {
@@ -16,6 +18,13 @@ pub fn arrow_type(data_type: &DataType) -> Arrow {
         DataType::Binary => Arrow::Binary,
         DataType::Unknown | DataType::Text | DataType::Other(_) => Arrow::Utf8View,
     }
+}
+
+/// The type that a column of this Arrow type has, and its Arrow type as text where that does not follow from it.
+pub fn column_type(arrow: &Arrow) -> (DataType, Option<String>) {
+    let data_type = data_type(arrow);
+    let kept = kept_type(arrow, &data_type);
+    (data_type, kept)
 }
 
 /// What is kept of the type that a file gives a column: none if it follows from limn's own name for it.

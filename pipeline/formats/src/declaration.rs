@@ -79,6 +79,9 @@ pub fn feed_reading(reading: &DeclaredReading, hasher: &mut Hasher) {
     hasher.optional(date_order.map(DateOrder::label));
     hasher.bytes(&[decimal.map_or(0, |it| it as u8)]);
     hasher.optional(reading.encoding.as_deref());
+    if let Some(logged) = &reading.logged {
+        logged.feed(&mut |text| hasher.text(text));
+    }
 }
 
 /// Declarations that many files share, between processes.

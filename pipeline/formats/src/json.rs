@@ -14,8 +14,8 @@ mod list;
 mod plain;
 mod row;
 
+use limn_profile::FileSummary;
 use limn_profile::text::counted;
-use limn_profile::{DeclaredKeys, FileSummary};
 use limn_store::Store;
 use limn_store::one_line;
 use memchr::memchr;

@@ -87,7 +87,7 @@ mod text;
 mod typed;
 mod windows;
 
-pub use arrow_type::arrow_type;
+pub use arrow_type::{arrow_type, column_type};
 pub use batches::{BATCH_BYTES, BATCH_ROWS, FileBatch, Wanted};
 pub use compression::without_compression;
 pub use confined::{Confined, Ended, NO_LIMITS};

@@ -9,9 +9,7 @@ use arrow::datatypes::FieldRef;
 use limn_profile::sample::CELL_CHARS;
 use limn_profile::text::counted;
 use limn_profile::text::prefix;
-use limn_profile::{
-    ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, FileSummary, RowSampler, ValueLimits,
-};
+use limn_profile::{ColumnBuilder, ColumnSummary, DataType, FileSummary, RowSampler, ValueLimits};
 use limn_store::one_line;
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 

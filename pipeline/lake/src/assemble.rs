@@ -6,7 +6,7 @@
 use limn_profile::{FilePart, FileSummary, TableSummary};
 
 use crate::place;
-use crate::settled::settle;
+use crate::settled::{constants, settle, table};
 use crate::sheets::SheetColumn;
 
 /// The summary of the table that these files (path, summary) make, as far as those at `paths` could
@@ -17,7 +17,7 @@ pub fn merge_files(files: &[(&str, &FileSummary)], paths: &[&str]) -> Option<Tab
     let mut files = files.to_vec();
     // Path order, whatever order the files are listed in.
     files.sort_by_key(|(path, _)| *path);
-    let partitions = partitions(files.iter().map(|(path, _)| *path), paths);
+    let partitions = partitions(&files, paths);
     let parts: Vec<FilePart<'_>> = files
         .iter()
         .zip(&partitions)
@@ -34,20 +34,24 @@ pub fn merge_files(files: &[(&str, &FileSummary)], paths: &[&str]) -> Option<Tab
     (!parts.is_empty()).then(|| TableSummary::merge(&parts))
 }
 
-/// What the places of files in a table of those at `paths` say of their rows: columns and values.
-fn partitions<'a>(
-    files: impl Iterator<Item = &'a str>,
+/// What the log of a table, or else the places of files in a table of those at `paths`, say of their rows: columns and values.
+pub(crate) fn partitions(
+    files: &[(&str, &FileSummary)],
     paths: &[&str],
 ) -> Vec<Vec<(String, Option<String>)>> {
     let sheets = SheetColumn::of(paths);
-    let of_file = |path| {
+    let logged = table(files.iter().map(|(_, summary)| *summary));
+    let of_file = |(path, summary): &(&str, &FileSummary)| {
+        if let Some(constants) = constants(summary, logged) {
+            return constants;
+        }
         let mut keys = place::partition(path);
         if let Some(column) = &sheets {
             keys.push((column.name.to_owned(), Some(column.value(path))));
         }
         keys
     };
-    files.map(of_file).collect()
+    files.iter().map(of_file).collect()
 }
 
 #[cfg(test)]

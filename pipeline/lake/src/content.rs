@@ -11,10 +11,9 @@ use std::collections::HashMap;
 use limn_formats::{Fingerprint, Hasher};
 use limn_profile::{ColumnSummary, FilePart, FileSummary};
 
+use crate::assemble::partitions;
 use crate::layout::Group;
-use crate::place;
 use crate::settled::settle;
-use crate::sheets::SheetColumn;
 
 /// The fingerprint of the table that these files (path, summary) of a group make. `None` where there is no row, or no value that may be
 /// known: nothing shows then that two tables are the same.
@@ -29,6 +28,12 @@ pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerpr
         partition: &[],
     });
     let settled = settle(&parts.collect::<Vec<_>>());
+    let paths: Vec<&str> = group
+        .files
+        .iter()
+        .map(|file| file.object.path.as_str())
+        .collect();
+    let constants = partitions(&files, &paths);
     let files = files.iter().zip(&settled);
     let files: Vec<(&str, &FileSummary)> = files
         .map(|((path, _), summary)| (*path, summary.as_ref()))
@@ -40,12 +45,6 @@ pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerpr
     if !files.iter().any(has_values) {
         return None;
     }
-    let paths: Vec<&str> = group
-        .files
-        .iter()
-        .map(|file| file.object.path.as_str())
-        .collect();
-    let sheets = SheetColumn::of(&paths);
     let sizes = group
         .files
         .iter()
@@ -53,10 +52,10 @@ pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerpr
     let sizes: HashMap<&str, u64> = sizes.collect();
     let mut hashes: Vec<Fingerprint> = files
         .iter()
-        .map(|(path, summary)| {
-            let sheet = sheets.as_ref().map(|column| column.value(path));
-            of_file(path, sheet, sizes.get(path).copied(), summary)
-        })
+        .zip(&constants)
+        // A log has no rows.
+        .filter(|((_, summary), _)| summary.logged_table().is_none())
+        .map(|((path, summary), constants)| of_file(constants, sizes.get(path).copied(), summary))
         .collect();
     // Files of one table may be called otherwise in its copy.
     hashes.sort_unstable();
@@ -68,20 +67,19 @@ pub fn content(group: &Group, files: &[(&str, &FileSummary)]) -> Option<Fingerpr
 }
 
 fn of_file(
-    path: &str,
-    sheet: Option<String>,
+    constants: &[(String, Option<String>)],
     size: Option<u64>,
     summary: &FileSummary,
 ) -> Fingerprint {
     let mut hasher = Hasher::new("content of a file");
     let number = |hasher: &mut Hasher, n: u64| hasher.bytes(&n.to_le_bytes());
-    for (key, value) in place::partition(path) {
-        hasher.text(&key);
+    for (key, value) in constants {
+        hasher.text(key);
         hasher.optional(value.as_deref());
     }
-    hasher.optional(sheet.as_deref());
     number(&mut hasher, summary.rows);
-    for column in &summary.columns {
+    let columns = summary.columns.iter().filter(|column| !column.left_out);
+    for column in columns {
         hasher.text(&column.name);
         let profile = &column.profile;
         for n in [

@@ -1,6 +1,6 @@
 //! Which objects make which tables: a pure function of the set of paths.
 //!
-//! An object's own path decides first: a file below `key=value` components or named
+//! A table that has a log is what that says ([`LogTable`]). Of other objects the own path decides first: a file below `key=value` components or named
 //! `part-00000…` belongs to the table of its directory ([`GroupKind::Directory`]). Of the others, those
 //! of one directory that are named alike may be one table ([`GroupKind::Family`], `alike.rs`; which of
 //! them are shows when their columns are read), else each is its own ([`GroupKind::File`]). Names follow:
@@ -23,6 +23,7 @@ mod beside;
 mod context_source;
 mod describing;
 mod group;
+mod logged;
 mod names;
 mod of_use;
 mod shared;
@@ -32,6 +33,8 @@ use alike::Alike;
 pub use beside::{may_be_beside, texts_beside};
 pub use context_source::{ContextSource, ContextText};
 pub use group::{Group, GroupKey, GroupKind};
+use logged::LogTables;
+pub use logged::{LogFile, LogTable};
 use names::{Addressees, Names};
 pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
 pub use table_file::{TableFile, content_fingerprint};
@@ -55,17 +58,24 @@ pub struct Layout {
 /// A pure function of the set of objects: their order does not matter, and an object changes only
 /// the groups of its own table, its own directory, and those that would share its name.
 pub fn layout(objects: Vec<ObjectRecord>, registered: &Contexts, root_name: &str) -> Layout {
-    layout_declared(objects, registered, &Declared::default(), root_name)
+    layout_declared(
+        objects,
+        Vec::new(),
+        registered,
+        &Declared::default(),
+        root_name,
+    )
 }
 
 /// As [`layout()`], where people say of some files what they make.
 pub fn layout_declared(
     objects: Vec<ObjectRecord>,
+    logged: Vec<LogTable>,
     registered: &Contexts,
     declared: &Declared,
     root_name: &str,
 ) -> Layout {
-    let mut sorted = Sorted::of(objects, declared);
+    let mut sorted = Sorted::of(objects, LogTables::of(logged), declared);
     let names = Names::of(&sorted, root_name);
     let mut groups = Vec::new();
     for (directory, files) in std::mem::take(&mut sorted.directories) {
@@ -75,6 +85,10 @@ pub fn layout_declared(
             data_file(object, format, name, false, declared)
         });
         groups.push(Group::of_directory(&directory, name, files.collect()));
+    }
+    for table in std::mem::take(&mut sorted.logged) {
+        let name = names.directory(&table.folder);
+        groups.push(Group::logged(table, name));
     }
     let mut json_beside = Vec::new();
     for ((directory, table), files) in std::mem::take(&mut sorted.declared) {
@@ -155,6 +169,7 @@ type Objects = Vec<(ObjectRecord, Format)>;
 #[derive(Default)]
 struct Sorted {
     directories: BTreeMap<String, Objects>,
+    logged: LogTables,
     // Those that people say to be one table, by their own directory and its name.
     declared: BTreeMap<(String, String), Objects>,
     // Other data files, by their own directory.
@@ -170,11 +185,14 @@ struct Sorted {
 }
 
 impl Sorted {
-    fn of(mut objects: Vec<ObjectRecord>, declared: &Declared) -> Sorted {
+    fn of(mut objects: Vec<ObjectRecord>, logged: LogTables, declared: &Declared) -> Sorted {
         objects.sort_unstable();
         objects.dedup_by(|a, b| a.path == b.path);
         let beside = texts_beside(objects.iter().map(|object| object.path.as_str()));
-        let mut sorted = Sorted::default();
+        let mut sorted = Sorted {
+            logged,
+            ..Sorted::default()
+        };
         for object in objects {
             sorted.take(object, &beside, declared);
         }
@@ -213,7 +231,10 @@ impl Sorted {
     fn take(&mut self, object: ObjectRecord, beside: &HashSet<String>, declared: &Declared) {
         let format = Format::of_path(&object.path)
             .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
-        if member::is_remark(&object.path) {
+        let is_logged = self.logged.has(&object.path);
+        if is_logged && (format.is_some() || is_hidden(&object.path)) {
+            // The log says which of them are the table's.
+        } else if member::is_remark(&object.path) {
             self.strays.push((object, Format::Archive));
         } else if is_ignore_file(&object.path) || is_declared_file(&object.path) {
             // They are heeded, and count as nothing that is left out.

@@ -62,6 +62,7 @@ pub mod reach;
 pub mod scan;
 mod settled;
 mod sheets;
+pub mod sources;
 mod table_name;
 pub mod why;
 
@@ -72,6 +73,7 @@ pub use declared::{DECLARED_FILE, Declared, DeclaredError, is_declared_file};
 pub use error::LakeError;
 pub use filter::{FilterError, Filters};
 pub use layout::{
-    ContextSource, ContextText, Group, GroupKey, GroupKind, Ignored, Layout, TableFile, layout,
+    ContextSource, ContextText, Group, GroupKey, GroupKind, Ignored, Layout, LogFile, LogTable,
+    TableFile, layout,
 };
 pub use table_name::TableName;

@@ -16,6 +16,7 @@
 //! function of the set of files: a file that comes or goes may change how others are read, without reading them. See decision 38.
 
 mod first_rows;
+mod logged;
 #[cfg(test)]
 mod tests;
 
@@ -30,10 +31,14 @@ use limn_profile::{ColumnSummary, DataType, FilePart, FileSummary, Notation, Ord
 
 pub(crate) use self::first_rows::typed;
 use self::first_rows::{add_first_row, data_row};
+pub(crate) use self::logged::{constants, table};
 
 /// The summaries of a table's files, given in path order, each read as all of them show: borrowed where that is as the file is read
 /// by itself. Nothing is open in them any more but first rows that stay headers, which count nowhere.
 pub(crate) fn settle<'a>(files: &[FilePart<'a>]) -> Vec<Cow<'a, FileSummary>> {
+    if let Some(table) = table(files.iter().map(|file| file.summary)) {
+        return logged::named(files, table);
+    }
     let mut settled = cut(files);
     first_rows::decide(&mut settled);
     let is_open = |summary: &Cow<'_, FileSummary>| {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use limn_formats::{Declaration, Format};
 use limn_profile::notation::{DateNotation, NumberNotation, Proof};
+use limn_profile::text::counted;
 use limn_profile::{DataType, FileSummary, Notation, Quoting, TextReading};
 use limn_profile::{DeclaredReading, HeaderLine};
 use serde::Serialize;
@@ -124,7 +125,9 @@ fn kind_of(table: Known<'_>) -> GroupKind {
         .map_or("", |(file, _)| &file.object.path);
     let named = table.name.strip_prefix("./").unwrap_or(table.name);
     let is = |kind, path: &str| format!("{:032x}", GroupKey::new(kind, path).0) == table.group;
-    if is(GroupKind::File, first) {
+    if table.files.iter().any(|(file, _)| file.format.is_log()) {
+        GroupKind::Logged
+    } else if is(GroupKind::File, first) {
         GroupKind::File
     } else if place::table_directory(first).is_some_and(|it| is(GroupKind::Directory, it)) {
         GroupKind::Directory
@@ -143,6 +146,13 @@ fn rule(table: Known<'_>, kind: GroupKind, shows_values: bool) -> (&'static str,
         .map_or("", |(file, _)| &file.object.path);
     match kind {
         GroupKind::File => ("file", "one file that is a table of its own".to_owned()),
+        GroupKind::Logged => {
+            let files = counted(count.saturating_sub(1) as u64, "file");
+            (
+                "log",
+                format!("its log says that it is {files} of its folder"),
+            )
+        }
         GroupKind::Declared => {
             let explanation =
                 "people declare its files to be one table, whatever their columns are";
@@ -278,7 +288,7 @@ fn like(file: &TableFile) -> Option<((&str, String), Format)> {
 
 /// Files of other tables that are named like those of this one.
 fn apart(table: Known<'_>, kind: GroupKind, others: &[Known<'_>]) -> Vec<Apart> {
-    if kind == GroupKind::Directory {
+    if matches!(kind, GroupKind::Directory | GroupKind::Logged) {
         return Vec::new();
     }
     let own: BTreeSet<_> = table

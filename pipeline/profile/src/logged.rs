@@ -82,6 +82,15 @@ pub struct LoggedColumn {
     pub missing: Option<String>,
 }
 
+impl Logged {
+    /// Feeds a hash with all of it, text by text.
+    pub fn feed(&self, feed: &mut dyn FnMut(&str)) {
+        feed("logged");
+        // Of plain data nothing fails.
+        feed(&serde_json::to_string(self).unwrap_or_default());
+    }
+}
+
 impl LoggedColumn {
     /// Whether a column of a file is this one. Files have ids, or none has.
     pub fn is(&self, name: &str, id: Option<i32>) -> bool {

@@ -106,7 +106,7 @@ pub struct UnionColumn<'a> {
 /// The columns of all files, and for each file the place of each of its sources among them.
 #[derive(Default)]
 pub struct Union<'a> {
-    /// The columns in the order in which files have them, by path; keys come last.
+    /// The columns in the order in which the table's log has them, else files, by path; keys come last.
     pub columns: Vec<UnionColumn<'a>>,
     // A column is a name and which of that name it is within its file.
     index: HashMap<(&'a str, usize), usize>,
@@ -121,12 +121,19 @@ impl<'a> Union<'a> {
             ..Union::default()
         };
         let by_width = names_by_width(files);
+        let tables = files.iter().filter_map(|file| file.summary.logged_table());
+        for column in tables.flat_map(|table| &table.columns) {
+            union.column(&column.name, 0);
+        }
         for (f, file) in files.iter().enumerate() {
             let mut seen: HashMap<&str, usize> = HashMap::new();
             let width = file.summary.columns.len();
             let others = by_width.get(&width).filter(|_| file.summary.is_nameless());
             for (c, own) in file.summary.column_names().enumerate() {
                 let name = others.map_or(own, |others| others[c]);
+                if file.summary.columns[c].left_out {
+                    continue;
+                }
                 let nth = seen.entry(name).or_insert(0);
                 union.add(f, name, *nth, Source::Column(c));
                 *nth += 1;
@@ -148,7 +155,8 @@ impl<'a> Union<'a> {
         union
     }
 
-    fn add(&mut self, file: usize, name: &'a str, nth: usize, source: Source) {
+    /// The place of a column.
+    fn column(&mut self, name: &'a str, nth: usize) -> usize {
         let next = self.columns.len();
         let place = *self.index.entry((name, nth)).or_insert(next);
         if place == next {
@@ -157,6 +165,11 @@ impl<'a> Union<'a> {
                 sources: Vec::new(),
             });
         }
+        place
+    }
+
+    fn add(&mut self, file: usize, name: &'a str, nth: usize, source: Source) {
+        let place = self.column(name, nth);
         let sources = &mut self.columns[place].sources;
         // A path may repeat a key (k=1/k=2): the first one holds.
         if sources.last().is_none_or(|(last, _)| *last != file) {
@@ -233,7 +246,13 @@ fn merge_column(
         .iter()
         .map(|(data_type, profile)| (data_type, profile.as_ref()))
         .collect();
-    let (data_type, profile) = ColumnProfile::merge(&parts);
+    let (mut data_type, profile) = ColumnProfile::merge(&parts);
+    let mut tables = files.iter().filter_map(|file| file.summary.logged_table());
+    let logged = tables.find_map(|table| table.columns.iter().find(|it| it.name == column.name));
+    if let Some(logged) = logged {
+        data_type = logged.data_type.clone();
+        described = logged.description.clone().or(described);
+    }
     ColumnSummary {
         name: column.name.to_owned(),
         data_type,
@@ -259,7 +278,7 @@ impl InFiles {
     ) -> Option<InFiles> {
         let sources = &column.sources;
         let is_key = sources.iter().any(|(_, it)| matches!(it, Source::Key(_)));
-        if is_key || sources.len() >= with_columns.len() {
+        if is_key || sources.is_empty() || sources.len() >= with_columns.len() {
             return None;
         }
         let (first, last) = (sources.first()?.0, sources.last()?.0);

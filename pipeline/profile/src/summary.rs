@@ -14,7 +14,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::data_type::DataType;
-use crate::logged::Logged;
+use crate::logged::{Logged, LoggedTable};
 use crate::notation::Notation;
 use crate::profile::ColumnProfile;
 use crate::reading::{FirstRow, TextReading};
@@ -25,7 +25,7 @@ use crate::values::{Frequent, SketchError};
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 13;
+pub const SUMMARY_VERSION: u32 = 14;
 
 /// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and read in turns.
 pub const NARROW: usize = 512;
@@ -326,6 +326,11 @@ impl FileSummary {
     /// The first row, where it may be a header as well as one of data.
     pub fn first_row(&self) -> Option<&FirstRow> {
         self.reading.as_ref()?.first.as_ref()
+    }
+
+    /// The table's columns, where the file is its log.
+    pub fn logged_table(&self) -> Option<&LoggedTable> {
+        self.logged.as_ref()?.table.as_ref()
     }
 
     /// Rows of the file as far as it shows by itself: with the first one, if that is more likely

@@ -70,7 +70,12 @@ impl Live {
     fn among(&self, all: Range<u64>) -> Vec<Range<u64>> {
         let mut ranges = Vec::new();
         let mut at = all.start;
-        for gone in self.deleted.iter().flat_map(|it| it.range(all.clone())) {
+        let deleted = self.deleted.iter().flat_map(|deleted| {
+            let mut deleted = deleted.iter();
+            deleted.advance_to(all.start);
+            deleted.take_while(|row| *row < all.end)
+        });
+        for gone in deleted {
             if gone > at {
                 ranges.push(at..gone);
             }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_formats::{FileError, FileErrorKind, ObjectRecord};
-use limn_profile::{ColumnBuilder, ColumnSummary, DataType, DeclaredKeys, RowSampler};
+use limn_profile::{ColumnBuilder, ColumnSummary, DataType, RowSampler};
 use proptest::prelude::*;
 use serde::Serialize;
 

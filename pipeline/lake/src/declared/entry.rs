@@ -215,6 +215,7 @@ impl Entry {
                 decimal,
             },
             encoding,
+            logged: None,
         })
     }
 

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use limn_formats::ObjectRecord;
-use limn_profile::{ColumnBuilder, DeclaredKeys, RowSampler};
+use limn_profile::{ColumnBuilder, RowSampler};
 use proptest::prelude::*;
 
 use super::*;

@@ -6,7 +6,7 @@ use limn_formats::{Fingerprint, Hasher};
 use serde::{Deserialize, Serialize};
 
 use super::alike::Alike;
-use super::{ContextSource, ContextText, TableFile, shared};
+use super::{ContextSource, ContextText, LogTable, TableFile, shared};
 use crate::place;
 use crate::table_name::TableName;
 
@@ -29,6 +29,8 @@ pub enum GroupKind {
     Directory,
     /// One table whatever the schemas: people say so ([`crate::Declared`]).
     Declared,
+    /// One table: its log says which files it has ([`LogTable`]).
+    Logged,
 }
 
 /// Files that are read together because they are, or may be, one table.
@@ -56,6 +58,7 @@ impl GroupKey {
             GroupKind::Family => "family",
             GroupKind::Directory => "directory",
             GroupKind::Declared => "declared",
+            GroupKind::Logged => "logged",
         });
         hasher.text(path);
         GroupKey(hasher.finish().0)
@@ -91,7 +94,7 @@ impl Group {
     pub(super) fn directory(&self) -> (&str, bool) {
         let is_directory = match self.kind {
             GroupKind::File | GroupKind::Declared => false,
-            GroupKind::Directory => true,
+            GroupKind::Directory | GroupKind::Logged => true,
             GroupKind::Family => self.files.iter().all(|file| {
                 let (directory, _) = place::split_path(&file.object.path);
                 directory == self.path
@@ -220,6 +223,26 @@ impl Group {
             key: GroupKey::new(GroupKind::Directory, directory),
             path: directory.to_owned(),
             kind: GroupKind::Directory,
+            name,
+            files,
+            contexts: Vec::new(),
+        }
+    }
+
+    pub(super) fn logged(table: LogTable, name: TableName) -> Group {
+        let files = table.files.into_iter().map(|file| TableFile {
+            table_name: TableName::of_path(&file.object.path),
+            object: file.object,
+            format: file.format,
+            is_beside: false,
+            declared: Some(file.logged),
+        });
+        let mut files: Vec<TableFile> = files.collect();
+        files.sort_by(|a, b| a.object.path.cmp(&b.object.path));
+        Group {
+            key: GroupKey::new(GroupKind::Logged, &table.folder),
+            path: table.folder,
+            kind: GroupKind::Logged,
             name,
             files,
             contexts: Vec::new(),

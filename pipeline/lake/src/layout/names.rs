@@ -42,6 +42,7 @@ impl Names {
         });
         let of_alike = of_alike.map(|(directory, _)| directory);
         let directories = sorted.directories.keys().chain(of_alike);
+        let directories = directories.chain(sorted.logged.folders());
         let directories: BTreeSet<String> = directories
             .filter(|directory| !directory.is_empty())
             .cloned()
@@ -150,7 +151,9 @@ impl Addressees {
                 .insert(group.name.to_string(), table.clone());
             let stem = match group.kind {
                 GroupKind::File => None,
-                GroupKind::Directory | GroupKind::Declared => Some(group.path.clone()),
+                GroupKind::Directory | GroupKind::Declared | GroupKind::Logged => {
+                    Some(group.path.clone())
+                }
                 GroupKind::Family => match group.directory() {
                     (directory, true) => Some(directory.to_owned()),
                     (..) => alike::words(&group.path),
@@ -159,7 +162,7 @@ impl Addressees {
             if let Some(stem) = stem.filter(|stem| !stem.is_empty()) {
                 addressees.by_stem.entry(stem).or_default().push(table);
             }
-            if matches!(group.kind, GroupKind::Directory | GroupKind::Declared) {
+            if !matches!(group.kind, GroupKind::File | GroupKind::Family) {
                 continue;
             }
             for file in &group.files {

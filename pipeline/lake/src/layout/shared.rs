@@ -110,7 +110,7 @@ fn paths_of(group: &Group) -> Vec<String> {
     let files = group.files.iter().map(|file| file.object.path.clone());
     match group.kind {
         GroupKind::File => files.collect(),
-        GroupKind::Directory => vec![group.path.clone()],
+        GroupKind::Directory | GroupKind::Logged => vec![group.path.clone()],
         GroupKind::Family | GroupKind::Declared => {
             let all = std::iter::once(group.path.clone()).chain(files.take(MOST_PATHS));
             all.collect()

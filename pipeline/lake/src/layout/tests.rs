@@ -297,7 +297,7 @@ fn no_two_tables_are_called_like_the_root() {
         .unwrap();
     let paths = ["1.csv", "2.csv", "3.csv", "lake/part-00000.csv", "y.csv"];
     let objects = paths.map(object).to_vec();
-    let found = layout_declared(objects, &Contexts::new(), &declared, "lake");
+    let found = layout_declared(objects, Vec::new(), &Contexts::new(), &declared, "lake");
     let names: BTreeSet<&str> = found.groups.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(names, BTreeSet::from(["./lake", "././lake", "lake"]));
 }
@@ -308,7 +308,7 @@ fn people_say_how_files_are_read_and_what_they_are() {
         let mut declared = Declared::default();
         declared.add("d", text).unwrap();
         let objects = paths.iter().map(|path| object(path)).collect();
-        layout_declared(objects, &Contexts::new(), &declared, "lake")
+        layout_declared(objects, Vec::new(), &Contexts::new(), &declared, "lake")
     };
     let paths = [
         "d/x_1.csv",
@@ -390,7 +390,7 @@ fn people_say_what_is_one_table() {
     ];
     let arrange = |paths: &[&str]| {
         let objects = paths.iter().map(|path| object(path)).collect();
-        layout_declared(objects, &Contexts::new(), &declared, "lake")
+        layout_declared(objects, Vec::new(), &Contexts::new(), &declared, "lake")
     };
     let found = arrange(&paths);
     let expected = [

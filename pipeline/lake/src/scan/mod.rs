@@ -30,6 +30,7 @@ use thiserror::Error;
 pub use self::filter::Filter;
 pub use self::run::Rows;
 use self::schema::Columns;
+use crate::assemble::partitions;
 use crate::layout::TableFile;
 use crate::settled::settle;
 use limn_profile::text::counted;
@@ -201,8 +202,14 @@ impl TableRows {
         options: ReadOptions,
     ) -> Self {
         files.sort_by(|(a, _), (b, _)| a.object.path.cmp(&b.object.path));
+        let parts: Vec<(&str, &FileSummary)> = files
+            .iter()
+            .map(|(file, summary)| (file.object.path.as_str(), summary))
+            .collect();
+        let paths: Vec<&str> = parts.iter().map(|(path, _)| *path).collect();
+        let constants = partitions(&parts, &paths);
         settle_all(&mut files);
-        let columns = Columns::of(&files);
+        let columns = Columns::of(&files, &constants);
         TableRows(Arc::new(Inner {
             store,
             files,

@@ -1,6 +1,6 @@
 //! The columns of a table's rows, with the types that their values have together.
 //!
-//! A type is the one that all files with values give it ([`ColumnSummary::arrow_type`]). Where they differ, and of text, it follows
+//! Of a table with a log the types are the log's. Of others a type is the one that all files with values give it ([`ColumnSummary::arrow_type`]). Where they differ, and of text, it follows
 //! from the widened [`DataType`]: integers are `Int64` (`Decimal128(38, 0)` beyond 64 bits), fractions `Float64`, days `Date32`,
 //! times `Timestamp(µs)` without a zone, truth values `Boolean`, bytes `Binary`, and all else is text (`Utf8View`), nested
 //! values as JSON. Elements of lists in JSON make a `List`.
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use arrow::datatypes::{DataType as Arrow, Field, Schema, SchemaRef};
 use limn_formats::{arrow_type, names};
 use limn_profile::merge::{Source, Union};
-use limn_profile::{ColumnSummary, DataType, FilePart, FileSummary, infer};
+use limn_profile::{ColumnSummary, DataType, FilePart, FileSummary, LoggedColumn, infer};
 
 use crate::layout::TableFile;
-use crate::place;
+use crate::settled::table;
 
 /// The columns of a table, and where each file has them.
 pub(super) struct Columns {
@@ -34,14 +34,15 @@ pub(super) enum Place {
 }
 
 impl Columns {
-    pub(super) fn of(files: &[(TableFile, FileSummary)]) -> Columns {
-        let keys: Vec<_> = files
-            .iter()
-            .map(|(file, _)| place::partition(&file.object.path))
-            .collect();
+    /// The columns of these files, which have these constants besides.
+    pub(super) fn of(
+        files: &[(TableFile, FileSummary)],
+        keys: &[Vec<(String, Option<String>)>],
+    ) -> Columns {
+        let logged = table(files.iter().map(|(_, summary)| summary));
         let parts: Vec<FilePart<'_>> = files
             .iter()
-            .zip(&keys)
+            .zip(keys)
             .map(|((file, summary), keys)| FilePart {
                 path: &file.object.path,
                 summary,
@@ -68,7 +69,12 @@ impl Columns {
                 };
                 of_files.insert(*file, place);
             }
-            fields.push(Field::new(name, evidence.arrow_type(), true));
+            let logged = logged.and_then(|it| it.columns.iter().find(|it| it.name == column.name));
+            let arrow_type = match logged {
+                Some(logged) => of_log(logged),
+                None => evidence.arrow_type(),
+            };
+            fields.push(Field::new(name, arrow_type, true));
             places.push(of_files);
         }
         Columns {
@@ -148,6 +154,13 @@ impl Evidence {
             _ => element,
         }
     }
+}
+
+/// The type that a log gives a column.
+fn of_log(column: &LoggedColumn) -> Arrow {
+    let given = column.arrow_type.as_deref();
+    let given = given.and_then(|it| Arrow::from_str(it).ok());
+    given.unwrap_or_else(|| arrow_type(&column.data_type))
 }
 
 /// The type that a file alone gives a column.

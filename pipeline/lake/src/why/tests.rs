@@ -36,7 +36,7 @@ async fn tables(files: &[(&str, &str)], said: &str) -> Vec<Table> {
     }
     let mut declared = Declared::default();
     declared.add("d", said).unwrap();
-    let layout = layout_declared(objects, &Contexts::new(), &declared, "lake");
+    let layout = layout_declared(objects, Vec::new(), &Contexts::new(), &declared, "lake");
     let mut tables = Vec::new();
     for group in layout.groups {
         let mut read = Vec::new();

@@ -1,0 +1,47 @@
+//! The columns of a table by its log: which columns of files they are, and the values of what a file lacks.
+
+use std::borrow::Cow;
+
+use limn_profile::{FilePart, FileSummary, LoggedColumn, LoggedTable};
+
+/// The table as its log has it, where the log is one of its files.
+pub(crate) fn table<'a>(
+    mut files: impl Iterator<Item = &'a FileSummary>,
+) -> Option<&'a LoggedTable> {
+    files.find_map(FileSummary::logged_table)
+}
+
+/// The summaries with the names that the log gives their columns. What the log does not have is no column of the table.
+pub(super) fn named<'a>(files: &[FilePart<'a>], table: &LoggedTable) -> Vec<Cow<'a, FileSummary>> {
+    let named = |file: &FilePart<'a>| {
+        let mut summary = Cow::Borrowed(file.summary);
+        for at in 0..file.summary.columns.len() {
+            let own = &file.summary.columns[at];
+            let logged = table
+                .columns
+                .iter()
+                .find(|it| it.is(&own.name, own.field_id));
+            match logged {
+                Some(logged) if logged.name == own.name => {}
+                Some(logged) => summary.to_mut().columns[at].name.clone_from(&logged.name),
+                None => summary.to_mut().columns[at].left_out = true,
+            }
+        }
+        summary
+    };
+    files.iter().map(named).collect()
+}
+
+/// The values that all rows of a file have by the log: of columns that the file itself lacks. None where no log speaks of the
+/// file. The summary is as the file has it.
+pub(crate) fn constants(
+    summary: &FileSummary,
+    table: Option<&LoggedTable>,
+) -> Option<Vec<(String, Option<String>)>> {
+    let logged = summary.logged.as_deref()?;
+    let has = |column: &LoggedColumn| {
+        let mut columns = summary.columns.iter();
+        columns.any(|own| column.is(&own.name, own.field_id))
+    };
+    Some(table.map_or_else(Vec::new, |table| table.constants(logged, has)))
+}

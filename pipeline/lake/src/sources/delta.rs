@@ -1,0 +1,474 @@
+//! Delta Lake tables, by their transaction log.
+//!
+//! The log is replayed by `delta_kernel`: commits, checkpoints of every kind, column mapping, deletion vectors, and whether a table
+//! asks for what it does not support. Rows are read by limn's own scan, so no handler of the library reads data files.
+
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::str::FromStr;
+use std::sync::Arc;
+
+use arrow::array::{Array, AsArray, RecordBatch, StructArray};
+use arrow::datatypes::{DataType as Arrow, Int32Type, Int64Type};
+use arrow::error::ArrowError;
+use async_trait::async_trait;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use delta_kernel::actions::deletion_vector::{DeletionVectorDescriptor, DeletionVectorStorageType};
+use delta_kernel::engine::arrow_conversion::TryIntoArrow;
+use delta_kernel::engine::arrow_data::ArrowEngineData;
+use delta_kernel::scan::StatsOptions;
+use delta_kernel::schema::{ColumnMetadataKey, MetadataValue, StructField};
+use delta_kernel::snapshot::{Snapshot, SnapshotRef};
+use delta_kernel::{KernelError, KernelResult};
+use delta_kernel_default_engine::DefaultEngine;
+use delta_kernel_default_engine::executor::tokio::TokioMultiThreadExecutor;
+use limn_formats::{Declaration, FileError, FileErrorKind, Format, ObjectRecord};
+use limn_profile::text::counted;
+use limn_profile::{DeclaredReading, Deletes, Logged, LoggedColumn, LoggedTable};
+use limn_store::{Store, one_line};
+use object_store::path::Path;
+use tokio::runtime::Handle;
+use url::Url;
+
+use super::{DELTA_LOG, Source, is_commit};
+use crate::layout::{LogFile, LogTable};
+use crate::place::{join, split_path};
+
+/// Bytes of the log's files that are read at once: those from the last checkpoint on.
+const MOST_LOG_BYTES: u64 = 512 << 20;
+/// More columns are no table's.
+const MOST_COLUMNS: usize = 16_384;
+
+/// Where a table's objects are for the library: it is told nothing of the store.
+const ROOT: &str = "lake:///";
+
+pub(super) struct Delta;
+
+#[async_trait]
+impl Source for Delta {
+    async fn open(
+        &self,
+        lake: &Store,
+        folder: &str,
+        objects: &[ObjectRecord],
+    ) -> Result<LogTable, FileError> {
+        let log = join(folder, DELTA_LOG);
+        let wrong = |wrong: Wrong| {
+            let error = FileError::new(&log, wrong.kind, wrong.cause);
+            error.with_remedy(wrong.remedy)
+        };
+        bounded(&log, objects).map_err(wrong)?;
+        let table = Table {
+            lake: lake.clone(),
+            folder: folder.to_owned(),
+            runtime: Handle::current(),
+        };
+        let read = tokio::task::spawn_blocking(move || {
+            catch_unwind(AssertUnwindSafe(|| table.read())).unwrap_or_else(|_| {
+                Err(Wrong::new(
+                    FileErrorKind::Panicked,
+                    "reading its log failed",
+                    REPAIR,
+                ))
+            })
+        });
+        let read = read.await.unwrap_or_else(|_| {
+            let cause = "the runtime is shutting down";
+            Err(Wrong::new(FileErrorKind::Unreachable, cause, "run again"))
+        });
+        let found = read.map_err(wrong)?;
+        found.table(&log, folder, objects).map_err(wrong)
+    }
+}
+
+const REPAIR: &str = "repair the table with the engine that writes it";
+
+/// What is wrong with a table.
+struct Wrong {
+    kind: FileErrorKind,
+    cause: String,
+    remedy: &'static str,
+}
+
+impl Wrong {
+    fn new(kind: FileErrorKind, cause: impl Into<String>, remedy: &'static str) -> Wrong {
+        Wrong {
+            kind,
+            cause: cause.into(),
+            remedy,
+        }
+    }
+}
+
+impl From<KernelError> for Wrong {
+    fn from(error: KernelError) -> Wrong {
+        let cause = one_line(&error.to_string());
+        match error {
+            KernelError::Unsupported(_) => {
+                let remedy =
+                    "limn update once this limn supports it, or rewrite the table without it";
+                Wrong::new(FileErrorKind::Unsupported, cause, remedy)
+            }
+            KernelError::ObjectStore(_) | KernelError::IOError(_) => {
+                Wrong::new(FileErrorKind::Unreachable, cause, "run again")
+            }
+            _ => Wrong::new(
+                FileErrorKind::Corrupt,
+                format!("its log is broken: {cause}"),
+                REPAIR,
+            ),
+        }
+    }
+}
+
+impl From<ArrowError> for Wrong {
+    fn from(error: ArrowError) -> Wrong {
+        KernelError::from(error).into()
+    }
+}
+
+/// Refuses a log that would take too much memory to be read.
+fn bounded(log: &str, objects: &[ObjectRecord]) -> Result<(), Wrong> {
+    let of_log = objects
+        .iter()
+        .filter(|it| split_path(&it.path).0 == log)
+        .map(|it| (split_path(&it.path).1, it.size));
+    let number = |name: &str| name.get(..20)?.parse::<u64>().ok();
+    let checkpoints = of_log
+        .clone()
+        .filter(|(name, _)| name.contains(".checkpoint."));
+    let last = checkpoints.filter_map(|(name, _)| number(name)).max();
+    let since = of_log.filter(|(name, _)| number(name) >= last && number(name).is_some());
+    let bytes: u64 = since.map(|(_, size)| size).sum();
+    match bytes > MOST_LOG_BYTES {
+        true => Err(Wrong::new(
+            FileErrorKind::Unsupported,
+            format!(
+                "its log since the last checkpoint has {bytes} bytes, more than {MOST_LOG_BYTES}"
+            ),
+            "write a checkpoint of the table",
+        )),
+        false => Ok(()),
+    }
+}
+
+/// A table while its log is read, on a thread outside the runtime.
+struct Table {
+    lake: Store,
+    folder: String,
+    runtime: Handle,
+}
+
+/// What a log says.
+struct Found {
+    version: u64,
+    table: LoggedTable,
+    files: Vec<Live>,
+}
+
+/// A file that is live.
+struct Live {
+    /// Its path in the lake.
+    path: String,
+    logged: Logged,
+}
+
+impl Table {
+    /// The table's folder as the library knows it.
+    fn root(&self) -> Result<Url, Wrong> {
+        let outside = || {
+            Wrong::new(
+                FileErrorKind::Unsupported,
+                "its path is no URL",
+                "rename it",
+            )
+        };
+        let mut root = Url::parse(ROOT).map_err(|_| outside())?;
+        let key = self.lake.key(&self.folder);
+        root.path_segments_mut()
+            .map_err(|()| outside())?
+            .clear()
+            .extend(key.parts().map(|part| part.as_ref().to_owned()))
+            .push("");
+        Ok(root)
+    }
+
+    fn read(&self) -> Result<Found, Wrong> {
+        let executor = TokioMultiThreadExecutor::new(self.runtime.clone());
+        let engine = DefaultEngine::builder(self.lake.object_store())
+            .with_task_executor(Arc::new(executor))
+            .build();
+        let root = self.root()?;
+        let snapshot = Snapshot::builder_for(root.as_str()).build(&engine)?;
+        let table = schema(&snapshot)?;
+        let version = snapshot.version();
+        let scan = snapshot
+            .scan_builder()
+            .without_row_transforms()
+            .with_stats(StatsOptions::none())
+            .build()?;
+        let mut files = Vec::new();
+        for found in scan.scan_metadata(&engine)? {
+            let batch = found?.scan_files.apply_selection_vector()?;
+            let batch = ArrowEngineData::try_from_engine_data(batch)?;
+            self.files(batch.record_batch(), &root, &mut files)?;
+        }
+        Ok(Found {
+            version,
+            table,
+            files,
+        })
+    }
+
+    /// Takes the files of a batch of the log's actions.
+    fn files(&self, batch: &RecordBatch, root: &Url, files: &mut Vec<Live>) -> Result<(), Wrong> {
+        let column = |name: &str| {
+            let column = batch.column_by_name(name);
+            column.ok_or_else(|| {
+                Wrong::new(
+                    FileErrorKind::Corrupt,
+                    format!("its log has no {name}"),
+                    REPAIR,
+                )
+            })
+        };
+        let paths = arrow::compute::cast(column("path")?, &Arrow::Utf8)?;
+        let vectors = column("deletionVector")?.as_struct_opt();
+        let constants = column("fileConstantValues")?.as_struct_opt();
+        let values = constants.and_then(|it| it.column_by_name("partitionValues"));
+        for row in 0..batch.num_rows() {
+            let path = paths.as_string::<i32>().value(row);
+            let constants = match values {
+                Some(values) => partition(values, row)?,
+                None => Vec::new(),
+            };
+            let vector = vectors.filter(|it| it.is_valid(row));
+            let vector = vector
+                .map(|vectors| self.vector(vectors, row, root))
+                .transpose()?;
+            files.push(Live {
+                path: self.within(root.join(path).ok(), path)?,
+                logged: Logged {
+                    constants,
+                    deletes: vector.flatten().into_iter().collect(),
+                    table: None,
+                },
+            });
+        }
+        Ok(())
+    }
+
+    /// The path in the lake of an object that the log names.
+    fn within(&self, url: Option<Url>, named: &str) -> Result<String, Wrong> {
+        let path = url
+            .as_ref()
+            .and_then(|url| match url.as_str().strip_prefix(ROOT) {
+                Some(_) => self.lake.relative(&Path::from_url_path(url.path()).ok()?),
+                None => {
+                    let below = url.as_str().strip_prefix(self.lake.url())?;
+                    let below = below.strip_prefix('/').or(below.is_empty().then_some(""))?;
+                    Some(
+                        percent_encoding::percent_decode_str(below)
+                            .decode_utf8()
+                            .ok()?
+                            .into_owned(),
+                    )
+                }
+            });
+        path.ok_or_else(|| {
+            let cause = format!(
+                "its log names {}, which is outside of the lake",
+                one_line(named)
+            );
+            Wrong::new(
+                FileErrorKind::Unsupported,
+                cause,
+                "index the lake that holds both, or copy the table with its files",
+            )
+        })
+    }
+
+    /// A deletion vector; none that deletes nothing.
+    fn vector(
+        &self,
+        vectors: &StructArray,
+        row: usize,
+        root: &Url,
+    ) -> Result<Option<Deletes>, Wrong> {
+        let broken = || {
+            Wrong::new(
+                FileErrorKind::Corrupt,
+                "its log has a broken deletion vector",
+                REPAIR,
+            )
+        };
+        let text = |name: &str| {
+            let column = vectors.column_by_name(name)?;
+            let column = arrow::compute::cast(column, &Arrow::Utf8).ok()?;
+            let texts = column.as_string::<i32>();
+            texts.is_valid(row).then(|| texts.value(row).to_owned())
+        };
+        let number = |name: &str| {
+            let column = vectors
+                .column_by_name(name)?
+                .as_primitive_opt::<Int32Type>()?;
+            column.is_valid(row).then(|| column.value(row))
+        };
+        let count = vectors.column_by_name("cardinality");
+        let count = count.and_then(|it| it.as_primitive_opt::<Int64Type>());
+        if count.is_some_and(|it| it.is_valid(row) && it.value(row) == 0) {
+            return Ok(None);
+        }
+        let kind = text("storageType").ok_or_else(broken)?;
+        let place = text("pathOrInlineDv").ok_or_else(broken)?;
+        let size = number("sizeInBytes").ok_or_else(broken)?;
+        let kind = DeletionVectorStorageType::from_str(&kind).map_err(|_| broken())?;
+        if kind == DeletionVectorStorageType::Inline {
+            let bytes = z85::decode(&place).map_err(|_| broken())?;
+            return Ok(Some(Deletes::Inline(BASE64.encode(bytes))));
+        }
+        let offset = number("offset");
+        let known = DeletionVectorDescriptor::try_new(kind, place, offset, size, 0)?;
+        let object = known.absolute_path(root)?;
+        let named = object.as_ref().map_or("", Url::as_str).to_owned();
+        Ok(Some(Deletes::Vector {
+            path: self.within(object, &named)?,
+            // One without a place is all of its object, behind the version.
+            offset: u64::try_from(offset.unwrap_or(1)).map_err(|_| broken())?,
+            size: u64::try_from(size).map_err(|_| broken())?,
+        }))
+    }
+}
+
+/// The partition values of a file, by the names that columns have in files.
+fn partition(values: &Arc<dyn Array>, row: usize) -> Result<Vec<(String, Option<String>)>, Wrong> {
+    let Some(map) = values.as_map_opt().filter(|it| it.is_valid(row)) else {
+        return Ok(Vec::new());
+    };
+    let entries = map.value(row);
+    let names = arrow::compute::cast(entries.column(0), &Arrow::Utf8)?;
+    let values = arrow::compute::cast(entries.column(1), &Arrow::Utf8)?;
+    let (names, values) = (names.as_string::<i32>(), values.as_string::<i32>());
+    let value = |at: usize| {
+        // An empty text stands for null (protocol, "Partition Value Serialization").
+        let value = values.is_valid(at).then(|| values.value(at));
+        value.filter(|it| !it.is_empty()).map(str::to_owned)
+    };
+    let entries = (0..entries.len()).map(|at| (names.value(at).to_owned(), value(at)));
+    let entries: BTreeMap<String, Option<String>> = entries.collect();
+    Ok(entries.into_iter().collect())
+}
+
+/// The table's columns, and what is said of it.
+fn schema(snapshot: &SnapshotRef) -> Result<LoggedTable, Wrong> {
+    let schema = snapshot.schema();
+    if schema.num_fields() > MOST_COLUMNS {
+        let cause = format!(
+            "it has {} columns, more than {MOST_COLUMNS}",
+            schema.num_fields()
+        );
+        return Err(Wrong::new(
+            FileErrorKind::Unsupported,
+            cause,
+            "split the table",
+        ));
+    }
+    let columns = schema.fields().map(column);
+    let metadata = snapshot.table_configuration().metadata();
+    let mut notes = Vec::new();
+    if let Some(name) = metadata.name() {
+        notes.push(format!("its log calls it {}", one_line(name)));
+    }
+    Ok(LoggedTable {
+        columns: columns.collect::<KernelResult<_>>()?,
+        description: metadata.description().map(one_line),
+        key: Vec::new(),
+        notes,
+    })
+}
+
+fn column(field: &StructField) -> KernelResult<LoggedColumn> {
+    let text = |key: &str| match field.metadata.get(key) {
+        Some(MetadataValue::String(text)) => Some(text.clone()),
+        _ => None,
+    };
+    let arrow: Arrow = field.data_type().try_into_arrow()?;
+    let (data_type, arrow_type) = limn_formats::column_type(&arrow);
+    let physical = text(ColumnMetadataKey::ColumnMappingPhysicalName.as_ref());
+    let id = field
+        .column_mapping_id()
+        .and_then(|id| i32::try_from(id).ok());
+    Ok(LoggedColumn {
+        name: field.name.clone(),
+        id,
+        stored_as: physical.into_iter().collect(),
+        data_type,
+        arrow_type,
+        description: text("comment").map(|it| one_line(&it)),
+        missing: None,
+    })
+}
+
+impl Found {
+    /// The table of the objects that are listed.
+    fn table(self, log: &str, folder: &str, objects: &[ObjectRecord]) -> Result<LogTable, Wrong> {
+        let commits = objects
+            .iter()
+            .filter(|it| is_commit(&it.path) && split_path(&it.path).0 == log);
+        let newest = commits.max_by(|a, b| a.path.cmp(&b.path));
+        let log = ObjectRecord {
+            path: log.to_owned(),
+            etag: None,
+            version: Some(format!("version {}", self.version)),
+            size: 0,
+            modified_ms: newest.map_or(0, |it| it.modified_ms),
+        };
+        let said = |logged: Logged| {
+            Arc::new(Declaration {
+                reading: DeclaredReading {
+                    logged: Some(Box::new(logged)),
+                    ..DeclaredReading::default()
+                },
+                ..Declaration::default()
+            })
+        };
+        let mut files = vec![LogFile {
+            object: log,
+            format: Format::Delta,
+            logged: said(Logged {
+                table: Some(self.table),
+                ..Logged::default()
+            }),
+        }];
+        let mut missing = Vec::new();
+        for live in self.files {
+            let at = objects.binary_search_by(|it| it.path.as_str().cmp(&live.path));
+            match at.ok().and_then(|at| objects.get(at)) {
+                Some(object) => files.push(LogFile {
+                    object: object.clone(),
+                    format: Format::Parquet,
+                    logged: said(live.logged),
+                }),
+                None => missing.push(live.path),
+            }
+        }
+        if let Some(first) = missing.first() {
+            let cause = format!(
+                "its log names {} that {} not there, such as {}",
+                counted(missing.len() as u64, "file"),
+                if missing.len() == 1 { "is" } else { "are" },
+                one_line(first),
+            );
+            return Err(Wrong::new(
+                FileErrorKind::Missing,
+                cause,
+                "restore them, or repair the table",
+            ));
+        }
+        Ok(LogTable {
+            folder: folder.to_owned(),
+            files,
+        })
+    }
+}

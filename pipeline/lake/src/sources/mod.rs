@@ -1,0 +1,155 @@
+//! Tables that have a log, which says what their rows are: Delta Lake.
+//!
+//! A [`Source`] knows such a table by what lies in its folder, and opens it: its version, its columns, and the files that are
+//! live in it, each with what the log says of it ([`limn_profile::Logged`]). What else lies in the folder is none of the table's.
+//! Everything after that is as with any table: files are summarised, once a version; summaries are merged; rows are scanned.
+
+#[cfg(feature = "delta")]
+mod delta;
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use limn_formats::{FileError, ObjectRecord};
+use limn_store::Store;
+
+use crate::layout::LogTable;
+use crate::place::{join, split_path};
+
+/// The folder of a Delta table's log.
+const DELTA_LOG: &str = "_delta_log";
+
+/// A kind of table that has a log.
+#[async_trait]
+trait Source: Send + Sync {
+    /// Opens the table in a folder. `objects` are those of the lake, by path.
+    ///
+    /// # Errors
+    /// What is wrong with the log, or the store: the table stays as it is in the index.
+    async fn open(
+        &self,
+        lake: &Store,
+        folder: &str,
+        objects: &[ObjectRecord],
+    ) -> Result<LogTable, FileError>;
+}
+
+/// A folder that holds a table with a log.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Logged {
+    /// The folder, `""` for the lake's root.
+    pub folder: String,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Delta,
+}
+
+/// Whether an object is a part of a table's log, as its path says: it is listed, though its name is hidden.
+pub fn is_of_log(path: &str) -> bool {
+    log_of(path).is_some()
+}
+
+/// The folder of the table whose log an object may be a part of.
+pub(crate) fn log_of(path: &str) -> Option<&str> {
+    let (folder, name) = split_path(path);
+    let mut above = folder;
+    // Checkpoints may have parts in a folder of their own.
+    for _ in 0..2 {
+        let (table, last) = split_path(above);
+        if last == DELTA_LOG {
+            return (!name.is_empty()).then_some(table);
+        }
+        above = table;
+    }
+    None
+}
+
+/// The folders of a listing that hold tables with logs.
+pub fn logged(objects: &[ObjectRecord]) -> Vec<Logged> {
+    let mut folders: BTreeMap<&str, Kind> = BTreeMap::new();
+    for object in objects {
+        if let Some(folder) = log_of(&object.path).filter(|_| is_commit(&object.path)) {
+            folders.insert(folder, Kind::Delta);
+        }
+    }
+    let found = folders.into_iter().map(|(folder, kind)| Logged {
+        folder: folder.to_owned(),
+        kind,
+    });
+    found.collect()
+}
+
+/// Whether this is a commit of a Delta table: `_delta_log/00000000000000000000.json`.
+fn is_commit(path: &str) -> bool {
+    let (folder, name) = split_path(path);
+    let number = name.strip_suffix(".json");
+    let is_number = |it: &str| it.len() == 20 && it.bytes().all(|digit| digit.is_ascii_digit());
+    split_path(folder).1 == DELTA_LOG && number.is_some_and(is_number)
+}
+
+/// Opens the table of a folder. `objects` are those of the lake, by path.
+///
+/// Must be called on a tokio runtime.
+///
+/// # Errors
+/// A [`FileError`] that names the log: it is damaged, needs what is not supported, names files that are not there or outside of
+/// the lake; the store's.
+pub async fn open(
+    lake: &Store,
+    logged: &Logged,
+    objects: &[ObjectRecord],
+) -> Result<LogTable, FileError> {
+    match logged.kind {
+        #[cfg(feature = "delta")]
+        Kind::Delta => delta::Delta.open(lake, &logged.folder, objects).await,
+        #[cfg(not(feature = "delta"))]
+        Kind::Delta => {
+            use limn_formats::FileErrorKind;
+            let _ = (lake, objects);
+            let log = join(&logged.folder, DELTA_LOG);
+            let cause = "this limn was built without Delta Lake";
+            Err(FileError::new(log, FileErrorKind::Unsupported, cause)
+                .with_remedy("build it with the feature delta"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn object(path: &str) -> ObjectRecord {
+        ObjectRecord::unversioned(path, 1)
+    }
+
+    #[test]
+    fn tables_are_known_by_their_commits() {
+        let commit = |folder: &str, number: u64| {
+            let log = format!("_delta_log/{number:020}.json");
+            object(&join(folder, &log))
+        };
+        let objects = [
+            commit("", 0),
+            commit("a/b", 0),
+            commit("a/b", 1),
+            object("c/_delta_log/_last_checkpoint"),
+            object("d/_delta_log/0.json"),
+            object("e/x.json"),
+        ];
+        let folders: Vec<String> = logged(&objects).into_iter().map(|it| it.folder).collect();
+        assert_eq!(folders, ["", "a/b"]);
+        for path in [
+            "a/_delta_log/00000000000000000001.json",
+            "a/_delta_log/_last_checkpoint",
+            "a/_delta_log/_sidecars/x.parquet",
+        ] {
+            assert_eq!(log_of(path), Some("a"), "{path}");
+        }
+        assert_eq!(log_of("_delta_log/x"), Some(""));
+        assert_eq!(log_of("a/_delta_logs/x"), None);
+        assert_eq!(log_of("a/b/x.parquet"), None);
+    }
+}
