@@ -96,7 +96,11 @@ pub fn catalog_row(
     files: Vec<FileRecord>,
     mut contexts: Vec<ContextRecord>,
 ) -> TableRecord {
+    // The log of a table that has one.
+    let mut files_of = group.files.iter();
+    let log = files_of.find(|file| file.format.is_log());
     let first = group.files.iter().min_by_key(|file| &file.object.path);
+    let first = log.or(first);
     // Of least rank, and no member: it is part of the files.
     if let Some(text) = summary.and_then(|summary| summary.description.clone()) {
         contexts.push(ContextRecord {

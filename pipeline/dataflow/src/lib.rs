@@ -49,6 +49,7 @@ pub mod job;
 pub mod kept;
 pub mod known_failures;
 pub mod listing;
+mod logs;
 pub mod narrate;
 pub mod open;
 pub mod options;

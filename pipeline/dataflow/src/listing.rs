@@ -7,7 +7,8 @@ use limn_formats::ObjectRecord;
 use limn_lake::filter::{IgnoreFiles, Selection, is_ignore_file};
 use limn_lake::layout::{is_read, may_be_beside, reaches_below, texts_beside};
 use limn_lake::reach::{is_within, parent, shares_name};
-use limn_lake::{Declared, is_declared_file};
+use limn_lake::sources::is_of_log;
+use limn_lake::{Declared, LogTable, is_declared_file};
 use limn_segment::{FOLDERS, IndexStore};
 use limn_store::{ObjectInfo, Store, StoreErrorKind};
 
@@ -37,6 +38,8 @@ pub struct Listing {
     pub members_left_out: usize,
     /// The `.limnignore` files that were read, until containers are opened.
     pub ignore_files: IgnoreFiles,
+    /// The tables that have logs, as these have them.
+    pub logged: Vec<LogTable>,
     /// What the `.limn.yaml` files say.
     pub declared: Declared,
     /// The indexes in the part, whatever filters leave out of them.
@@ -240,9 +243,9 @@ impl Listing {
     }
 }
 
-/// Whether this is the `.limnignore` or the `.limn.yaml` of a folder that counts.
+/// Whether this is the `.limnignore` or the `.limn.yaml` of a folder that counts, or a part of the log of a table in one.
 fn is_its_folder_file(selection: &Selection, path: &str) -> bool {
-    (is_ignore_file(path) || is_declared_file(path))
+    (is_ignore_file(path) || is_declared_file(path) || is_of_log(path))
         && selection.has_path(&format!("{}/", parent(path)))
 }
 

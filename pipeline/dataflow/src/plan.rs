@@ -187,6 +187,7 @@ impl Planner {
         listing.objects.append(&mut listing.beside);
         let mut layout = layout_declared(
             listing.objects,
+            listing.logged,
             &self.contexts,
             &listing.declared,
             &self.root_name,

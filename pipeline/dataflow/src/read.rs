@@ -384,6 +384,9 @@ impl Reader {
     }
 
     fn count(&self, file: &TableFile) {
+        if file.format.is_log() {
+            return;
+        }
         let holder = match file.format {
             Format::Sheet | Format::Sqlite => file.object.path.rsplit_once(SEPARATOR),
             _ => None,

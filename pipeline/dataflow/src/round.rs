@@ -222,6 +222,8 @@ impl Round {
         let opened = listing.open_containers(lake, published, &selection, options_of_files);
         let opened = stop.run_until_cancelled(opened).await;
         opened.ok_or(PipelineError::Stopped)?;
+        let logs = stop.run_until_cancelled(listing.open_logs(lake)).await;
+        logs.ok_or(PipelineError::Stopped)?;
         let filtered = filtered + listing.members_left_out;
         let known = published.table_count();
         // An unmounted disk and a mistyped prefix look like a lake from which all is gone.

@@ -7,11 +7,13 @@
 use limn_formats::Format;
 
 use crate::place::{split_path, table_directory, without_extension};
+use crate::sources::log_of;
 
 /// The folder (`""` for the root) that an object's change is confined to, unless a file beside the
 /// folder [`shares its name`](shares_name): then it is the folder's parent.
 pub fn reach(path: &str) -> &str {
-    table_directory(path).unwrap_or_else(|| parent(path))
+    let table = log_of(path).or_else(|| table_directory(path));
+    table.unwrap_or_else(|| parent(path))
 }
 
 /// The folder that an object or folder lies in; `""` for the root.

@@ -75,7 +75,10 @@ impl TableSummary {
             rows: total_rows,
             rows_exact: files.iter().all(|file| file.summary.rows_exact),
             sample: RowSample::merge(samples),
-            files: files.len() as u64,
+            files: files
+                .iter()
+                .filter(|it| it.summary.logged_table().is_none())
+                .count() as u64,
             approximate: files.iter().any(|file| file.summary.approximate),
             notes: notes.chain(differing).collect(),
             keys: DeclaredKeys::merge(files.iter().map(|file| &file.summary.keys)),

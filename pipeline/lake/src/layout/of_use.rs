@@ -9,6 +9,7 @@ use super::sidecar_stem;
 use crate::contexts::SharedKind;
 use crate::hidden::is_hidden;
 use crate::place;
+use crate::sources::is_of_log;
 
 /// What comes after a dot is an extension up to this length.
 const LONGEST_EXTENSION: usize = 12;
@@ -96,7 +97,7 @@ pub fn is_data(path: &str) -> bool {
 pub fn is_read(path: &str) -> bool {
     let is_text = || sidecar_stem(path).is_some() || SharedKind::of_path(path).is_some();
     let is_named = Format::of_path(path).is_some() && !is_common(path) || is_text();
-    is_named && !is_hidden(path) || is_container(path)
+    is_named && !is_hidden(path) || is_container(path) || is_of_log(path)
 }
 
 /// Whether an object holds files that may hold rows, as its path says: an archive.

@@ -22,6 +22,9 @@ pub(super) fn files(files: &[(TableFile, FileSummary)], part: Part) -> Vec<(usiz
     let mut before = 0u64;
     let mut chosen = Vec::new();
     for (place, (file, _)) in files.iter().enumerate() {
+        if file.format.is_log() {
+            continue;
+        }
         let end = before.saturating_add(file.object.size);
         let is_divided = file.format == Format::Parquet && end > before;
         if is_divided {

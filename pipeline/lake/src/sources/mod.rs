@@ -14,7 +14,7 @@ use limn_formats::{FileError, ObjectRecord};
 use limn_store::Store;
 
 use crate::layout::LogTable;
-use crate::place::{join, split_path};
+use crate::place::split_path;
 
 /// The folder of a Delta table's log.
 const DELTA_LOG: &str = "_delta_log";
@@ -109,7 +109,7 @@ pub async fn open(
         Kind::Delta => {
             use limn_formats::FileErrorKind;
             let _ = (lake, objects);
-            let log = join(&logged.folder, DELTA_LOG);
+            let log = crate::place::join(&logged.folder, DELTA_LOG);
             let cause = "this limn was built without Delta Lake";
             Err(FileError::new(log, FileErrorKind::Unsupported, cause)
                 .with_remedy("build it with the feature delta"))
@@ -120,6 +120,7 @@ pub async fn open(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place::join;
 
     fn object(path: &str) -> ObjectRecord {
         ObjectRecord::unversioned(path, 1)
