@@ -27,6 +27,7 @@ mod kill;
 mod kill_random;
 mod known_failures;
 mod listing;
+mod logs;
 mod mcp;
 mod models;
 mod narrating;

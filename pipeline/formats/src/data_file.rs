@@ -25,6 +25,17 @@ pub struct DataFile {
 }
 
 impl DataFile {
+    /// A file that is read by itself, whatever table it is of.
+    pub(crate) fn plain(object: ObjectRecord, format: Format) -> DataFile {
+        DataFile {
+            object,
+            format,
+            sample_path: String::new(),
+            is_beside: false,
+            declared: None,
+        }
+    }
+
     /// Whether its place says that it is no table, whatever it holds.
     pub fn is_stray(&self) -> bool {
         self.is_beside && self.format == Format::Text

@@ -4,6 +4,13 @@
 //! and, in an object, between a length and a checksum (Delta's protocol, "Deletion vector format"; Iceberg's Puffin
 //! specification, `deletion-vector-v1`). What it claims is checked before it is believed.
 
+use std::collections::HashSet;
+
+use arrow::array::{AsArray, new_null_array};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType as Arrow, Int64Type};
+use arrow::error::ArrowError;
+use arrow::row::{RowConverter, SortField};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
@@ -14,9 +21,16 @@ use roaring::RoaringTreemap;
 use crate::Failure;
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
+use crate::format::Format;
+use crate::object::ObjectRecord;
+use crate::scanned::{Choice, chosen};
+use crate::typed::{decoding, field_id};
 
 /// Bytes of a vector, or of a file of deletes, at most.
 const MOST_BYTES: u64 = 64 << 20;
+/// Bytes of rows that are compared.
+const MOST_ROWS: u64 = 256 << 20;
+const COMPACT: &str = "rewrite the table without them (OPTIMIZE, or compaction)";
 const MAGIC: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
 
 /// The row numbers that are deleted of a file; none where no row is.
@@ -42,19 +56,144 @@ pub(crate) async fn of(store: &Store, file: &DataFile) -> Result<Option<RoaringT
                 let bytes = fetch(store, path, range).await?;
                 vector(framed(&bytes, path)?, path)?
             }
+            Deletes::Positions { path, size, of } => positions(store, (path, *size), of).await?,
+            Deletes::Equal { path, size, ids } => equal(store, file, (path, *size), ids).await?,
         };
     }
     Ok((!deleted.is_empty()).then_some(deleted))
 }
 
-async fn fetch(store: &Store, path: &str, range: std::ops::Range<u64>) -> Result<Bytes, Failure> {
-    let length = range.end - range.start;
+/// The objects of deletes that are files: Parquet, or Avro.
+fn file_of((path, size): (&str, u64)) -> Result<DataFile, Failure> {
+    let format = Format::of_path(path).unwrap_or(Format::Parquet);
+    check_size(path, size)?;
+    let object = ObjectRecord::unversioned(path, size);
+    Ok(DataFile::plain(object, format))
+}
+
+/// The row numbers that a file of position deletes has for the data file that it calls `of`.
+async fn positions(store: &Store, place: (&str, u64), of: &str) -> Result<RoaringTreemap, Failure> {
+    let columns: Choice = Box::new(|schema| {
+        let place = |name: &str| schema.index_of(name).ok();
+        place("file_path").into_iter().chain(place("pos")).collect()
+    });
+    let mut batches = chosen(store, file_of(place)?, columns);
+    let mut deleted = RoaringTreemap::new();
+    while let Some(batch) = batches.recv().await {
+        let rows = batch?.rows;
+        let [paths, numbers] = rows.columns() else {
+            return Err(damaged(place.0));
+        };
+        let paths = cast(paths, &Arrow::Utf8).map_err(|_| damaged(place.0))?;
+        let numbers = cast(numbers, &Arrow::Int64).map_err(|_| damaged(place.0))?;
+        let numbers = numbers.as_primitive::<Int64Type>();
+        for (path, row) in paths.as_string::<i32>().iter().zip(numbers) {
+            if path == Some(of) {
+                let row = row.and_then(|row| u64::try_from(row).ok());
+                deleted.insert(row.ok_or_else(|| damaged(place.0))?);
+            }
+        }
+    }
+    Ok(deleted)
+}
+
+/// The places of columns with these ids, in this order; of fewer where a file lacks some.
+fn with_ids(ids: &[i32]) -> Choice {
+    let ids = ids.to_vec();
+    Box::new(move |schema| {
+        let id_of = |at: usize| field_id(schema.field(at));
+        let place = |id: &i32| (0..schema.fields().len()).find(|at| id_of(*at) == Some(*id));
+        ids.iter().filter_map(place).collect()
+    })
+}
+
+/// The row numbers of a data file whose values in some columns are those of a row of a file of equality deletes.
+async fn equal(
+    store: &Store,
+    file: &DataFile,
+    place: (&str, u64),
+    ids: &[i32],
+) -> Result<RoaringTreemap, Failure> {
+    let failed = |error: ArrowError| decoding(&error.to_string());
+    let mut wanted: Option<(RowConverter, Vec<Arrow>)> = None;
+    let (mut rows, mut bytes) = (HashSet::new(), 0);
+    let mut batches = chosen(store, file_of(place)?, with_ids(ids));
+    while let Some(batch) = batches.recv().await {
+        let batch = batch?.rows;
+        if batch.num_columns() != ids.len() {
+            return Err(damaged(place.0));
+        }
+        let types = || batch.columns().iter().map(|it| it.data_type().clone());
+        let (converter, _) = match &mut wanted {
+            Some(wanted) => wanted,
+            None => {
+                let fields = types().map(SortField::new).collect();
+                wanted.insert((
+                    RowConverter::new(fields).map_err(failed)?,
+                    types().collect(),
+                ))
+            }
+        };
+        for row in &converter.convert_columns(batch.columns()).map_err(failed)? {
+            bytes += row.as_ref().len() as u64;
+            rows.insert(row.as_ref().to_vec());
+        }
+        if bytes > MOST_ROWS {
+            let cause = format!(
+                "rows deleted by {} take more than {MOST_ROWS} bytes",
+                place.0
+            );
+            return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(COMPACT));
+        }
+    }
+    let mut deleted = RoaringTreemap::new();
+    let Some((converter, types)) = wanted else {
+        return Ok(deleted);
+    };
+    let mut batches = chosen(
+        store,
+        DataFile::plain(file.object.clone(), file.format),
+        with_ids(ids),
+    );
+    while let Some(batch) = batches.recv().await {
+        let batch = batch?;
+        let known = batch.rows.schema();
+        let column = |(id, to): (&i32, &Arrow)| {
+            let at = known
+                .fields()
+                .iter()
+                .position(|field| field_id(field) == Some(*id));
+            match at {
+                Some(at) => cast(batch.rows.column(at), to).map_err(failed),
+                None => Ok(new_null_array(to, batch.rows.num_rows())),
+            }
+        };
+        let columns = ids.iter().zip(&types).map(column);
+        let columns = columns.collect::<Result<Vec<_>, Failure>>()?;
+        let values = converter.convert_columns(&columns).map_err(failed)?;
+        let numbers = batch.first_row..;
+        let gone = values.iter().zip(numbers);
+        deleted.extend(
+            gone.filter(|(row, _)| rows.contains(row.as_ref()))
+                .map(|it| it.1),
+        );
+    }
+    Ok(deleted)
+}
+
+fn check_size(path: &str, length: u64) -> Result<(), Failure> {
     if length > MOST_BYTES {
         let cause =
             format!("its deleted rows take {length} bytes in {path}, more than {MOST_BYTES}");
         let failure = Failure::new(FileErrorKind::Unsupported, cause);
-        return Err(failure.with_remedy("rewrite the table without them (OPTIMIZE, or compaction)"));
+        return Err(failure.with_remedy(COMPACT));
     }
+    Ok(())
+}
+
+async fn fetch(store: &Store, path: &str, range: std::ops::Range<u64>) -> Result<Bytes, Failure> {
+    let length = range.end - range.start;
+    check_size(path, length)?;
     let bytes = store.get_range(path, range).await?;
     match bytes.len() as u64 == length {
         true => Ok(bytes),

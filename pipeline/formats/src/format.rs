@@ -36,6 +36,8 @@ pub enum Format {
     Archive,
     /// The log of a Delta Lake table (`_delta_log`), which says what its files are.
     Delta,
+    /// The metadata of an Apache Iceberg table.
+    Iceberg,
 }
 
 impl Format {
@@ -100,10 +102,10 @@ impl Format {
 
     /// Whether it is the log of a table, which has no rows of its own.
     pub fn is_log(self) -> bool {
-        self == Format::Delta
+        matches!(self, Format::Delta | Format::Iceberg)
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`, `delta`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -117,6 +119,7 @@ impl Format {
             Format::Sheet => "sheet",
             Format::Archive => "archive",
             Format::Delta => "delta",
+            Format::Iceberg => "iceberg",
         }
     }
 }

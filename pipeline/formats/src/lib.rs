@@ -107,6 +107,7 @@ pub use object::{Fingerprint, Hasher, ObjectRecord};
 use options::MAX_COLUMNS;
 pub use options::ReadOptions;
 pub use room::{Held, Room};
+pub use scanned::all_rows;
 pub use scanned::rows;
 use summarise::parse;
 pub use summarise::summarise_file;

@@ -3,6 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
+use arrow::array::RecordBatch;
+use arrow::datatypes::Schema;
 use limn_profile::FileSummary;
 use limn_profile::infer::Nulls;
 use limn_store::Store;
@@ -18,9 +20,10 @@ use super::{
 };
 use crate::compression::Compression;
 use crate::data_file::DataFile;
-use crate::error::FileErrorKind;
+use crate::error::{FileError, FileErrorKind};
 use crate::format::Format;
 use crate::member;
+use crate::object::ObjectRecord;
 use crate::room::Held;
 
 /// Enough of a file to see how it is compressed.
@@ -60,6 +63,70 @@ pub fn rows(
         refuse(Failure::new(FileErrorKind::Unreachable, cause));
     }
     batches
+}
+
+/// Which columns of a file are wanted of which nothing is known yet: places in its schema.
+pub(crate) type Choice = Box<dyn Fn(&Schema) -> Vec<usize> + Send>;
+
+/// Reads columns of a Parquet or Avro file that no index knows. Must be called on a tokio runtime.
+pub(crate) fn chosen(
+    store: &Store,
+    file: DataFile,
+    choice: Choice,
+) -> Receiver<Result<FileBatch, Failure>> {
+    let (mut sink, batches) = channel();
+    let refuse = sink.refusal();
+    let (runtime, store) = (Handle::current(), store.clone());
+    let reading = move || {
+        let _on = runtime.enter();
+        let options = ReadOptions {
+            scan_budget: SCAN_BUDGET,
+            ..ReadOptions::default()
+        };
+        let object = || Ranged::of(&store, &file);
+        let read = || match file.format {
+            Format::Parquet => parquet::batches::chosen(object(), &choice, &options, &mut sink),
+            Format::Avro => avro::batches::chosen(&object(), &choice, &options, &mut sink),
+            other => {
+                let cause = format!("deletes of {other} files are not read");
+                Err(Failure::new(FileErrorKind::Unsupported, cause).into())
+            }
+        };
+        let read = catch_unwind(AssertUnwindSafe(read));
+        sink.end(read.unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref()).into())));
+    };
+    let thread = thread::Builder::new().name("limn-scan".to_owned());
+    if let Err(error) = thread.spawn(reading) {
+        let cause = format!("no thread can be started to read it ({error})");
+        refuse(Failure::new(FileErrorKind::Unreachable, cause));
+    }
+    batches
+}
+
+/// All rows of an Avro file, such as a manifest, of so many bytes at most. Must be called on a tokio runtime.
+///
+/// # Errors
+/// A [`FileError`] that names the object: it is not there, too long, or damaged.
+pub async fn all_rows(
+    store: &Store,
+    object: ObjectRecord,
+    format: Format,
+    most: u64,
+) -> Result<Vec<RecordBatch>, FileError> {
+    let path = object.path.clone();
+    let about = |failure: Failure| failure.about(&path);
+    if object.size > most {
+        let cause = format!("it has {} bytes, more than {most}", object.size);
+        return Err(about(Failure::new(FileErrorKind::Unsupported, cause)));
+    }
+    let file = DataFile::plain(object, format);
+    let all: Choice = Box::new(|schema| (0..schema.fields().len()).collect());
+    let mut batches = chosen(store, file, all);
+    let mut read = Vec::new();
+    while let Some(batch) = batches.recv().await {
+        read.push(batch.map_err(about)?.rows);
+    }
+    Ok(read)
 }
 
 /// Reads the rows of a file, or of the member of an archive as of the one file of a store.
@@ -145,7 +212,7 @@ impl OneFile<'_> {
             },
             Format::Csv | Format::Text | Format::Sheet => self.delimited(fetched, sink),
             Format::Archive => Err(containers::not_there().into()),
-            Format::Delta => Ok(()),
+            Format::Delta | Format::Iceberg => Ok(()),
         }
     }
 

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use arrow::array::{Array, ArrayRef};
-use arrow::datatypes::FieldRef;
+use arrow::datatypes::{Field, FieldRef};
 use limn_profile::sample::CELL_CHARS;
 use limn_profile::text::counted;
 use limn_profile::text::prefix;
@@ -71,7 +71,7 @@ pub(super) fn decoding(message: &str) -> Failure {
 }
 
 /// The id that a Parquet file gives a column.
-fn field_id(field: &FieldRef) -> Option<i32> {
+pub(super) fn field_id(field: &Field) -> Option<i32> {
     field
         .metadata()
         .get(PARQUET_FIELD_ID_META_KEY)?

@@ -37,6 +37,24 @@ pub enum Deletes {
         /// Bytes from its magic number on, without length and checksum.
         size: u64,
     },
+    /// A file of paths and row numbers (Iceberg's position deletes).
+    Positions {
+        /// The file's path in the lake.
+        path: String,
+        /// Its bytes.
+        size: u64,
+        /// What it calls the data file.
+        of: String,
+    },
+    /// A file of rows, wherever rows are equal to which they are deleted (Iceberg's equality deletes).
+    Equal {
+        /// The file's path in the lake.
+        path: String,
+        /// Its bytes.
+        size: u64,
+        /// The ids of the columns that are compared.
+        ids: Vec<i32>,
+    },
 }
 
 /// A table as its log has it.

@@ -3,13 +3,14 @@
 use arrow::array::{ArrayRef, RecordBatch, RecordBatchOptions, new_null_array};
 use arrow::datatypes::SchemaRef;
 
-use super::blocks::Block;
+use super::blocks::{Block, Header};
 use super::schema::Schema;
 use super::walk::{Stopped, Walk};
 use super::{HEAD, Pending, corrupt, decoder, open, unpacked};
 use crate::batches::{Sink, Stop, Wanted};
 use crate::error::FileErrorKind;
 use crate::ranged::Ranged;
+use crate::scanned::Choice;
 use crate::typed::decoding;
 use crate::{Failure, ReadOptions, names};
 
@@ -25,14 +26,37 @@ pub(crate) fn read(
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    let size = object.size();
-    let (header, schema, _) = open(object, HEAD.min(size), options)?;
+    let (header, schema, _) = open(object, HEAD.min(object.size()), options)?;
     let arrow = decoder(&schema, &[], 0)?.schema();
     let names = names::unique(arrow.fields().iter().map(|field| field.name()));
     let mut asked = wanted.columns.iter().zip(&wanted.names);
     if !asked.all(|(column, name)| names.get(*column) == Some(name)) {
         return Err(corrupt("it has other columns than when it was indexed").into());
     }
+    rows_of(object, header, (schema, arrow), wanted, sink)
+}
+
+/// As [`read`], of columns that are chosen by the file's schema.
+pub(crate) fn chosen(
+    object: &Ranged,
+    choice: &Choice,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let (header, schema, _) = open(object, HEAD.min(object.size()), options)?;
+    let arrow = decoder(&schema, &[], 0)?.schema();
+    let wanted = Wanted::all_rows(choice(&arrow), Vec::new());
+    rows_of(object, header, (schema, arrow), &wanted, sink)
+}
+
+fn rows_of(
+    object: &Ranged,
+    header: Header,
+    (schema, arrow): (Schema, SchemaRef),
+    wanted: &Wanted,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let size = object.size();
     let mut rows = Rows {
         schema,
         arrow,

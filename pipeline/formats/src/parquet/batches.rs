@@ -25,6 +25,7 @@ use super::plan::{self, Column};
 use crate::batches::{BATCH_ROWS, Sink, Stop, Wanted};
 use crate::ranged::Ranged;
 use crate::room::{Held, Room};
+use crate::scanned::Choice;
 use crate::test::Side;
 use crate::test::{Bounds, Test};
 use crate::typed::decoding;
@@ -53,6 +54,26 @@ pub(crate) fn read(
     };
     let arrow = footer::arrow(metadata, &object)?;
     Rows::new(object, (arrow, live), all, wanted, options.room.clone()).read(sink)
+}
+
+/// As [`read`], of columns that are chosen by the file's schema.
+pub(crate) fn chosen(
+    object: Ranged,
+    choice: &Choice,
+    options: &ReadOptions,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let object = ObjectReader::new(object, options.scan_budget);
+    let metadata = footer::read(&object, options.scan_budget)?;
+    let (all, live) = (columns(&metadata), Live::new(&metadata, None));
+    let arrow = footer::arrow(metadata, &object)?;
+    let columns = choice(arrow.schema());
+    let names = columns
+        .iter()
+        .map(|column| arrow.schema().field(*column).name().clone());
+    let names = names.collect();
+    let wanted = Wanted::all_rows(columns, names);
+    Rows::new(object, (arrow, live), all, &wanted, options.room.clone()).read(sink)
 }
 
 /// One file while its rows are read.

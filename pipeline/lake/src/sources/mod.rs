@@ -1,4 +1,4 @@
-//! Tables that have a log, which says what their rows are: Delta Lake.
+//! Tables that have a log, which says what their rows are: Delta Lake, Apache Iceberg.
 //!
 //! A [`Source`] knows such a table by what lies in its folder, and opens it: its version, its columns, and the files that are
 //! live in it, each with what the log says of it ([`limn_profile::Logged`]). What else lies in the folder is none of the table's.
@@ -6,6 +6,7 @@
 
 #[cfg(feature = "delta")]
 mod delta;
+mod iceberg;
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,8 @@ use crate::place::split_path;
 
 /// The folder of a Delta table's log.
 const DELTA_LOG: &str = "_delta_log";
+/// The folder of an Iceberg table's metadata.
+const METADATA: &str = "metadata";
 
 /// A kind of table that has a log.
 #[async_trait]
@@ -45,6 +48,7 @@ pub struct Logged {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Delta,
+    Iceberg,
 }
 
 /// Whether an object is a part of a table's log, as its path says: it is listed, though its name is hidden.
@@ -55,6 +59,9 @@ pub fn is_of_log(path: &str) -> bool {
 /// The folder of the table whose log an object may be a part of.
 pub(crate) fn log_of(path: &str) -> Option<&str> {
     let (folder, name) = split_path(path);
+    if is_of_metadata(path) {
+        return Some(split_path(folder).0);
+    }
     let mut above = folder;
     // Checkpoints may have parts in a folder of their own.
     for _ in 0..2 {
@@ -71,8 +78,14 @@ pub(crate) fn log_of(path: &str) -> Option<&str> {
 pub fn logged(objects: &[ObjectRecord]) -> Vec<Logged> {
     let mut folders: BTreeMap<&str, Kind> = BTreeMap::new();
     for object in objects {
-        if let Some(folder) = log_of(&object.path).filter(|_| is_commit(&object.path)) {
+        let Some(folder) = log_of(&object.path) else {
+            continue;
+        };
+        if is_commit(&object.path) {
             folders.insert(folder, Kind::Delta);
+        } else if is_metadata(&object.path) {
+            // A table that is both (UniForm) is written as a Delta table.
+            folders.entry(folder).or_insert(Kind::Iceberg);
         }
     }
     let found = folders.into_iter().map(|(folder, kind)| Logged {
@@ -90,6 +103,25 @@ fn is_commit(path: &str) -> bool {
     split_path(folder).1 == DELTA_LOG && number.is_some_and(is_number)
 }
 
+/// Whether this is a metadata file of an Iceberg table: `metadata/00001-5a1c….metadata.json`, `metadata/v1.metadata.json`.
+fn is_metadata(path: &str) -> bool {
+    let (folder, name) = split_path(path);
+    let is_json = [".metadata.json", ".metadata.json.gz"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    let digits = name.strip_prefix('v').unwrap_or(name);
+    split_path(folder).1 == METADATA && is_json && digits.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Whether this is one, or a manifest, or what says which of them is the newest.
+fn is_of_metadata(path: &str) -> bool {
+    let (folder, name) = split_path(path);
+    let is_manifest =
+        || name.ends_with(".avro") && (name.starts_with("snap-") || name.contains("-m"));
+    split_path(folder).1 == METADATA
+        && (is_metadata(path) || is_manifest() || name == "version-hint.text")
+}
+
 /// Opens the table of a folder. `objects` are those of the lake, by path.
 ///
 /// Must be called on a tokio runtime.
@@ -103,12 +135,12 @@ pub async fn open(
     objects: &[ObjectRecord],
 ) -> Result<LogTable, FileError> {
     match logged.kind {
+        Kind::Iceberg => iceberg::Iceberg.open(lake, &logged.folder, objects).await,
         #[cfg(feature = "delta")]
         Kind::Delta => delta::Delta.open(lake, &logged.folder, objects).await,
         #[cfg(not(feature = "delta"))]
         Kind::Delta => {
             use limn_formats::FileErrorKind;
-            let _ = (lake, objects);
             let log = crate::place::join(&logged.folder, DELTA_LOG);
             let cause = "this limn was built without Delta Lake";
             Err(FileError::new(log, FileErrorKind::Unsupported, cause)

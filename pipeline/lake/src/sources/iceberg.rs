@@ -1,0 +1,390 @@
+//! Apache Iceberg tables of versions 1 to 3, by the metadata in their folders: the newest metadata file, its current snapshot, the
+//! manifests of that, and the files that are live in them.
+
+mod manifests;
+mod metadata;
+
+use std::io::Read;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use futures::stream::{self, StreamExt, TryStreamExt};
+use limn_formats::{Declaration, FileError, FileErrorKind, Format, ObjectRecord, all_rows};
+use limn_profile::text::counted;
+use limn_profile::{DeclaredReading, Logged, LoggedTable};
+use limn_store::{Store, one_line};
+
+use self::manifests::{Entry, Files, Manifest, manifests};
+use self::metadata::Metadata;
+use super::{METADATA, Source, is_metadata};
+use crate::layout::{LogFile, LogTable};
+use crate::place::{join, split_path};
+
+/// Bytes of a metadata file, and of a manifest or a list of them.
+const MOST_BYTES: u64 = 64 << 20;
+const MOST_MANIFESTS: usize = 100_000;
+const MOST_COLUMNS: usize = 16_384;
+/// Manifests that are read at once.
+const READ_AT_ONCE: usize = 8;
+/// The newest version of the format that is read.
+const NEWEST: u32 = 3;
+
+const HINT: &str = "version-hint.text";
+const REPAIR: &str = "repair the table with the engine that writes it";
+
+pub(super) struct Iceberg;
+
+#[async_trait]
+impl Source for Iceberg {
+    async fn open(
+        &self,
+        lake: &Store,
+        folder: &str,
+        objects: &[ObjectRecord],
+    ) -> Result<LogTable, FileError> {
+        let log = join(folder, METADATA);
+        let from = objects.partition_point(|it| it.path.as_str() < log.as_str());
+        let files = objects[from..].iter();
+        let files = files.take_while(|it| it.path.starts_with(&log));
+        let files: Vec<&ObjectRecord> = files.filter(|it| split_path(&it.path).0 == log).collect();
+        let (newest, how) = newest(lake, &files).await?;
+        let table = Table {
+            lake,
+            folder,
+            metadata: read_metadata(lake, newest).await?,
+            object: newest,
+            objects,
+        };
+        table.open(how).await
+    }
+}
+
+fn wrong(object: &str, kind: FileErrorKind, cause: impl Into<String>, remedy: &str) -> FileError {
+    FileError::new(object, kind, cause).with_remedy(remedy)
+}
+
+fn corrupt(object: &str, cause: impl Into<String>) -> FileError {
+    wrong(object, FileErrorKind::Corrupt, cause, REPAIR)
+}
+
+/// The number of a metadata file: `v12.metadata.json`, `00012-uuid.metadata.json`.
+fn number(path: &str) -> Option<u64> {
+    let name = split_path(path).1;
+    let name = name.strip_prefix('v').unwrap_or(name);
+    let digits = name.find(|c: char| !c.is_ascii_digit())?;
+    name[..digits].parse().ok()
+}
+
+/// The newest metadata file, and how that is known.
+async fn newest<'a>(
+    lake: &Store,
+    files: &[&'a ObjectRecord],
+) -> Result<(&'a ObjectRecord, &'static str), FileError> {
+    let numbered = files.iter().filter(|it| is_metadata(&it.path));
+    let numbered = numbered.filter_map(|it| Some((number(&it.path)?, it.modified_ms, *it)));
+    let hint = files.iter().find(|it| split_path(&it.path).1 == HINT);
+    let hinted = match hint {
+        Some(hint) => {
+            let text = lake.get_range(&hint.path, 0..hint.size.min(64)).await;
+            let text = text.map_err(|error| FileError::from_store(&hint.path, &error))?;
+            let text = String::from_utf8_lossy(&text).trim().parse::<u64>().ok();
+            // Whoever wrote a newer one may not have come to the hint.
+            text.filter(|hint| !numbered.clone().any(|it| it.0 > *hint))
+        }
+        None => None,
+    };
+    let newest = numbered.max_by(|a, b| (a.0, a.1, &a.2.path).cmp(&(b.0, b.1, &b.2.path)));
+    let newest = newest.map(|it| it.2);
+    let how = match hinted {
+        Some(_) => "as its version hint says",
+        None => "the one with the highest number; there is no version hint that says so",
+    };
+    let first = files.first().map_or("", |it| it.path.as_str());
+    let found = newest.map(|newest| (newest, how));
+    found.ok_or_else(|| corrupt(first, "no metadata file of the table has a number"))
+}
+
+async fn read_metadata(lake: &Store, object: &ObjectRecord) -> Result<Metadata, FileError> {
+    let path = &object.path;
+    if object.size > MOST_BYTES {
+        let cause = format!("it has {} bytes, more than {MOST_BYTES}", object.size);
+        return Err(wrong(
+            path,
+            FileErrorKind::Unsupported,
+            cause,
+            "expire old snapshots of the table",
+        ));
+    }
+    let bytes = lake
+        .get_range_of(path, object.etag.as_deref(), 0..object.size)
+        .await;
+    let mut bytes = bytes
+        .map_err(|error| FileError::from_store(path, &error))?
+        .to_vec();
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let mut text = Vec::new();
+        let unpacked = flate2::read::GzDecoder::new(&bytes[..]).take(MOST_BYTES);
+        let read = std::io::BufReader::new(unpacked).read_to_end(&mut text);
+        read.map_err(|_| corrupt(path, "it cannot be unpacked"))?;
+        bytes = text;
+    }
+    let metadata: Metadata = serde_json::from_slice(&bytes).map_err(|error| {
+        let error = one_line(&error.to_string());
+        corrupt(
+            path,
+            format!("it is no metadata of an Iceberg table: {error}"),
+        )
+    })?;
+    if metadata.format_version > NEWEST {
+        let cause = format!(
+            "it has version {} of Iceberg's format",
+            metadata.format_version
+        );
+        let remedy = "limn update once this limn reads that version";
+        return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
+    }
+    Ok(metadata)
+}
+
+/// A table while its manifests are read.
+struct Table<'a> {
+    lake: &'a Store,
+    folder: &'a str,
+    metadata: Metadata,
+    object: &'a ObjectRecord,
+    objects: &'a [ObjectRecord],
+}
+
+impl Table<'_> {
+    async fn open(self, how: &str) -> Result<LogTable, FileError> {
+        let path = &self.object.path;
+        let columns = self
+            .metadata
+            .columns()
+            .map_err(|cause| corrupt(path, cause))?;
+        if columns.len() > MOST_COLUMNS {
+            let cause = format!("it has {} columns, more than {MOST_COLUMNS}", columns.len());
+            return Err(wrong(
+                path,
+                FileErrorKind::Unsupported,
+                cause,
+                "split the table",
+            ));
+        }
+        let name = split_path(path).1;
+        let table = LoggedTable {
+            columns,
+            description: self
+                .metadata
+                .properties
+                .get("comment")
+                .map(|it| one_line(it)),
+            key: self.metadata.key(),
+            notes: vec![format!("its metadata is {}, {how}", one_line(name))],
+        };
+        let files = self.files().await?;
+        let mut all = vec![LogFile {
+            object: ObjectRecord {
+                path: join(self.folder, METADATA),
+                etag: None,
+                version: Some(name.to_owned()),
+                size: 0,
+                modified_ms: self.object.modified_ms,
+            },
+            format: Format::Iceberg,
+            logged: declared(Logged {
+                table: Some(table),
+                ..Logged::default()
+            }),
+        }];
+        let mut missing = Vec::new();
+        for file in &files.data {
+            let path = self.within(&file.path)?;
+            match self.listed(&path) {
+                Some(object) => all.push(self.file(file, &files, object)?),
+                None => missing.push(path),
+            }
+        }
+        if let Some(first) = missing.first() {
+            let count = counted(missing.len() as u64, "data file");
+            let are = if missing.len() == 1 { "is" } else { "are" };
+            let first = one_line(first);
+            let cause = format!("its manifests name {count} that {are} not there, such as {first}");
+            let remedy = "restore them, or repair the table";
+            return Err(wrong(path, FileErrorKind::Missing, cause, remedy));
+        }
+        Ok(LogTable {
+            folder: self.folder.to_owned(),
+            files: all,
+        })
+    }
+
+    fn listed(&self, path: &str) -> Option<&ObjectRecord> {
+        let at = self
+            .objects
+            .binary_search_by(|it| it.path.as_str().cmp(path));
+        self.objects.get(at.ok()?)
+    }
+
+    /// The path in the lake of what the metadata names: below the table's location, wherever the table is now, or in the lake.
+    fn within(&self, named: &str) -> Result<String, FileError> {
+        let bare = |url: &str| {
+            let url = url.strip_prefix("file:").unwrap_or(url);
+            let url = url
+                .replacen("s3a://", "s3://", 1)
+                .replacen("s3n://", "s3://", 1);
+            match url.strip_prefix("//").filter(|it| it.starts_with('/')) {
+                Some(path) => path.to_owned(),
+                None => url,
+            }
+        };
+        let path = bare(named);
+        let below = |root: &str| {
+            let root = bare(root);
+            let below = path.strip_prefix(root.trim_end_matches('/'))?;
+            below.strip_prefix('/').map(str::to_owned)
+        };
+        let own = below(&self.metadata.location).map(|it| join(self.folder, &it));
+        let found = own.or_else(|| below(self.lake.url()));
+        let found = found.filter(|it| !it.split('/').any(|part| part == ".."));
+        found.ok_or_else(|| {
+            let named = one_line(named);
+            let cause = format!("it names {named}, which is outside of the lake");
+            let remedy = "index the lake that holds all of the table";
+            wrong(&self.object.path, FileErrorKind::Unsupported, cause, remedy)
+        })
+    }
+
+    /// The rows of a manifest, or of a list of them.
+    async fn rows(&self, named: &str) -> Result<Vec<arrow::array::RecordBatch>, FileError> {
+        let path = self.within(named)?;
+        let Some(object) = self.listed(&path) else {
+            let cause = format!("it names {}, which is not there", one_line(&path));
+            return Err(wrong(
+                &self.object.path,
+                FileErrorKind::Missing,
+                cause,
+                REPAIR,
+            ));
+        };
+        all_rows(self.lake, object.clone(), Format::Avro, MOST_BYTES).await
+    }
+
+    fn broken(&self, named: &str) -> FileError {
+        let cause = format!("it names {}, which is no manifest", one_line(named));
+        corrupt(&self.object.path, cause)
+    }
+
+    async fn entries(&self, manifest: Manifest) -> Result<Vec<Entry>, FileError> {
+        let rows = self.rows(&manifest.path).await?;
+        let entries = manifest.entries(&rows);
+        entries.ok_or_else(|| self.broken(&manifest.path))
+    }
+
+    /// The live files.
+    async fn files(&self) -> Result<Files, FileError> {
+        let path = &self.object.path;
+        let snapshot = self.metadata.snapshot();
+        let Some(snapshot) = snapshot.map_err(|cause| corrupt(path, cause))? else {
+            return Ok(Files::default());
+        };
+        let list: Vec<Manifest> = match &snapshot.manifest_list {
+            Some(list) => manifests(&self.rows(list).await?).ok_or_else(|| self.broken(list))?,
+            None => snapshot
+                .manifests
+                .iter()
+                .map(|it| Manifest::unlisted(it))
+                .collect(),
+        };
+        if list.len() > MOST_MANIFESTS {
+            let cause = format!(
+                "its snapshot {} has {} manifests",
+                snapshot.snapshot_id,
+                list.len()
+            );
+            return Err(wrong(
+                path,
+                FileErrorKind::Unsupported,
+                cause,
+                "rewrite its manifests",
+            ));
+        }
+        let read = list.into_iter().map(|manifest| self.entries(manifest));
+        let read: Vec<_> = read.collect();
+        let read = stream::iter(read).buffered(READ_AT_ONCE);
+        let entries: Vec<Vec<Entry>> = read.try_collect().await?;
+        let mut files = Files::default();
+        entries
+            .into_iter()
+            .flatten()
+            .for_each(|entry| files.take(entry));
+        Ok(files)
+    }
+
+    /// A data file with what is said of it.
+    fn file(
+        &self,
+        file: &Entry,
+        files: &Files,
+        object: &ObjectRecord,
+    ) -> Result<LogFile, FileError> {
+        let path = &self.object.path;
+        let format = match file.format.as_str() {
+            "PARQUET" => Format::Parquet,
+            "ORC" => Format::Orc,
+            "AVRO" => Format::Avro,
+            other => {
+                let cause = format!("its data files have the format {}", one_line(other));
+                return Err(wrong(
+                    path,
+                    FileErrorKind::Unsupported,
+                    cause,
+                    "rewrite them as Parquet",
+                ));
+            }
+        };
+        let deletes = files.deletes(file, |it| self.within(it))?;
+        if format != Format::Parquet && !deletes.is_empty() {
+            let cause =
+                format!("rows of its {format} files are deleted, which is read of Parquet alone");
+            return Err(wrong(
+                path,
+                FileErrorKind::Unsupported,
+                cause,
+                "compact the table",
+            ));
+        }
+        let fields = self.metadata.partition(file.spec).unwrap_or_default();
+        let schema = self
+            .metadata
+            .schema()
+            .map_err(|cause| corrupt(path, cause))?;
+        let constant = |(field, value): (&metadata::PartitionField, &Option<String>)| {
+            let mut columns = schema.fields.iter();
+            let column = columns.find(|it| Some(it.id) == field.source_id)?;
+            field
+                .is_identity()
+                .then(|| (column.name.clone(), value.clone()))
+        };
+        let constants = fields.iter().zip(&file.partition).filter_map(constant);
+        Ok(LogFile {
+            object: object.clone(),
+            format,
+            logged: declared(Logged {
+                constants: constants.collect(),
+                deletes,
+                table: None,
+            }),
+        })
+    }
+}
+
+fn declared(logged: Logged) -> Arc<Declaration> {
+    Arc::new(Declaration {
+        reading: DeclaredReading {
+            logged: Some(Box::new(logged)),
+            ..DeclaredReading::default()
+        },
+        ..Declaration::default()
+    })
+}

@@ -1,0 +1,226 @@
+//! The metadata file of an Iceberg table (specification, "Table Metadata"), as far as a table's rows depend on it.
+
+use std::collections::HashMap;
+
+use arrow::datatypes::{DataType as Arrow, TimeUnit};
+use limn_formats::column_type;
+use limn_profile::{DataType, LoggedColumn};
+use limn_store::one_line;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Names that files without ids have for columns.
+const NAME_MAPPING: &str = "schema.name-mapping.default";
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Metadata {
+    pub(super) format_version: u32,
+    pub(super) location: String,
+    #[serde(default)]
+    current_snapshot_id: Option<i64>,
+    #[serde(default)]
+    snapshots: Vec<Snapshot>,
+    #[serde(default)]
+    schemas: Vec<Schema>,
+    /// Of version 1.
+    schema: Option<Schema>,
+    current_schema_id: Option<i32>,
+    #[serde(default)]
+    partition_specs: Vec<PartitionSpec>,
+    /// Of version 1.
+    #[serde(default)]
+    partition_spec: Vec<PartitionField>,
+    #[serde(default)]
+    pub(super) properties: HashMap<String, String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Snapshot {
+    pub(super) snapshot_id: i64,
+    pub(super) manifest_list: Option<String>,
+    /// Of version 1.
+    #[serde(default)]
+    pub(super) manifests: Vec<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Schema {
+    #[serde(default)]
+    schema_id: Option<i32>,
+    pub(super) fields: Vec<SchemaField>,
+    #[serde(default)]
+    identifier_field_ids: Vec<i32>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct SchemaField {
+    pub(super) id: i32,
+    pub(super) name: String,
+    r#type: Value,
+    doc: Option<String>,
+    initial_default: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct PartitionSpec {
+    spec_id: i32,
+    pub(super) fields: Vec<PartitionField>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct PartitionField {
+    pub(super) source_id: Option<i32>,
+    transform: String,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct MappedName {
+    field_id: Option<i32>,
+    #[serde(default)]
+    names: Vec<String>,
+}
+
+impl Metadata {
+    /// The snapshot that the table is; none of a table without rows.
+    pub(super) fn snapshot(&self) -> Result<Option<&Snapshot>, String> {
+        let Some(current) = self.current_snapshot_id.filter(|id| *id != -1) else {
+            return Ok(None);
+        };
+        let mut snapshots = self.snapshots.iter();
+        let found = snapshots.find(|it| it.snapshot_id == current);
+        found
+            .map(Some)
+            .ok_or_else(|| format!("its metadata has no snapshot {current}, which it says it is"))
+    }
+
+    pub(super) fn schema(&self) -> Result<&Schema, String> {
+        let mut schemas = self.schemas.iter();
+        let current = schemas.find(|it| it.schema_id == self.current_schema_id);
+        let schema = current.or(self.schema.as_ref());
+        schema.ok_or_else(|| "its metadata has no schema".to_owned())
+    }
+
+    /// The fields that files of a partition specification have values for.
+    pub(super) fn partition(&self, spec: i32) -> Option<&[PartitionField]> {
+        let mut specs = self.partition_specs.iter();
+        match specs.find(|it| it.spec_id == spec) {
+            Some(spec) => Some(&spec.fields),
+            None => self
+                .partition_specs
+                .is_empty()
+                .then_some(&self.partition_spec),
+        }
+    }
+
+    /// The table's columns.
+    pub(super) fn columns(&self) -> Result<Vec<LoggedColumn>, String> {
+        let mapping = self.properties.get(NAME_MAPPING);
+        let mapping = mapping.map(|it| serde_json::from_str::<Vec<MappedName>>(it));
+        let mapping = mapping
+            .transpose()
+            .map_err(|_| "its name mapping is broken".to_owned())?;
+        let mapping = mapping.unwrap_or_default();
+        let column = |field: &SchemaField| {
+            let mut mapped = mapping.iter();
+            let mapped = mapped.find(|it| it.field_id == Some(field.id));
+            let (data_type, arrow_type) = type_of(&field.r#type);
+            LoggedColumn {
+                name: field.name.clone(),
+                id: Some(field.id),
+                stored_as: mapped.map(|it| it.names.clone()).unwrap_or_default(),
+                data_type,
+                arrow_type,
+                description: field.doc.as_deref().map(one_line),
+                missing: field.initial_default.as_ref().and_then(plain),
+            }
+        };
+        Ok(self.schema()?.fields.iter().map(column).collect())
+    }
+
+    /// The names of the columns that identify a row.
+    pub(super) fn key(&self) -> Vec<String> {
+        let Ok(schema) = self.schema() else {
+            return Vec::new();
+        };
+        let name = |id: &i32| {
+            let mut fields = schema.fields.iter();
+            Some(fields.find(|it| it.id == *id)?.name.clone())
+        };
+        schema
+            .identifier_field_ids
+            .iter()
+            .filter_map(name)
+            .collect()
+    }
+}
+
+impl PartitionField {
+    /// Whether files have the values of the column itself.
+    pub(super) fn is_identity(&self) -> bool {
+        self.transform == "identity"
+    }
+}
+
+/// A default value as text.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        other => Some(other.to_string()),
+    }
+}
+
+/// The type of a column, and its Arrow type as text where that does not follow from it. What is nested is as files have it.
+fn type_of(value: &Value) -> (DataType, Option<String>) {
+    let Some(name) = value.as_str() else {
+        let name = value.get("type").and_then(Value::as_str);
+        return (DataType::Other(name.unwrap_or("nested").to_owned()), None);
+    };
+    let timestamp = |unit, zone: Option<&str>| Arrow::Timestamp(unit, zone.map(Into::into));
+    let arrow = match name {
+        "boolean" => Arrow::Boolean,
+        "int" => Arrow::Int32,
+        "long" => Arrow::Int64,
+        "float" => Arrow::Float32,
+        "double" => Arrow::Float64,
+        "date" => Arrow::Date32,
+        "time" => Arrow::Time64(TimeUnit::Microsecond),
+        "timestamp" => timestamp(TimeUnit::Microsecond, None),
+        "timestamptz" => timestamp(TimeUnit::Microsecond, Some("UTC")),
+        "timestamp_ns" => timestamp(TimeUnit::Nanosecond, None),
+        "timestamptz_ns" => timestamp(TimeUnit::Nanosecond, Some("UTC")),
+        "string" => Arrow::Utf8View,
+        "uuid" => Arrow::FixedSizeBinary(16),
+        "binary" => Arrow::Binary,
+        "unknown" => return (DataType::Unknown, None),
+        other => match (decimal(other), fixed(other)) {
+            (Some((precision, scale)), _) => Arrow::Decimal128(precision, scale),
+            (_, Some(length)) => Arrow::FixedSizeBinary(length),
+            _ => return (DataType::Other(one_line(other)), None),
+        },
+    };
+    column_type(&arrow)
+}
+
+/// `decimal(12, 2)`
+fn decimal(name: &str) -> Option<(u8, i8)> {
+    let (precision, scale) = name
+        .strip_prefix("decimal(")?
+        .strip_suffix(')')?
+        .split_once(',')?;
+    let precision: u8 = precision.trim().parse().ok()?;
+    let scale: i8 = scale.trim().parse().ok()?;
+    (1..=38).contains(&precision).then_some((precision, scale))
+}
+
+/// `fixed[16]`
+fn fixed(name: &str) -> Option<i32> {
+    name.strip_prefix("fixed[")?.strip_suffix(']')?.parse().ok()
+}
