@@ -179,7 +179,9 @@ fn start_logging(verbose: u8, traces: Option<&Traces>) {
     let is_log = filter_fn(|metadata| {
         let target = metadata.target();
         let is_of_sql = target.starts_with("datafusion") || target.starts_with("sqlparser");
-        !is_trace(metadata) && !is_of_sql
+        // What is wrong with a table's log is reported as any failure is.
+        let is_of_log = target.starts_with("delta_kernel");
+        !is_trace(metadata) && !is_of_sql && !is_of_log
     });
     let log = tracing_subscriber::fmt::layer()
         .with_writer(std::io::stderr)

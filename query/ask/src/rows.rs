@@ -13,7 +13,7 @@ use limn_store::{Store, one_line};
 use crate::error::AskError;
 
 /// The formats of files, to find one by its label.
-const FORMATS: [Format; 9] = [
+const FORMATS: [Format; 11] = [
     Format::Parquet,
     Format::Csv,
     Format::Text,
@@ -23,6 +23,8 @@ const FORMATS: [Format; 9] = [
     Format::Orc,
     Format::Sqlite,
     Format::Sheet,
+    Format::Delta,
+    Format::Iceberg,
 ];
 
 /// Columns that files withhold, by name, and what each holds, if that is why.

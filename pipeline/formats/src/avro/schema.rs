@@ -82,8 +82,7 @@ impl Schema {
         if columns.len() > MAX_COLUMNS {
             return Err(Failure::too_many_columns(columns.len()));
         }
-        // The root has columns.
-        if parser.nodes.contains(&Node::Record(Vec::new())) {
+        if parser.nodes.iter().any(|node| parser.holds_nothing(node)) {
             return Err(unsupported("it has a record without fields".to_owned()));
         }
         let Measures {
@@ -101,13 +100,17 @@ impl Schema {
         }
         let mut named = 0;
         let json = parser.write(root, &mut named).to_string();
+        let mut documented = documented::avro(&value);
+        if documented.columns.len() != columns.len() {
+            documented.columns = vec![None; columns.len()];
+        }
         Ok(Schema {
             nodes: parser.nodes,
             columns,
             types: sizes[root],
             null_costs,
             json,
-            documented: documented::avro(&value),
+            documented,
         })
     }
 }
@@ -235,9 +238,12 @@ impl Parser {
                     let name = name.ok_or_else(|| broken("a field has no name"))?;
                     let kind = field.get("type");
                     let kind = kind.ok_or_else(|| broken("a field has no type"))?;
-                    detail.names.push(name.to_owned());
                     let kind = self.parse(kind, &namespace, depth + 1)?;
-                    fields.push(kind);
+                    // A record without fields takes no bytes, and has no value.
+                    if self.nodes[kind] != Node::Record(Vec::new()) {
+                        detail.names.push(name.to_owned());
+                        fields.push(kind);
+                    }
                 }
                 Ok(self.define(name, Node::Record(fields), detail))
             }
@@ -287,6 +293,16 @@ impl Parser {
         let namespace = namespace.to_owned();
         self.named.insert(name.clone(), None);
         Ok((name, namespace))
+    }
+
+    /// Whether values of a type may be records without fields.
+    fn holds_nothing(&self, node: &Node) -> bool {
+        let is_nothing = |part: &usize| self.nodes[*part] == Node::Record(Vec::new());
+        match node {
+            Node::Array(part) | Node::Map(part) => is_nothing(part),
+            Node::Union(parts) => parts.iter().any(is_nothing),
+            _ => false,
+        }
     }
 
     fn define(&mut self, name: String, node: Node, detail: Detail) -> usize {

@@ -3,6 +3,8 @@
 //! The log is replayed by `delta_kernel`: commits, checkpoints of every kind, column mapping, deletion vectors, and whether a table
 //! asks for what it does not support. Rows are read by limn's own scan, so no handler of the library reads data files.
 
+mod listed;
+
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
@@ -31,6 +33,7 @@ use object_store::path::Path;
 use tokio::runtime::Handle;
 use url::Url;
 
+use self::listed::Listed;
 use super::{DELTA_LOG, Source, is_commit};
 use crate::layout::{LogFile, LogTable};
 use crate::place::{join, split_path};
@@ -59,7 +62,9 @@ impl Source for Delta {
             error.with_remedy(wrong.remedy)
         };
         bounded(&log, objects).map_err(wrong)?;
+        let of_log = objects.iter().filter(|it| is_below(&it.path, &log));
         let table = Table {
+            listed: Arc::new(Listed::new(lake, of_log)),
             lake: lake.clone(),
             folder: folder.to_owned(),
             runtime: Handle::current(),
@@ -128,6 +133,11 @@ impl From<ArrowError> for Wrong {
     }
 }
 
+fn is_below(path: &str, folder: &str) -> bool {
+    let below = path.strip_prefix(folder);
+    below.is_some_and(|below| below.starts_with('/'))
+}
+
 /// Refuses a log that would take too much memory to be read.
 fn bounded(log: &str, objects: &[ObjectRecord]) -> Result<(), Wrong> {
     let of_log = objects
@@ -156,6 +166,7 @@ fn bounded(log: &str, objects: &[ObjectRecord]) -> Result<(), Wrong> {
 /// A table while its log is read, on a thread outside the runtime.
 struct Table {
     lake: Store,
+    listed: Arc<Listed>,
     folder: String,
     runtime: Handle,
 }
@@ -196,7 +207,7 @@ impl Table {
 
     fn read(&self) -> Result<Found, Wrong> {
         let executor = TokioMultiThreadExecutor::new(self.runtime.clone());
-        let engine = DefaultEngine::builder(self.lake.object_store())
+        let engine = DefaultEngine::builder(self.listed.clone())
             .with_task_executor(Arc::new(executor))
             .build();
         let root = self.root()?;

@@ -13,6 +13,8 @@ const FORMATS: &[&str] = &[
     "arrow",
     "avro",
     "csv",
+    "delta",
+    "iceberg",
     "jsonlines",
     "orc",
     "parquet",
@@ -88,6 +90,8 @@ mod tests {
             Format::Arrow,
             Format::Avro,
             Format::Csv,
+            Format::Delta,
+            Format::Iceberg,
             Format::JsonLines,
             Format::Orc,
             Format::Parquet,
@@ -122,7 +126,7 @@ mod tests {
         assert_eq!(refused.message, "format is 'xlsx'");
         assert_eq!(
             refused.remedy,
-            "choose one of arrow, avro, csv, jsonlines, orc, parquet, sheet, sqlite, text"
+            "choose one of arrow, avro, csv, delta, iceberg, jsonlines, orc, parquet, sheet, sqlite, text"
         );
         // What tables have besides, in whatever case.
         let there = || ["list", "csv"].into_iter();
