@@ -8,7 +8,7 @@ use std::process::Command;
 
 use limn_tests::answers::everything;
 use limn_tests::{index_hashed, limn, repository, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Takes the tables of a lake a step further; what their writer reads of them.
@@ -84,7 +84,9 @@ fn assert_rows(index: &Path, table: &str, expected: &Value) {
     if let Some(word) = expected["gone"][0].as_str() {
         let found = limn(&["search", word, "--index", text(index), "--json"]).ok();
         let mut results = found["results"].as_array().unwrap().iter();
-        let own = results.find(|it| it["table"] == table).map(Value::to_string);
+        let own = results
+            .find(|it| it["table"] == table)
+            .map(Value::to_string);
         assert!(
             !own.as_ref().is_some_and(|own| own.contains(word)),
             "{word} is deleted, and found: {own:?}"
@@ -100,7 +102,7 @@ fn followed(writer: &str, seed: u64, steps: u64) {
     for number in 0..=steps {
         let expected = step(writer, &lake, seed, number);
         let report = index_hashed(&lake, &index, &[]).ok();
-        assert_eq!(report["failures"], serde_json::json!([]), "{report}");
+        assert_eq!(report["failures"], json!([]), "{report}");
         let listed = limn(&["tables", "--index", text(&index), "--json"]).ok();
         let listed = listed
             .as_array()
@@ -136,4 +138,195 @@ fn iceberg_tables_are_what_their_metadata_says() {
     for seed in [1, 2] {
         followed("iceberg_tables.py", seed, 8);
     }
+}
+
+/// The commits of a table, in order.
+fn commits(table: &Path) -> Vec<std::path::PathBuf> {
+    let found = fs::read_dir(table.join("_delta_log")).unwrap();
+    let found = found.map(|entry| entry.unwrap().path());
+    let mut found: Vec<_> = found
+        .filter(|it| it.extension().is_some_and(|it| it == "json"))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The actions of a commit of one kind.
+fn actions(commit: &Path, kind: &str) -> Vec<Value> {
+    let text = fs::read_to_string(commit).unwrap();
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter_map(|line| line.get(kind).cloned()).collect()
+}
+
+fn commit(table: &Path, number: usize, actions: &[Value]) -> std::path::PathBuf {
+    let lines: Vec<String> = actions.iter().map(Value::to_string).collect();
+    let path = table.join(format!("_delta_log/{number:020}.json"));
+    fs::write(&path, lines.join("\n")).unwrap();
+    path
+}
+
+/// What is wrong with one table costs that table nothing but what is new, and others nothing.
+#[test]
+fn a_log_that_cannot_be_read_leaves_its_table_as_it_was() {
+    let folder = TempDir::new().unwrap();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    fs::create_dir(&lake).unwrap();
+    let expected = step("delta_tables.py", &lake, 3, 0);
+    index_hashed(&lake, &index, &[]).ok();
+    let plain = lake.join("plain");
+    let first = commits(&plain).pop().unwrap();
+    let add = actions(&first, "add").remove(0);
+    let with = |changes: &[(&str, Value)]| {
+        let mut add = add.clone();
+        changes
+            .iter()
+            .for_each(|(name, value)| add[*name] = value.clone());
+        json!({"add": add})
+    };
+    let future = json!({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7,
+        "readerFeatures": ["timeMachine"], "writerFeatures": ["timeMachine"]}});
+    for (number, action, words) in [
+        (1, future, "timeMachine"),
+        (
+            1,
+            with(&[("path", json!("gone.parquet"))]),
+            "is not there, such as plain/gone.parquet",
+        ),
+        (
+            1,
+            with(&[("path", json!("file:///etc/passwd"))]),
+            "outside of the lake",
+        ),
+        (1, json!("half of a commi"), "log is broken"),
+        (7, with(&[("path", json!("x.parquet"))]), "_delta_log"),
+    ] {
+        let bad = commit(&plain, number, &[action]);
+        let run = index_hashed(&lake, &index, &[]);
+        run.code_is(1);
+        let report = run.json();
+        let failures = report["failures"].as_array().unwrap();
+        assert_eq!(failures.len(), 1, "{report}");
+        let error = failures[0]["error"].as_str().unwrap();
+        assert!(
+            error.contains(words) && error.contains("plain/_delta_log"),
+            "{error}"
+        );
+        for (table, expected) in expected.as_object().unwrap() {
+            let rows = limn(&["show", table, "--index", text(&index), "--json"]).ok();
+            assert_eq!(rows[0]["rows"], expected["rows"], "{table}: {error}");
+        }
+        fs::remove_file(bad).unwrap();
+    }
+    index_hashed(&lake, &index, &[]).ok();
+    assert_rows(&index, "plain", &expected["plain"]);
+}
+
+/// Two numbers as a deletion vector in an object: its length, the vector, and its checksum.
+fn vector(rows: &[u16]) -> Vec<u8> {
+    let mut bytes = 1_681_511_377_u32.to_le_bytes().to_vec();
+    bytes.extend(1_u64.to_le_bytes());
+    bytes.extend(0_u32.to_le_bytes());
+    // A bitmap of one array: its cookie, its key and length, and where it begins.
+    bytes.extend([12_346_u32, 1].map(u32::to_le_bytes).concat());
+    bytes.extend([0, rows.len() as u16 - 1].map(u16::to_le_bytes).concat());
+    bytes.extend(16_u32.to_le_bytes());
+    bytes.extend(rows.iter().flat_map(|row| row.to_le_bytes()));
+    let length = (bytes.len() as u32).to_be_bytes();
+    let mut checksum = crc32fast::Hasher::new();
+    checksum.update(&bytes);
+    [
+        &[1][..],
+        &length,
+        &bytes,
+        &checksum.finalize().to_be_bytes(),
+    ]
+    .concat()
+}
+
+/// What this writer cannot write: columns that are called otherwise in files, and rows that a vector deletes.
+#[test]
+fn mapped_columns_and_deletion_vectors_are_read() {
+    let folder = TempDir::new().unwrap();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    fs::create_dir(&lake).unwrap();
+    let expected = step("delta_tables.py", &lake, 4, 0);
+    index_hashed(&lake, &index, &[]).ok();
+    let plain = lake.join("plain");
+    let first = commits(&plain).pop().unwrap();
+    let (mut metadata, add) = (
+        actions(&first, "metaData").remove(0),
+        actions(&first, "add").remove(0),
+    );
+    let mut schema: Value =
+        serde_json::from_str(metadata["schemaString"].as_str().unwrap()).unwrap();
+    let fields = schema["fields"].as_array_mut().unwrap();
+    fields.retain(|field| field["name"] != "rate");
+    for (id, field) in (1..).zip(fields.iter_mut()) {
+        let stored = field["name"].clone();
+        field["metadata"] = json!({"delta.columnMapping.id": id, "delta.columnMapping.physicalName": stored, "comment": "Renamed"});
+        if stored == "name" {
+            field["name"] = json!("called");
+        }
+    }
+    metadata["schemaString"] = json!(schema.to_string());
+    metadata["configuration"] = json!({"delta.columnMapping.mode": "name", "delta.columnMapping.maxColumnId": "9",
+        "delta.enableDeletionVectors": "true"});
+    let features = ["columnMapping", "deletionVectors"];
+    let protocol = json!({"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features, "writerFeatures": features}});
+    let bytes = vector(&[0, 3, 59]);
+    fs::write(plain.join("deletes.bin"), &bytes).unwrap();
+    let mut deleted = add.clone();
+    let place = format!("file://{}", plain.join("deletes.bin").display());
+    deleted["deletionVector"] = json!({"storageType": "p", "pathOrInlineDv": place, "offset": 1,
+        "sizeInBytes": bytes.len() - 9, "cardinality": 3});
+    let remove =
+        json!({"remove": {"path": add["path"], "dataChange": true, "deletionTimestamp": 1}});
+    commit(
+        &plain,
+        1,
+        &[
+            protocol,
+            json!({"metaData": metadata}),
+            remove,
+            json!({"add": deleted}),
+        ],
+    );
+    let report = index_hashed(&lake, &index, &[]).ok();
+    assert_eq!(report["objects"]["read"], 1, "{report}");
+    let rows = sql(
+        &index,
+        "SELECT count(*), count(called), min(id), max(id), count(DISTINCT id) FROM plain",
+    );
+    assert_eq!(json!(rows[..1]), json!([57]), "{rows:?}");
+    assert_eq!(json!(rows[2..]), json!([1, 58, 57]), "{rows:?}");
+    let shown = limn(&["show", "plain", "--index", text(&index), "--json"]).ok();
+    let names: Vec<&str> = shown[0]["columns"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        names,
+        ["id", "called", "amount", "day", "at", "region", "secret"]
+    );
+    assert_eq!(shown[0]["rows"], 57);
+    assert!(
+        !shown.to_string().contains("doomed000003"),
+        "row 3 is deleted"
+    );
+    // Another name of a column has no file read again.
+    fs::write(first.with_file_name(format!("{:020}.json", 2)), json!({"metaData": {
+        "id": metadata["id"], "format": metadata["format"], "partitionColumns": [], "configuration": metadata["configuration"],
+        "schemaString": metadata["schemaString"].as_str().unwrap().replace("called", "known_as")}}).to_string()).unwrap();
+    let report = index_hashed(&lake, &index, &[]).ok();
+    assert_eq!(report["objects"]["read"], 0, "{report}");
+    let rows = sql(&index, "SELECT count(known_as) FROM plain");
+    assert!(
+        rows[0].as_u64().unwrap() > 40,
+        "{rows:?} of {}",
+        expected["plain"]["rows"]
+    );
 }

@@ -73,6 +73,9 @@ pub struct TableRecord {
     pub indexed_ms: i64,
 }
 
+/// What logs of tables are called, which are folders.
+const LOGS: [&str; 2] = ["_delta_log", "metadata"];
+
 impl TableRecord {
     /// The files that the table has, without those that hold no table.
     pub fn files_now(&self) -> impl Iterator<Item = &FileRecord> {
@@ -81,12 +84,18 @@ impl TableRecord {
     }
 
     /// The files that a person would count, by path, each with an entry of it: the sheets of a spreadsheet, and the tables
-    /// of a database, lie in one.
+    /// of a database, lie in one. The log of a table that has one is none.
     #[must_use]
     pub fn whole_files(&self) -> BTreeMap<&str, &FileRecord> {
         let is_part = ["sheet", "sqlite"].contains(&self.format.as_str());
+        let has_log = ["delta", "iceberg"].contains(&self.format.as_str());
+        let is_log = |path: &str| {
+            let mut logs = LOGS.iter();
+            has_log && logs.any(|log| path == *log || path.ends_with(&format!("/{log}")))
+        };
         let files = self
             .files_now()
+            .filter(|file| !is_log(&file.path))
             .map(|file| match file.path.rsplit_once("//") {
                 Some((holder, _)) if is_part => (holder, file),
                 _ => (file.path.as_str(), file),

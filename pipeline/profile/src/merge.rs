@@ -81,7 +81,11 @@ impl TableSummary {
                 .count() as u64,
             approximate: files.iter().any(|file| file.summary.approximate),
             notes: notes.chain(differing).collect(),
-            keys: DeclaredKeys::merge(files.iter().map(|file| &file.summary.keys)),
+            keys: match files.iter().find(|it| it.summary.logged_table().is_some()) {
+                // A log's key is that of all rows.
+                Some(log) => log.summary.keys.clone(),
+                None => DeclaredKeys::merge(files.iter().map(|file| &file.summary.keys)),
+            },
             description: files
                 .iter()
                 .find_map(|file| file.summary.description.clone()),

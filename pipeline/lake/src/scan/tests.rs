@@ -23,6 +23,7 @@ use crate::layout::TableFile;
 use crate::{TableName, open_container};
 
 mod declared;
+mod logged;
 
 /// A table of these files.
 async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {

@@ -34,7 +34,7 @@ use tokio::runtime::Handle;
 use url::Url;
 
 use self::listed::Listed;
-use super::{DELTA_LOG, Source, is_commit};
+use super::{DELTA_LOG, Source, below, is_commit};
 use crate::layout::{LogFile, LogTable};
 use crate::place::{join, split_path};
 
@@ -272,31 +272,18 @@ impl Table {
 
     /// The path in the lake of an object that the log names.
     fn within(&self, url: Option<Url>, named: &str) -> Result<String, Wrong> {
-        let path = url
-            .as_ref()
-            .and_then(|url| match url.as_str().strip_prefix(ROOT) {
-                Some(_) => self.lake.relative(&Path::from_url_path(url.path()).ok()?),
-                None => {
-                    let below = url.as_str().strip_prefix(self.lake.url())?;
-                    let below = below.strip_prefix('/').or(below.is_empty().then_some(""))?;
-                    Some(
-                        percent_encoding::percent_decode_str(below)
-                            .decode_utf8()
-                            .ok()?
-                            .into_owned(),
-                    )
-                }
-            });
+        let path = url.as_ref().and_then(|url| {
+            if url.as_str().starts_with(ROOT) {
+                return self.lake.relative(&Path::from_url_path(url.path()).ok()?);
+            }
+            let decoded = percent_encoding::percent_decode_str(url.as_str());
+            below(&decoded.decode_utf8().ok()?, self.lake.url())
+        });
         path.ok_or_else(|| {
-            let cause = format!(
-                "its log names {}, which is outside of the lake",
-                one_line(named)
-            );
-            Wrong::new(
-                FileErrorKind::Unsupported,
-                cause,
-                "index the lake that holds both, or copy the table with its files",
-            )
+            let named = one_line(named);
+            let cause = format!("its log names {named}, which is outside of the lake");
+            let remedy = "index the lake that holds both, or copy the table with its files";
+            Wrong::new(FileErrorKind::Unsupported, cause, remedy)
         })
     }
 

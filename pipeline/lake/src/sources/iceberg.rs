@@ -16,7 +16,7 @@ use limn_store::{Store, one_line};
 
 use self::manifests::{Entry, Files, Manifest, manifests};
 use self::metadata::Metadata;
-use super::{METADATA, Source, is_metadata};
+use super::{METADATA, Source, below, is_metadata};
 use crate::layout::{LogFile, LogTable};
 use crate::place::{join, split_path};
 
@@ -228,25 +228,9 @@ impl Table<'_> {
 
     /// The path in the lake of what the metadata names: below the table's location, wherever the table is now, or in the lake.
     fn within(&self, named: &str) -> Result<String, FileError> {
-        let bare = |url: &str| {
-            let url = url.strip_prefix("file:").unwrap_or(url);
-            let url = url
-                .replacen("s3a://", "s3://", 1)
-                .replacen("s3n://", "s3://", 1);
-            match url.strip_prefix("//").filter(|it| it.starts_with('/')) {
-                Some(path) => path.to_owned(),
-                None => url,
-            }
-        };
-        let path = bare(named);
-        let below = |root: &str| {
-            let root = bare(root);
-            let below = path.strip_prefix(root.trim_end_matches('/'))?;
-            below.strip_prefix('/').map(str::to_owned)
-        };
-        let own = below(&self.metadata.location).map(|it| join(self.folder, &it));
-        let found = own.or_else(|| below(self.lake.url()));
-        let found = found.filter(|it| !it.split('/').any(|part| part == ".."));
+        let own = below(named, &self.metadata.location);
+        let own = own.map(|path| join(self.folder, &path));
+        let found = own.or_else(|| below(named, self.lake.url()));
         found.ok_or_else(|| {
             let named = one_line(named);
             let cause = format!("it names {named}, which is outside of the lake");
