@@ -88,6 +88,12 @@ struct Rows<'a> {
     room: Room,
 }
 
+/// Rows of a group on their way, and which rows of it they are.
+struct Decoded {
+    batches: ParquetRecordBatchReader,
+    ranges: Vec<Range<u64>>,
+}
+
 impl<'a> Rows<'a> {
     fn new(
         object: ObjectReader,
@@ -255,8 +261,9 @@ impl<'a> Rows<'a> {
             }
         }
         let is_all = left >= rows;
-        let (batches, ranges, _held) = self.decode(group, &self.columns, &ranges, is_all)?;
-        let mut decoded = ranges.into_iter().flatten();
+        let (decoded, _held) = self.decode(group, &self.columns, &ranges, is_all)?;
+        let batches = decoded.batches;
+        let mut decoded = decoded.ranges.into_iter().flatten();
         let mut given = 0;
         for batch in batches {
             let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
@@ -309,7 +316,7 @@ impl<'a> Rows<'a> {
         columns: &[Column],
         ranges: &[Range<u64>],
         is_all: bool,
-    ) -> Result<(ParquetRecordBatchReader, Vec<Range<u64>>, Option<Held>), Failure> {
+    ) -> Result<(Decoded, Option<Held>), Failure> {
         let metadata = self.arrow.metadata().clone();
         let row_group = metadata.row_group(group);
         let mut ranges = ranges.to_vec();
@@ -353,7 +360,7 @@ impl<'a> Rows<'a> {
         .with_batch_size(plan::batch_rows(columns, row_group))
         .build()
         .map_err(|error| broken(&error, &self.object))?;
-        Ok((batches, ranges, held))
+        Ok((Decoded { batches, ranges }, held))
     }
 
     /// The tests that are made before other columns are read: those of columns that have the table's type in the file, if all
@@ -389,9 +396,9 @@ impl<'a> Rows<'a> {
         let mut columns: Vec<Column> = tests.iter().map(|(column, _)| column.clone()).collect();
         columns.sort_by_key(|column| column.root);
         columns.dedup_by_key(|column| column.root);
-        let (batches, _, held) = self.decode(group, &columns, &ranges, true)?;
+        let (decoded, held) = self.decode(group, &columns, &ranges, true)?;
         let (mut passing, mut done) = (Vec::new(), 0);
-        for batch in batches {
+        for batch in decoded.batches {
             let batch = batch.map_err(|error| broken(&error.into(), &self.object))?;
             let failed = |error: ArrowError| decoding(&error.to_string());
             let mut all = BooleanArray::from(vec![true; batch.num_rows()]);
