@@ -83,19 +83,22 @@ impl TableRecord {
         files.filter(|file| file.since_sample != Some(SinceSample::Went) && !file.no_table)
     }
 
+    /// Whether a file is the log of the table, which has no rows.
+    #[must_use]
+    pub fn is_log(&self, path: &str) -> bool {
+        let has_log = ["delta", "iceberg"].contains(&self.format.as_str());
+        let mut logs = LOGS.iter();
+        has_log && logs.any(|log| path == *log || path.ends_with(&format!("/{log}")))
+    }
+
     /// The files that a person would count, by path, each with an entry of it: the sheets of a spreadsheet, and the tables
     /// of a database, lie in one. The log of a table that has one is none.
     #[must_use]
     pub fn whole_files(&self) -> BTreeMap<&str, &FileRecord> {
         let is_part = ["sheet", "sqlite"].contains(&self.format.as_str());
-        let has_log = ["delta", "iceberg"].contains(&self.format.as_str());
-        let is_log = |path: &str| {
-            let mut logs = LOGS.iter();
-            has_log && logs.any(|log| path == *log || path.ends_with(&format!("/{log}")))
-        };
         let files = self
             .files_now()
-            .filter(|file| !is_log(&file.path))
+            .filter(|file| !self.is_log(&file.path))
             .map(|file| match file.path.rsplit_once("//") {
                 Some((holder, _)) if is_part => (holder, file),
                 _ => (file.path.as_str(), file),

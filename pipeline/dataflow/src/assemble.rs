@@ -363,7 +363,9 @@ impl Assembler {
             .iter()
             .map(|it| it.object.path.as_str())
             .collect();
-        let mut summary = merge_files(&read.summaries(group), &paths);
+        // A log alone is a table only if it names no file.
+        let known = (!read.has_only_log(group)).then(|| read.summaries(group));
+        let mut summary = known.and_then(|known| merge_files(&known, &paths));
         let is_passed_over = read.is_passed_over(group);
         if summary.is_none() && !is_passed_over {
             // The files have other names than those that could be read last.
@@ -376,6 +378,11 @@ impl Assembler {
                 .map(|(record, summary)| (record.path.as_str(), summary))
                 .collect();
             summary = merge_files(&parts, &paths);
+            if summary.is_some() {
+                // Its log is that of the last good version, too.
+                let is_log = |path: &str| last.iter().any(|(file, _)| file.path == path);
+                files.retain(|file| !is_log(&file.path));
+            }
             files.extend(last.iter().map(|(record, summary)| {
                 let mut file = FileRecord {
                     path: record.path.clone(),

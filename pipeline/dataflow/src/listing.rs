@@ -47,14 +47,15 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// Lists the part of a lake that a scope reaches, without what a selection leaves out.
+    /// Lists the part of a lake that a scope reaches, without what a selection leaves out. `logs` are the folders of tables that
+    /// are known to have a log.
     ///
     /// # Errors
     /// The store refused, or broke off.
     pub async fn of(
         lake: &Store,
         index: &IndexStore,
-        scope: &Scope,
+        (scope, logs): (&Scope, &BTreeSet<String>),
         selection: &Selection,
         progress: &Progress,
     ) -> Result<Self, PipelineError> {
@@ -63,7 +64,16 @@ impl Listing {
         listing.part.folders = match scope {
             Scope::Lake => vec![String::new()],
             _ if lake.local_root().is_some() => vec![String::new()],
-            _ => listing.closed(lake, scope.folders()).await?,
+            _ => {
+                // A file of a table that has a log is nothing without that.
+                let folder = |folder: String| {
+                    let mut logs = logs.iter();
+                    let log = logs.find(|log| is_within(&folder, log));
+                    log.map_or(folder, String::clone)
+                };
+                let folders = scope.folders().into_iter().map(folder);
+                listing.closed(lake, outermost(folders)).await?
+            }
         };
         if let Scope::Tables(tables) = scope {
             listing.part.tables = Some(tables.clone());

@@ -3,45 +3,88 @@
 //! Every run reads them: of a table as it was that is a checkpoint, and the commits since. A table whose log cannot be read
 //! stays as it is in the index.
 
+use std::collections::HashSet;
+
 use futures::stream::{self, StreamExt};
-use limn_lake::reach::is_within;
-use limn_lake::sources::{self, logged};
+use limn_lake::filter::Selection;
+use limn_lake::reach::{is_within, reach};
+use limn_lake::sources::{self, Listed, Opened, is_of_log, logged};
 use limn_store::Store;
 
 use crate::listing::Listing;
 use crate::report::Failure;
+use crate::scope::root_name;
 
 /// Logs that are read at once.
 const OPENED_AT_ONCE: usize = 4;
 
 impl Listing {
     /// Reads the logs of tables that have one.
-    pub(crate) async fn open_logs(&mut self, lake: &Store) {
+    pub(crate) async fn open_logs(&mut self, lake: &Store, selection: &Selection) {
         let tables = logged(&self.objects);
-        if tables.is_empty() {
-            return;
-        }
         self.objects.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let objects = &self.objects;
-        let opened = tables.into_iter().map(|table| async move {
-            let opened = sources::open(lake, &table, objects).await;
-            (table.folder, opened)
+        let left_out: HashSet<&str> = self.left_out.iter().map(String::as_str).collect();
+        let too_new: HashSet<&str> = self.unlisted.iter().map(String::as_str).collect();
+        let listed = &Listed {
+            objects: &self.objects,
+            left_out: &left_out,
+            too_new: &too_new,
+        };
+        let root = root_name(lake.url());
+        let opened = tables.into_iter().map(|table| {
+            let is_meant = self.part.concerns(&table.folder, root);
+            async move {
+                let opened = match is_meant {
+                    true => sources::open(lake, &table, listed).await,
+                    // Nothing is changed of it.
+                    false => Ok(Opened::TooNew),
+                };
+                (table.folder, opened)
+            }
         });
         let opened = stream::iter(opened.collect::<Vec<_>>()).buffered(OPENED_AT_ONCE);
         let opened: Vec<_> = opened.collect().await;
         for (folder, opened) in opened {
             match opened {
-                Ok(table) => self.logged.push(table),
+                Ok(Opened::Table(table)) => self.logged.push(table),
+                Ok(Opened::LeftOut) => self.objects.retain(|it| !is_of(&it.path, &folder)),
+                Ok(Opened::TooNew) => self.hold_back(folder),
                 Err(error) => {
                     self.failures.push(Failure {
                         table: String::new(),
                         object: error.object.clone(),
                         error: error.to_string(),
                     });
-                    self.objects.retain(|it| !is_within(&it.path, &folder));
-                    self.unlisted.push(folder);
+                    self.hold_back(folder);
                 }
             }
         }
+        // Logs are listed whatever filters say; what is none of a table's is an object like others.
+        let is_chosen = |path: &str, size, modified_ms| {
+            !is_of_log(path) || selection.has(path, size, modified_ms)
+        };
+        self.objects
+            .retain(|it| is_chosen(&it.path, it.size, it.modified_ms));
+    }
+
+    /// Leaves a table as it is in the index.
+    fn hold_back(&mut self, folder: String) {
+        self.objects.retain(|it| !is_of(&it.path, &folder));
+        // In the root there may be other tables, too.
+        match folder.is_empty() {
+            true => {
+                let logs = sources::LOGS.iter();
+                self.unlisted.extend(logs.map(|log| (*log).to_owned()));
+            }
+            false => self.unlisted.push(folder),
+        }
+    }
+}
+
+/// Whether an object is of the table of a folder, or may be: in the root other folders have tables of their own.
+fn is_of(path: &str, folder: &str) -> bool {
+    match folder.is_empty() {
+        true => reach(path).is_empty(),
+        false => is_within(path, folder),
     }
 }

@@ -9,7 +9,7 @@ use limn_formats::Fingerprint;
 use limn_formats::member::{is_remark, shown};
 use limn_lake::contexts::{About, ContextPart, SharedText};
 use limn_lake::{ContextSource, ContextText, Group, TableFile, TableName};
-use limn_profile::{FileSummary, Redact};
+use limn_profile::{FileSummary, LoggedColumns, Redact};
 use limn_segment::{ContextRecord, FileRecord};
 
 use crate::changes::MemberId;
@@ -78,6 +78,8 @@ impl GroupRead {
             };
             contexts.insert(place_of(context), read);
         }
+        let table = group.files.iter().find_map(TableFile::logged_table);
+        let logged = table.map(LoggedColumns::of);
         let mut files = HashMap::new();
         for (index, file) in group.files.iter().enumerate() {
             let path = &file.object.path;
@@ -98,6 +100,9 @@ impl GroupRead {
                 Some(Ok(ReadResult::Text(_) | ReadResult::Shared(_))) | None => continue,
             };
             if let Some(summary) = &mut part.summary {
+                if let Some(logged) = logged.as_ref().filter(|_| redact != Redact::Off) {
+                    summary.mark_by(logged);
+                }
                 summary.redact(redact);
             }
             files.insert(path.clone(), part);
@@ -114,9 +119,19 @@ impl GroupRead {
         files.collect()
     }
 
+    /// Whether nothing is known of a table but its log.
+    pub fn has_only_log(&self, group: &Group) -> bool {
+        let summaries = self.summaries(group);
+        let mut summaries = summaries.iter();
+        data_files(group)
+            .next()
+            .is_some_and(|file| !file.format.is_log())
+            && summaries.all(|(_, summary)| summary.logged_table().is_some())
+    }
+
     /// Of a table that could be read in part, the first of the files that no version could be read of, and how many there are.
     pub fn missing<'a>(&self, group: &'a Group) -> Option<(&'a str, usize)> {
-        let paths = group.files.iter().map(|file| file.object.path.as_str());
+        let paths = data_files(group).map(|file| file.object.path.as_str());
         let is_missing = |path: &&str| {
             let part = self.files.get(*path);
             part.is_some_and(|part| part.unread.is_some() && part.summary.is_none())
@@ -124,13 +139,13 @@ impl GroupRead {
         let missing: Vec<&str> = paths.filter(is_missing).collect();
         let first = missing
             .first()
-            .filter(|_| missing.len() < group.files.len())?;
+            .filter(|_| missing.len() < data_files(group).count())?;
         Some((first, missing.len()))
     }
 
     /// Whether any of a table's files could be read in its present version.
     pub fn is_current(&self, group: &Group) -> bool {
-        let mut files = group.files.iter();
+        let mut files = data_files(group);
         files.any(|file| {
             self.files
                 .get(&file.object.path)
@@ -200,6 +215,13 @@ impl GroupRead {
             })
             .collect()
     }
+}
+
+/// The files of a group that hold rows; of a table that has none its log.
+fn data_files(group: &Group) -> impl Iterator<Item = &TableFile> {
+    let has_data = group.files.iter().any(|file| !file.format.is_log());
+    let files = group.files.iter();
+    files.filter(move |file| !has_data || !file.format.is_log())
 }
 
 /// The catalog's entry of a file. One whose failure may pass is known by no version, so that the next

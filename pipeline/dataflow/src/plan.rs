@@ -255,7 +255,8 @@ impl Planner {
                     epochs.room_for(0, 0)
                 }
                 Differ::Members => {
-                    plan.files_wanted += group.files.len();
+                    let files = group.files.iter();
+                    plan.files_wanted += files.filter(|file| !file.format.is_log()).count();
                     let size = group.files.iter().map(|file| file.object.size).sum();
                     epochs.room_for(group.files.len(), size)
                 }

@@ -310,7 +310,9 @@ impl Reader {
                 None => read_result(self.summarise(file).await?),
             },
         };
-        Progress::add(&self.progress.files_read, 1);
+        if !file.format.is_log() {
+            Progress::add(&self.progress.files_read, 1);
+        }
         Ok(result)
     }
 

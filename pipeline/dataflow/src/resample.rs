@@ -69,6 +69,16 @@ pub fn kept_sample(
             ..(*file).clone()
         })
         .collect();
+    // Of a table with a log rows were deleted, or it says other things of its columns.
+    let is_log = |file: &FileRecord| old.is_log(&file.path);
+    let said = |all: &[FileRecord]| {
+        let mut logs = all.iter().filter(|file| is_log(file) && is_sampled(file));
+        logs.next().map(|log| log.declared.clone())
+    };
+    let is_logged = old.files.iter().any(is_log);
+    if is_logged && (said(&old.files) != said(files) || !went.iter().all(is_log)) {
+        return None;
+    }
     let rows = |file: &FileRecord| file.rows;
     let came = files
         .iter()

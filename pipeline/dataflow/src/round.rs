@@ -213,7 +213,9 @@ impl Round {
         let stop = options.stop.clone();
         self.check_filters()?;
         let selection = selection(&self.terms.filters)?;
-        let listing = Listing::of(lake, index, &options.scope, &selection, progress);
+        let logs = published.log_folders();
+        let scope = (&options.scope, &logs);
+        let listing = Listing::of(lake, index, scope, &selection, progress);
         let listing = stop.run_until_cancelled(listing).await;
         let mut listing = listing.ok_or(PipelineError::Stopped)??;
         let (filtered, objects) = (listing.left_out.len(), listing.objects.len());
@@ -222,7 +224,9 @@ impl Round {
         let opened = listing.open_containers(lake, published, &selection, options_of_files);
         let opened = stop.run_until_cancelled(opened).await;
         opened.ok_or(PipelineError::Stopped)?;
-        let logs = stop.run_until_cancelled(listing.open_logs(lake)).await;
+        let logs = stop
+            .run_until_cancelled(listing.open_logs(lake, &selection))
+            .await;
         logs.ok_or(PipelineError::Stopped)?;
         let filtered = filtered + listing.members_left_out;
         let known = published.table_count();

@@ -6,9 +6,9 @@
 
 use std::collections::HashSet;
 
-use arrow::array::{AsArray, new_null_array};
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::compute::cast;
-use arrow::datatypes::{DataType as Arrow, Int64Type};
+use arrow::datatypes::{DataType as Arrow, FieldRef, Int64Type};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
 use base64::Engine;
@@ -30,6 +30,10 @@ use crate::typed::{decoding, field_id};
 const MOST_BYTES: u64 = 64 << 20;
 /// Bytes of rows that are compared.
 const MOST_ROWS: u64 = 256 << 20;
+/// What a row takes besides its bytes.
+const OF_A_ROW: u64 = 64;
+/// Rows of a file that are deleted: each may be a gap among those that are read.
+const MOST_DELETED: u64 = 16 << 20;
 const COMPACT: &str = "rewrite the table without them (OPTIMIZE, or compaction)";
 const MAGIC: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
 
@@ -59,6 +63,10 @@ pub(crate) async fn of(store: &Store, file: &DataFile) -> Result<Option<RoaringT
             Deletes::Positions { path, size, of } => positions(store, (path, *size), of).await?,
             Deletes::Equal { path, size, ids } => equal(store, file, (path, *size), ids).await?,
         };
+    }
+    if deleted.len() > MOST_DELETED {
+        let cause = format!("more than {MOST_DELETED} of its rows are deleted");
+        return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(COMPACT));
     }
     Ok((!deleted.is_empty()).then_some(deleted))
 }
@@ -107,6 +115,33 @@ fn with_ids(ids: &[i32]) -> Choice {
     })
 }
 
+/// A type that holds the values of others that a column may have had: whole numbers and fractions widen.
+fn widest(of: &Arrow) -> Arrow {
+    match of {
+        Arrow::Int32 => Arrow::Int64,
+        Arrow::Float32 => Arrow::Float64,
+        Arrow::Decimal128(_, scale) => Arrow::Decimal128(38, *scale),
+        Arrow::Utf8 | Arrow::LargeUtf8 => Arrow::Utf8View,
+        Arrow::Timestamp(unit, _) => Arrow::Timestamp(*unit, None),
+        other => other.clone(),
+    }
+}
+
+/// The compared columns of a batch, in the order of their ids.
+fn compared(batch: &RecordBatch, ids: &[i32], place: &str) -> Result<Vec<ArrayRef>, Failure> {
+    let column = |(column, field): (&ArrayRef, &FieldRef)| match field_id(field) {
+        Some(_) => cast(column, &widest(column.data_type())).map_err(|_| damaged(place)),
+        None => Err(damaged(place)),
+    };
+    if batch.num_columns() != ids.len() {
+        let cause = format!("it lacks columns by which {place} deletes rows");
+        return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(COMPACT));
+    }
+    let schema = batch.schema();
+    let columns = batch.columns().iter().zip(schema.fields());
+    columns.map(column).collect()
+}
+
 /// The row numbers of a data file whose values in some columns are those of a row of a file of equality deletes.
 async fn equal(
     store: &Store,
@@ -115,27 +150,21 @@ async fn equal(
     ids: &[i32],
 ) -> Result<RoaringTreemap, Failure> {
     let failed = |error: ArrowError| decoding(&error.to_string());
-    let mut wanted: Option<(RowConverter, Vec<Arrow>)> = None;
+    let mut converter: Option<RowConverter> = None;
     let (mut rows, mut bytes) = (HashSet::new(), 0);
     let mut batches = chosen(store, file_of(place)?, with_ids(ids));
     while let Some(batch) = batches.recv().await {
-        let batch = batch?.rows;
-        if batch.num_columns() != ids.len() {
-            return Err(damaged(place.0));
-        }
-        let types = || batch.columns().iter().map(|it| it.data_type().clone());
-        let (converter, _) = match &mut wanted {
-            Some(wanted) => wanted,
+        let columns = compared(&batch?.rows, ids, place.0)?;
+        let converter = match &mut converter {
+            Some(converter) => converter,
             None => {
-                let fields = types().map(SortField::new).collect();
-                wanted.insert((
-                    RowConverter::new(fields).map_err(failed)?,
-                    types().collect(),
-                ))
+                let types = columns.iter().map(|it| it.data_type().clone());
+                let new = RowConverter::new(types.map(SortField::new).collect());
+                converter.insert(new.map_err(failed)?)
             }
         };
-        for row in &converter.convert_columns(batch.columns()).map_err(failed)? {
-            bytes += row.as_ref().len() as u64;
+        for row in &converter.convert_columns(&columns).map_err(failed)? {
+            bytes += row.as_ref().len() as u64 + OF_A_ROW;
             rows.insert(row.as_ref().to_vec());
         }
         if bytes > MOST_ROWS {
@@ -147,32 +176,17 @@ async fn equal(
         }
     }
     let mut deleted = RoaringTreemap::new();
-    let Some((converter, types)) = wanted else {
+    let Some(converter) = converter else {
         return Ok(deleted);
     };
-    let mut batches = chosen(
-        store,
-        DataFile::plain(file.object.clone(), file.format),
-        with_ids(ids),
-    );
+    let data = DataFile::plain(file.object.clone(), file.format);
+    let mut batches = chosen(store, data, with_ids(ids));
     while let Some(batch) = batches.recv().await {
         let batch = batch?;
-        let known = batch.rows.schema();
-        let column = |(id, to): (&i32, &Arrow)| {
-            let at = known
-                .fields()
-                .iter()
-                .position(|field| field_id(field) == Some(*id));
-            match at {
-                Some(at) => cast(batch.rows.column(at), to).map_err(failed),
-                None => Ok(new_null_array(to, batch.rows.num_rows())),
-            }
-        };
-        let columns = ids.iter().zip(&types).map(column);
-        let columns = columns.collect::<Result<Vec<_>, Failure>>()?;
+        let columns = compared(&batch.rows, ids, place.0)?;
+        // Types that do not widen into each other are an error here.
         let values = converter.convert_columns(&columns).map_err(failed)?;
-        let numbers = batch.first_row..;
-        let gone = values.iter().zip(numbers);
+        let gone = values.iter().zip(batch.first_row..);
         deleted.extend(
             gone.filter(|(row, _)| rows.contains(row.as_ref()))
                 .map(|it| it.1),

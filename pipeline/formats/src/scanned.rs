@@ -32,6 +32,9 @@ const BEGINNING: u64 = 16;
 /// to this length, and what has to be unpacked or be in memory as a whole up to four times of it.
 const SCAN_BUDGET: u64 = 64 << 20;
 
+/// Bytes of memory that all rows of a file may take, where they are held.
+const MOST_HELD: usize = 256 << 20;
+
 /// Reads the rows of a file of which this summary was made. They come in the order of the file; after an error none come. Must
 /// be called on a tokio runtime.
 ///
@@ -122,9 +125,15 @@ pub async fn all_rows(
     let file = DataFile::plain(object, format);
     let all: Choice = Box::new(|schema| (0..schema.fields().len()).collect());
     let mut batches = chosen(store, file, all);
-    let mut read = Vec::new();
+    let (mut read, mut held) = (Vec::new(), 0);
     while let Some(batch) = batches.recv().await {
-        read.push(batch.map_err(about)?.rows);
+        let rows = batch.map_err(about)?.rows;
+        held += rows.get_array_memory_size();
+        if held > MOST_HELD {
+            let cause = format!("its rows take more than {MOST_HELD} bytes of memory");
+            return Err(about(Failure::new(FileErrorKind::Unsupported, cause)));
+        }
+        read.push(rows);
     }
     Ok(read)
 }

@@ -47,7 +47,11 @@ pub async fn summarise_file(
         if !file.format.is_text() && file.format != Format::Sheet {
             summary.declare_types(&options.declared().types);
         }
-        summary.logged.clone_from(&options.declared().logged);
+        summary.logged = options.declared().logged.clone().map(|mut logged| {
+            // They are with the file.
+            logged.deletes.clear();
+            logged
+        });
         Ok(summary)
     };
     // Parsing panics are caught at the blocking thread; this is for whatever runs here.

@@ -3,7 +3,7 @@
 //! The result is a function of the *set* of (path, summary) pairs, so it is the same whichever file
 //! was read first, and a file that did not change need not be read again.
 
-use limn_profile::{FilePart, FileSummary, TableSummary};
+use limn_profile::{FilePart, FileSummary, LoggedColumns, TableSummary};
 
 use crate::place;
 use crate::settled::{constants, settle, table};
@@ -41,8 +41,9 @@ pub(crate) fn partitions(
 ) -> Vec<Vec<(String, Option<String>)>> {
     let sheets = SheetColumn::of(paths);
     let logged = table(files.iter().map(|(_, summary)| *summary));
+    let logged = logged.map(LoggedColumns::of);
     let of_file = |(path, summary): &(&str, &FileSummary)| {
-        if let Some(constants) = constants(summary, logged) {
+        if let Some(constants) = constants(summary, logged.as_ref()) {
             return constants;
         }
         let mut keys = place::partition(path);

@@ -55,7 +55,7 @@ mod values;
 
 pub use builder::ColumnBuilder;
 pub use data_type::DataType;
-pub use logged::{Deletes, Logged, LoggedColumn, LoggedTable};
+pub use logged::{Constant, Deletes, Logged, LoggedColumn, LoggedColumns, LoggedTable};
 pub use merge::FilePart;
 pub use notation::Notation;
 pub use order::Order;

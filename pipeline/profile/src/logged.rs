@@ -5,6 +5,8 @@
 //! has deleted. The log itself is one more file of the table, without rows, whose summary has the table's columns. Which column of
 //! the table a file's column is, is found when summaries are merged, so that a column renamed in the log has no file read again.
 
+use std::collections::{HashMap, HashSet};
+
 use serde::{Deserialize, Serialize};
 
 use crate::data_type::DataType;
@@ -12,15 +14,29 @@ use crate::data_type::DataType;
 /// What a log says of a file, or of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Logged {
-    /// Values that all rows of the file have: of columns by their names in files.
+    /// Values that all rows of the file have.
     #[serde(rename = "c", default, skip_serializing_if = "Vec::is_empty")]
-    pub constants: Vec<(String, Option<String>)>,
+    pub constants: Vec<Constant>,
     /// Rows of the file that are deleted.
     #[serde(rename = "d", default, skip_serializing_if = "Vec::is_empty")]
     pub deletes: Vec<Deletes>,
     /// The table's columns, where the file is the log.
     #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
     pub table: Option<LoggedTable>,
+}
+
+/// The value of a column in all rows of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Constant {
+    /// The column's id; none where columns are known by their names in files.
+    #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<i32>,
+    /// Its name in files, where it has no id.
+    #[serde(rename = "n", default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// The value as text.
+    #[serde(rename = "v", default, skip_serializing_if = "Option::is_none")]
+    pub value: Option<String>,
 }
 
 /// Rows that are deleted.
@@ -57,6 +73,18 @@ pub enum Deletes {
     },
 }
 
+impl Deletes {
+    /// The object that it is in.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Deletes::Inline(_) => None,
+            Deletes::Vector { path, .. }
+            | Deletes::Positions { path, .. }
+            | Deletes::Equal { path, .. } => Some(path),
+        }
+    }
+}
+
 /// A table as its log has it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct LoggedTable {
@@ -83,7 +111,7 @@ pub struct LoggedColumn {
     /// Its id, which files give their columns, too.
     #[serde(rename = "i", default, skip_serializing_if = "Option::is_none")]
     pub id: Option<i32>,
-    /// Its names in files without ids; none where it is `name`.
+    /// Its names in files that give no ids; none where it is `name`.
     #[serde(rename = "s", default, skip_serializing_if = "Vec::is_empty")]
     pub stored_as: Vec<String>,
     /// Its type.
@@ -109,35 +137,68 @@ impl Logged {
     }
 }
 
-impl LoggedColumn {
-    /// Whether a column of a file is this one. Files have ids, or none has.
-    pub fn is(&self, name: &str, id: Option<i32>) -> bool {
-        match (self.id, id) {
-            (Some(own), Some(id)) => own == id,
-            _ if self.stored_as.is_empty() => self.name == name,
-            _ => self.stored_as.iter().any(|stored| stored == name),
-        }
-    }
+/// The columns of a table by their ids and by their names in files.
+pub struct LoggedColumns<'a> {
+    table: &'a LoggedTable,
+    by_id: HashMap<i32, usize>,
+    by_name: HashMap<&'a str, usize>,
 }
 
-impl LoggedTable {
-    /// The constants of a file as columns of the table, and the values of columns that it lacks: `has` says which it has.
+impl<'a> LoggedColumns<'a> {
+    /// Those of a table.
+    pub fn of(table: &'a LoggedTable) -> LoggedColumns<'a> {
+        let (mut by_id, mut by_name) = (HashMap::new(), HashMap::new());
+        for (at, column) in table.columns.iter().enumerate() {
+            by_id.extend(column.id.map(|id| (id, at)));
+            match column.stored_as.as_slice() {
+                [] => drop(by_name.insert(column.name.as_str(), at)),
+                names => by_name.extend(names.iter().map(|name| (name.as_str(), at))),
+            }
+        }
+        LoggedColumns {
+            table,
+            by_id,
+            by_name,
+        }
+    }
+
+    /// The column that a file's column of this name and id is. Where both have ids, these decide.
+    pub fn find(&self, name: &str, id: Option<i32>) -> Option<(usize, &'a LoggedColumn)> {
+        let named = || self.by_name.get(name);
+        let at = match id.filter(|_| !self.by_id.is_empty()) {
+            Some(id) => self.by_id.get(&id).or_else(|| {
+                // A column of the table without an id has none in files either.
+                named().filter(|at| self.table.columns[**at].id.is_none())
+            }),
+            None => named(),
+        };
+        at.map(|at| (*at, &self.table.columns[*at]))
+    }
+
+    /// The columns of the table whose values are constants in a file that has those at the places `has`: by what the log says
+    /// of the file, or since they came later.
     pub fn constants(
         &self,
         logged: &Logged,
-        has: impl Fn(&LoggedColumn) -> bool,
+        has: &HashSet<usize>,
     ) -> Vec<(String, Option<String>)> {
-        let value = |column: &LoggedColumn| {
-            let mut constants = logged.constants.iter();
-            let constant =
-                constants.find(|(name, _)| column.is(name, None) || column.name == *name);
-            match constant {
-                Some((_, value)) => Some(value.clone()),
-                None => column.missing.clone().map(Some),
-            }
-        };
-        let lacking = self.columns.iter().filter(|column| !has(column));
-        let known = lacking.filter_map(|column| Some((column.name.clone(), value(column)?)));
+        let mut values: HashMap<usize, Option<String>> = HashMap::new();
+        for constant in &logged.constants {
+            let at = match constant.id {
+                Some(id) => self.by_id.get(&id),
+                None => self.by_name.get(constant.name.as_str()),
+            };
+            values.extend(at.map(|at| (*at, constant.value.clone())));
+        }
+        let columns = self.table.columns.iter().enumerate();
+        let lacking = columns.filter(|(at, _)| !has.contains(at));
+        let known = lacking.filter_map(|(at, column)| {
+            let value = match values.remove(&at) {
+                Some(value) => value,
+                None => Some(column.missing.clone()?),
+            };
+            Some((column.name.clone(), value))
+        });
         known.collect()
     }
 }

@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use crate::data_type::DataType;
 use crate::infer;
+use crate::logged::LoggedColumn;
 use crate::notation::Notation;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
@@ -37,11 +38,15 @@ impl TableSummary {
         let total_rows: u64 = files.iter().map(|file| file.summary.rows).sum();
         let with_columns = (0..files.len()).filter(|f| !files[*f].summary.columns.is_empty());
         let with_columns: Vec<usize> = with_columns.collect();
+        let mut tables = files.iter().filter_map(|file| file.summary.logged_table());
+        let logged = tables.next().map_or(&[][..], |table| &table.columns);
+        let logged: HashMap<&str, &LoggedColumn> =
+            logged.iter().map(|it| (it.name.as_str(), it)).collect();
         let columns = union.columns.iter();
         let columns = columns
             .map(|column| ColumnSummary {
                 in_files: InFiles::of(column, files, &with_columns),
-                ..merge_column(column, files, total_rows)
+                ..merge_column(column, files, total_rows, logged.get(column.name).copied())
             })
             .collect();
         let samples = files
@@ -212,6 +217,7 @@ fn merge_column(
     column: &UnionColumn<'_>,
     files: &[FilePart<'_>],
     total_rows: u64,
+    logged: Option<&LoggedColumn>,
 ) -> ColumnSummary {
     let mut parts: Vec<(DataType, Cow<'_, ColumnProfile>)> =
         Vec::with_capacity(column.sources.len() + 1);
@@ -254,8 +260,6 @@ fn merge_column(
         .map(|(data_type, profile)| (data_type, profile.as_ref()))
         .collect();
     let (mut data_type, profile) = ColumnProfile::merge(&parts);
-    let mut tables = files.iter().filter_map(|file| file.summary.logged_table());
-    let logged = tables.find_map(|table| table.columns.iter().find(|it| it.name == column.name));
     if let Some(logged) = logged {
         data_type = logged.data_type.clone();
         described = logged.description.clone().or(described);

@@ -21,6 +21,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::data_type::DataType;
+use crate::logged::LoggedColumns;
 use crate::patterns::detect;
 use crate::sample::RowSample;
 use crate::sensitive::Sensitive;
@@ -356,6 +357,15 @@ fn known_by(values: &Frequent) -> Option<Sensitive> {
 }
 
 impl FileSummary {
+    /// Marks columns that are sensitive by the names that their table's log gives them.
+    pub fn mark_by(&mut self, columns: &LoggedColumns<'_>) {
+        for column in &mut self.columns {
+            let logged = columns.find(&column.name, column.field_id);
+            let kind = logged.and_then(|(_, logged)| named(&logged.name));
+            column.marked = column.marked.or(kind.filter(|kind| column.may_hold(*kind)));
+        }
+    }
+
     /// Takes out the values that are not to be kept, names of columns that are such, and what notes quote of the file, behind a
     /// colon. Doing so twice changes nothing.
     pub fn redact(&mut self, redact: Redact) {

@@ -27,7 +27,11 @@ impl Notes {
 
     /// A table of which files could not be read.
     pub(crate) fn is_missing_files(&self, table: &Table) {
-        let (missing, of) = (table.left_out, table.record.files_now().count());
+        let files = table.record.files_now();
+        let of = files
+            .filter(|file| !table.record.is_log(&file.path))
+            .count();
+        let missing = table.left_out;
         self.add(format!(
             "'{}' is without {missing} of its {of} files, which could not be read when it was indexed",
             one_line(table.name())

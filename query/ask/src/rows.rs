@@ -6,7 +6,7 @@ use std::sync::Arc;
 use limn_formats::{Declaration, Format, ObjectRecord, ReadOptions};
 use limn_lake::scan::TableRows;
 use limn_lake::{TableFile, TableName};
-use limn_profile::FileSummary;
+use limn_profile::{FileSummary, LoggedColumns};
 use limn_segment::{FileRecord, TableRecord};
 use limn_store::{Store, one_line};
 
@@ -40,10 +40,16 @@ pub(crate) fn rows_of(
 ) -> Result<(TableRows, WithheldByFiles), AskError> {
     let files = files_of(record)?;
     let mut withheld = WithheldByFiles::new();
+    let table = files.iter().find_map(|(file, _)| file.logged_table());
+    let logged = table.map(LoggedColumns::of);
     let columns = files.iter().flat_map(|(_, summary)| &summary.columns);
     for column in columns.filter(|it| it.is_withheld()) {
         let sensitive = column.sensitive().map(|kind| kind.to_string());
-        let known = withheld.entry(column.name.clone()).or_default();
+        // As the table calls it.
+        let own = logged.as_ref();
+        let own = own.and_then(|it| it.find(&column.name, column.field_id));
+        let name = own.map_or(&column.name, |(_, logged)| &logged.name);
+        let known = withheld.entry(name.clone()).or_default();
         *known = known.take().or(sensitive);
     }
     Ok((TableRows::new(store, files, options), withheld))
@@ -72,7 +78,8 @@ pub(crate) fn files_of(record: &TableRecord) -> Result<Vec<(TableFile, FileSumma
         let declared = declared.transpose().map_err(|_| other_limn())?;
         files.push((table_file(file, record, &name, declared), summary));
     }
-    if files.is_empty() {
+    let is_log_alone = files.iter().all(|(file, _)| file.format.is_log());
+    if is_log_alone && record.files_now().count() > files.len() || files.is_empty() {
         let error = record.error.as_deref();
         let cause = error.or(record.files.iter().find_map(|it| it.error.as_deref()));
         let cause = cause.map_or("none of its files could be read".to_owned(), one_line);
@@ -110,7 +117,12 @@ fn table_file(
             modified_ms: file.modified_ms,
         },
         // A file of no format is told by the scan.
-        format: format.unwrap_or(Format::Text),
+        format: match format {
+            Some(format) if !format.is_log() || record.is_log(&file.path) => format,
+            // Files of a table with a log need no extension.
+            Some(_) => Format::Parquet,
+            None => Format::Text,
+        },
         table_name: name.clone(),
         is_beside: file.beside,
         declared,

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::bail;
+use limn_formats::Declaration;
 use limn_pipeline::options::IndexSettings;
 use limn_segment::{ColumnRecord, IndexStore, KeyRecords, Snapshot, TableRecord, is_under};
 
@@ -75,6 +76,12 @@ fn without_summaries(table: &TableRecord) -> TableRecord {
     table.files = table.files_now().cloned().collect();
     for file in &mut table.files {
         file.summary = None;
+        // What a log says of a file has values of its rows.
+        let declared = file.declared.as_deref();
+        let declared = declared.and_then(|it| Declaration::from_json(it).ok());
+        if declared.is_some_and(|it| it.reading.logged.is_some()) {
+            file.declared = None;
+        }
     }
     table
 }

@@ -439,6 +439,12 @@ impl<'a> Rows<'a> {
     fn empty(&self, group: usize, ranges: &[Range<u64>], sink: &mut Sink) -> Result<(), Stop> {
         let schema = Arc::new(Schema::empty());
         let first_row = self.live.first_row(group);
+        // Which rows they are matters only where they are numbered.
+        let all = 0..count(ranges);
+        let ranges = match self.wanted.numbered {
+            true => ranges,
+            false => std::slice::from_ref(&all),
+        };
         for range in ranges {
             for from in range.clone().step_by(BATCH_ROWS) {
                 let length = (range.end - from).min(BATCH_ROWS as u64);

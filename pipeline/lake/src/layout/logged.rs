@@ -1,11 +1,13 @@
 //! Tables whose logs say which files they have: whatever else lies in their folders is none of theirs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use limn_formats::{Declaration, Format, ObjectRecord};
+use limn_profile::{DeclaredReading, Deletes, Logged};
 
 use crate::place::split_path;
+use crate::reach::is_within;
 
 /// A table as its log has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,7 +21,7 @@ pub struct LogTable {
 /// A file of such a table, or its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile {
-    /// The object. Of the log: its folder, with its version as tag.
+    /// The object. Of the log: its folder, with its version.
     pub object: ObjectRecord,
     /// How to read it.
     pub format: Format,
@@ -27,31 +29,71 @@ pub struct LogFile {
     pub logged: Arc<Declaration>,
 }
 
-/// The tables of a lake that have logs, by their folders.
+impl LogFile {
+    /// A file of which a log says this.
+    pub(crate) fn new(object: ObjectRecord, format: Format, logged: Logged) -> LogFile {
+        let reading = DeclaredReading {
+            logged: Some(Box::new(logged)),
+            ..DeclaredReading::default()
+        };
+        LogFile {
+            object,
+            format,
+            logged: Arc::new(Declaration {
+                reading,
+                ..Declaration::default()
+            }),
+        }
+    }
+
+    /// The objects that it is read from.
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        let logged = self.logged.reading.logged.iter();
+        let deletes = logged.flat_map(|it| &it.deletes).filter_map(Deletes::path);
+        deletes.chain([self.object.path.as_str()])
+    }
+}
+
+/// The tables of a lake that have logs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LogTables(BTreeMap<String, LogTable>);
+pub(super) struct LogTables {
+    /// By their folders.
+    tables: BTreeMap<String, LogTable>,
+    /// What they are read from in other folders than their own.
+    elsewhere: HashSet<String>,
+}
 
 impl LogTables {
     pub(super) fn of(tables: Vec<LogTable>) -> LogTables {
-        let tables = tables
-            .into_iter()
-            .map(|table| (table.folder.clone(), table));
-        LogTables(tables.collect())
+        let mut elsewhere = HashSet::new();
+        for table in &tables {
+            let paths = table.files.iter().flat_map(LogFile::paths);
+            let others = paths.filter(|path| !is_within(path, &table.folder));
+            elsewhere.extend(others.map(str::to_owned));
+        }
+        let tables = tables.into_iter();
+        LogTables {
+            tables: tables.map(|it| (it.folder.clone(), it)).collect(),
+            elsewhere,
+        }
     }
 
     pub(super) fn folders(&self) -> impl Iterator<Item = &String> {
-        self.0.keys()
+        self.tables.keys()
     }
 
-    /// Whether an object lies in the folder of such a table.
+    /// Whether an object lies in the folder of such a table, or is read for one.
     pub(super) fn has(&self, path: &str) -> bool {
-        if self.0.is_empty() {
+        if self.tables.is_empty() {
             return false;
+        }
+        if self.elsewhere.contains(path) {
+            return true;
         }
         let mut folder = path;
         while !folder.is_empty() {
             folder = split_path(folder).0;
-            if self.0.contains_key(folder) {
+            if self.tables.contains_key(folder) {
                 return true;
             }
         }
@@ -64,6 +106,6 @@ impl IntoIterator for LogTables {
     type IntoIter = std::collections::btree_map::IntoValues<String, LogTable>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.0.into_values()
+        self.tables.into_values()
     }
 }

@@ -6,7 +6,7 @@ use limn_formats::declaration::{feed_reading, shared};
 use limn_formats::{
     DataFile, Declaration, Fingerprint, Format, Hasher, ObjectRecord, member, without_compression,
 };
-use limn_profile::DeclaredReading;
+use limn_profile::{DeclaredReading, LoggedTable};
 use serde::{Deserialize, Serialize};
 
 use crate::place::{MASK, mask, split_path, table_directory, without_extension};
@@ -56,7 +56,12 @@ impl TableFile {
         content_fingerprint(&self.object, self.is_beside, self.reading())
     }
 
-    /// How people say that it is read.
+    /// The table's columns, where the file is its log.
+    pub fn logged_table(&self) -> Option<&LoggedTable> {
+        self.reading().logged.as_ref()?.table.as_ref()
+    }
+
+    /// How it is declared to be read.
     pub(crate) fn reading(&self) -> &DeclaredReading {
         Declaration::reading_of(self.declared.as_ref())
     }

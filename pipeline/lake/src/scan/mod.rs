@@ -229,9 +229,10 @@ impl TableRows {
         self.0.columns.schema.fields().get(column)
     }
 
-    /// How many files there are.
+    /// How many files with rows there are.
     pub fn files(&self) -> usize {
-        self.0.files.len()
+        let files = self.0.files.iter();
+        files.filter(|(file, _)| !file.format.is_log()).count()
     }
 
     /// How many bytes its files have.

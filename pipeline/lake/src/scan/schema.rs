@@ -40,6 +40,9 @@ impl Columns {
         keys: &[Vec<(String, Option<String>)>],
     ) -> Columns {
         let logged = table(files.iter().map(|(_, summary)| summary));
+        let logged = logged.map_or(&[][..], |table| &table.columns);
+        let logged: HashMap<&str, &LoggedColumn> =
+            logged.iter().map(|it| (it.name.as_str(), it)).collect();
         let parts: Vec<FilePart<'_>> = files
             .iter()
             .zip(keys)
@@ -69,10 +72,10 @@ impl Columns {
                 };
                 of_files.insert(*file, place);
             }
-            let logged = logged.and_then(|it| it.columns.iter().find(|it| it.name == column.name));
-            let arrow_type = match logged {
-                Some(logged) => of_log(logged),
-                None => evidence.arrow_type(),
+            let arrow_type = match logged.get(column.name) {
+                // What is nested is as files have it, where they agree.
+                Some(logged) if !matches!(logged.data_type, DataType::Other(_)) => of_log(logged),
+                _ => evidence.arrow_type(),
             };
             fields.push(Field::new(name, arrow_type, true));
             places.push(of_files);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use limn_profile::{FilePart, FileSummary, LoggedColumn, LoggedTable};
+use limn_profile::{FilePart, FileSummary, LoggedColumns, LoggedTable};
 
 /// The table as its log has it, where the log is one of its files.
 pub(crate) fn table<'a>(
@@ -13,17 +13,14 @@ pub(crate) fn table<'a>(
 
 /// The summaries with the names that the log gives their columns. What the log does not have is no column of the table.
 pub(super) fn named<'a>(files: &[FilePart<'a>], table: &LoggedTable) -> Vec<Cow<'a, FileSummary>> {
+    let columns = LoggedColumns::of(table);
     let named = |file: &FilePart<'a>| {
         let mut summary = Cow::Borrowed(file.summary);
         for at in 0..file.summary.columns.len() {
             let own = &file.summary.columns[at];
-            let logged = table
-                .columns
-                .iter()
-                .find(|it| it.is(&own.name, own.field_id));
-            match logged {
-                Some(logged) if logged.name == own.name => {}
-                Some(logged) => summary.to_mut().columns[at].name.clone_from(&logged.name),
+            match columns.find(&own.name, own.field_id) {
+                Some((_, logged)) if logged.name == own.name => {}
+                Some((_, logged)) => summary.to_mut().columns[at].name.clone_from(&logged.name),
                 None => summary.to_mut().columns[at].left_out = true,
             }
         }
@@ -36,12 +33,13 @@ pub(super) fn named<'a>(files: &[FilePart<'a>], table: &LoggedTable) -> Vec<Cow<
 /// file. The summary is as the file has it.
 pub(crate) fn constants(
     summary: &FileSummary,
-    table: Option<&LoggedTable>,
+    columns: Option<&LoggedColumns<'_>>,
 ) -> Option<Vec<(String, Option<String>)>> {
     let logged = summary.logged.as_deref()?;
-    let has = |column: &LoggedColumn| {
-        let mut columns = summary.columns.iter();
-        columns.any(|own| column.is(&own.name, own.field_id))
+    let Some(columns) = columns else {
+        return Some(Vec::new());
     };
-    Some(table.map_or_else(Vec::new, |table| table.constants(logged, has)))
+    let own = summary.columns.iter();
+    let has = own.filter_map(|own| Some(columns.find(&own.name, own.field_id)?.0));
+    Some(columns.constants(logged, &has.collect()))
 }

@@ -3,9 +3,8 @@
 //! The log is replayed by `delta_kernel`: commits, checkpoints of every kind, column mapping, deletion vectors, and whether a table
 //! asks for what it does not support. Rows are read by limn's own scan, so no handler of the library reads data files.
 
-mod listed;
+mod of_log;
 
-use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -22,20 +21,20 @@ use delta_kernel::engine::arrow_data::ArrowEngineData;
 use delta_kernel::scan::StatsOptions;
 use delta_kernel::schema::{ColumnMetadataKey, MetadataValue, StructField};
 use delta_kernel::snapshot::{Snapshot, SnapshotRef};
+use delta_kernel::table_features::ColumnMappingMode;
 use delta_kernel::{KernelError, KernelResult};
 use delta_kernel_default_engine::DefaultEngine;
 use delta_kernel_default_engine::executor::tokio::TokioMultiThreadExecutor;
-use limn_formats::{Declaration, FileError, FileErrorKind, Format, ObjectRecord};
-use limn_profile::text::counted;
-use limn_profile::{DeclaredReading, Deletes, Logged, LoggedColumn, LoggedTable};
+use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord};
+use limn_profile::{Constant, Deletes, Logged, LoggedColumn, LoggedTable};
 use limn_store::{Store, one_line};
 use object_store::path::Path;
 use tokio::runtime::Handle;
 use url::Url;
 
-use self::listed::Listed;
-use super::{DELTA_LOG, Source, below, is_commit};
-use crate::layout::{LogFile, LogTable};
+use self::of_log::OfLog;
+use super::{DELTA_LOG, Listed, Opened, Source, below, is_commit};
+use crate::layout::LogFile;
 use crate::place::{join, split_path};
 
 /// Bytes of the log's files that are read at once: those from the last checkpoint on.
@@ -54,28 +53,29 @@ impl Source for Delta {
         &self,
         lake: &Store,
         folder: &str,
-        objects: &[ObjectRecord],
-    ) -> Result<LogTable, FileError> {
+        listed: &Listed<'_>,
+    ) -> Result<Opened, FileError> {
         let log = join(folder, DELTA_LOG);
-        let wrong = |wrong: Wrong| {
-            let error = FileError::new(&log, wrong.kind, wrong.cause);
-            error.with_remedy(wrong.remedy)
+        let of_log = listed.below(&log);
+        let wrong = |wrong: Wrong| match wrong {
+            Wrong::Store(error) => FileError::from_store(&log, &lake.explain(&log, &error)),
+            Wrong::Content {
+                kind,
+                cause,
+                remedy,
+            } => FileError::new(&log, kind, cause).with_remedy(remedy),
         };
-        bounded(&log, objects).map_err(wrong)?;
-        let of_log = objects.iter().filter(|it| is_below(&it.path, &log));
+        bounded(&log, of_log).map_err(wrong)?;
         let table = Table {
-            listed: Arc::new(Listed::new(lake, of_log)),
+            store: Arc::new(OfLog::new(lake, of_log)),
             lake: lake.clone(),
             folder: folder.to_owned(),
             runtime: Handle::current(),
         };
         let read = tokio::task::spawn_blocking(move || {
             catch_unwind(AssertUnwindSafe(|| table.read())).unwrap_or_else(|_| {
-                Err(Wrong::new(
-                    FileErrorKind::Panicked,
-                    "reading its log failed",
-                    REPAIR,
-                ))
+                let cause = "reading its log failed";
+                Err(Wrong::new(FileErrorKind::Panicked, cause, REPAIR))
             })
         });
         let read = read.await.unwrap_or_else(|_| {
@@ -83,22 +83,39 @@ impl Source for Delta {
             Err(Wrong::new(FileErrorKind::Unreachable, cause, "run again"))
         });
         let found = read.map_err(wrong)?;
-        found.table(&log, folder, objects).map_err(wrong)
+        let commits = of_log.iter().filter(|it| is_commit(&it.path));
+        let newest = commits.max_by(|a, b| a.path.cmp(&b.path));
+        let object = ObjectRecord {
+            path: log.clone(),
+            etag: None,
+            version: Some(format!("version {}", found.version)),
+            size: 0,
+            modified_ms: newest.map_or(0, |it| it.modified_ms),
+        };
+        let said = Logged {
+            table: Some(found.table),
+            ..Logged::default()
+        };
+        let own = LogFile::new(object, Format::Delta, said);
+        listed.table(lake, (own, folder), found.files).await
     }
 }
 
 const REPAIR: &str = "repair the table with the engine that writes it";
 
 /// What is wrong with a table.
-struct Wrong {
-    kind: FileErrorKind,
-    cause: String,
-    remedy: &'static str,
+enum Wrong {
+    Store(object_store::Error),
+    Content {
+        kind: FileErrorKind,
+        cause: String,
+        remedy: &'static str,
+    },
 }
 
 impl Wrong {
     fn new(kind: FileErrorKind, cause: impl Into<String>, remedy: &'static str) -> Wrong {
-        Wrong {
+        Wrong::Content {
             kind,
             cause: cause.into(),
             remedy,
@@ -115,14 +132,15 @@ impl From<KernelError> for Wrong {
                     "limn update once this limn supports it, or rewrite the table without it";
                 Wrong::new(FileErrorKind::Unsupported, cause, remedy)
             }
-            KernelError::ObjectStore(_) | KernelError::IOError(_) => {
+            KernelError::ObjectStore(error) => Wrong::Store(error),
+            KernelError::FileNotFound(_) => {
+                let cause = "a part of its log is not there";
                 Wrong::new(FileErrorKind::Unreachable, cause, "run again")
             }
-            _ => Wrong::new(
-                FileErrorKind::Corrupt,
-                format!("its log is broken: {cause}"),
-                REPAIR,
-            ),
+            _ => {
+                let cause = format!("its log is broken: {cause}");
+                Wrong::new(FileErrorKind::Corrupt, cause, REPAIR)
+            }
         }
     }
 }
@@ -133,40 +151,33 @@ impl From<ArrowError> for Wrong {
     }
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
-    let below = path.strip_prefix(folder);
-    below.is_some_and(|below| below.starts_with('/'))
-}
-
 /// Refuses a log that would take too much memory to be read.
 fn bounded(log: &str, objects: &[ObjectRecord]) -> Result<(), Wrong> {
-    let of_log = objects
-        .iter()
-        .filter(|it| split_path(&it.path).0 == log)
-        .map(|it| (split_path(&it.path).1, it.size));
+    let (own, sidecars): (Vec<&ObjectRecord>, Vec<&ObjectRecord>) =
+        objects.iter().partition(|it| split_path(&it.path).0 == log);
+    let own = own.iter().map(|it| (split_path(&it.path).1, it.size));
     let number = |name: &str| name.get(..20)?.parse::<u64>().ok();
-    let checkpoints = of_log
+    let checkpoints = own
         .clone()
         .filter(|(name, _)| name.contains(".checkpoint."));
     let last = checkpoints.filter_map(|(name, _)| number(name)).max();
-    let since = of_log.filter(|(name, _)| number(name) >= last && number(name).is_some());
-    let bytes: u64 = since.map(|(_, size)| size).sum();
-    match bytes > MOST_LOG_BYTES {
-        true => Err(Wrong::new(
-            FileErrorKind::Unsupported,
-            format!(
-                "its log since the last checkpoint has {bytes} bytes, more than {MOST_LOG_BYTES}"
-            ),
-            "write a checkpoint of the table",
-        )),
-        false => Ok(()),
+    let since = own.filter(|(name, _)| number(name) >= last && number(name).is_some());
+    // Those of older checkpoints are cleaned up.
+    let sidecars: u64 = sidecars.iter().map(|it| it.size).sum();
+    let bytes = since.map(|(_, size)| size).sum::<u64>() + sidecars;
+    if bytes <= MOST_LOG_BYTES {
+        return Ok(());
     }
+    let cause =
+        format!("its log since the last checkpoint has {bytes} bytes, more than {MOST_LOG_BYTES}");
+    let remedy = "write a checkpoint of the table, and clean its log up";
+    Err(Wrong::new(FileErrorKind::Unsupported, cause, remedy))
 }
 
 /// A table while its log is read, on a thread outside the runtime.
 struct Table {
     lake: Store,
-    listed: Arc<Listed>,
+    store: Arc<OfLog>,
     folder: String,
     runtime: Handle,
 }
@@ -175,14 +186,8 @@ struct Table {
 struct Found {
     version: u64,
     table: LoggedTable,
-    files: Vec<Live>,
-}
-
-/// A file that is live.
-struct Live {
-    /// Its path in the lake.
-    path: String,
-    logged: Logged,
+    /// Those that are live: their paths in the lake, and what is said of them.
+    files: Vec<(String, Format, Logged)>,
 }
 
 impl Table {
@@ -207,7 +212,7 @@ impl Table {
 
     fn read(&self) -> Result<Found, Wrong> {
         let executor = TokioMultiThreadExecutor::new(self.runtime.clone());
-        let engine = DefaultEngine::builder(self.listed.clone())
+        let engine = DefaultEngine::builder(self.store.clone())
             .with_task_executor(Arc::new(executor))
             .build();
         let root = self.root()?;
@@ -233,16 +238,18 @@ impl Table {
     }
 
     /// Takes the files of a batch of the log's actions.
-    fn files(&self, batch: &RecordBatch, root: &Url, files: &mut Vec<Live>) -> Result<(), Wrong> {
+    fn files(
+        &self,
+        batch: &RecordBatch,
+        root: &Url,
+        files: &mut Vec<(String, Format, Logged)>,
+    ) -> Result<(), Wrong> {
         let column = |name: &str| {
-            let column = batch.column_by_name(name);
-            column.ok_or_else(|| {
-                Wrong::new(
-                    FileErrorKind::Corrupt,
-                    format!("its log has no {name}"),
-                    REPAIR,
-                )
-            })
+            let lacks = || {
+                let cause = format!("its log has no {name}");
+                Wrong::new(FileErrorKind::Corrupt, cause, REPAIR)
+            };
+            batch.column_by_name(name).ok_or_else(lacks)
         };
         let paths = arrow::compute::cast(column("path")?, &Arrow::Utf8)?;
         let vectors = column("deletionVector")?.as_struct_opt();
@@ -255,17 +262,14 @@ impl Table {
                 None => Vec::new(),
             };
             let vector = vectors.filter(|it| it.is_valid(row));
-            let vector = vector
-                .map(|vectors| self.vector(vectors, row, root))
-                .transpose()?;
-            files.push(Live {
-                path: self.within(root.join(path).ok(), path)?,
-                logged: Logged {
-                    constants,
-                    deletes: vector.flatten().into_iter().collect(),
-                    table: None,
-                },
-            });
+            let vector = vector.map(|vectors| self.vector(vectors, row, root));
+            let logged = Logged {
+                constants,
+                deletes: vector.transpose()?.flatten().into_iter().collect(),
+                table: None,
+            };
+            let path = self.within(root.join(path).ok(), path)?;
+            files.push((path, Format::Parquet, logged));
         }
         Ok(())
     }
@@ -340,7 +344,7 @@ impl Table {
 }
 
 /// The partition values of a file, by the names that columns have in files.
-fn partition(values: &Arc<dyn Array>, row: usize) -> Result<Vec<(String, Option<String>)>, Wrong> {
+fn partition(values: &Arc<dyn Array>, row: usize) -> Result<Vec<Constant>, Wrong> {
     let Some(map) = values.as_map_opt().filter(|it| it.is_valid(row)) else {
         return Ok(Vec::new());
     };
@@ -348,14 +352,18 @@ fn partition(values: &Arc<dyn Array>, row: usize) -> Result<Vec<(String, Option<
     let names = arrow::compute::cast(entries.column(0), &Arrow::Utf8)?;
     let values = arrow::compute::cast(entries.column(1), &Arrow::Utf8)?;
     let (names, values) = (names.as_string::<i32>(), values.as_string::<i32>());
-    let value = |at: usize| {
+    let constant = |at: usize| {
         // An empty text stands for null (protocol, "Partition Value Serialization").
         let value = values.is_valid(at).then(|| values.value(at));
-        value.filter(|it| !it.is_empty()).map(str::to_owned)
+        Constant {
+            id: None,
+            name: names.value(at).to_owned(),
+            value: value.filter(|it| !it.is_empty()).map(str::to_owned),
+        }
     };
-    let entries = (0..entries.len()).map(|at| (names.value(at).to_owned(), value(at)));
-    let entries: BTreeMap<String, Option<String>> = entries.collect();
-    Ok(entries.into_iter().collect())
+    let mut constants: Vec<Constant> = (0..entries.len()).map(constant).collect();
+    constants.sort();
+    Ok(constants)
 }
 
 /// The table's columns, and what is said of it.
@@ -372,7 +380,9 @@ fn schema(snapshot: &SnapshotRef) -> Result<LoggedTable, Wrong> {
             "split the table",
         ));
     }
-    let columns = schema.fields().map(column);
+    let mode = snapshot.table_properties().column_mapping_mode;
+    let mode = mode.unwrap_or(ColumnMappingMode::None);
+    let columns = schema.fields().map(|field| column(field, mode));
     let metadata = snapshot.table_configuration().metadata();
     let mut notes = Vec::new();
     if let Some(name) = metadata.name() {
@@ -386,7 +396,8 @@ fn schema(snapshot: &SnapshotRef) -> Result<LoggedTable, Wrong> {
     })
 }
 
-fn column(field: &StructField) -> KernelResult<LoggedColumn> {
+/// A column. What was noted of other names and ids counts only in the mode that has them.
+fn column(field: &StructField, mode: ColumnMappingMode) -> KernelResult<LoggedColumn> {
     let text = |key: &str| match field.metadata.get(key) {
         Some(MetadataValue::String(text)) => Some(text.clone()),
         _ => None,
@@ -394,79 +405,16 @@ fn column(field: &StructField) -> KernelResult<LoggedColumn> {
     let arrow: Arrow = field.data_type().try_into_arrow()?;
     let (data_type, arrow_type) = limn_formats::column_type(&arrow);
     let physical = text(ColumnMetadataKey::ColumnMappingPhysicalName.as_ref());
-    let id = field
-        .column_mapping_id()
-        .and_then(|id| i32::try_from(id).ok());
+    let physical = physical.filter(|_| mode != ColumnMappingMode::None);
+    let id = field.column_mapping_id();
+    let id = id.filter(|_| mode == ColumnMappingMode::Id);
     Ok(LoggedColumn {
         name: field.name.clone(),
-        id,
+        id: id.and_then(|id| i32::try_from(id).ok()),
         stored_as: physical.into_iter().collect(),
         data_type,
         arrow_type,
         description: text("comment").map(|it| one_line(&it)),
         missing: None,
     })
-}
-
-impl Found {
-    /// The table of the objects that are listed.
-    fn table(self, log: &str, folder: &str, objects: &[ObjectRecord]) -> Result<LogTable, Wrong> {
-        let commits = objects
-            .iter()
-            .filter(|it| is_commit(&it.path) && split_path(&it.path).0 == log);
-        let newest = commits.max_by(|a, b| a.path.cmp(&b.path));
-        let log = ObjectRecord {
-            path: log.to_owned(),
-            etag: None,
-            version: Some(format!("version {}", self.version)),
-            size: 0,
-            modified_ms: newest.map_or(0, |it| it.modified_ms),
-        };
-        let said = |logged: Logged| {
-            Arc::new(Declaration {
-                reading: DeclaredReading {
-                    logged: Some(Box::new(logged)),
-                    ..DeclaredReading::default()
-                },
-                ..Declaration::default()
-            })
-        };
-        let mut files = vec![LogFile {
-            object: log,
-            format: Format::Delta,
-            logged: said(Logged {
-                table: Some(self.table),
-                ..Logged::default()
-            }),
-        }];
-        let mut missing = Vec::new();
-        for live in self.files {
-            let at = objects.binary_search_by(|it| it.path.as_str().cmp(&live.path));
-            match at.ok().and_then(|at| objects.get(at)) {
-                Some(object) => files.push(LogFile {
-                    object: object.clone(),
-                    format: Format::Parquet,
-                    logged: said(live.logged),
-                }),
-                None => missing.push(live.path),
-            }
-        }
-        if let Some(first) = missing.first() {
-            let cause = format!(
-                "its log names {} that {} not there, such as {}",
-                counted(missing.len() as u64, "file"),
-                if missing.len() == 1 { "is" } else { "are" },
-                one_line(first),
-            );
-            return Err(Wrong::new(
-                FileErrorKind::Missing,
-                cause,
-                "restore them, or repair the table",
-            ));
-        }
-        Ok(LogTable {
-            folder: folder.to_owned(),
-            files,
-        })
-    }
 }

@@ -4,26 +4,27 @@
 mod manifests;
 mod metadata;
 
+use std::collections::HashSet;
 use std::io::Read;
-use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
-use limn_formats::{Declaration, FileError, FileErrorKind, Format, ObjectRecord, all_rows};
-use limn_profile::text::counted;
-use limn_profile::{DeclaredReading, Logged, LoggedTable};
+use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, all_rows};
+use limn_profile::{Constant, Logged, LoggedTable};
 use limn_store::{Store, one_line};
 
 use self::manifests::{Entry, Files, Manifest, manifests};
 use self::metadata::Metadata;
-use super::{METADATA, Source, below, is_metadata};
-use crate::layout::{LogFile, LogTable};
+use super::{Listed, METADATA, Opened, Source, below, is_metadata};
+use crate::layout::LogFile;
 use crate::place::{join, split_path};
 
 /// Bytes of a metadata file, and of a manifest or a list of them.
 const MOST_BYTES: u64 = 64 << 20;
 const MOST_MANIFESTS: usize = 100_000;
 const MOST_COLUMNS: usize = 16_384;
+/// Times that a file deletes rows of another.
+const MOST_DELETES: usize = 1_000_000;
 /// Manifests that are read at once.
 const READ_AT_ONCE: usize = 8;
 /// The newest version of the format that is read.
@@ -40,12 +41,10 @@ impl Source for Iceberg {
         &self,
         lake: &Store,
         folder: &str,
-        objects: &[ObjectRecord],
-    ) -> Result<LogTable, FileError> {
+        listed: &Listed<'_>,
+    ) -> Result<Opened, FileError> {
         let log = join(folder, METADATA);
-        let from = objects.partition_point(|it| it.path.as_str() < log.as_str());
-        let files = objects[from..].iter();
-        let files = files.take_while(|it| it.path.starts_with(&log));
+        let files = listed.below(&log).iter();
         let files: Vec<&ObjectRecord> = files.filter(|it| split_path(&it.path).0 == log).collect();
         let (newest, how) = newest(lake, &files).await?;
         let table = Table {
@@ -53,7 +52,7 @@ impl Source for Iceberg {
             folder,
             metadata: read_metadata(lake, newest).await?,
             object: newest,
-            objects,
+            listed,
         };
         table.open(how).await
     }
@@ -89,7 +88,8 @@ async fn newest<'a>(
             let text = text.map_err(|error| FileError::from_store(&hint.path, &error))?;
             let text = String::from_utf8_lossy(&text).trim().parse::<u64>().ok();
             // Whoever wrote a newer one may not have come to the hint.
-            text.filter(|hint| !numbered.clone().any(|it| it.0 > *hint))
+            let newest = numbered.clone().map(|it| it.0).max();
+            text.filter(|hint| Some(*hint) == newest)
         }
         None => None,
     };
@@ -97,7 +97,7 @@ async fn newest<'a>(
     let newest = newest.map(|it| it.2);
     let how = match hinted {
         Some(_) => "as its version hint says",
-        None => "the one with the highest number; there is no version hint that says so",
+        None => "the one with the highest number, which no version hint confirms",
     };
     let first = files.first().map_or("", |it| it.path.as_str());
     let found = newest.map(|newest| (newest, how));
@@ -152,78 +152,53 @@ struct Table<'a> {
     folder: &'a str,
     metadata: Metadata,
     object: &'a ObjectRecord,
-    objects: &'a [ObjectRecord],
+    listed: &'a Listed<'a>,
 }
 
 impl Table<'_> {
-    async fn open(self, how: &str) -> Result<LogTable, FileError> {
+    async fn open(self, how: &str) -> Result<Opened, FileError> {
         let path = &self.object.path;
-        let columns = self
-            .metadata
-            .columns()
-            .map_err(|cause| corrupt(path, cause))?;
+        let columns = self.metadata.columns();
+        let columns = columns.map_err(|cause| corrupt(path, cause))?;
         if columns.len() > MOST_COLUMNS {
             let cause = format!("it has {} columns, more than {MOST_COLUMNS}", columns.len());
-            return Err(wrong(
-                path,
-                FileErrorKind::Unsupported,
-                cause,
-                "split the table",
-            ));
+            let remedy = "split the table";
+            return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
         }
-        let name = split_path(path).1;
+        let comment = self.metadata.properties.get("comment");
         let table = LoggedTable {
             columns,
-            description: self
-                .metadata
-                .properties
-                .get("comment")
-                .map(|it| one_line(it)),
+            description: comment.map(|it| one_line(it)),
             key: self.metadata.key(),
-            notes: vec![format!("its metadata is {}, {how}", one_line(name))],
+            notes: vec![format!("its metadata file is {how}")],
         };
+        let object = ObjectRecord {
+            path: join(self.folder, METADATA),
+            etag: None,
+            version: Some(split_path(path).1.to_owned()),
+            size: 0,
+            modified_ms: self.object.modified_ms,
+        };
+        let said = Logged {
+            table: Some(table),
+            ..Logged::default()
+        };
+        let log = LogFile::new(object, Format::Iceberg, said);
         let files = self.files().await?;
-        let mut all = vec![LogFile {
-            object: ObjectRecord {
-                path: join(self.folder, METADATA),
-                etag: None,
-                version: Some(name.to_owned()),
-                size: 0,
-                modified_ms: self.object.modified_ms,
-            },
-            format: Format::Iceberg,
-            logged: declared(Logged {
-                table: Some(table),
-                ..Logged::default()
-            }),
-        }];
-        let mut missing = Vec::new();
+        let (mut named, mut deletes) = (Vec::new(), 0);
         for file in &files.data {
-            let path = self.within(&file.path)?;
-            match self.listed(&path) {
-                Some(object) => all.push(self.file(file, &files, object)?),
-                None => missing.push(path),
+            let logged = self.file(file, &files)?;
+            deletes += logged.deletes.len();
+            if deletes > MOST_DELETES {
+                let cause = "too many files delete rows of too many others";
+                let remedy = "compact the table";
+                return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
             }
+            named.push((self.within(&file.path)?, Format::Parquet, logged));
         }
-        if let Some(first) = missing.first() {
-            let count = counted(missing.len() as u64, "data file");
-            let are = if missing.len() == 1 { "is" } else { "are" };
-            let first = one_line(first);
-            let cause = format!("its manifests name {count} that {are} not there, such as {first}");
-            let remedy = "restore them, or repair the table";
-            return Err(wrong(path, FileErrorKind::Missing, cause, remedy));
-        }
-        Ok(LogTable {
-            folder: self.folder.to_owned(),
-            files: all,
-        })
-    }
-
-    fn listed(&self, path: &str) -> Option<&ObjectRecord> {
-        let at = self
-            .objects
-            .binary_search_by(|it| it.path.as_str().cmp(path));
-        self.objects.get(at.ok()?)
+        self.listed
+            .table(self.lake, (log, self.folder), named)
+            .await
     }
 
     /// The path in the lake of what the metadata names: below the table's location, wherever the table is now, or in the lake.
@@ -242,16 +217,15 @@ impl Table<'_> {
     /// The rows of a manifest, or of a list of them.
     async fn rows(&self, named: &str) -> Result<Vec<arrow::array::RecordBatch>, FileError> {
         let path = self.within(named)?;
-        let Some(object) = self.listed(&path) else {
-            let cause = format!("it names {}, which is not there", one_line(&path));
-            return Err(wrong(
-                &self.object.path,
-                FileErrorKind::Missing,
-                cause,
-                REPAIR,
-            ));
+        let object = match self.listed.get(&path) {
+            Some(object) => object.clone(),
+            // It may have come since.
+            None => match self.lake.head(&path).await {
+                Ok(object) => object.into(),
+                Err(error) => return Err(FileError::from_store(path, &error)),
+            },
         };
-        all_rows(self.lake, object.clone(), Format::Avro, MOST_BYTES).await
+        all_rows(self.lake, object, Format::Avro, MOST_BYTES).await
     }
 
     fn broken(&self, named: &str) -> FileError {
@@ -280,9 +254,10 @@ impl Table<'_> {
                 .map(|it| Manifest::unlisted(it))
                 .collect(),
         };
-        if list.len() > MOST_MANIFESTS {
+        let distinct: HashSet<&str> = list.iter().map(|it| it.path.as_str()).collect();
+        if list.len() > MOST_MANIFESTS || distinct.len() < list.len() {
             let cause = format!(
-                "its snapshot {} has {} manifests",
+                "its snapshot {} has {} manifests, too many or some twice",
                 snapshot.snapshot_id,
                 list.len()
             );
@@ -298,77 +273,34 @@ impl Table<'_> {
         let read = stream::iter(read).buffered(READ_AT_ONCE);
         let entries: Vec<Vec<Entry>> = read.try_collect().await?;
         let mut files = Files::default();
-        entries
-            .into_iter()
-            .flatten()
-            .for_each(|entry| files.take(entry));
+        for entry in entries.into_iter().flatten() {
+            let is_of_all = self.metadata.is_unpartitioned(entry.spec);
+            files.take(entry, is_of_all);
+        }
         Ok(files)
     }
 
-    /// A data file with what is said of it.
-    fn file(
-        &self,
-        file: &Entry,
-        files: &Files,
-        object: &ObjectRecord,
-    ) -> Result<LogFile, FileError> {
+    /// What is said of a data file.
+    fn file(&self, file: &Entry, files: &Files) -> Result<Logged, FileError> {
         let path = &self.object.path;
-        let format = match file.format.as_str() {
-            "PARQUET" => Format::Parquet,
-            "ORC" => Format::Orc,
-            "AVRO" => Format::Avro,
-            other => {
-                let cause = format!("its data files have the format {}", one_line(other));
-                return Err(wrong(
-                    path,
-                    FileErrorKind::Unsupported,
-                    cause,
-                    "rewrite them as Parquet",
-                ));
-            }
-        };
-        let deletes = files.deletes(file, |it| self.within(it))?;
-        if format != Format::Parquet && !deletes.is_empty() {
-            let cause =
-                format!("rows of its {format} files are deleted, which is read of Parquet alone");
-            return Err(wrong(
-                path,
-                FileErrorKind::Unsupported,
-                cause,
-                "compact the table",
-            ));
+        if file.format != "PARQUET" {
+            let format = one_line(&file.format);
+            let cause = format!("its data files are {format}, and Parquet is read alone");
+            let remedy = "rewrite them as Parquet";
+            return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
         }
         let fields = self.metadata.partition(file.spec).unwrap_or_default();
-        let schema = self
-            .metadata
-            .schema()
-            .map_err(|cause| corrupt(path, cause))?;
-        let constant = |(field, value): (&metadata::PartitionField, &Option<String>)| {
-            let mut columns = schema.fields.iter();
-            let column = columns.find(|it| Some(it.id) == field.source_id)?;
-            field
-                .is_identity()
-                .then(|| (column.name.clone(), value.clone()))
+        let constant = |(field, value): (&metadata::PartitionField, &Option<String>)| Constant {
+            id: field.source_id,
+            name: String::new(),
+            value: value.clone(),
         };
-        let constants = fields.iter().zip(&file.partition).filter_map(constant);
-        Ok(LogFile {
-            object: object.clone(),
-            format,
-            logged: declared(Logged {
-                constants: constants.collect(),
-                deletes,
-                table: None,
-            }),
+        let constants = fields.iter().zip(&file.partition);
+        let constants = constants.filter(|(field, _)| field.is_identity());
+        Ok(Logged {
+            constants: constants.map(constant).collect(),
+            deletes: files.deletes(file, |it| self.within(it))?,
+            table: None,
         })
     }
-}
-
-fn declared(logged: Logged) -> Arc<Declaration> {
-    Arc::new(Declaration {
-        reading: DeclaredReading {
-            logged: Some(Box::new(logged)),
-            ..DeclaredReading::default()
-        },
-        ..Declaration::default()
-    })
 }

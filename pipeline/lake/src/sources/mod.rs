@@ -8,15 +8,20 @@
 mod delta;
 mod iceberg;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use async_trait::async_trait;
-use limn_formats::{FileError, ObjectRecord};
-use limn_store::Store;
+use futures::stream::{self, StreamExt};
+use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, member};
+use limn_profile::Logged;
+use limn_profile::text::counted;
+use limn_store::{Store, one_line};
 
-use crate::layout::LogTable;
+use crate::layout::{LogFile, LogTable};
 use crate::place::split_path;
 
+/// What logs of tables are called: folders.
+pub const LOGS: [&str; 2] = [DELTA_LOG, METADATA];
 /// The folder of a Delta table's log.
 const DELTA_LOG: &str = "_delta_log";
 /// The folder of an Iceberg table's metadata.
@@ -33,13 +38,115 @@ trait Source: Send + Sync {
         &self,
         lake: &Store,
         folder: &str,
-        objects: &[ObjectRecord],
-    ) -> Result<LogTable, FileError>;
+        listed: &Listed<'_>,
+    ) -> Result<Opened, FileError>;
+}
+
+/// What was listed of a lake.
+#[derive(Clone, Copy, Debug)]
+pub struct Listed<'a> {
+    /// The objects, by path.
+    pub objects: &'a [ObjectRecord],
+    /// Paths that filters leave out.
+    pub left_out: &'a HashSet<&'a str>,
+    /// Paths that are to be read later, since they are too new.
+    pub too_new: &'a HashSet<&'a str>,
+}
+
+/// What becomes of a table that has a log.
+#[derive(Debug)]
+pub enum Opened {
+    /// It is this one.
+    Table(LogTable),
+    /// Filters leave out all its files.
+    LeftOut,
+    /// Some of its files are too new: it stays as it is.
+    TooNew,
+}
+
+/// Files that were not listed are asked for up to so many.
+const MOST_ASKED: usize = 1_000;
+const ASKED_AT_ONCE: usize = 16;
+
+impl<'a> Listed<'a> {
+    /// The objects in a folder, at whatever depth.
+    fn below(&self, folder: &str) -> &'a [ObjectRecord] {
+        let from = format!("{folder}/");
+        let start = self.objects.partition_point(|it| it.path < from);
+        let below = &self.objects[start..];
+        &below[..below.partition_point(|it| it.path.starts_with(&from))]
+    }
+
+    fn get(&self, path: &str) -> Option<&'a ObjectRecord> {
+        let at = self
+            .objects
+            .binary_search_by(|it| it.path.as_str().cmp(path));
+        self.objects.get(at.ok()?)
+    }
+
+    /// The table of files that a log names: with the objects that they are. One that was not listed may have come since, or have
+    /// a name that is not listed.
+    async fn table(
+        &self,
+        lake: &Store,
+        (log, folder): (LogFile, &str),
+        named: Vec<(String, Format, Logged)>,
+    ) -> Result<Opened, FileError> {
+        let mut files = Vec::new();
+        let mut unlisted = Vec::new();
+        let (mut is_any_left_out, is_any) = (false, !named.is_empty());
+        for (path, format, logged) in named {
+            match self.get(&path) {
+                Some(object) => files.push(LogFile::new(object.clone(), format, logged)),
+                None if self.too_new.contains(path.as_str()) => return Ok(Opened::TooNew),
+                None if self.left_out.contains(path.as_str()) => is_any_left_out = true,
+                None => unlisted.push((path, format, logged)),
+            }
+        }
+        let missing = |count: usize, first: &str| {
+            let are = if count == 1 { "is" } else { "are" };
+            let count = counted(count as u64, "file");
+            let first = one_line(first);
+            let cause = format!("it names {count} that {are} not there, such as {first}");
+            FileError::new(&log.object.path, FileErrorKind::Missing, cause)
+                .with_remedy("restore them, or repair the table")
+        };
+        if let Some((first, ..)) = unlisted.get(MOST_ASKED) {
+            return Err(missing(unlisted.len(), first));
+        }
+        let asked = unlisted
+            .into_iter()
+            .map(|(path, format, logged)| async move {
+                let object = lake.head(&path).await;
+                (path, format, logged, object)
+            });
+        let asked: Vec<_> = asked.collect();
+        let asked: Vec<_> = stream::iter(asked).buffered(ASKED_AT_ONCE).collect().await;
+        let mut gone = Vec::new();
+        for (path, format, logged, object) in asked {
+            match object {
+                Ok(object) => files.push(LogFile::new(object.into(), format, logged)),
+                Err(error) if error.is_not_found() => gone.push(path),
+                Err(error) => return Err(FileError::from_store(path, &error)),
+            }
+        }
+        if let Some(first) = gone.first() {
+            return Err(missing(gone.len(), first));
+        }
+        if is_any && is_any_left_out && files.is_empty() {
+            return Ok(Opened::LeftOut);
+        }
+        files.insert(0, log);
+        Ok(Opened::Table(LogTable {
+            folder: folder.to_owned(),
+            files,
+        }))
+    }
 }
 
 /// A folder that holds a table with a log.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Logged {
+pub struct Found {
     /// The folder, `""` for the lake's root.
     pub folder: String,
     kind: Kind,
@@ -75,8 +182,12 @@ pub(crate) fn log_of(path: &str) -> Option<&str> {
 }
 
 /// The folders of a listing that hold tables with logs.
-pub fn logged(objects: &[ObjectRecord]) -> Vec<Logged> {
+pub fn logged(objects: &[ObjectRecord]) -> Vec<Found> {
     let mut folders: BTreeMap<&str, Kind> = BTreeMap::new();
+    // What is in an archive has no log of its own.
+    let objects = objects
+        .iter()
+        .filter(|it| member::split(&it.path).is_none());
     for object in objects {
         let Some(folder) = log_of(&object.path) else {
             continue;
@@ -88,7 +199,7 @@ pub fn logged(objects: &[ObjectRecord]) -> Vec<Logged> {
             folders.entry(folder).or_insert(Kind::Iceberg);
         }
     }
-    let found = folders.into_iter().map(|(folder, kind)| Logged {
+    let found = folders.into_iter().map(|(folder, kind)| Found {
         folder: folder.to_owned(),
         kind,
     });
@@ -103,14 +214,23 @@ fn is_commit(path: &str) -> bool {
     split_path(folder).1 == DELTA_LOG && number.is_some_and(is_number)
 }
 
-/// Whether this is a metadata file of an Iceberg table: `metadata/00001-5a1c….metadata.json`, `metadata/v1.metadata.json`.
+/// Whether this is a metadata file of an Iceberg table: `metadata/v1.metadata.json`, or a number and a UUID, as in
+/// `metadata/00001-5a1c….metadata.json`.
 fn is_metadata(path: &str) -> bool {
     let (folder, name) = split_path(path);
-    let is_json = [".metadata.json", ".metadata.json.gz"]
-        .iter()
-        .any(|end| name.ends_with(end));
-    let digits = name.strip_prefix('v').unwrap_or(name);
-    split_path(folder).1 == METADATA && is_json && digits.starts_with(|c: char| c.is_ascii_digit())
+    let mut ends = [".gz.metadata.json", ".metadata.json.gz", ".metadata.json"].into_iter();
+    let stem = ends.find_map(|end| name.strip_suffix(end));
+    let is_number = |it: &str| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit());
+    let is_uuid = |it: &str| {
+        let is_digit = |byte: u8| byte == b'-' || byte.is_ascii_hexdigit();
+        it.len() == 36 && it.bytes().all(is_digit)
+    };
+    let is_stem = |stem: &str| match (stem.strip_prefix('v'), stem.split_once('-')) {
+        (Some(number), _) => is_number(number),
+        (None, Some((number, uuid))) => is_number(number) && is_uuid(uuid),
+        (None, None) => false,
+    };
+    split_path(folder).1 == METADATA && stem.is_some_and(is_stem)
 }
 
 /// Whether this is one, or a manifest, or what says which of them is the newest.
@@ -145,26 +265,21 @@ fn bare(location: &str) -> String {
     }
 }
 
-/// Opens the table of a folder. `objects` are those of the lake, by path.
+/// Opens the table of a folder.
 ///
 /// Must be called on a tokio runtime.
 ///
 /// # Errors
 /// A [`FileError`] that names the log: it is damaged, needs what is not supported, names files that are not there or outside of
 /// the lake; the store's.
-pub async fn open(
-    lake: &Store,
-    logged: &Logged,
-    objects: &[ObjectRecord],
-) -> Result<LogTable, FileError> {
-    match logged.kind {
-        Kind::Iceberg => iceberg::Iceberg.open(lake, &logged.folder, objects).await,
+pub async fn open(lake: &Store, found: &Found, listed: &Listed<'_>) -> Result<Opened, FileError> {
+    match found.kind {
+        Kind::Iceberg => iceberg::Iceberg.open(lake, &found.folder, listed).await,
         #[cfg(feature = "delta")]
-        Kind::Delta => delta::Delta.open(lake, &logged.folder, objects).await,
+        Kind::Delta => delta::Delta.open(lake, &found.folder, listed).await,
         #[cfg(not(feature = "delta"))]
         Kind::Delta => {
-            use limn_formats::FileErrorKind;
-            let log = crate::place::join(&logged.folder, DELTA_LOG);
+            let log = crate::place::join(&found.folder, DELTA_LOG);
             let cause = "this limn was built without Delta Lake";
             Err(FileError::new(log, FileErrorKind::Unsupported, cause)
                 .with_remedy("build it with the feature delta"))

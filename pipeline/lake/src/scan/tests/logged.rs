@@ -4,7 +4,7 @@
 use arrow::datatypes::{Field, Schema};
 use base64::Engine;
 use limn_formats::{Declaration, column_type};
-use limn_profile::{DeclaredReading, Deletes, Logged, LoggedColumn, LoggedTable};
+use limn_profile::{Constant, DeclaredReading, Deletes, Logged, LoggedColumn, LoggedTable};
 use parquet::arrow::PARQUET_FIELD_ID_META_KEY;
 use roaring::RoaringTreemap;
 
@@ -165,7 +165,11 @@ async fn columns_are_the_logs_whatever_files_call_them() {
         ("gone", 3, texts(&[Some("secret"), Some("secret")])),
     ]);
     let day = |day: Option<&str>| Logged {
-        constants: vec![("day".to_owned(), day.map(str::to_owned))],
+        constants: vec![Constant {
+            id: Some(7),
+            name: String::new(),
+            value: day.map(str::to_owned),
+        }],
         ..Logged::default()
     };
     ground

@@ -14,6 +14,8 @@ const DELETED: i64 = 2;
 /// What an entry's file holds.
 const POSITIONS: i64 = 1;
 const EQUALITY: i64 = 2;
+/// The id of the column of paths in a file of position deletes.
+const FILE_PATH: i32 = 2_147_483_546;
 
 /// A manifest, as a list has it.
 #[derive(Debug)]
@@ -74,6 +76,24 @@ impl Texts {
         Some(column.as_string::<i32>().clone())
     }
 
+    /// As texts; bytes as SQL writes them.
+    fn values(column: &ArrayRef) -> Option<StringArray> {
+        let is_bytes = matches!(
+            column.data_type(),
+            Arrow::Binary | Arrow::LargeBinary | Arrow::FixedSizeBinary(_)
+        );
+        if !is_bytes {
+            return Texts::cast(column);
+        }
+        let bytes = cast(column, &Arrow::Binary).ok()?;
+        let text = |bytes: &[u8]| {
+            let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
+            format!("X'{digits}'")
+        };
+        let texts = bytes.as_binary::<i32>().iter().map(|it| it.map(text));
+        Some(texts.collect())
+    }
+
     fn at(&self, row: usize) -> Option<String> {
         let column = self.0.as_ref()?;
         column.is_valid(row).then(|| column.value(row).to_owned())
@@ -111,15 +131,18 @@ struct Columns<'a> {
     blob: (Whole, Whole),
     partition: Vec<Option<StringArray>>,
     ids: Option<&'a ListArray>,
+    lower: Option<&'a ListArray>,
+    upper: Option<&'a ListArray>,
 }
 
 impl<'a> Columns<'a> {
     fn of(rows: &StructArray, files: &'a StructArray) -> Columns<'a> {
         let text = |name: &str| Texts::of(files, name);
         let whole = |name: &str| Whole::of(files, name);
+        let list = |name: &str| files.column_by_name(name)?.as_list_opt::<i32>();
         let partition = files.column_by_name("partition");
         let partition = partition.and_then(|it| it.as_struct_opt());
-        let partition = partition.map(|it| it.columns().iter().map(Texts::cast).collect());
+        let partition = partition.map(|it| it.columns().iter().map(Texts::values).collect());
         Columns {
             path: text("file_path"),
             format: text("file_format"),
@@ -129,10 +152,26 @@ impl<'a> Columns<'a> {
             content: whole("content"),
             blob: (whole("content_offset"), whole("content_size_in_bytes")),
             partition: partition.unwrap_or_default(),
-            ids: files
-                .column_by_name("equality_ids")
-                .and_then(|it| it.as_list_opt()),
+            ids: list("equality_ids"),
+            lower: list("lower_bounds"),
+            upper: list("upper_bounds"),
         }
+    }
+
+    /// The one path that a file of position deletes has, as its bounds say.
+    fn bounds(&self, row: usize) -> Option<String> {
+        let bound = |lists: Option<&ListArray>| {
+            let entries = lists.filter(|it| it.is_valid(row))?.value(row);
+            let entries = entries.as_struct_opt()?;
+            let keys = entries
+                .column_by_name("key")?
+                .as_primitive_opt::<Int32Type>()?;
+            let at = keys.iter().position(|key| key == Some(FILE_PATH))?;
+            let values = entries.column_by_name("value")?.as_binary_opt::<i32>()?;
+            String::from_utf8(values.value(at).to_vec()).ok()
+        };
+        let (lower, upper) = (bound(self.lower)?, bound(self.upper)?);
+        (lower == upper).then_some(lower)
     }
 
     fn ids(&self, row: usize) -> Vec<i32> {
@@ -188,7 +227,7 @@ impl Manifest {
             sequence: columns.sequence.at(row).unwrap_or(self.sequence),
             content: columns.content.at(row).unwrap_or(0),
             ids: columns.ids(row),
-            about: columns.about.at(row),
+            about: columns.about.at(row).or_else(|| columns.bounds(row)),
             blob: offset.unsigned(row).zip(size.unsigned(row)),
         })
     }
@@ -206,10 +245,11 @@ pub(super) struct Files {
 }
 
 impl Files {
-    pub(super) fn take(&mut self, entry: Entry) {
+    /// Takes an entry; whether it is of no partition.
+    pub(super) fn take(&mut self, entry: Entry, is_of_all: bool) {
         match (entry.content, &entry.blob, &entry.about) {
             (POSITIONS, Some(_), Some(about)) => drop(self.vectors.insert(about.clone(), entry)),
-            (EQUALITY, ..) if entry.partition.is_empty() => self.of_all.push(entry),
+            (EQUALITY, ..) if is_of_all => self.of_all.push(entry),
             (POSITIONS | EQUALITY, ..) => {
                 let partition = (entry.spec, entry.partition.clone());
                 self.others.entry(partition).or_default().push(entry);

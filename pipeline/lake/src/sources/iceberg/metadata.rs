@@ -47,19 +47,19 @@ pub(super) struct Snapshot {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct Schema {
+struct Schema {
     #[serde(default)]
     schema_id: Option<i32>,
-    pub(super) fields: Vec<SchemaField>,
+    fields: Vec<SchemaField>,
     #[serde(default)]
     identifier_field_ids: Vec<i32>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) struct SchemaField {
-    pub(super) id: i32,
-    pub(super) name: String,
+struct SchemaField {
+    id: i32,
+    name: String,
     r#type: Value,
     doc: Option<String>,
     initial_default: Option<Value>,
@@ -100,7 +100,7 @@ impl Metadata {
             .ok_or_else(|| format!("its metadata has no snapshot {current}, which it says it is"))
     }
 
-    pub(super) fn schema(&self) -> Result<&Schema, String> {
+    fn schema(&self) -> Result<&Schema, String> {
         let mut schemas = self.schemas.iter();
         let current = schemas.find(|it| it.schema_id == self.current_schema_id);
         let schema = current.or(self.schema.as_ref());
@@ -117,6 +117,12 @@ impl Metadata {
                 .is_empty()
                 .then_some(&self.partition_spec),
         }
+    }
+
+    /// Whether files of a partition specification are in no partition.
+    pub(super) fn is_unpartitioned(&self, spec: i32) -> bool {
+        let fields = self.partition(spec);
+        fields.is_some_and(|fields| fields.iter().all(|it| it.transform == "void"))
     }
 
     /// The table's columns.

@@ -16,14 +16,14 @@ use object_store::{
 
 /// The objects of a log.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(super) struct OfLog {
     below: Arc<dyn ObjectStore>,
     /// By their keys.
     objects: Vec<ObjectMeta>,
 }
 
-impl Listed {
-    pub(super) fn new<'a>(lake: &Store, objects: impl Iterator<Item = &'a ObjectRecord>) -> Listed {
+impl OfLog {
+    pub(super) fn new(lake: &Store, objects: &[ObjectRecord]) -> OfLog {
         let meta = |object: &ObjectRecord| ObjectMeta {
             location: lake.key(&object.path),
             last_modified: DateTime::from_timestamp_millis(object.modified_ms).unwrap_or_default(),
@@ -31,16 +31,16 @@ impl Listed {
             e_tag: object.etag.clone(),
             version: object.version.clone(),
         };
-        let mut objects: Vec<ObjectMeta> = objects.map(meta).collect();
+        let mut objects: Vec<ObjectMeta> = objects.iter().map(meta).collect();
         objects.sort_by(|a, b| a.location.cmp(&b.location));
-        Listed {
+        OfLog {
             below: lake.object_store(),
             objects,
         }
     }
 }
 
-impl fmt::Display for Listed {
+impl fmt::Display for OfLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}, as it was listed", self.below)
     }
@@ -54,8 +54,18 @@ fn read_only(operation: &str) -> Error {
 }
 
 #[async_trait]
-impl ObjectStore for Listed {
+impl ObjectStore for OfLog {
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
+        let found = self
+            .objects
+            .binary_search_by(|it| it.location.cmp(location));
+        // The log may name what is none of it.
+        if found.is_err() {
+            return Err(Error::NotFound {
+                path: location.to_string(),
+                source: "it is no part of the log".into(),
+            });
+        }
         self.below.get_opts(location, options).await
     }
 
