@@ -59,6 +59,11 @@ async fn statements_answer_with_rows() {
             &["ANNA"],
         ),
         ("FROM customers SELECT count(*)", &["4"]),
+        ("FROM staff", &["1|7|Anna", "2|8|Emil"]),
+        ("FROM staff s WHERE s.id > 1", &["2|8|Emil"]),
+        ("FROM orders ORDER BY orderid DESC LIMIT 1", &["104|9|1|2024-04-02"]),
+        ("SELECT count(*) FROM (FROM orders LIMIT 3) o", &["3"]),
+        ("WITH s AS (FROM staff) FROM s", &["1|7|Anna", "2|8|Emil"]),
     ] {
         let told = made.ask(sql).await;
         let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
