@@ -1,12 +1,13 @@
 //! An answer: batches of rows as they come, and what to know of them.
 
+use std::collections::{HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::Result as DataFusionResult;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt};
@@ -22,6 +23,7 @@ use crate::table::Table;
 /// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. A batch is read ahead of those that are taken,
 /// and nothing more once it is dropped. Must be polled on a tokio runtime.
 pub struct Answer {
+    /// Of columns that have names of their own each.
     schema: SchemaRef,
     batches: BoxStream<'static, DataFusionResult<RecordBatch>>,
     limits: Limits,
@@ -61,7 +63,7 @@ impl Answer {
         about: About,
     ) -> Answer {
         Answer {
-            schema,
+            schema: with_own_names(schema),
             batches: AssertUnwindSafe(batches)
                 .catch_unwind()
                 .map(|polled| polled.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))))
@@ -125,6 +127,18 @@ impl Answer {
         lines
     }
 
+    /// A batch as the schema calls its columns.
+    fn named(&self, batch: RecordBatch) -> DataFusionResult<RecordBatch> {
+        let (ours, theirs) = (self.schema.fields(), batch.schema_ref().fields());
+        if ours.iter().zip(theirs).all(|(a, b)| a.name() == b.name()) {
+            return Ok(batch);
+        }
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        let schema = Arc::clone(&self.schema);
+        Ok(RecordBatch::try_new_with_options(schema, columns, &rows)?)
+    }
+
     /// No more than the rows that are left of a batch; `None` if that is none of it.
     fn cut(&mut self, batch: RecordBatch) -> Option<RecordBatch> {
         let rows = batch.num_rows() as u64;
@@ -161,7 +175,8 @@ impl Stream for Answer {
                 this.end();
                 return Poll::Ready(Some(Err(AskError::Timeout(this.limits.timeout))));
             }
-            match futures::ready!(this.batches.poll_next_unpin(context)) {
+            let polled = futures::ready!(this.batches.poll_next_unpin(context));
+            match polled.map(|batch| batch.and_then(|batch| this.named(batch))) {
                 None => this.end(),
                 Some(Err(error)) => {
                     this.end();
@@ -177,6 +192,32 @@ impl Stream for Answer {
             }
         }
     }
+}
+
+/// The columns, those whose name came before with a number behind it: `id`, `id_2`.
+fn with_own_names(schema: SchemaRef) -> SchemaRef {
+    let names = || schema.fields().iter().map(|it| it.name().as_str());
+    let written: HashSet<&str> = names().collect();
+    if written.len() == schema.fields().len() {
+        return schema;
+    }
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let mut given: HashSet<String> = HashSet::new();
+    let fields = schema.fields().iter().map(|field| {
+        let times = times.entry(field.name()).or_default();
+        loop {
+            *times += 1;
+            if *times == 1 {
+                return Arc::clone(field);
+            }
+            let name = format!("{}_{times}", field.name());
+            if !written.contains(name.as_str()) && given.insert(name.clone()) {
+                return Arc::new(Field::clone(field).with_name(name));
+            }
+        }
+    });
+    let fields: Vec<Arc<Field>> = fields.collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// What a panic says, as an error of the library that it came from.

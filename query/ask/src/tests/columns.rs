@@ -55,6 +55,36 @@ async fn a_column_has_its_own_spelling_in_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_two_columns_of_an_answer_have_one_name() {
+    let made = Made::new().await;
+    for (sql, columns) in [
+        (
+            "SELECT a.id, b.id FROM staff a, staff b",
+            &["ID", "ID_2"][..],
+        ),
+        (
+            "SELECT * FROM staff a JOIN staff b USING (id)",
+            &["ID", "id_old", "Name", "id_old_2", "Name_2"],
+        ),
+        (
+            "SELECT a.id, b.id, c.id, 1 AS \"ID_2\" FROM staff a, staff b, staff c LIMIT 3",
+            &["ID", "ID_3", "ID_4", "ID_2"],
+        ),
+        (
+            "SELECT a.*, b.id FROM staff a JOIN staff b ON a.id = b.id WHERE b.id < 0",
+            &["ID", "id_old", "Name", "ID_2"],
+        ),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.columns(), columns, "{sql}");
+        for batch in &told.batches {
+            assert_eq!(batch.schema(), told.batches[0].schema(), "{sql}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tables_of_one_last_name_are_told_apart() {
     let mut made = Made::new().await;
     made.table(
