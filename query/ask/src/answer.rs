@@ -32,6 +32,7 @@ pub struct Answer {
     deadline: Pin<Box<Sleep>>,
     is_truncated: bool,
     has_ended: bool,
+    has_failed: bool,
     about: About,
 }
 
@@ -73,6 +74,7 @@ impl Answer {
             deadline: Box::pin(tokio::time::sleep_until(deadline)),
             is_truncated: false,
             has_ended: false,
+            has_failed: false,
             about,
         }
     }
@@ -118,6 +120,12 @@ impl Answer {
     /// What a person should know of the answer, one line each. Complete at the stream's end.
     pub fn notes(&self) -> Vec<String> {
         let mut lines = self.about.notes.lines();
+        lines.extend(self.unread().map(|table| {
+            format!(
+                "'{}' was answered from the index: its files were not looked at",
+                one_line(table.name())
+            )
+        }));
         if let (true, Some(most)) = (self.is_truncated, self.limits.max_rows) {
             let rows = if most == 1 { "row" } else { "rows" };
             lines.push(format!(
@@ -125,6 +133,17 @@ impl Answer {
             ));
         }
         lines
+    }
+
+    /// The tables of which no file was looked at for the answer, once it is whole: a count may be known, and a filter may leave
+    /// no file, as the index knows them.
+    fn unread(&self) -> impl Iterator<Item = &Table> {
+        let is_whole = self.has_ended && !self.has_failed && !self.about.is_plan;
+        let tables = self.about.tables.iter().filter(move |_| is_whole);
+        tables.map(Arc::as_ref).filter(|table| {
+            let counts = table.store.counts();
+            counts.get + counts.head + counts.list == 0
+        })
     }
 
     /// A batch as the schema calls its columns.
@@ -173,6 +192,7 @@ impl Stream for Answer {
             }
             if this.deadline.poll_unpin(context).is_ready() {
                 this.end();
+                this.has_failed = true;
                 return Poll::Ready(Some(Err(AskError::Timeout(this.limits.timeout))));
             }
             let polled = futures::ready!(this.batches.poll_next_unpin(context));
@@ -180,6 +200,7 @@ impl Stream for Answer {
                 None => this.end(),
                 Some(Err(error)) => {
                     this.end();
+                    this.has_failed = true;
                     let error = failure::running(&error, &this.limits);
                     return Poll::Ready(Some(Err(error)));
                 }

@@ -170,6 +170,30 @@ async fn what_a_statement_reads_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_answered_from_the_index_alone_is_told() {
+    let made = Made::new().await;
+    // As they were, as far as anybody knows.
+    made.store.delete("sales/orders/1.csv").await.unwrap();
+    made.store.delete("sales/orders/2.csv").await.unwrap();
+    let note = "'sales/orders' was answered from the index: its files were not looked at";
+    for (sql, notes) in [
+        ("SELECT count(*) FROM orders", &[note][..]),
+        ("SELECT * FROM orders WHERE amount > 1000", &[note]),
+        (
+            "SELECT (SELECT count(*) FROM orders o), (SELECT count(*) FROM orders), max(id) FROM staff",
+            &[note],
+        ),
+        ("SELECT max(id) FROM staff", &[]),
+        ("EXPLAIN SELECT count(*) FROM orders", &[]),
+        ("SHOW TABLES", &[]),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.notes, notes, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_the_tables_that_are_named_are_opened() {
     let mut made = Made::new().await;
     for table in &mut made.tables[1..] {
