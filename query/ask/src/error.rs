@@ -6,6 +6,8 @@ use limn_lake::scan::ScanError;
 use limn_store::StoreError;
 use thiserror::Error;
 
+use crate::stale::Stale;
+
 /// Why a statement has no answer, or an answer ended before its end.
 #[derive(Debug, Error)]
 pub enum AskError {
@@ -109,6 +111,9 @@ pub enum AskError {
     /// What the index knows of a table cannot be read.
     #[error(transparent)]
     Catalogue(Box<dyn std::error::Error + Send + Sync>),
+    /// A file of a table is not what the index knows.
+    #[error(transparent)]
+    Stale(Box<Stale>),
     /// The rows of a table ended before their end.
     #[error(transparent)]
     Scan(#[from] ScanError),

@@ -12,6 +12,7 @@ use crate::error::AskError;
 use crate::limits::Limits;
 use crate::near::near;
 use crate::scope::same;
+use crate::stale::Stale;
 use crate::table::Table;
 use crate::watch::Over;
 
@@ -98,10 +99,15 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
     let told = || one_line(&without_prefix(&root.strip_backtrace()));
     match root {
         DataFusionError::External(error) if error.is::<Over>() => AskError::Timeout(limits.timeout),
-        DataFusionError::External(error) => match error.downcast_ref::<ScanError>() {
-            Some(error) => AskError::Scan(error.clone()),
-            None => AskError::Execution(told()),
-        },
+        DataFusionError::External(error) => {
+            let scan = error.downcast_ref::<ScanError>();
+            let stale = error.downcast_ref::<Stale>();
+            match (stale, scan) {
+                (Some(stale), _) => AskError::Stale(Box::new(stale.clone())),
+                (None, Some(error)) => AskError::Scan(error.clone()),
+                (None, None) => AskError::Execution(told()),
+            }
+        }
         DataFusionError::ResourcesExhausted(_) => AskError::Memory(limits.memory_bytes),
         DataFusionError::Plan(cause) => AskError::Plan(of_function(cause).unwrap_or_else(told)),
         DataFusionError::SchemaError(..) => AskError::Plan(told()),

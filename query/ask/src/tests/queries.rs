@@ -61,7 +61,10 @@ async fn statements_answer_with_rows() {
         ("FROM customers SELECT count(*)", &["4"]),
         ("FROM staff", &["1|7|Anna", "2|8|Emil"]),
         ("FROM staff s WHERE s.id > 1", &["2|8|Emil"]),
-        ("FROM orders ORDER BY orderid DESC LIMIT 1", &["104|9|1|2024-04-02"]),
+        (
+            "FROM orders ORDER BY orderid DESC LIMIT 1",
+            &["104|9|1|2024-04-02"],
+        ),
         ("SELECT count(*) FROM (FROM orders LIMIT 3) o", &["3"]),
         ("WITH s AS (FROM staff) FROM s", &["1|7|Anna", "2|8|Emil"]),
     ] {
@@ -234,8 +237,20 @@ async fn a_file_that_has_changed_ends_the_answer() {
         .ask("SELECT sum(amount) FROM orders")
         .await
         .unwrap_err();
-    assert!(matches!(error, AskError::Scan(_)), "{error}");
-    assert!(error.to_string().contains("sales/orders/2.csv"), "{error}");
+    assert!(matches!(error, AskError::Stale(_)), "{error}");
+    let told = error.to_string();
+    assert!(
+        told.starts_with("sales/orders/2.csv is missing") && told.contains("limn index /lake"),
+        "{told}"
+    );
+    let text = Bytes::from_static(b"OrderID,customerid,Amount,Day\n1,1,1,2024-03-01\n");
+    made.store.put("sales/orders/2.csv", text).await.unwrap();
+    let error = made.ask("FROM orders").await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("sales/orders/2.csv has changed")
+            && error.contains("limn update sales/orders --lake /lake --index INDEX"),
+        "{error}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,9 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use tempfile::NamedTempFile;
 
+use crate::progress::say;
+use crate::text::plural;
+
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -56,8 +59,8 @@ impl Format {
     }
 }
 
-/// Writes all rows, and returns how many. The file is there once it is whole.
-pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::Result<u64> {
+/// Writes all rows, and says how many. The file is there once it is whole.
+pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::Result<()> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
     let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
     let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
@@ -70,7 +73,9 @@ pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::
     writer.finish()?;
     let kept = file.persist(path);
     kept.with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(rows)
+    let rows = plural(rows, "row");
+    say(&format!("{rows} written to {}", path.display()));
+    Ok(())
 }
 
 enum Writer {
