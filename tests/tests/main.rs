@@ -43,6 +43,7 @@ mod racing;
 mod rounds;
 mod s3;
 mod serve;
+mod sql;
 mod stores;
 mod tasks;
 mod terminal;

@@ -1,7 +1,8 @@
 //! An answer: batches of rows as they come, and what to know of them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -104,6 +105,12 @@ impl Answer {
     /// Whether the rows are a plan, whose texts have lines: the answer to EXPLAIN.
     pub fn is_plan(&self) -> bool {
         self.about.is_plan
+    }
+
+    /// The local folders that are lakes of the statement's tables.
+    pub fn local_lakes(&self) -> BTreeSet<PathBuf> {
+        let tables = self.about.tables.iter();
+        tables.filter_map(|it| it.store.local_root()).collect()
     }
 
     /// What was read of the lakes so far.
