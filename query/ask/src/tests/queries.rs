@@ -315,6 +315,24 @@ async fn texts_are_compared_with_numbers_as_the_numbers_that_they_are() {
     for (sql, lines) in [
         ("SELECT n FROM mixed WHERE key = 3", &["30"][..]),
         ("SELECT n FROM mixed WHERE 1.5 < key", &["30"]),
+        ("SELECT n FROM mixed WHERE key IN (3, 4)", &["30"]),
+        (
+            "SELECT n FROM mixed WHERE key IN (1.0, 3, NULL)",
+            &["10", "30"],
+        ),
+        ("SELECT n FROM mixed WHERE key BETWEEN 2 AND 10.5", &["30"]),
+        (
+            "SELECT m.n FROM mixed m WHERE 3 BETWEEN key AND m.n",
+            &["10", "30"],
+        ),
+        (
+            "SELECT n FROM mixed WHERE key IN (SELECT customerid FROM orders WHERE amount < 5)",
+            &["30"],
+        ),
+        (
+            "SELECT o.orderid FROM orders o, mixed m WHERE m.n = 30 AND o.customerid IN (key, 77)",
+            &["103"],
+        ),
         (
             "SELECT m.n FROM mixed m JOIN customers c ON m.key = c.customerid ORDER BY n",
             &["10", "30"],
