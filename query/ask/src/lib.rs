@@ -33,6 +33,7 @@
 //! query; those of a killed process are in the system's folder for such.
 
 mod answer;
+mod blame;
 mod catalogue;
 pub mod cells;
 mod check;

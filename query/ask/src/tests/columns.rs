@@ -235,6 +235,53 @@ async fn a_column_whose_name_has_dots_needs_no_quotes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_column_whose_type_does_not_fit_is_named() {
+    let mut made = Made::new().await;
+    made.table("m", &[("m.csv", "the key,n\n1,1\nx,2\n")], Redact::Off)
+        .await;
+    for (sql, wanted) in [
+        (
+            "SELECT name + 1 FROM customers",
+            "'Name' of 'crm/Customers' is text, and + takes numbers; write TRY_CAST(\"Name\" AS DOUBLE), which is null where there is no number",
+        ),
+        (
+            "SELECT 2 * (m.\"the key\") FROM m",
+            "'the key' of 'm' is text, and * takes numbers; write TRY_CAST(\"the key\" AS DOUBLE)",
+        ),
+        (
+            "SELECT sum(\"the key\") FROM m",
+            "sum() takes no text, and 'the key' of 'm' is text; write sum(TRY_CAST(\"the key\" AS DOUBLE))",
+        ),
+        (
+            "SELECT sum(day) FROM orders",
+            "sum() does not take 'Day' of 'sales/orders', which is date; CAST",
+        ),
+        (
+            "SELECT avg(t) FROM (SELECT lower(name) t FROM customers)",
+            "avg() takes no values of such types",
+        ),
+        (
+            "SELECT day + 1 FROM orders",
+            "date + integer cannot be computed; days are written as INTERVAL '1 day'",
+        ),
+        (
+            "SELECT lower(name) + 1 FROM customers",
+            "text + integer cannot be computed",
+        ),
+        (
+            "SELECT cnt(name) FROM customers",
+            "there is no function 'cnt'; did you mean count?",
+        ),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.map(|it| it.lines()).unwrap_err().to_string();
+        assert!(told.contains(wanted), "{sql}: {told}");
+    }
+    let sql = "SELECT sum(TRY_CAST(\"the key\" AS DOUBLE)) FROM m";
+    assert_eq!(made.ask(sql).await.unwrap().lines(), ["1.0"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn withheld_columns_are_refused_by_name() {
     let made = Made::new().await;
     for sql in [
