@@ -44,6 +44,7 @@ mod racing;
 mod rounds;
 mod s3;
 mod serve;
+mod sql;
 mod stores;
 mod tasks;
 mod terminal;

@@ -48,6 +48,9 @@ pub enum FileErrorKind {
     Panicked,
 }
 
+/// Why a file that was listed cannot be read, if it was deleted since.
+const GONE: &str = "it was listed, but is not there any more";
+
 impl FileErrorKind {
     fn remedy(self) -> &'static str {
         match self {
@@ -96,7 +99,7 @@ impl FileError {
             StoreErrorKind::Entry | StoreErrorKind::Other => FileErrorKind::StoreFailed,
         };
         let cause = match error.kind() {
-            StoreErrorKind::NotFound => "it was listed, but is not there any more",
+            StoreErrorKind::NotFound => GONE,
             _ => error.cause(),
         };
         let file_error = FileError::new(object, kind, cause);
@@ -105,6 +108,11 @@ impl FileError {
             return file_error;
         }
         file_error.with_remedy(error.remedy())
+    }
+
+    /// Whether the object is not there any more, as far as is known; else it may be another one.
+    pub fn is_gone(&self) -> bool {
+        self.kind == FileErrorKind::Missing && self.cause == GONE
     }
 
     /// Whether reading the same version of the object again can succeed: the fault is the store's,

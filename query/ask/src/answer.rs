@@ -1,12 +1,14 @@
 //! An answer: batches of rows as they come, and what to know of them.
 
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use arrow::array::RecordBatch;
-use arrow::datatypes::SchemaRef;
+use arrow::array::{RecordBatch, RecordBatchOptions};
+use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::Result as DataFusionResult;
 use futures::stream::{self, BoxStream};
 use futures::{FutureExt, Stream, StreamExt};
@@ -22,6 +24,7 @@ use crate::table::Table;
 /// The rows that a statement asks for: a stream of batches of [`Answer::schema`]. A batch is read ahead of those that are taken,
 /// and nothing more once it is dropped. Must be polled on a tokio runtime.
 pub struct Answer {
+    /// Of columns that have names of their own each.
     schema: SchemaRef,
     batches: BoxStream<'static, DataFusionResult<RecordBatch>>,
     limits: Limits,
@@ -30,6 +33,7 @@ pub struct Answer {
     deadline: Pin<Box<Sleep>>,
     is_truncated: bool,
     has_ended: bool,
+    has_failed: bool,
     about: About,
 }
 
@@ -61,7 +65,7 @@ impl Answer {
         about: About,
     ) -> Answer {
         Answer {
-            schema,
+            schema: with_own_names(schema),
             batches: AssertUnwindSafe(batches)
                 .catch_unwind()
                 .map(|polled| polled.unwrap_or_else(|panic| Err(panicked(panic.as_ref()))))
@@ -71,6 +75,7 @@ impl Answer {
             deadline: Box::pin(tokio::time::sleep_until(deadline)),
             is_truncated: false,
             has_ended: false,
+            has_failed: false,
             about,
         }
     }
@@ -102,6 +107,12 @@ impl Answer {
         self.about.is_plan
     }
 
+    /// The local folders that are lakes of the statement's tables.
+    pub fn local_lakes(&self) -> BTreeSet<PathBuf> {
+        let tables = self.about.tables.iter();
+        tables.filter_map(|it| it.store.local_root()).collect()
+    }
+
     /// What was read of the lakes so far.
     pub fn read(&self) -> ReadCounts {
         let mut read = ReadCounts::default();
@@ -116,6 +127,12 @@ impl Answer {
     /// What a person should know of the answer, one line each. Complete at the stream's end.
     pub fn notes(&self) -> Vec<String> {
         let mut lines = self.about.notes.lines();
+        lines.extend(self.unread().map(|table| {
+            format!(
+                "'{}' was answered from the index: its files were not looked at",
+                one_line(table.name())
+            )
+        }));
         if let (true, Some(most)) = (self.is_truncated, self.limits.max_rows) {
             let rows = if most == 1 { "row" } else { "rows" };
             lines.push(format!(
@@ -123,6 +140,29 @@ impl Answer {
             ));
         }
         lines
+    }
+
+    /// The tables of which no file was looked at for the answer, once it is whole: a count may be known, and a filter may leave
+    /// no file, as the index knows them.
+    fn unread(&self) -> impl Iterator<Item = &Table> {
+        let is_whole = self.has_ended && !self.has_failed && !self.about.is_plan;
+        let tables = self.about.tables.iter().filter(move |_| is_whole);
+        tables.map(Arc::as_ref).filter(|table| {
+            let counts = table.store.counts();
+            counts.get + counts.head + counts.list == 0
+        })
+    }
+
+    /// A batch as the schema calls its columns.
+    fn named(&self, batch: RecordBatch) -> DataFusionResult<RecordBatch> {
+        let (ours, theirs) = (self.schema.fields(), batch.schema_ref().fields());
+        if ours.iter().zip(theirs).all(|(a, b)| a.name() == b.name()) {
+            return Ok(batch);
+        }
+        let rows = RecordBatchOptions::new().with_row_count(Some(batch.num_rows()));
+        let columns = batch.columns().to_vec();
+        let schema = Arc::clone(&self.schema);
+        Ok(RecordBatch::try_new_with_options(schema, columns, &rows)?)
     }
 
     /// No more than the rows that are left of a batch; `None` if that is none of it.
@@ -159,12 +199,15 @@ impl Stream for Answer {
             }
             if this.deadline.poll_unpin(context).is_ready() {
                 this.end();
+                this.has_failed = true;
                 return Poll::Ready(Some(Err(AskError::Timeout(this.limits.timeout))));
             }
-            match futures::ready!(this.batches.poll_next_unpin(context)) {
+            let polled = futures::ready!(this.batches.poll_next_unpin(context));
+            match polled.map(|batch| batch.and_then(|batch| this.named(batch))) {
                 None => this.end(),
                 Some(Err(error)) => {
                     this.end();
+                    this.has_failed = true;
                     let error = failure::running(&error, &this.limits);
                     return Poll::Ready(Some(Err(error)));
                 }
@@ -177,6 +220,32 @@ impl Stream for Answer {
             }
         }
     }
+}
+
+/// The columns, those whose name came before with a number behind it: `id`, `id_2`.
+fn with_own_names(schema: SchemaRef) -> SchemaRef {
+    let names = || schema.fields().iter().map(|it| it.name().as_str());
+    let written: HashSet<&str> = names().collect();
+    if written.len() == schema.fields().len() {
+        return schema;
+    }
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    let mut given: HashSet<String> = HashSet::new();
+    let fields = schema.fields().iter().map(|field| {
+        let times = times.entry(field.name()).or_default();
+        loop {
+            *times += 1;
+            if *times == 1 {
+                return Arc::clone(field);
+            }
+            let name = format!("{}_{times}", field.name());
+            if !written.contains(name.as_str()) && given.insert(name.clone()) {
+                return Arc::new(Field::clone(field).with_name(name));
+            }
+        }
+    });
+    let fields: Vec<Arc<Field>> = fields.collect();
+    Arc::new(Schema::new_with_metadata(fields, schema.metadata().clone()))
 }
 
 /// What a panic says, as an error of the library that it came from.

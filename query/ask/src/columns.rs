@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use datafusion::sql::sqlparser::ast::{
-    AccessExpr, ExcludeSelectItem, Expr, Ident, ObjectName, ObjectNamePart, Query, SelectItem,
-    SelectItemQualifiedWildcardKind, VisitMut, VisitorMut, WildcardAdditionalOptions,
+    AccessExpr, ExcludeSelectItem, Expr, FunctionArguments, Ident, ObjectName, ObjectNamePart,
+    Query, SelectItem, SelectItemQualifiedWildcardKind, VisitMut, VisitorMut,
+    WildcardAdditionalOptions,
 };
 use limn_store::one_line;
 
@@ -219,6 +220,30 @@ fn resolve(ident: &mut Ident, scopes: Scopes<'_>) -> Result<(), AskError> {
     Ok(())
 }
 
+/// `user` and such, which the parser takes for functions that are called without brackets, and of which there is none.
+fn user(expr: &Expr) -> Option<Ident> {
+    match expr {
+        Expr::Function(function) if matches!(function.args, FunctionArguments::None) => {
+            let [ObjectNamePart::Identifier(name)] = function.name.0.as_slice() else {
+                return None;
+            };
+            let is_user = ["user", "current_user", "session_user", "current_catalog"]
+                .iter()
+                .any(|it| it.eq_ignore_ascii_case(&name.value));
+            is_user.then(|| name.clone())
+        }
+        _ => None,
+    }
+}
+
+/// A name that was looked up.
+fn of_path(path: Vec<Ident>) -> Expr {
+    match path.as_slice() {
+        [one] => Expr::Identifier(one.clone()),
+        _ => Expr::CompoundIdentifier(path),
+    }
+}
+
 /// Walks expressions; queries within them are walked by themselves, with the scopes around them.
 pub(crate) struct Exprs<'w, 'a, 's> {
     walk: &'w mut Walk<'a>,
@@ -258,11 +283,27 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
             }
             Expr::CompoundIdentifier(parts) => {
                 if let Some(path) = self.path(parts)? {
-                    *expr = Expr::CompoundIdentifier(path);
+                    *expr = of_path(path);
                 }
                 Ok(())
             }
-            Expr::CompoundFieldAccess { root, access_chain } => self.access(root, access_chain),
+            Expr::CompoundFieldAccess { root, access_chain } => {
+                if let Some(user) = user(root) {
+                    **root = Expr::Identifier(user);
+                }
+                self.access(root, access_chain)?;
+                if access_chain.is_empty() {
+                    *expr = Expr::clone(root);
+                }
+                Ok(())
+            }
+            Expr::Function(_) => {
+                if let Some(mut user) = user(expr) {
+                    resolve(&mut user, self.scopes)?;
+                    *expr = Expr::Identifier(user);
+                }
+                Ok(())
+            }
             _ => Ok(()),
         }
     }
@@ -276,6 +317,13 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
 
     /// `t.list[1].field`: names up to the first bracket are a path; names behind it are fields.
     fn access(&self, root: &mut Expr, chain: &mut Vec<AccessExpr>) -> Result<(), AskError> {
+        for access in chain.iter_mut() {
+            if let AccessExpr::Dot(expr) = access
+                && let Some(user) = user(expr)
+            {
+                *expr = Expr::Identifier(user);
+            }
+        }
         let mut path = match &*root {
             Expr::Identifier(ident) => vec![ident.clone()],
             Expr::CompoundIdentifier(parts) => parts.clone(),
@@ -297,6 +345,11 @@ impl<'w, 'a, 's> Exprs<'w, 'a, 's> {
             several => self.path(several)?,
         };
         if let Some(found) = found {
+            if leading == chain.len() {
+                chain.clear();
+                *root = of_path(found);
+                return Ok(());
+            }
             let mut found = found.into_iter();
             if let Some(first) = found.next() {
                 *root = Expr::Identifier(first);

@@ -2,9 +2,13 @@
 
 use std::time::Duration;
 
+use datafusion::sql::sqlparser::keywords;
+use datafusion::sql::sqlparser::tokenizer::Token;
 use limn_lake::scan::ScanError;
 use limn_store::StoreError;
 use thiserror::Error;
+
+use crate::stale::Stale;
 
 /// Why a statement has no answer, or an answer ended before its end.
 #[derive(Debug, Error)]
@@ -82,6 +86,16 @@ pub enum AskError {
         /// Whether it was written in double quotes, as text is elsewhere.
         is_text: bool,
     },
+    /// No source of the statement's rows is called so.
+    #[error("no table of the statement is called '{name}'; {}", source_or(.near, .known))]
+    UnknownSource {
+        /// What was written before a column.
+        name: String,
+        /// What the tables and queries of the statement are called.
+        known: Vec<String>,
+        /// Columns whose whole names are like what was written.
+        near: Vec<String>,
+    },
     /// Several columns are meant by this name.
     #[error("'{name}' may be {}: say which", one_of(.columns))]
     AmbiguousColumn {
@@ -109,6 +123,9 @@ pub enum AskError {
     /// What the index knows of a table cannot be read.
     #[error(transparent)]
     Catalogue(Box<dyn std::error::Error + Send + Sync>),
+    /// A file of a table is not what the index knows.
+    #[error(transparent)]
+    Stale(Box<Stale>),
     /// The rows of a table ended before their end.
     #[error(transparent)]
     Scan(#[from] ScanError),
@@ -160,11 +177,47 @@ fn one_of(names: &[String]) -> String {
     }
 }
 
+fn source_or(near: &[String], known: &[String]) -> String {
+    let of = match known {
+        [one] => format!("there is {}", quoted(one)),
+        several => {
+            let names: Vec<String> = several.iter().map(|it| quoted(it)).collect();
+            format!("there are {}", names.join(", "))
+        }
+    };
+    near_or(near, &of)
+}
+
 fn near_or(near: &[String], otherwise: &str) -> String {
     match near {
         [] => otherwise.to_owned(),
-        near => format!("did you mean {}?", one_of(near)),
+        near => {
+            let near: Vec<String> = near.iter().map(|it| quoted(it)).collect();
+            format!("did you mean {}?", one_of(&near))
+        }
     }
+}
+
+/// A name as it has to be written: in double quotes, unless it is a small word that means nothing else.
+pub(crate) fn quoted(name: &str) -> String {
+    let is_letter = |it: char| it == '_' || it.is_ascii_lowercase();
+    let is_plain =
+        name.starts_with(is_letter) && name.chars().all(|it| is_letter(it) || it.is_ascii_digit());
+    match is_plain && !is_keyword(name) {
+        true => name.to_owned(),
+        false => format!("\"{}\"", name.replace('"', "\"\"")),
+    }
+}
+
+/// Whether a word without quotes has a meaning of its own where a name may be.
+fn is_keyword(word: &str) -> bool {
+    let keyword = match Token::make_word(word, None) {
+        Token::Word(word) => word.keyword,
+        _ => return false,
+    };
+    keywords::RESERVED_FOR_COLUMN_ALIAS.contains(&keyword)
+        || keywords::RESERVED_FOR_TABLE_ALIAS.contains(&keyword)
+        || keywords::RESERVED_FOR_IDENTIFIER.contains(&keyword)
 }
 
 fn unknown_column(name: &str, table: Option<&str>, near: &[String], is_text: bool) -> String {
@@ -237,5 +290,8 @@ mod tests {
         assert!(of(&[]).ends_with("SHOW TABLES lists what there is"));
         assert!(of(&["a"]).ends_with("did you mean a?"));
         assert!(of(&["a", "b", "c"]).ends_with("did you mean a, b or c?"));
+        let odd = of(&["customer id", "Name", "order", "crm/churn", "a\"b", "id_2"]);
+        let wanted = r#"did you mean "customer id", "Name", "order", "crm/churn", "a""b" or id_2?"#;
+        assert!(odd.ends_with(wanted), "{odd}");
     }
 }

@@ -8,10 +8,13 @@ use datafusion::error::DataFusionError;
 use limn_lake::scan::ScanError;
 use limn_store::one_line;
 
+use crate::blame;
 use crate::error::AskError;
+use crate::functions;
 use crate::limits::Limits;
 use crate::near::near;
 use crate::scope::same;
+use crate::stale::Stale;
 use crate::table::Table;
 use crate::watch::Over;
 
@@ -46,8 +49,13 @@ pub(crate) fn planning(
     tables: &BTreeMap<String, Arc<Table>>,
     limits: &Limits,
 ) -> AskError {
-    let DataFusionError::SchemaError(schema, _) = error.find_root() else {
-        return running(error, limits);
+    let schema = match error.find_root() {
+        DataFusionError::SchemaError(schema, _) => schema,
+        DataFusionError::Plan(cause) | DataFusionError::Internal(cause) => {
+            let told = blame::of_types(cause, sql, tables);
+            return told.map_or_else(|| running(error, limits), AskError::Plan);
+        }
+        _ => return running(error, limits),
     };
     match schema.as_ref() {
         SchemaError::FieldNotFound { field, .. } => unknown_column(field.name(), sql, tables),
@@ -95,40 +103,63 @@ pub(crate) fn running(error: &DataFusionError, limits: &Limits) -> AskError {
     if error.to_string().contains(DISK) {
         return AskError::Spill(limits.spill_bytes);
     }
-    let told = || one_line(&without_prefix(&root.strip_backtrace()));
+    let told = || one_line(&without_tree(&without_prefix(&root.strip_backtrace())));
     match root {
         DataFusionError::External(error) if error.is::<Over>() => AskError::Timeout(limits.timeout),
-        DataFusionError::External(error) => match error.downcast_ref::<ScanError>() {
-            Some(error) => AskError::Scan(error.clone()),
-            None => AskError::Execution(told()),
-        },
+        DataFusionError::External(error) => {
+            let scan = error.downcast_ref::<ScanError>();
+            let stale = error.downcast_ref::<Stale>();
+            match (stale, scan) {
+                (Some(stale), _) => AskError::Stale(Box::new(stale.clone())),
+                (None, Some(error)) => AskError::Scan(error.clone()),
+                (None, None) => AskError::Execution(told()),
+            }
+        }
         DataFusionError::ResourcesExhausted(_) => AskError::Memory(limits.memory_bytes),
         DataFusionError::Plan(cause) => AskError::Plan(of_function(cause).unwrap_or_else(told)),
         DataFusionError::SchemaError(..) => AskError::Plan(told()),
         DataFusionError::NotImplemented(cause) => {
-            AskError::Plan(format!("limn sql does not have this: {}", one_line(cause)))
+            let cause = one_line(&without_tree(cause));
+            AskError::Plan(format!("limn sql does not have this: {cause}"))
         }
         DataFusionError::SQL(..) => AskError::Syntax(told()),
-        DataFusionError::Internal(cause) => AskError::Internal(one_line(cause)),
+        DataFusionError::Internal(cause) => AskError::Internal(one_line(&without_tree(cause))),
         _ => AskError::Execution(told()),
     }
 }
 
-/// What is wrong with a call of a function: its name, or the types of its values.
+/// What is wrong with the name of a function.
 fn of_function(cause: &str) -> Option<String> {
     let (before, rest) = cause.split_once('\'')?;
     let (name, _) = rest.split_once('\'')?;
-    if before.ends_with("Invalid function ") {
-        let known = FUNCTIONS.iter().find(|it| it.0.eq_ignore_ascii_case(name));
-        return known.map(|(_, instead)| format!("there is no function '{name}'; write {instead}"));
+    if !before.ends_with("Invalid function ") {
+        return None;
     }
-    let is_of_types =
-        before.ends_with("Function ") && rest.contains("failed to match any signature");
-    is_of_types.then(|| {
-        format!(
-            "{name}() takes no values of such types; CAST(value AS type) gives them another one"
-        )
-    })
+    let known = FUNCTIONS.iter().find(|it| it.0.eq_ignore_ascii_case(name));
+    let instead = match (known, functions::like(name).as_slice()) {
+        (Some((_, instead)), _) => format!("write {instead}"),
+        (None, []) => "there are those of DataFusion".to_owned(),
+        (None, like) => format!("did you mean {}?", like.join(" or ")),
+    };
+    Some(format!(
+        "there is no function '{}'; {instead}",
+        one_line(name)
+    ))
+}
+
+/// What was said, without the parser's own form of what it was said of.
+fn without_tree(text: &str) -> String {
+    const MARKS: [&str; 3] = ["quote_style:", "ValueWithSpan", "span: Span"];
+    if MARKS.iter().all(|it| !text.contains(it)) {
+        return text.to_owned();
+    }
+    if text.starts_with("Dot access not supported") {
+        let told =
+            "a field behind a dot is a name; a column whose name has dots stands in double quotes";
+        return told.to_owned();
+    }
+    let said = text.split(['(', '{', '[']).next().unwrap_or_default();
+    said.rsplit_once(": ").map_or(said, |it| it.0).to_owned()
 }
 
 /// What was said, without who said it: `Error during planning: …`.
@@ -190,17 +221,44 @@ mod tests {
             year,
             "there is no function 'YEAR'; write date_part('year', time)"
         );
-        let sum = of("Internal error: Function 'sum' failed to match any signature, errors: …");
-        assert!(
-            sum.starts_with("sum() takes no values of such types"),
-            "{sum}"
-        );
+        for (wrong, instead) in [
+            ("cnt", "did you mean count?"),
+            ("lenght", "did you mean length?"),
+            ("summ", "did you mean sum?"),
+            ("foo", "there are those of DataFusion"),
+            ("percentile_rank_of_all", "there are those of DataFusion"),
+        ] {
+            let told = of(&format!("Invalid function '{wrong}'.\nDid you mean 'cot'?"));
+            assert_eq!(told, format!("there is no function '{wrong}'; {instead}"));
+        }
+    }
+
+    #[test]
+    fn the_parsers_trees_are_left_out() {
+        for (text, wanted) in [
+            (
+                "Dot access not supported for non-string expr: Identifier(Ident { value: \"id\", quote_style: None })",
+                "double quotes",
+            ),
+            (
+                "Unsupported ast node in sqltorel: Tuple([ValueWithSpan { value: 1 }])",
+                "limn sql does not have this: Unsupported ast node in sqltorel",
+            ),
+        ] {
+            let error = DataFusionError::NotImplemented(text.to_owned());
+            let told = running(&error, &Limits::default()).to_string();
+            assert!(
+                told.ends_with(wanted) || told.contains("double quotes"),
+                "{told}"
+            );
+            assert!(!told.contains('{'), "{told}");
+        }
     }
 
     #[test]
     fn who_said_it_is_left_out() {
-        let error = DataFusionError::Plan("Invalid function 'foo'.\nDid you mean 'floor'?".into());
+        let error = DataFusionError::Plan("Error during planning: it is\nodd".into());
         let told = running(&error, &Limits::default()).to_string();
-        assert_eq!(told, "Invalid function 'foo'. Did you mean 'floor'?");
+        assert_eq!(told, "it is odd");
     }
 }

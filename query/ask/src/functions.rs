@@ -3,7 +3,8 @@
 //! `repeat('a', 2000000000)` takes all memory in one call, where no limit of a query looks. So what such a call would make is
 //! computed from its arguments first.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, LazyLock};
 
 use arrow::array::{Array, ArrayRef, AsArray, UInt64Array};
 use arrow::compute::{cast, take};
@@ -29,6 +30,8 @@ const VALUES: u64 = 256 << 20;
 const BATCH: usize = 8192;
 /// Bytes of an element of a list, besides what is in it.
 const ELEMENT: u64 = 16;
+/// Names that are suggested, at most.
+const SUGGESTED: usize = 3;
 /// Seconds of the shortest day and the days of the shortest month.
 const DAY: f64 = 82_800.0;
 const MONTH: f64 = 28.0;
@@ -41,6 +44,55 @@ pub(crate) fn of_values() -> Vec<Arc<ScalarUDF>> {
         None => inner,
     });
     bounded.collect()
+}
+
+/// The names of all functions.
+static NAMES: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+    let mut names = BTreeSet::new();
+    let mut add = |name: &str, aliases: &[String]| {
+        names.insert(name.to_owned());
+        names.extend(aliases.iter().cloned());
+    };
+    for it in SessionStateDefaults::default_scalar_functions() {
+        add(it.name(), it.aliases());
+    }
+    for it in SessionStateDefaults::default_aggregate_functions() {
+        add(it.name(), it.aliases());
+    }
+    for it in SessionStateDefaults::default_window_functions() {
+        add(it.name(), it.aliases());
+    }
+    names
+});
+
+/// Functions that are most like one that there is none of: a name that is short for theirs (`cnt`), or with a letter or two wrong.
+pub(crate) fn like(wanted: &str) -> Vec<&'static str> {
+    let wanted = wanted.to_lowercase();
+    let most = match wanted.chars().count() {
+        0..=2 | 64.. => return Vec::new(),
+        3..=5 => 1,
+        _ => 2,
+    };
+    let unlike = |name: &str| match strsim::osa_distance(&wanted, name) {
+        1..=2 if is_short_for(&wanted, name) => Some(0),
+        wrong => (wrong <= most).then_some(wrong),
+    };
+    let names = NAMES
+        .iter()
+        .filter_map(|it| Some((unlike(it)?, it.as_str())));
+    let mut found: Vec<(usize, &str)> = names.collect();
+    found.sort_unstable();
+    let least = found.first().map(|it| it.0);
+    let alike = found.into_iter().filter(|it| Some(it.0) == least);
+    alike.map(|it| it.1).take(SUGGESTED).collect()
+}
+
+/// Whether a word is a name without some letters within.
+fn is_short_for(word: &str, name: &str) -> bool {
+    let mut letters = name.chars();
+    word.chars().next() == name.chars().next()
+        && word.chars().last() == name.chars().last()
+        && word.chars().all(|letter| letters.any(|it| it == letter))
 }
 
 /// A function that makes no values that are too large.

@@ -33,6 +33,7 @@
 //! query; those of a killed process are in the system's folder for such.
 
 mod answer;
+mod blame;
 mod catalogue;
 pub mod cells;
 mod check;
@@ -55,6 +56,7 @@ mod rows;
 mod scan;
 mod scope;
 mod size;
+mod stale;
 mod statement;
 mod statistics;
 mod table;
@@ -70,4 +72,5 @@ pub use catalogue::{Catalogue, Lake, Line, Tables};
 pub use engine::Engine;
 pub use error::AskError;
 pub use limits::Limits;
+pub use stale::Stale;
 pub use why::why_of;

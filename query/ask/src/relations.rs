@@ -9,8 +9,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use datafusion::sql::sqlparser::ast::{
-    Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SetExpr, SetQuantifier,
-    TableAlias, TableFactor, TableWithJoins, VisitMut,
+    Ident, JoinConstraint, JoinOperator, ObjectName, Query, Select, SelectFlavor, SelectItem,
+    SetExpr, SetQuantifier, TableAlias, TableFactor, TableWithJoins, VisitMut,
+    WildcardAdditionalOptions,
 };
 use limn_segment::TableRecord;
 
@@ -191,6 +192,12 @@ impl<'a> Walk<'a> {
         withs: &Withs,
         outer: Option<&Scopes<'_>>,
     ) -> Result<(Columns, Scope), AskError> {
+        if select.flavor == SelectFlavor::FromFirstNoSelect {
+            // `FROM t` is short for all of it.
+            let all = SelectItem::Wildcard(WildcardAdditionalOptions::default());
+            select.projection = vec![all];
+            select.flavor = SelectFlavor::FromFirst;
+        }
         let mut scope = Scope::default();
         for from in &mut select.from {
             self.joins(from, &mut scope, withs, outer)?;

@@ -22,6 +22,7 @@ use futures::TryStreamExt;
 use limn_lake::scan::{Part, Request};
 
 use crate::notes::Notes;
+use crate::stale::Stale;
 use crate::table::Table;
 
 /// Reads rows of a table, in parts.
@@ -145,7 +146,13 @@ impl ExecutionPlan for ScanStep {
         };
         let rows = self.table.rows.scan(request);
         self.notes.of_scan(&self.table, rows.report());
-        let rows = rows.map_err(|error| DataFusionError::External(Box::new(error)));
+        let record = Arc::clone(&self.table.record);
+        let rows = rows.map_err(move |error| {
+            DataFusionError::External(match Stale::of(&error, &record) {
+                Some(stale) => Box::new(stale),
+                None => Box::new(error),
+            })
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
     }
 

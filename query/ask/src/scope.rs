@@ -10,6 +10,7 @@ use std::slice;
 
 use datafusion::sql::sqlparser::ast::Ident;
 use datafusion::sql::sqlparser::tokenizer::{Location, Span};
+use limn_store::one_line;
 
 use crate::error::AskError;
 use crate::near::near;
@@ -132,14 +133,40 @@ impl<'a> Scopes<'a> {
         Ok(None)
     }
 
-    /// As [`Scopes::column`], of a name with dots: a column of a source, or a field of a column.
+    /// As [`Scopes::column`], of a name with dots: a column of a source, a field of a column, or a column that is called so.
     pub(crate) fn path(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
         for scope in self.levels() {
             if let Some(path) = scope.path(written)? {
                 return Ok(Some(path));
             }
         }
+        for scope in self.levels() {
+            if let Some(path) = scope.dotted(written)? {
+                return Ok(Some(path));
+            }
+        }
+        self.is_of_known_source(written)?;
         Ok(None)
+    }
+
+    /// An error where all sources are known, and none is called as it is written before the last dot.
+    fn is_of_known_source(&self, written: &[Ident]) -> Result<(), AskError> {
+        let relations = || self.levels().flat_map(|it| &it.relations);
+        let is_known = |it: &Relation| it.alias.is_some() && !it.columns.has_others;
+        let (Some((_, source)), true) = (written.split_last(), relations().all(is_known)) else {
+            return Ok(());
+        };
+        let told: BTreeSet<&str> = relations().filter_map(Relation::called).collect();
+        if told.is_empty() {
+            return Ok(());
+        }
+        let columns = relations().flat_map(|it| &it.columns.list);
+        let open = columns.filter(|it| it.withheld.is_none());
+        Err(AskError::UnknownSource {
+            name: one_line(&joined(source).value),
+            known: told.into_iter().map(one_line).collect(),
+            near: near(&joined(written).value, open.map(|it| &*it.name)),
+        })
     }
 
     /// The source that is meant by these parts of a name.
@@ -190,14 +217,17 @@ impl Scope {
             else {
                 continue;
             };
-            let found = match relation.column(column)? {
-                Some(found) => found,
-                // The planner knows.
-                None if relation.columns.has_others => column.value.clone(),
-                None => {
-                    missing.get_or_insert((relation, column));
-                    continue;
-                }
+            let (found, fields) = match relation.column(column)? {
+                Some(found) => (found, fields),
+                None => match dotted(rest, |name| relation.column(name))? {
+                    Some(found) => found,
+                    // The planner knows.
+                    None if relation.columns.has_others => (column.value.clone(), fields),
+                    None => {
+                        missing.get_or_insert((relation, column));
+                        continue;
+                    }
+                },
             };
             let mut path = vec![resolved(alias), resolved(found)];
             path.extend(fields.iter().map(|it| resolved(&it.value)));
@@ -214,6 +244,15 @@ impl Scope {
             Some((relation, column)) => Err(relation.lacks(&column.value)),
             None => Ok(None),
         }
+    }
+
+    /// A column whose name has dots, as those of JSON, and perhaps a field of it: `user.id` where nothing is called `user`.
+    fn dotted(&self, written: &[Ident]) -> Result<Option<Vec<Ident>>, AskError> {
+        let found = dotted(written, |name| self.column(name))?;
+        Ok(found.map(|(found, fields)| {
+            let fields = fields.iter().map(|it| resolved(&it.value));
+            std::iter::once(resolved(found)).chain(fields).collect()
+        }))
     }
 
     fn relation(&self, written: &[Ident]) -> Result<Option<&Relation>, AskError> {
@@ -242,7 +281,38 @@ impl Scope {
     }
 }
 
+/// The column that the first two or more parts of a name are together, and the parts behind it.
+fn dotted<'w>(
+    written: &'w [Ident],
+    column: impl Fn(&Ident) -> Result<Option<String>, AskError>,
+) -> Result<Option<(String, &'w [Ident])>, AskError> {
+    for parts in 2..=written.len() {
+        let (name, fields) = written.split_at(parts);
+        if let Some(found) = column(&joined(name))? {
+            return Ok(Some((found, fields)));
+        }
+    }
+    Ok(None)
+}
+
+/// Parts of a name as one, exact if any of them is.
+fn joined(parts: &[Ident]) -> Ident {
+    let texts: Vec<&str> = parts.iter().map(|it| it.value.as_str()).collect();
+    let mut ident = Ident::new(texts.join("."));
+    ident.quote_style = parts.iter().find_map(|it| it.quote_style);
+    ident
+}
+
 impl Relation {
+    /// What a person calls it in the statement.
+    fn called(&self) -> Option<&str> {
+        let is_own = |name: &&String| self.told.as_ref() == Some(name);
+        let alias = self.alias.as_deref();
+        // A table without an alias was given the end of its name.
+        let whole = self.names.iter().flatten().find(is_own);
+        whole.map(String::as_str).or(alias)
+    }
+
     fn is_called(&self, written: &[Ident], any_case: bool) -> bool {
         let is = |part: &Ident, name: &String| match any_case {
             true => part.value == *name || (part.quote_style.is_none() && same(&part.value, name)),

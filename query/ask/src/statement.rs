@@ -44,6 +44,7 @@ impl Statement {
         let tokens = tokens.map_err(|error| syntax(&error.to_string()))?;
         check_tokens(&tokens)?;
         let words = first_words(&tokens);
+        let tokens = with_select(tokens);
         size::check_tokens(&tokens)?;
         let dialect = Sql::new(tokens.len());
         let mut parser = Parser::new(&dialect)
@@ -109,6 +110,28 @@ impl Statement {
             _ => Err(refused()),
         }
     }
+}
+
+/// `FROM t WHERE …` with `SELECT *` before it: after FROM, the parser knows no clause but SELECT.
+fn with_select(mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is = |token: &Token, keyword: Keyword| matches!(token, Token::Word(word) if word.keyword == keyword);
+    let is_blank = |it: &&TokenWithSpan| matches!(it.token, Token::Whitespace(_));
+    let first = tokens.iter().find(|it| !is_blank(it));
+    if !first.is_some_and(|it| is(&it.token, Keyword::FROM)) {
+        return tokens;
+    }
+    let mut depth = 0_usize;
+    for it in &tokens {
+        match &it.token {
+            Token::LParen => depth += 1,
+            Token::RParen => depth = depth.saturating_sub(1),
+            token if depth == 0 && is(token, Keyword::SELECT) => return tokens,
+            _ => {}
+        }
+    }
+    let all = [Token::make_keyword("SELECT"), Token::Mul];
+    tokens.splice(..0, all.map(TokenWithSpan::wrap));
+    tokens
 }
 
 /// The first two words of a statement: they say what it does.

@@ -10,10 +10,11 @@ use arrow::datatypes::DataType;
 use datafusion::common::config::ConfigOptions;
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::common::{DFSchema, Result};
+use datafusion::logical_expr::expr::{InList, InSubquery};
 use datafusion::logical_expr::expr_rewriter::NamePreserver;
 use datafusion::logical_expr::utils::merge_schema;
 use datafusion::logical_expr::{
-    BinaryExpr, Cast, Expr, ExprSchemable, Like, LogicalPlan, Operator, TryCast,
+    Between, BinaryExpr, Cast, Expr, ExprSchemable, Like, LogicalPlan, Operator, TryCast,
 };
 use datafusion::optimizer::AnalyzerRule;
 use limn_store::one_line;
@@ -61,7 +62,81 @@ impl Types {
                 let (left, right) = (Box::new(left), Box::new(right));
                 Transformed::yes(Expr::BinaryExpr(BinaryExpr { left, op, right }))
             }
+            Expr::InList(list) if !list.negated => {
+                Transformed::yes(Expr::InList(self.in_list(list, schema)))
+            }
+            Expr::InSubquery(within) if !within.negated => {
+                Transformed::yes(Expr::InSubquery(self.in_subquery(within, schema)))
+            }
+            Expr::Between(between) if !between.negated => {
+                Transformed::yes(Expr::Between(self.between(between, schema)))
+            }
             expr => Transformed::no(expr),
+        }
+    }
+
+    /// A value that is to be equal to one of several.
+    fn in_list(&self, list: InList, schema: &DFSchema) -> InList {
+        let types: Result<Vec<DataType>> = list.list.iter().map(|it| it.get_type(schema)).collect();
+        let (Ok(of), Ok(types)) = (list.expr.get_type(schema), types) else {
+            return list;
+        };
+        let mut numbers = types.iter().filter(|it| !it.is_null());
+        if of.is_string() && numbers.clone().all(DataType::is_numeric) {
+            let Some(first) = numbers.next() else {
+                return list;
+            };
+            let as_type = match numbers.all(|it| it == first) {
+                true => first.clone(),
+                false => DataType::Float64,
+            };
+            let expr = Box::new(self.number(*list.expr, as_type));
+            return InList { expr, ..list };
+        }
+        if !of.is_numeric() {
+            return list;
+        }
+        let items = list.list.into_iter().zip(types);
+        let items = items.map(|(item, is)| match is.is_string() {
+            true => self.number(item, of.clone()),
+            false => item,
+        });
+        InList {
+            list: items.collect(),
+            ..list
+        }
+    }
+
+    /// A text that is to be equal to one of the numbers that a query has.
+    fn in_subquery(&self, within: InSubquery, schema: &DFSchema) -> InSubquery {
+        let fields = within.subquery.subquery.schema().fields();
+        let of_query = fields.first().map(|it| it.data_type().clone());
+        match (within.expr.get_type(schema), of_query) {
+            (Ok(of), Some(of_query)) if of.is_string() && of_query.is_numeric() => {
+                let expr = Box::new(self.number(*within.expr, of_query));
+                InSubquery { expr, ..within }
+            }
+            _ => within,
+        }
+    }
+
+    /// A value between two others.
+    fn between(&self, between: Between, schema: &DFSchema) -> Between {
+        let of = |expr: &Expr| expr.get_type(schema).unwrap_or(DataType::Null);
+        let (value, low, high) = (of(&between.expr), of(&between.low), of(&between.high));
+        let as_number = |expr: Box<Expr>| Box::new(self.number(*expr, DataType::Float64));
+        if value.is_string() && low.is_numeric() && high.is_numeric() {
+            let expr = as_number(between.expr);
+            return Between { expr, ..between };
+        }
+        let if_text = |expr: Box<Expr>, is: DataType| match value.is_numeric() && is.is_string() {
+            true => as_number(expr),
+            false => expr,
+        };
+        Between {
+            low: if_text(between.low, low),
+            high: if_text(between.high, high),
+            ..between
         }
     }
 

@@ -281,10 +281,10 @@ pub struct WatchArgs {
     #[arg(value_name = "LAKE", env = "LIMN_LAKE")]
     pub lake: String,
     /// List the whole lake so often: 30m, 12h, 1d.
-    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub every: Duration,
     /// Changes are gathered until none came for so long.
-    #[arg(help_heading = MORE, long, value_name = "TIME", default_value = "2s", value_parser = humantime::parse_duration)]
+    #[arg(help_heading = MORE, long, value_name = "TIME", default_value = "2s", value_parser = duration)]
     pub quiet: Duration,
     /// URL of an SQS queue with the lake's S3 event notifications.
     #[arg(help_heading = NOTIFICATIONS, long, value_name = "URL", env = "LIMN_QUEUE")]
@@ -580,13 +580,22 @@ fn positive(text: &str) -> Result<usize, String> {
     }
 }
 
+/// A length of time; a number alone is of seconds.
+fn duration(text: &str) -> Result<Duration, String> {
+    let seconds = text.trim().parse().ok();
+    match seconds.and_then(|it| Duration::try_from_secs_f64(it).ok()) {
+        Some(time) => Ok(time),
+        None => humantime::parse_duration(text).map_err(|error| error.to_string()),
+    }
+}
+
 fn ago(text: &str) -> Result<Duration, String> {
     let wrong = |_| "a length of time is expected, such as 30m, 12h, 1d or 2w".to_owned();
     humantime::parse_duration(text).map_err(wrong)
 }
 
 fn silence(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let time = duration(text)?;
     if time < Duration::from_secs(1) {
         return Err("a process is not silent for being quiet for less than a second".to_owned());
     }
@@ -594,7 +603,7 @@ fn silence(text: &str) -> Result<Duration, String> {
 }
 
 fn old_enough(text: &str) -> Result<Duration, String> {
-    let time = humantime::parse_duration(text).map_err(|error| error.to_string())?;
+    let time = duration(text)?;
     if time < Duration::from_secs(3600) {
         return Err(
             "a running job may be about to publish what was written in the last hour".to_owned(),

@@ -270,7 +270,7 @@ fn patience(text: &str) -> Result<Duration, String> {
 fn at_least(least: Duration, text: &str) -> Result<Duration, String> {
     let shortest = humantime::format_duration(least);
     let wrong = || format!("a time of {shortest} or more is expected, such as 10s or 5min");
-    let time = humantime::parse_duration(text).map_err(|_| wrong())?;
+    let time = super::duration(text).map_err(|_| wrong())?;
     (time >= least).then_some(time).ok_or_else(wrong)
 }
 

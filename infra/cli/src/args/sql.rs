@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::lake::size;
-use super::{AccessArgs, IndexPlace, JsonOutput};
+use super::{AccessArgs, IndexPlace, JsonOutput, duration};
 
 #[derive(Debug, clap::Args)]
 pub struct SqlArgs {
@@ -23,7 +23,7 @@ pub struct SqlArgs {
     #[arg(long, value_name = "N")]
     pub max_rows: Option<u64>,
     /// How long the statement may take.
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration)]
     pub timeout: Duration,
     /// Memory for sorting, grouping and joining; what does not fit goes to temporary files, ten times as much at most.
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = size)]

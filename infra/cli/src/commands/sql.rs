@@ -48,19 +48,13 @@ pub async fn run(args: SqlArgs) -> anyhow::Result<Outcome> {
         spill_bytes: args.memory.saturating_mul(SPILLED),
     };
     let mut answer = Engine::new(catalogue, limits).run(&statement).await?;
-    match (file, &args.output) {
-        (Some(format), Some(path)) => {
-            let rows = written::write(format, path, &mut answer).await?;
-            say(&format!(
-                "{} written to {}",
-                plural(rows, "row"),
-                path.display()
-            ));
-        }
-        _ if args.json.json => print_json(&mut answer).await?,
-        _ if answer.is_plan() => print_plan(&mut answer).await?,
-        _ => print(&mut answer).await?,
-    }
+    let told = match (file, &args.output) {
+        (Some(format), Some(path)) => written::write(format, path, &mut answer).await,
+        _ if args.json.json => print_json(&mut answer).await,
+        _ if answer.is_plan() => print_plan(&mut answer).await,
+        _ => print(&mut answer).await,
+    };
+    told.map_err(|error| with_command(error, &args.index.index))?;
     let (notes, read) = (answer.notes(), answer.read());
     tracing::info!(
         requests = read.requests,
@@ -85,6 +79,14 @@ fn statement(said: &str) -> anyhow::Result<String> {
     let read = io::stdin().take(MOST_READ).read_to_string(&mut text);
     read.context("the statement on standard input cannot be read")?;
     Ok(text)
+}
+
+/// An error with the command that mends it, of this index.
+fn with_command(error: anyhow::Error, index: &str) -> anyhow::Error {
+    match error.downcast_ref::<AskError>() {
+        Some(AskError::Stale(stale)) => anyhow::Error::msg(stale.line(index)),
+        _ => error,
+    }
 }
 
 /// Opens lakes. Rows do not depend on what a lake was indexed with.

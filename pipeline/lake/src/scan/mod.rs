@@ -4,7 +4,7 @@
 //! Several files are one relation: columns are united by name as [`limn_profile::TableSummary::merge`] unites them, a column that a
 //! file lacks is null in its rows, partition keys are columns. Types are those of [`schema`]. A cell that does not fit its
 //! column's type is null and counted; no row is lost for it. A file that is damaged costs its own rows, and one line of the
-//! [`Report`]; a file that is not the one that was indexed ends the scan ([`ScanError::Changed`]).
+//! [`Report`]; a file that is not the one that was indexed ends the scan ([`ScanError::Changed`], [`ScanError::Gone`]).
 //!
 //! Memory: a few batches and what one file's reader holds; what is fetched ahead of its turn is bounded by
 //! [`ReadOptions::room`], for all scans that share it. A scan that is dropped reads nothing more.
@@ -85,9 +85,17 @@ impl Default for Part {
 /// Why a scan ended before its end.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum ScanError {
-    /// A file is not there any more, or not as it was indexed.
-    #[error("{path} has changed since it was indexed; bring the index up to date: limn update")]
+    /// A file is not as it was indexed.
+    #[error("{path} has changed since it was indexed; bring the index up to date: limn index")]
     Changed {
+        /// Its path in the lake.
+        path: String,
+    },
+    /// A file is not there any more.
+    #[error(
+        "{path} is missing: it was there when it was indexed; bring the index up to date: limn index"
+    )]
+    Gone {
         /// Its path in the lake.
         path: String,
     },

@@ -586,8 +586,15 @@ async fn a_file_that_changed_ends_the_scan() {
     assert!(is_changed, "{changed:?} {report:?}");
     let error = changed.unwrap_err().to_string();
     assert!(
-        error.contains("d/n.arrow") && error.contains("limn update"),
+        error.contains("d/n.arrow") && error.contains("limn index"),
         "{error}"
+    );
+    table.0.store.delete("d/n.arrow").await.unwrap();
+    let rows = table.scan(Request::default());
+    let gone: Result<Vec<RecordBatch>, ScanError> = rows.try_collect().await;
+    assert!(
+        matches!(&gone, Err(ScanError::Gone { path }) if path == "d/n.arrow"),
+        "{gone:?}"
     );
 }
 

@@ -55,6 +55,36 @@ async fn a_column_has_its_own_spelling_in_the_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn no_two_columns_of_an_answer_have_one_name() {
+    let made = Made::new().await;
+    for (sql, columns) in [
+        (
+            "SELECT a.id, b.id FROM staff a, staff b",
+            &["ID", "ID_2"][..],
+        ),
+        (
+            "SELECT * FROM staff a JOIN staff b USING (id)",
+            &["ID", "id_old", "Name", "id_old_2", "Name_2"],
+        ),
+        (
+            "SELECT a.id, b.id, c.id, 1 AS \"ID_2\" FROM staff a, staff b, staff c LIMIT 3",
+            &["ID", "ID_3", "ID_4", "ID_2"],
+        ),
+        (
+            "SELECT a.*, b.id FROM staff a JOIN staff b ON a.id = b.id WHERE b.id < 0",
+            &["ID", "id_old", "Name", "ID_2"],
+        ),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.columns(), columns, "{sql}");
+        for batch in &told.batches {
+            assert_eq!(batch.schema(), told.batches[0].schema(), "{sql}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tables_of_one_last_name_are_told_apart() {
     let mut made = Made::new().await;
     made.table(
@@ -97,26 +127,26 @@ async fn names_that_may_be_several_or_none_are_errors() {
     for (sql, wanted) in [
         (
             "SELECT custmerid FROM customers",
-            "did you mean CustomerID?",
+            "did you mean \"CustomerID\"?",
         ),
         (
             "SELECT customer_id FROM customers",
-            "did you mean CustomerID?",
+            "did you mean \"CustomerID\"?",
         ),
         (
             "SELECT \"customerid\" FROM customers",
-            "did you mean CustomerID?",
+            "did you mean \"CustomerID\"?",
         ),
         (
             "SELECT c.nme FROM customers c",
-            "'crm/Customers' has no column 'nme'; did you mean Name?",
+            "'crm/Customers' has no column 'nme'; did you mean \"Name\"?",
         ),
         ("SELECT weather FROM customers", "DESCRIBE"),
         (
             "SELECT name FROM customers WHERE name = \"Zurich\"",
             "single quotes",
         ),
-        ("SELECT * FROM custmers", "did you mean crm/Customers?"),
+        ("SELECT * FROM custmers", "did you mean \"crm/Customers\"?"),
         ("SELECT * FROM weather", "SHOW TABLES"),
         ("SELECT * FROM 's3://bucket/x.csv'", "limn sql reads only"),
         ("SELECT * FROM \"s3://bucket/x.csv\"", "limn sql reads only"),
@@ -135,6 +165,120 @@ async fn names_that_may_be_several_or_none_are_errors() {
         assert!(told.contains(wanted), "{sql}: {told}");
         assert!(!told.contains('\n'), "{sql}: {told}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_source_that_the_statement_does_not_have_is_told() {
+    let made = Made::new().await;
+    for (sql, wanted) in [
+        (
+            "SELECT x.amount FROM orders o",
+            "no table of the statement is called 'x'; there is o",
+        ),
+        (
+            "SELECT orders.amount FROM orders o, customers",
+            "no table of the statement is called 'orders'; there are \"crm/Customers\", o",
+        ),
+        (
+            "SELECT o.amount FROM orders o WHERE EXISTS (SELECT 1 FROM staff s WHERE s.id = x.amount)",
+            "no table of the statement is called 'x'; there are o, s",
+        ),
+        (
+            "SELECT x.day FROM (SELECT * FROM orders) o GROUP BY x.day",
+            "no table of the statement is called 'x'; there is o",
+        ),
+    ] {
+        let error = made.ask(sql).await.unwrap_err();
+        assert!(matches!(error, AskError::UnknownSource { .. }), "{error}");
+        assert_eq!(error.to_string(), wanted, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_whose_name_has_dots_needs_no_quotes() {
+    let mut made = Made::new().await;
+    let text = "user.id,user.Name,geo.at.lat,ev\n7,Ada,1.5,x\n";
+    made.table("logs/events", &[("logs/events.csv", text)], Redact::Off)
+        .await;
+    made.table("user", &[("user.csv", "id,n\n7,1\n")], Redact::Off)
+        .await;
+    for (sql, lines) in [
+        ("SELECT user.id FROM logs.events", "7"),
+        ("SELECT USER.name, e.user.id FROM events E", "Ada|7"),
+        ("SELECT geo.at.lat FROM events WHERE user.id > 6", "1.5"),
+        ("SELECT \"user.id\" FROM events ORDER BY user.id", "7"),
+        ("SELECT count(*) FROM events GROUP BY user.name", "1"),
+        ("SELECT events.geo.AT.lat + 1 FROM events", "2.5"),
+        // A table that is called so comes first.
+        ("SELECT user.n FROM events, user WHERE user.id = 7", "1"),
+        ("SELECT u.user.id FROM (SELECT user.id FROM events) u", "7"),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.lines(), [lines], "{sql}");
+    }
+    let told = made.ask("SELECT user.id FROM events").await.unwrap();
+    assert_eq!(told.columns(), ["user.id"]);
+    for (sql, wanted) in [
+        ("SELECT user.idd FROM events", "did you mean \"user.id\"?"),
+        ("SELECT events.user FROM events", "events"),
+        (
+            "SELECT user FROM events",
+            "'logs/events' has no column 'user'; did you mean",
+        ),
+        ("SELECT lower(ev).x FROM events", ""),
+    ] {
+        let told = made.ask(sql).await.unwrap_err().to_string();
+        assert!(told.contains(wanted), "{sql}: {told}");
+        assert!(!told.contains("Ident"), "{sql}: {told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_whose_type_does_not_fit_is_named() {
+    let mut made = Made::new().await;
+    made.table("m", &[("m.csv", "the key,n\n1,1\nx,2\n")], Redact::Off)
+        .await;
+    for (sql, wanted) in [
+        (
+            "SELECT name + 1 FROM customers",
+            "'Name' of 'crm/Customers' is text, and + takes numbers; write TRY_CAST(\"Name\" AS DOUBLE), which is null where there is no number",
+        ),
+        (
+            "SELECT 2 * (m.\"the key\") FROM m",
+            "'the key' of 'm' is text, and * takes numbers; write TRY_CAST(\"the key\" AS DOUBLE)",
+        ),
+        (
+            "SELECT sum(\"the key\") FROM m",
+            "sum() takes no text, and 'the key' of 'm' is text; write sum(TRY_CAST(\"the key\" AS DOUBLE))",
+        ),
+        (
+            "SELECT sum(day) FROM orders",
+            "sum() does not take 'Day' of 'sales/orders', which is date; CAST",
+        ),
+        (
+            "SELECT avg(t) FROM (SELECT lower(name) t FROM customers)",
+            "avg() takes no values of such types",
+        ),
+        (
+            "SELECT day + 1 FROM orders",
+            "date + integer cannot be computed; days are written as INTERVAL '1 day'",
+        ),
+        (
+            "SELECT lower(name) + 1 FROM customers",
+            "text + integer cannot be computed",
+        ),
+        (
+            "SELECT cnt(name) FROM customers",
+            "there is no function 'cnt'; did you mean count?",
+        ),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.map(|it| it.lines()).unwrap_err().to_string();
+        assert!(told.contains(wanted), "{sql}: {told}");
+    }
+    let sql = "SELECT sum(TRY_CAST(\"the key\" AS DOUBLE)) FROM m";
+    assert_eq!(made.ask(sql).await.unwrap().lines(), ["1.0"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -59,6 +59,14 @@ async fn statements_answer_with_rows() {
             &["ANNA"],
         ),
         ("FROM customers SELECT count(*)", &["4"]),
+        ("FROM staff", &["1|7|Anna", "2|8|Emil"]),
+        ("FROM staff s WHERE s.id > 1", &["2|8|Emil"]),
+        (
+            "FROM orders ORDER BY orderid DESC LIMIT 1",
+            &["104|9|1|2024-04-02"],
+        ),
+        ("SELECT count(*) FROM (FROM orders LIMIT 3) o", &["3"]),
+        ("WITH s AS (FROM staff) FROM s", &["1|7|Anna", "2|8|Emil"]),
     ] {
         let told = made.ask(sql).await;
         let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
@@ -165,6 +173,30 @@ async fn what_a_statement_reads_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_answered_from_the_index_alone_is_told() {
+    let made = Made::new().await;
+    // As they were, as far as anybody knows.
+    made.store.delete("sales/orders/1.csv").await.unwrap();
+    made.store.delete("sales/orders/2.csv").await.unwrap();
+    let note = "'sales/orders' was answered from the index: its files were not looked at";
+    for (sql, notes) in [
+        ("SELECT count(*) FROM orders", &[note][..]),
+        ("SELECT * FROM orders WHERE amount > 1000", &[note]),
+        (
+            "SELECT (SELECT count(*) FROM orders o), (SELECT count(*) FROM orders), max(id) FROM staff",
+            &[note],
+        ),
+        ("SELECT max(id) FROM staff", &[]),
+        ("EXPLAIN SELECT count(*) FROM orders", &[]),
+        ("SHOW TABLES", &[]),
+    ] {
+        let told = made.ask(sql).await;
+        let told = told.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        assert_eq!(told.notes, notes, "{sql}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn only_the_tables_that_are_named_are_opened() {
     let mut made = Made::new().await;
     for table in &mut made.tables[1..] {
@@ -205,8 +237,20 @@ async fn a_file_that_has_changed_ends_the_answer() {
         .ask("SELECT sum(amount) FROM orders")
         .await
         .unwrap_err();
-    assert!(matches!(error, AskError::Scan(_)), "{error}");
-    assert!(error.to_string().contains("sales/orders/2.csv"), "{error}");
+    assert!(matches!(error, AskError::Stale(_)), "{error}");
+    let told = error.to_string();
+    assert!(
+        told.starts_with("sales/orders/2.csv is missing") && told.contains("limn index /lake"),
+        "{told}"
+    );
+    let text = Bytes::from_static(b"OrderID,customerid,Amount,Day\n1,1,1,2024-03-01\n");
+    made.store.put("sales/orders/2.csv", text).await.unwrap();
+    let error = made.ask("FROM orders").await.unwrap_err().to_string();
+    assert!(
+        error.starts_with("sales/orders/2.csv has changed")
+            && error.contains("limn update sales/orders --lake /lake --index INDEX"),
+        "{error}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -271,6 +315,24 @@ async fn texts_are_compared_with_numbers_as_the_numbers_that_they_are() {
     for (sql, lines) in [
         ("SELECT n FROM mixed WHERE key = 3", &["30"][..]),
         ("SELECT n FROM mixed WHERE 1.5 < key", &["30"]),
+        ("SELECT n FROM mixed WHERE key IN (3, 4)", &["30"]),
+        (
+            "SELECT n FROM mixed WHERE key IN (1.0, 3, NULL)",
+            &["10", "30"],
+        ),
+        ("SELECT n FROM mixed WHERE key BETWEEN 2 AND 10.5", &["30"]),
+        (
+            "SELECT m.n FROM mixed m WHERE 3 BETWEEN key AND m.n",
+            &["10", "30"],
+        ),
+        (
+            "SELECT n FROM mixed WHERE key IN (SELECT customerid FROM orders WHERE amount < 5)",
+            &["30"],
+        ),
+        (
+            "SELECT o.orderid FROM orders o, mixed m WHERE m.n = 30 AND o.customerid IN (key, 77)",
+            &["103"],
+        ),
         (
             "SELECT m.n FROM mixed m JOIN customers c ON m.key = c.customerid ORDER BY n",
             &["10", "30"],

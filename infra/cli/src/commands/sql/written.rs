@@ -1,10 +1,11 @@
 //! The rows of an answer in a file.
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{anyhow, bail};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::ipc::writer::FileWriter;
@@ -16,6 +17,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use tempfile::NamedTempFile;
+
+use crate::progress::say;
+use crate::text::{one_line, plural};
 
 /// How a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,21 +60,64 @@ impl Format {
     }
 }
 
-/// Writes all rows, and returns how many. The file is there once it is whole.
-pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::Result<u64> {
+/// Writes all rows, and says how many. The file is there once it is whole.
+pub async fn write(format: Format, path: &Path, answer: &mut Answer) -> anyhow::Result<()> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
-    let file = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")));
-    let file = file.with_context(|| format!("{} cannot be written", path.display()))?;
-    let mut writer = Writer::new(format, file.reopen()?, answer.schema())?;
+    let folder = folder.unwrap_or(Path::new("."));
+    is_outside(path, folder, &answer.local_lakes())?;
+    let file = begun(folder).map_err(|error| of_system(path, &error))?;
+    let copy = file.reopen().map_err(|error| of_system(path, &error))?;
+    let failed = |error: anyhow::Error| anyhow!("{} cannot be written: {error}", path.display());
+    let mut writer = Writer::new(format, copy, answer.schema()).map_err(failed)?;
     let mut rows = 0;
     while let Some(batch) = answer.try_next().await? {
-        writer.write(&batch)?;
+        writer.write(&batch).map_err(failed)?;
         rows += batch.num_rows() as u64;
     }
-    writer.finish()?;
+    writer.finish().map_err(failed)?;
+    if let Ok(known) = std::fs::metadata(path) {
+        let kept = file.as_file().set_permissions(known.permissions());
+        kept.map_err(|error| of_system(path, &error))?;
+    }
     let kept = file.persist(path);
-    kept.with_context(|| format!("{} cannot be written", path.display()))?;
-    Ok(rows)
+    kept.map_err(|error| of_system(path, &error.error))?;
+    let rows = plural(rows, "row");
+    say(&format!("{rows} written to {}", path.display()));
+    Ok(())
+}
+
+/// A lake is not written to: a file there may be one of its tables, and the next run would take this one for such.
+fn is_outside(path: &Path, folder: &Path, lakes: &BTreeSet<PathBuf>) -> anyhow::Result<()> {
+    // A folder that is not there is told when it is written to.
+    let Ok(folder) = folder.canonicalize() else {
+        return Ok(());
+    };
+    match lakes.iter().find(|lake| folder.starts_with(lake)) {
+        Some(lake) => bail!(
+            "--output {} lies in the lake {}, which limn only reads; choose another place",
+            path.display(),
+            lake.display()
+        ),
+        None => Ok(()),
+    }
+}
+
+/// A file beside the one that it will be, with the mode of any new file.
+fn begun(folder: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
+}
+
+/// An error of the system, in words.
+fn of_system(path: &Path, error: &io::Error) -> anyhow::Error {
+    let cause = match error.kind() {
+        io::ErrorKind::NotFound => "its folder is not there".to_owned(),
+        io::ErrorKind::Other => one_line(&error.to_string()),
+        kind => kind.to_string(),
+    };
+    anyhow!("{} cannot be written: {cause}", path.display())
 }
 
 enum Writer {

@@ -52,10 +52,11 @@ pub(super) fn problem(error: &AskError, limits: &Limits) -> Problem {
             "--sql-disk",
         ),
         // Asking again soon does not mend it.
-        AskError::Scan(ScanError::Changed { path }) => Problem::new(
+        // The command names the lake, which is the operator's business.
+        AskError::Stale(stale) => Problem::new(
             Code::Unavailable,
-            format!("{path} has changed since it was indexed"),
-            "ask again when the index has been brought up to date (limn update)",
+            stale.what(),
+            "ask again when the index has been brought up to date (limn index)",
         ),
         AskError::Scan(ScanError::Store { path, .. }) => {
             tracing::error!(%error, "rows of the lake cannot be read");
