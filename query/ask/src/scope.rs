@@ -282,10 +282,10 @@ impl Scope {
 }
 
 /// The column that the first two or more parts of a name are together, and the parts behind it.
-fn dotted<'w>(
-    written: &'w [Ident],
+fn dotted(
+    written: &[Ident],
     column: impl Fn(&Ident) -> Result<Option<String>, AskError>,
-) -> Result<Option<(String, &'w [Ident])>, AskError> {
+) -> Result<Option<(String, &[Ident])>, AskError> {
     for parts in 2..=written.len() {
         let (name, fields) = written.split_at(parts);
         if let Some(found) = column(&joined(name))? {
