@@ -71,6 +71,17 @@ fn rows_have_names_of_their_own_wherever_they_go() {
 }
 
 #[test]
+fn a_time_without_a_unit_is_of_seconds() {
+    let asked = Asked::new();
+    for (time, code) in [("5", 0), ("2.5", 0), ("1min", 0), ("-1", 2), ("soon", 2)] {
+        let time = format!("--timeout={time}");
+        asked.sql("SELECT 1", &[&time]).code_is(code);
+    }
+    let run = asked.sql("FROM orders, orders b, orders c", &["--timeout", "0"]);
+    assert!(run.stderr.contains("stopped after 0s"), "{run:?}");
+}
+
+#[test]
 fn a_file_of_rows_is_one_like_others() {
     let asked = Asked::new();
     let mode = |name: &str| fs::metadata(asked.at(name)).unwrap().permissions().mode() & 0o777;

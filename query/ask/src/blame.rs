@@ -53,12 +53,9 @@ fn of_operator(values: &str, sql: &str, tables: &Tables) -> String {
             column.as_number()
         );
     }
-    let is_day = |it: &str| it == "date" || it == "timestamp";
-    let instead = match is_day(left) || is_day(right) {
-        true => "days are written as INTERVAL '1 day'",
-        false => "CAST(value AS type) gives a value another type",
-    };
-    format!("{left} {operator} {right} cannot be computed; {instead}")
+    format!(
+        "{left} {operator} {right} cannot be computed; CAST(value AS type) gives a value another type"
+    )
 }
 
 fn of_function(name: &str, sql: &str, tables: &Tables) -> String {

@@ -17,7 +17,8 @@
 //! - A column that the index withholds is no part of its table: its values are in no answer, filter, statistic or note.
 //! - A statement ends: with all rows, or those that a limit allows, or an error that names the limit. However deep it is, it
 //!   ends in an error and not in a stack overflow. An answer that is dropped reads nothing more.
-//! - Rows are those of the files that the index knows. A file that has changed since is an error.
+//! - Rows are those of the files that the index knows. A file that has changed since is an error (`stale`);
+//!   where the index alone has the answer no file is looked at, and a note says so.
 //!
 //! # Non-guarantees
 //! - A function of one value (`levenshtein` of two texts of a million letters) is computed to its end, also after the

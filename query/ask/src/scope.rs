@@ -161,7 +161,7 @@ impl<'a> Scopes<'a> {
             return Ok(());
         }
         let columns = relations().flat_map(|it| &it.columns.list);
-        let open = columns.filter(|it| it.withheld.is_none());
+        let open = columns.filter(|it| it.withheld.is_none() && it.name.contains('.'));
         Err(AskError::UnknownSource {
             name: one_line(&joined(source).value),
             known: told.into_iter().map(one_line).collect(),

@@ -183,7 +183,7 @@ async fn what_is_answered_from_the_index_alone_is_told() {
         ("SELECT count(*) FROM orders", &[note][..]),
         ("SELECT * FROM orders WHERE amount > 1000", &[note]),
         (
-            "SELECT (SELECT count(*) FROM orders o), (SELECT count(*) FROM orders), max(id) FROM staff",
+            "SELECT (SELECT count(*) FROM orders o) a, (SELECT count(*) FROM orders) b, max(id) FROM staff",
             &[note],
         ),
         ("SELECT max(id) FROM staff", &[]),
