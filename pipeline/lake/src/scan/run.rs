@@ -415,7 +415,11 @@ fn known_bounds(column: &ColumnSummary, format: Format, to: &Arrow) -> Option<Bo
     let is_typed = !format.gives_texts();
     let is_known = match data_type.order() {
         Order::Number => !is_typed || *data_type == DataType::Integer,
-        Order::Instant => !matches!(to, Arrow::Timestamp(TimeUnit::Nanosecond, _)),
+        // Moments of a typed file that no calendar has are among a profile's nulls, and not in its bounds.
+        Order::Instant => {
+            let is_whole = !is_typed || profile.nulls == 0;
+            is_whole && !matches!(to, Arrow::Timestamp(TimeUnit::Nanosecond, _))
+        }
         Order::Text => false,
     };
     let bound = |side| {

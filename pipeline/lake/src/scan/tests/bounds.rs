@@ -188,6 +188,11 @@ proptest! {
 }
 
 #[tokio::test]
+async fn moments_beyond_all_calendars_are_not_left_out() {
+    filters_are_exact(&[(14, vec![0, 9])]).await;
+}
+
+#[tokio::test]
 async fn numbers_in_a_table_of_texts_are_compared_as_texts() {
     let codes: String = (1..=100).map(|n| format!("{n}\n")).collect();
     let table = table(&[
