@@ -37,7 +37,7 @@ impl Listing {
                 let opened = match is_meant {
                     true => sources::open(lake, &table, listed).await,
                     // Nothing is changed of it.
-                    false => Ok(Opened::TooNew),
+                    false => Ok(Opened::HeldBack),
                 };
                 (table.folder, opened)
             }
@@ -48,7 +48,7 @@ impl Listing {
             match opened {
                 Ok(Opened::Table(table)) => self.logged.push(table),
                 Ok(Opened::LeftOut) => self.objects.retain(|it| !is_of(&it.path, &folder)),
-                Ok(Opened::TooNew) => self.hold_back(folder),
+                Ok(Opened::HeldBack) => self.hold_back(folder),
                 Err(error) => {
                     self.failures.push(Failure {
                         table: String::new(),

@@ -47,17 +47,23 @@ pub fn rows(
     wanted: Wanted,
     options: ReadOptions,
 ) -> Receiver<Result<FileBatch, Failure>> {
-    let (mut sink, batches) = channel();
-    let refuse = sink.refusal();
-    let runtime = Handle::current();
     let options = ReadOptions {
         scan_budget: SCAN_BUDGET,
         ..options.of(&file)
     };
+    on_a_thread(move |sink| read(&store, file, &summary, &wanted, &options, sink))
+}
+
+/// What a reader gives that has a thread of its own.
+fn on_a_thread(
+    read: impl FnOnce(&mut Sink) -> Result<(), Stop> + Send + 'static,
+) -> Receiver<Result<FileBatch, Failure>> {
+    let (mut sink, batches) = channel();
+    let refuse = sink.refusal();
+    let runtime = Handle::current();
     let reading = move || {
         let _on = runtime.enter();
-        let read = || read(&store, file, &summary, &wanted, &options, &mut sink);
-        let read = catch_unwind(AssertUnwindSafe(read));
+        let read = catch_unwind(AssertUnwindSafe(|| read(&mut sink)));
         sink.end(read.unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref()).into())));
     };
     let thread = thread::Builder::new().name("limn-scan".to_owned());
@@ -77,33 +83,22 @@ pub(crate) fn chosen(
     file: DataFile,
     choice: Choice,
 ) -> Receiver<Result<FileBatch, Failure>> {
-    let (mut sink, batches) = channel();
-    let refuse = sink.refusal();
-    let (runtime, store) = (Handle::current(), store.clone());
-    let reading = move || {
-        let _on = runtime.enter();
+    let store = store.clone();
+    on_a_thread(move |sink| {
         let options = ReadOptions {
             scan_budget: SCAN_BUDGET,
             ..ReadOptions::default()
         };
-        let object = || Ranged::of(&store, &file);
-        let read = || match file.format {
-            Format::Parquet => parquet::batches::chosen(object(), &choice, &options, &mut sink),
-            Format::Avro => avro::batches::chosen(&object(), &choice, &options, &mut sink),
+        let object = Ranged::of(&store, &file);
+        match file.format {
+            Format::Parquet => parquet::batches::chosen(object, &choice, &options, sink),
+            Format::Avro => avro::batches::chosen(&object, &choice, &options, sink),
             other => {
                 let cause = format!("deletes of {other} files are not read");
                 Err(Failure::new(FileErrorKind::Unsupported, cause).into())
             }
-        };
-        let read = catch_unwind(AssertUnwindSafe(read));
-        sink.end(read.unwrap_or_else(|panic| Err(Failure::panicked(panic.as_ref()).into())));
-    };
-    let thread = thread::Builder::new().name("limn-scan".to_owned());
-    if let Err(error) = thread.spawn(reading) {
-        let cause = format!("no thread can be started to read it ({error})");
-        refuse(Failure::new(FileErrorKind::Unreachable, cause));
-    }
-    batches
+        }
+    })
 }
 
 /// All rows of an Avro file, such as a manifest, of so many bytes at most. Must be called on a tokio runtime.

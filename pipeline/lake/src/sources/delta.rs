@@ -42,7 +42,7 @@ const MOST_LOG_BYTES: u64 = 512 << 20;
 /// More columns are no table's.
 const MOST_COLUMNS: usize = 16_384;
 
-/// Where a table's objects are for the library: it is told nothing of the store.
+/// Where a table's objects are for the library: it knows nothing of the store.
 const ROOT: &str = "lake:///";
 
 pub(super) struct Delta;

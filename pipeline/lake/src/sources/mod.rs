@@ -30,7 +30,7 @@ const METADATA: &str = "metadata";
 /// A kind of table that has a log.
 #[async_trait]
 trait Source: Send + Sync {
-    /// Opens the table in a folder. `objects` are those of the lake, by path.
+    /// Opens the table in a folder of what was listed.
     ///
     /// # Errors
     /// What is wrong with the log, or the store: the table stays as it is in the index.
@@ -60,8 +60,8 @@ pub enum Opened {
     Table(LogTable),
     /// Filters leave out all its files.
     LeftOut,
-    /// Some of its files are too new: it stays as it is.
-    TooNew,
+    /// It stays as it is in the index, for now: some of its files are too new.
+    HeldBack,
 }
 
 /// Files that were not listed are asked for up to so many.
@@ -98,7 +98,7 @@ impl<'a> Listed<'a> {
         for (path, format, logged) in named {
             match self.get(&path) {
                 Some(object) => files.push(LogFile::new(object.clone(), format, logged)),
-                None if self.too_new.contains(path.as_str()) => return Ok(Opened::TooNew),
+                None if self.too_new.contains(path.as_str()) => return Ok(Opened::HeldBack),
                 None if self.left_out.contains(path.as_str()) => is_any_left_out = true,
                 None => unlisted.push((path, format, logged)),
             }
