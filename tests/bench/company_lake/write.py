@@ -71,16 +71,16 @@ def _delimited(path, names, rows, options):
     return out.getvalue().encode(options.get("encoding", "utf-8"), "replace")
 
 
-def _records(names, rows):
+def records(names, rows):
     return [{name: cell for name, cell in zip(names, row) if cell != ""} for row in rows]
 
 
 def _json_lines(path, names, rows, options):
-    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in _records(names, rows)).encode()
+    return "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records(names, rows)).encode()
 
 
 def _json_array(path, names, rows, options):
-    return json.dumps(_records(names, rows), ensure_ascii=False, indent=1).encode()
+    return json.dumps(records(names, rows), ensure_ascii=False, indent=1).encode()
 
 
 def _parquet(path, names, rows, options):
