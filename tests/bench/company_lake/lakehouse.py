@@ -95,10 +95,10 @@ class Rows:
         names = [name for name, _, _ in values.columns(self.text)]
         drawn = values.rows(self.text, count, self.rng, self.drawn)
         self.drawn += count
-        for row, plant in zip(drawn[count // 2 :], self.plants):
+        for row, plant in zip(drawn[count // 2 :], self.plants if fixed is None else []):
             for name, cell in plant.items():
                 row[names.index(name)] = cell
-        self.plants = []
+            self.plants = []
         return arrow(self.text, [{**dict(zip(names, row)), **(fixed or {})} for row in drawn])
 
     def again(self, table, key, count, new):
@@ -219,7 +219,9 @@ def _clone(place, source):
     adds = pyarrow.table(of.get_add_actions()).to_pylist()
     metadata = of.metadata()
     fields = json.loads(of.schema().to_json())
-    actions = [{"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+    protocol = of.protocol()
+    features = {"readerFeatures": protocol.reader_features, "writerFeatures": protocol.writer_features}
+    actions = [{"protocol": {"minReaderVersion": protocol.min_reader_version, "minWriterVersion": protocol.min_writer_version, **{name: value for name, value in features.items() if value}}},
                {"metaData": {"id": str(uuid.UUID(int=len(adds))), "format": {"provider": "parquet", "options": {}}, "schemaString": json.dumps(fields), "partitionColumns": metadata.partition_columns, "configuration": {}, "createdTime": 1717000000000}}]
     for add in adds:
         parts = add.get("partition") or add.get("partition_values") or {}
@@ -438,7 +440,7 @@ def hudi(root, seed):
 def _touched(table, rows, key, count):
     """The table with other cells in some rows, the keys and the partition as they were."""
     fresh = rows.more(min(count, len(table)))
-    kept = [name for name in table.column_names if name in (key, "region", "severity")]
+    kept = [name for name in table.column_names if name in (key, "driver", "region", "severity")]
     head = pyarrow.table({name: table[name][: len(fresh)] if name in kept else fresh[name] for name in table.column_names})
     return pyarrow.concat_tables([head, table[len(fresh) :]])
 
