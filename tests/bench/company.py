@@ -120,7 +120,7 @@ class Lake:
                 copy = _name(path) if name == _name(source) else path + name.removeprefix(source) if name.startswith(source) else copied_folder
                 if copy in (folder, name) or path.endswith(".bak"):
                     continue
-                at = self.expected.setdefault(copy, {"rows": 0, "listed": [copy, path, path + "//*"] if copy == _name(path) else [copy], "kind": "copy"})
+                at = self.expected.setdefault(copy, {"rows": 0, "listed": [copy, path, path + "//*"] if copy == _name(path) else [copy, copy + "/*"], "kind": "copy"})
                 at["rows"] += rows
 
     def _within(self, path, originals):

@@ -43,7 +43,7 @@ DUMPS = [
      [], '{"tickets": ROWS, "next_page": null, "previous_page": null, "count": 25}', "landing/api/zendesk", "landing/api/zendesk*"),
     (["landing/api/meteo/forecast.json"], 72, "valid_at:time=2024; grid:pat=X99Y99; t2m_c:float=-10,30,1; precip_mm:float=0,9,1", [], '{"data": ROWS}', "landing/api/meteo/forecast", "landing/api/meteo*"),
     (["landing/api/workday/workers.json"], 50, "worker_id:pat=WD-99999; job_profile:pick=Welder,Buyer,Engineer; supervisory_org:text=2; fte:float=0.5,1,1", [{"worker_id": "WD-40918"}],
-     '{"data": {"total": 50, "workers": ROWS}, "meta": {"version": "v41.1"}}', "landing/api/workday/workers", "landing/api/workday*"),
+     '{"data": {"total": 50, "workers": ROWS}, "meta": {"version": "v41.1"}}', "landing/api/workday/workers", "landing/api/workday/workers*"),
 ]
 
 # Tables with nothing special but their place: path, rows, columns, options as of the other tables.
@@ -71,6 +71,30 @@ CAPEX = ("finance/capex.xlsx", ["2021", "2022", "2023", "2024"], 36, "project:pa
 CAPEX_NOTES = ["Capital expenditure", "Approved means by the board in December.", "Projects below 5,000 EUR are not listed."]
 HEADCOUNT = ("hr/headcount_{}.xlsx", range(2021, 2025), 28, "department:pick=Assembly,Sales,Service,R&D,IT; month:int=1,12; heads:int=3,120; fte:float=3,110,1")
 
+# Files that only people name: folder, names, rows of each, columns, options, the table, how it may be listed.
+NAMED = [
+    ("sales/regional", [f"Sales {month} 2024.csv" for month in "Jan Feb Mar Apr May Jun".split()], 20, "dealer:firm; region:pick=north,south,west; units:int=1,90; turnover_eur:money=900,90000", {}, "sales/regional", "sales/regional*"),
+    ("subsidiaries/de/umsatz", [f"umsatz_{month}_2024.csv" for month in "januar februar märz april mai".split()], 18, "Filiale:city; Umsatz:german=900,90000; Kunden:int=1,900", {"delimiter": ";"}, "subsidiaries/de/umsatz", "subsidiaries/de/umsatz*"),
+    ("it/unload", [f"20240501_031500_0000{part}_k3f9q_{part}b41c0de-77aa.gz" for part in range(3)], 30, "host:pat=nh-aaa-99; at:time=2024; cpu_pct:float=0,100,1", {"suffix": "x.jsonl.gz"}, "it/unload", "it/unload*"),
+    ("subsidiaries/dk", ["kassekladde_2024.csv"], 60, "bilag:seq; dato:gdate=2024; tekst:text=3; konto:pat=9999; beløb:german=-900,9000", {"delimiter": ";", "foot": ["I alt;;;;12.450,75"]}, "subsidiaries/dk/kassekladde_2024", "subsidiaries/dk/*"),
+    ("production/mainframe", ["lagerliste.csv"], 45, "part:PA@; bin:pat=A-99-99; qty:int=0,400", {"delimiter": ";", "foot": ["*** END OF LIST ***"]}, "production/mainframe/lagerliste", "production/mainframe*"),
+    ("facilities/cleaning", ["cleaning_plan.csv"], 30, "room:pat=R9.99; weekday:pick=Mon,Wed,Fri; firm:firm", {"foot": [";;", ";;", ";;"]}, "facilities/cleaning/cleaning_plan", "facilities/cleaning*"),
+]
+# A database that is dumped each day, and a book a month.
+DUMPED = ("logistics/wms_dumps/wms_2024-05-{:02d}.sqlite", 5, {"shelves": (40, "shelf:pat=A-99; level:int=1,9; load_kg:int=0,900"), "transfers": (30, "at:time=2024; from_shelf:pat=A-99; to_shelf:pat=A-99; pieces:int=1,90")})
+OVERTIME = ("hr/overtime/overtime_2024-{:02d}.xlsx", 6, 25, "employee_no:EMP@; hours:float=0,30,1; paid_out:yn")
+MONTHS = ("subsidiaries/de/stunden_2023.xlsx", "Januar Februar März April Mai Juni".split(), 22, "Personalnummer:EMP@; Stunden:float=80,190,1; Schicht:pick=früh,spät,nacht")
+
+# Settings and empty answers, as they lie about: neither tables nor failures.
+SETTINGS = {
+    "it/web/package.json": b'{"name": "shop", "version": "2.1.0", "dependencies": {"react": "^18.2.0", "zod": "^3.22.4"}}',
+    "it/web/tsconfig.json": b'{\n  // as the template has it\n  "compilerOptions": {"strict": true, "target": "es2022"}\n}\n',
+    "it/web/openapi.json": b'{"openapi": "3.0.3", "info": {"title": "Shop", "version": "1"}, "paths": {"/orders": {"get": {"responses": {"200": {"description": "ok"}}}}}}',
+    "topics/schemas/heating.commands.avsc.json": b'{"type": "record", "name": "command", "fields": [{"name": "verb", "type": "string"}, {"name": "accepted", "type": "boolean"}]}',
+    "landing/api/zendesk_satisfaction/2024-05-01.json": b"[]",
+    "landing/api/workday/departments.json": b'{"data": [], "total": 0}',
+}
+
 TOPIC = ("topics/heating.commands", 3, 4, 10, "command_id:hex=12; device_id:DEV@; issued_at:time=2024; verb:pick=SET_MODE,BOOST,VACATION,REBOOT; accepted:bool")
 SPARK = ("exports/churn_features", 4, 50, "customer_id:CU@; tenure_months:int=1,180; tickets_90d:int=0,12; nps_last:int=0,10; p_churn:float=0,1,3")
 
@@ -86,7 +110,7 @@ READMES = {
 
 # No table, and it is fair to say so; and what may be listed as a table or not.
 BROKEN = ["landing/api/stripe/charges_page_007.json", "warehouse/reporting.duckdb"]
-EITHER = ["lineage/openlineage*", "finance/capex.xlsx//Notes", "backup_2024/finance/capex.xlsx//Notes"]
+EITHER = ["lineage/openlineage*"]
 
 REGIONS = ["Jylland Nord", "Jylland Syd", "Fyn", "Sjælland", "Hamburg-Umland", "Weser-Ems", "Sachsen", "Franken", "Rhône", "Bretagne", "Andalucía", "País Vasco", "Pomorze", "Tōhoku"]
 # An empty database as DuckDB 1.1.3 writes it.
@@ -118,6 +142,10 @@ def dated(seed, logical):
     logical("hr/headcount", "hr/headcount*", rows=len(years) * rows, listed=["hr/headcount*"])
     for year in years:
         yield form.format(year), _file(seed, form.format(year), rows, text, {"sheet": "Headcount", "title": [f"Headcount {year}"]})
+    for folder, names, rows, text, options, table, listed in NAMED:
+        logical(table, listed, rows=len(names) * rows, listed=[listed])
+        for name in names:
+            yield f"{folder}/{name}", _file(seed, f"{folder}/{name}", rows, text, options, options.get("suffix"))
     folder, partitions, files, rows, text = TOPIC
     logical(folder, folder + "*", rows=partitions * files * rows, listed=[folder])
     for part in range(partitions):
@@ -136,13 +164,15 @@ def _spark(seed, logical):
         data = _file(seed, f"{folder}/{name}", rows, text)
         yield f"{folder}/{name}", data
         yield f"{folder}/.{name}.crc", b"crc\x00\x00\x00\x02\x00" + struct.pack(">I", zlib.crc32(data))
+    # A task that was killed.
+    yield f"{folder}/_temporary/0/_temporary/attempt_202405010300_0007_m_000002_1/{name}", data[: len(data) // 2]
     yield f"{folder}/_SUCCESS", b""
     yield f"{folder}/_started_7719203345512", b""
     yield f"{folder}/_committed_7719203345512", b'{"added": [], "removed": []}'
 
 
 def books(seed, logical, expect):
-    """The book of investments: a sheet a year, the last with a column more, and a sheet of prose."""
+    """The book of investments: a sheet a year, the last with a column more, and a sheet of prose. Books and databases of months and days."""
     path, years, rows, text, more = CAPEX
     sheets = {}
     for year in years:
@@ -152,12 +182,27 @@ def books(seed, logical, expect):
     sheets["Notes"] = [[line] for line in CAPEX_NOTES]
     expect(path, len(years) * rows, [path, path.removesuffix(".xlsx")])
     yield path, write.book(sheets)
+    path, months, rows, text = MONTHS
+    made = {month: write.table(seed, f"{path}/{month}", rows, text, {}) for month in months}
+    logical(path.removesuffix(".xlsx"), path, path + "//*", rows=len(months) * rows, listed=[path, path + "//*"])
+    yield path, write.book({month: [names, *cells] for month, (names, cells) in made.items()})
+    form, months, rows, text = OVERTIME
+    logical("hr/overtime", "hr/overtime*", rows=months * rows, listed=["hr/overtime", "hr/overtime*Overtime", "hr/overtime*.xlsx"])
+    for month in range(1, months + 1):
+        names, cells = write.table(seed, form.format(month), rows, text, {})
+        yield form.format(month), write.book({"Overtime": [names, *cells], "Info": [["Confidential. Do not forward."]]})
+    form, days, tables = DUMPED
+    for name, (rows, _) in tables.items():
+        logical(f"logistics/wms_dumps//{name}", f"logistics/wms_dumps*{name}", rows=days * rows, listed=[f"logistics/wms_dumps*{name}"])
+    for day in range(1, days + 1):
+        yield form.format(day), write.database({name: write.table(seed, f"{form.format(day)}/{name}", rows, text, {}) for name, (rows, text) in tables.items()})
 
 
 def dumps(seed, logical):
     """Dumps of interfaces: rows within an envelope, in pages."""
     for paths, rows, text, plant, wrapped, table, listed in DUMPS:
-        logical(table, listed, rows=rows * len(paths), listed=[listed])
+        # A page that is an error is no piece of the table: `?` is the star that a family's name has.
+        logical(table, listed, rows=rows * len(paths), listed=[table, listed.removesuffix("*"), listed.removesuffix("*") + "/*_?"] if len(paths) > 1 else [listed])
         for at, path in enumerate(paths):
             names, cells = write.table(seed, path, rows, text, {"plant": plant if at == 0 else []})
             yield path, wrapped.replace("ROWS", json.dumps(write.records(names, cells), ensure_ascii=False)).encode()
@@ -237,6 +282,7 @@ def described():
     for day in range(1, 5):
         events = [_lineage(day, kind, model) for model in MODELS for kind in ("START", "COMPLETE")]
         yield f"lineage/openlineage/events_2024-05-0{day}.jsonl", "".join(json.dumps(event) + "\n" for event in events).encode()
+    yield from SETTINGS.items()
     yield from _dbt()
 
 
