@@ -120,7 +120,7 @@ class Lake:
                 copy = _name(path) if name == _name(source) else path + name.removeprefix(source) if name.startswith(source) else copied_folder
                 if copy in (folder, name) or path.endswith(".bak"):
                     continue
-                at = self.expected.setdefault(copy, {"rows": 0, "listed": [copy, path, path + "//*"] if copy == _name(path) else [copy, copy + "/*"], "kind": "copy"})
+                at = self.expected.setdefault(copy, {"rows": 0, "listed": [copy, path, path + "//*"] if copy == _name(path) else [copy, copy + "/*"] if copy == copied_folder else [copy], "kind": "copy"})
                 at["rows"] += rows
 
     def _within(self, path, originals):
@@ -158,7 +158,7 @@ class Lake:
         kinds = collections.Counter(at["kind"] for at in self.expected.values())
         told = {"files": len(files), "logical_tables": kinds["table"], "left_out": self.left_out, "expected": self.expected, "accepted": self.tables, "broken": sorted([*mess.BROKEN, *landing.BROKEN])}
         pathlib.Path(f"{str(folder).rstrip('/')}.tables.json").write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
-        listed = ", ".join(f"{count} {kind}s" for kind, count in kinds.items())
+        listed = ", ".join(f"{count} × {kind}" for kind, count in kinds.items())
         print(f"{folder}: {len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.1f} MB; {listed}")
 
     def _lakehouse(self, folder):
@@ -327,7 +327,10 @@ def forgotten(asked, index):
             shown = json.dumps(asked.run("show", row["table"], "--json"), ensure_ascii=False).lower()
             places += [f"show {row['table']}: {word}" for word in FORGOTTEN if word in shown]
     for word in FORGOTTEN:
-        for hit in asked.search(word)["results"]:
+        answer = asked.search(word)
+        if " " not in word and word not in map(str.lower, answer["unknown"]):
+            places.append(f"the index's words: {word}")
+        for hit in answer["results"]:
             said = json.dumps(hit, ensure_ascii=False).lower()
             places += [f"search {word}: {hit['table']}"] if word in said else []
     return places
@@ -342,11 +345,10 @@ def evaluated(lake, asked, questions, folder):
 
 
 def for_eval(tables, names, questions):
-    """Questions with an answer, with the one name of each table that the index lists first."""
+    """Questions with, of each table, the one name that the index has and that comes first among those accepted."""
     for question in questions:
         known = {next((name for pattern in tables[table] for name in names if _is(name, [pattern])), table) for table in question["tables"]}
-        if known:
-            yield {"question": question["question"], "tables": sorted(known)}
+        yield {"question": question["question"], "tables": sorted(known)}
 
 
 def read_questions(lake_tables, path):
@@ -400,7 +402,7 @@ def measure(arguments):
 
 
 def show_listed(told, places):
-    print(f"\n{told['entries']} entries; expected {', '.join(f'{count} {kind}s' for kind, count in told['expected'].items())}")
+    print(f"\n{told['entries']} entries; expected {', '.join(f'{count} × {kind}' for kind, count in told['expected'].items())}")
     for what in ("no_logical_table", "without_entry", "wrong_rows", "in_pieces"):
         print(f"{what.replace('_', ' ')}: {len(told[what])}")
         for row in told[what]:
