@@ -34,6 +34,8 @@ pub struct TableSize {
     pub rows: Option<u64>,
     /// Number of columns.
     pub columns: usize,
+    /// The names of tables that are gone and whose files it has; see [`TableChanges::between`].
+    pub replaces: Vec<String>,
 }
 
 /// A table under another name.
@@ -62,6 +64,8 @@ pub struct TableChange {
     pub context: Option<ContextChange>,
     /// Whether it can be read now.
     pub readable: Option<ReadableChange>,
+    /// The names of tables that are gone and whose files it has; see [`TableChanges::between`].
+    pub replaces: Vec<String>,
 }
 
 /// How columns differ.
@@ -132,6 +136,9 @@ pub struct ReadableChange {
 
 impl TableChanges {
     /// What differs between the tables of an older snapshot and those of a newer one.
+    ///
+    /// A table that is gone, and whose files are all those of one table that is new or changed, or lie in the folder of one that
+    /// has a log, has not vanished: the other replaces it.
     #[must_use]
     pub fn between(older: Vec<TableRecord>, newer: Vec<TableRecord>) -> Self {
         let mut gone: BTreeMap<TableKey, TableRecord> = older
@@ -140,9 +147,9 @@ impl TableChanges {
             .collect();
         let mut new = Vec::new();
         let mut changes = Self::default();
-        for table in newer {
+        for table in &newer {
             match gone.remove(&table.key()) {
-                Some(before) => changes.changed.extend(change(&before, &table)),
+                Some(before) => changes.changed.extend(change(&before, table)),
                 None => new.push(table),
             }
         }
@@ -169,8 +176,29 @@ impl TableChanges {
             }
         }
         let vanished = gone.iter().filter(|(key, _)| !renamed.contains(*key));
-        changes.vanished = vanished.map(|(_, table)| size(table)).collect();
+        let successors = Successors::of(&newer);
+        for (_, table) in vanished {
+            let successor = successors.of_table(table);
+            let replaces = successor.and_then(|key| changes.replaces(&key));
+            match replaces {
+                Some(replaces) => replaces.push(table.name.clone()),
+                None => changes.vanished.push(size(table)),
+            }
+        }
         changes
+    }
+
+    /// What a table that is new or changed replaces.
+    fn replaces(&mut self, key: &TableKey) -> Option<&mut Vec<String>> {
+        let is = |lake: &str, table: &str| lake == key.lake && table == key.name;
+        let mut appeared = self.appeared.iter_mut();
+        let mut changed = self.changed.iter_mut();
+        let appeared = appeared.find(|it| is(&it.lake, &it.table));
+        let appeared = appeared.map(|it| &mut it.replaces);
+        appeared.or_else(|| {
+            let changed = changed.find(|it| is(&it.lake, &it.table));
+            changed.map(|it| &mut it.replaces)
+        })
     }
 
     /// Whether nothing differs.
@@ -181,6 +209,54 @@ impl TableChanges {
             && self.changed.is_empty()
             && self.vanished.is_empty()
     }
+}
+
+/// Which tables have which files now.
+struct Successors<'a> {
+    /// By lake and path.
+    by_file: HashMap<(&'a str, &'a str), &'a TableRecord>,
+    /// Tables that have a log, by lake and folder: all that lies there is theirs, or nobody's.
+    by_folder: HashMap<(&'a str, &'a str), &'a TableRecord>,
+}
+
+impl<'a> Successors<'a> {
+    fn of(tables: &'a [TableRecord]) -> Successors<'a> {
+        let (mut by_file, mut by_folder) = (HashMap::new(), HashMap::new());
+        for table in tables {
+            let lake = table.lake.as_str();
+            for file in table.files_now() {
+                match table.is_log(&file.path) {
+                    true => by_folder.insert((lake, folder_of(&file.path)), table),
+                    false => by_file.insert((lake, file.path.as_str()), table),
+                };
+            }
+        }
+        Successors { by_file, by_folder }
+    }
+
+    /// The one table that has all files of a table now.
+    fn of_table(&self, table: &TableRecord) -> Option<TableKey> {
+        let lake = table.lake.as_str();
+        let mut found: Option<&TableRecord> = None;
+        for file in table.files_now() {
+            let by_file = self.by_file.get(&(lake, file.path.as_str()));
+            let mut folders = std::iter::successors(Some(file.path.as_str()), |path| {
+                (!path.is_empty()).then(|| folder_of(path))
+            });
+            let by_folder = || folders.find_map(|folder| self.by_folder.get(&(lake, folder)));
+            let own = *by_file.or_else(by_folder)?;
+            if found.is_some_and(|found| found.key() != own.key()) {
+                return None;
+            }
+            found = Some(own);
+        }
+        found.map(TableRecord::key)
+    }
+}
+
+/// The folder of a path, `""` for the lake's root.
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
 /// What two tables of the same files under different names have in common: lake, columns, and tag and
@@ -205,6 +281,7 @@ fn size(table: &TableRecord) -> TableSize {
         table: table.name.clone(),
         rows: table.rows,
         columns: table.columns.len(),
+        replaces: Vec::new(),
     }
 }
 
@@ -218,6 +295,7 @@ fn change(before: &TableRecord, after: &TableRecord) -> Option<TableChange> {
         readable: (before.error.is_some() != after.error.is_some()).then(|| ReadableChange {
             error: after.error.clone(),
         }),
+        replaces: Vec::new(),
     };
     let differs = change.schema.is_some()
         || change.rows.is_some()

@@ -1,7 +1,7 @@
 //! Logs: the tables of a listing whose logs say which files they have.
 //!
-//! Every run reads them: of a table as it was that is a checkpoint, and the commits since. A table whose log cannot be read
-//! stays as it is in the index.
+//! A log that is as it was when the index last saw the table is not read; of another that is a checkpoint, and the commits
+//! since. A table whose log cannot be read stays as it is in the index.
 
 use std::collections::HashSet;
 
@@ -12,6 +12,7 @@ use limn_lake::sources::{self, Listed, Opened, is_of_log, logged};
 use limn_store::Store;
 
 use crate::listing::Listing;
+use crate::published::Published;
 use crate::report::Failure;
 use crate::scope::root_name;
 
@@ -20,7 +21,12 @@ const OPENED_AT_ONCE: usize = 4;
 
 impl Listing {
     /// Reads the logs of tables that have one.
-    pub(crate) async fn open_logs(&mut self, lake: &Store, selection: &Selection) {
+    pub(crate) async fn open_logs(
+        &mut self,
+        lake: &Store,
+        published: &Published,
+        selection: &Selection,
+    ) {
         let tables = logged(&self.objects);
         self.objects.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let left_out: HashSet<&str> = self.left_out.iter().map(String::as_str).collect();
@@ -35,7 +41,10 @@ impl Listing {
             let is_meant = self.part.concerns(&table.folder, root);
             async move {
                 let opened = match is_meant {
-                    true => sources::open(lake, &table, listed).await,
+                    true => {
+                        let known = published.logged(&table.folder);
+                        sources::open(lake, &table, listed, known).await
+                    }
                     // Nothing is changed of it.
                     false => Ok(Opened::HeldBack),
                 };

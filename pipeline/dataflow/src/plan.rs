@@ -15,6 +15,7 @@ use futures::{StreamExt, stream};
 use limn_formats::{FileError, Fingerprint};
 use limn_lake::evolution::{self, Shapes};
 use limn_lake::layout::layout_declared;
+use limn_lake::reach::is_within;
 use limn_lake::{ContextText, Contexts, Group, GroupKind, Ignored};
 use limn_profile::Redact;
 use limn_segment::TableRecord;
@@ -124,6 +125,8 @@ pub struct Plan {
     pub ignored: Ignored,
     /// Published groups that are restated, because this run's settings cannot reach their files.
     pub restated: Vec<GroupId>,
+    /// Tables that are one by their log now, and how many the index has had of the files in their folders.
+    pub joined: Vec<(String, usize)>,
 }
 
 /// Turns a listing into epochs.
@@ -230,6 +233,7 @@ impl Planner {
                 gone.remove(taken);
             }
         }
+        plan.joined = self.joined(&groups, &gone);
         let mut epochs = Epochs::new(self);
         let mut told: HashSet<GroupId> = HashSet::new();
         for (group, takes_over) in groups.into_iter().zip(taken_over) {
@@ -351,6 +355,22 @@ impl Planner {
             }
         }
         names_of_others
+    }
+
+    /// The tables that have become one by their log: with how many of those that are gone lay in their folders.
+    fn joined(&self, groups: &[Group], gone: &HashSet<GroupId>) -> Vec<(String, usize)> {
+        let is_new = |it: &&Group| {
+            it.kind == GroupKind::Logged && self.published.tables(it.key.0).is_empty()
+        };
+        let tables = groups.iter().filter(is_new).map(|group| {
+            let is_own = |id: &&GroupId| {
+                let tables = self.published.tables(**id);
+                let mut files = tables.iter().flat_map(|it| it.files_now());
+                files.any(|file| is_within(&file.path, &group.path))
+            };
+            (group.name.to_string(), gone.iter().filter(is_own).count())
+        });
+        tables.filter(|(_, count)| *count > 0).collect()
     }
 
     /// Whether a group, or what it takes over, is of the tables that a run is about.

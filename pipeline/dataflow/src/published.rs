@@ -9,11 +9,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use limn_formats::member::{is_left_out, shown};
-use limn_formats::{Declaration, Fingerprint, ObjectRecord};
+use limn_formats::{Declaration, Fingerprint, Format, ObjectRecord};
 use limn_lake::contexts::ContextPart;
-use limn_lake::layout::content_fingerprint;
+use limn_lake::layout::{GroupKey, content_fingerprint};
 use limn_lake::reach::parent;
-use limn_lake::{Contexts, Ignored, TableName};
+use limn_lake::{Contexts, Ignored, LogTable, TableName};
 use limn_profile::FileSummary;
 use limn_segment::{
     ColumnRecord, ContextRecord, FileRecord, HeldRows, HeldValue, IndexStore, SinceSample,
@@ -199,6 +199,19 @@ impl Published {
             Some(parent(&log.path).to_owned())
         };
         tables.filter_map(folder).collect()
+    }
+
+    /// The table of a folder that has a log, as the index has it; none where files are to be read anew.
+    pub fn logged(&self, folder: &str) -> Option<LogTable> {
+        self.state().reuse?;
+        let tables = self.tables(GroupKey::of_log(folder).0);
+        let table = tables.first()?;
+        let files = table.files_now().map(|file| {
+            let declared = Declaration::from_json(file.declared.as_deref()?).ok()?;
+            Some((object_of(file), declared))
+        });
+        let files: Vec<_> = files.collect::<Option<_>>()?;
+        LogTable::of_catalog(folder, files, Format::of_log(&table.format)?)
     }
 
     /// The groups that have something published.

@@ -27,7 +27,7 @@ use crate::published::Published;
 use crate::report::{CompactedTotals, Failure, Report};
 use crate::scope::{Part, Scope};
 
-use account::LeftOut;
+use account::{LeftOut, joined_note};
 
 /// A lake and its index, with everything a round shares.
 pub struct Round {
@@ -225,7 +225,7 @@ impl Round {
         let opened = stop.run_until_cancelled(opened).await;
         opened.ok_or(PipelineError::Stopped)?;
         let logs = stop
-            .run_until_cancelled(listing.open_logs(lake, &selection))
+            .run_until_cancelled(listing.open_logs(lake, published, &selection))
             .await;
         logs.ok_or(PipelineError::Stopped)?;
         let filtered = filtered + listing.members_left_out;
@@ -286,6 +286,7 @@ impl Round {
             filtered,
         ));
         notes.extend(self.restated_note(&plan.restated));
+        notes.extend(joined_note(&plan.joined));
         let left_out = LeftOut {
             filtered,
             ignored: plan.ignored,

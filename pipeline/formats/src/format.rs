@@ -105,6 +105,12 @@ impl Format {
         matches!(self, Format::Delta | Format::Iceberg)
     }
 
+    /// The format of a log, by its word.
+    pub fn of_log(label: &str) -> Option<Format> {
+        let logs = [Format::Delta, Format::Iceberg];
+        logs.into_iter().find(|it| it.label() == label)
+    }
+
     /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`.
     pub fn label(self) -> &'static str {
         match self {

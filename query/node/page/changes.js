@@ -77,7 +77,7 @@ function periods(searchParams) {
 function lists({ counts, appeared, renamed, changed, vanished }) {
   if (!total(counts)) return emptiness("No table came, went or changed.");
   return [
-    part("New", "appeared", counts.appeared, appeared.map((one) => item(one, null, rowsOf(one.rows_after)))),
+    part("New", "appeared", counts.appeared, appeared.map((one) => item(one, replaced(one), rowsOf(one.rows_after)))),
     part("Changed", "changed", counts.changed, changed.map((one) => item(one, whatChanged(one)))),
     part(
       "Renamed",
@@ -114,8 +114,15 @@ function item({ table, lake }, said, rows = "", gone = false) {
 
 const rowsOf = (rows) => (typeof rows === "number" ? counted(rows, "row") : "");
 
+// "in place of 42 tables: orders/data, …"
+function replaced({ replaces = [] }) {
+  const shown = replaces.slice(0, 3).join(", ");
+  return replaces.length && `in place of ${counted(replaces.length, "table")}: ${shown}${replaces.length > 3 ? ", …" : ""}`;
+}
+
 // "rows 120 → 180, column price added"
-function whatChanged({ rows_before: before, rows_after: after, columns = [], contexts_added: added, contexts_removed: removed, unreadable }) {
+function whatChanged(one) {
+  const { rows_before: before, rows_after: after, columns = [], contexts_added: added, contexts_removed: removed, unreadable } = one;
   const known = (value) => (typeof value === "number" ? number(value) : "?");
   const words = columns.map(({ column, change, before: was, after: is }) =>
     change === "renamed" ? `column ${was} is now ${is}` : change === "retyped" ? `column ${column}: ${was} → ${is}` : `column ${column} ${change}`,
@@ -125,6 +132,7 @@ function whatChanged({ rows_before: before, rows_after: after, columns = [], con
   if (added || removed) words.push(`descriptions: ${number(added)} new, ${number(removed)} gone`);
   if (unreadable === "") words.push("can be read again");
   else if (unreadable) words.push(`its newest version cannot be read: ${unreadable}`);
+  if (replaced(one)) words.push(replaced(one));
   return words.join(" · ");
 }
 

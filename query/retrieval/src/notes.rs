@@ -21,8 +21,8 @@ fn unknown(words: &[String], values: Values) -> Option<String> {
     let words = words.join(", ");
     let why = match values {
         Values::Searched => {
-            "the index holds a sample of each table's values, so a table may have what the index has not: look into the \
-             tables that should, or index with a larger --sample-rows"
+            "the index holds a sample of each table's values, so a table may have what the index has not: limn sql looks into \
+             all rows of the tables that should have it"
         }
         Values::Hidden => "tables' values were not searched: the key that asked may not read them",
     };

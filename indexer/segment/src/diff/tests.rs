@@ -67,11 +67,52 @@ fn tables_appear_vanish_and_are_renamed() {
 }
 
 #[test]
+fn a_table_replaces_those_whose_files_it_has() {
+    let abc = || vec![column("a", "text", "x")];
+    let file = |path: &str| FileRecord {
+        path: path.to_owned(),
+        etag: Some(path.to_owned()),
+        ..FileRecord::default()
+    };
+    let of = |name: &str, format: &str, paths: &[&str]| TableRecord {
+        format: format.to_owned(),
+        files: paths.iter().map(|path| file(path)).collect(),
+        ..table(name, abc())
+    };
+    let older = vec![
+        of("daily/1", "csv", &["daily/1.csv"]),
+        of("daily/2", "csv", &["daily/2.csv"]),
+        of("t/data", "parquet", &["t/data/a.parquet"]),
+        of("t/metadata/x", "avro", &["t/metadata/x.avro"]),
+        of("mixed", "csv", &["daily/3.csv", "elsewhere.csv"]),
+        of("tt/data", "parquet", &["tt/data/a.parquet"]),
+    ];
+    let newer = vec![
+        of(
+            "daily",
+            "csv",
+            &["daily/1.csv", "daily/2.csv", "daily/3.csv"],
+        ),
+        of("t", "iceberg", &["t/metadata", "t/data/b.parquet"]),
+    ];
+    let changes = TableChanges::between(older, newer);
+    let replaces = changes.appeared.iter();
+    let replaces: Vec<Vec<String>> = replaces.map(|it| it.replaces.clone()).collect();
+    assert_eq!(
+        replaces,
+        [["daily/1", "daily/2"], ["t/data", "t/metadata/x"]]
+    );
+    let vanished: Vec<&str> = changes.vanished.iter().map(|it| &*it.table).collect();
+    assert_eq!(vanished, ["mixed", "tt/data"]);
+}
+
+#[test]
 fn a_copy_is_no_new_name() {
     let abc = || vec![column("a", "text", "x")];
-    let copy = |name: &str| TableRecord {
-        name: name.to_owned(),
-        ..table("old", abc())
+    let copy = |name: &str| {
+        let mut copy = table(name, abc());
+        copy.files[0].etag = Some("tag of old".to_owned());
+        copy
     };
     let changes = TableChanges::between(
         vec![table("old", abc())],

@@ -16,6 +16,8 @@ use crate::text::{Style, count, fit, one_line, plural, utc};
 
 /// Characters of a context's text that a terminal is shown.
 const CONTEXT_CHARS: usize = 120;
+/// Names of tables that a terminal is shown of those that one table replaces.
+const REPLACED_SHOWN: usize = 3;
 
 pub async fn run(args: DiffArgs) -> anyhow::Result<Outcome> {
     let index = IndexStore::open(&args.index.index)?;
@@ -146,6 +148,9 @@ fn print(from: &Snapshot, to: &Snapshot, changes: &TableChanges) -> io::Result<(
             rows.unwrap_or_else(|| "? rows".to_owned()),
             plural(table.columns as u64, "column"),
         )?;
+        if let Some(line) = replaces_line(&table.replaces) {
+            writeln!(out, "    {line}")?;
+        }
     }
     for table in &changes.renamed {
         writeln!(
@@ -177,7 +182,24 @@ fn lines(change: &TableChange) -> Vec<String> {
         Some(error) => format!("its newest version cannot be read: {}", one_line(error)),
         None => "can be read again".to_owned(),
     }));
+    lines.extend(replaces_line(&change.replaces));
     lines
+}
+
+/// Which tables that are gone this one has the files of.
+fn replaces_line(names: &[String]) -> Option<String> {
+    let shown: Vec<String> = names
+        .iter()
+        .take(REPLACED_SHOWN)
+        .map(|it| one_line(it))
+        .collect();
+    let more = if names.len() > shown.len() {
+        ", …"
+    } else {
+        ""
+    };
+    let tables = plural(names.len() as u64, "table");
+    (!names.is_empty()).then(|| format!("in place of {tables}: {}{more}", shown.join(", ")))
 }
 
 fn schema_line(change: &SchemaChange) -> String {

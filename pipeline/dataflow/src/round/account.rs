@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use limn_formats::member::shown;
 use limn_lake::Ignored;
 use limn_profile::Redact;
+use limn_profile::text::counted;
 
 use super::Round;
 use crate::changes::GroupId;
@@ -295,4 +296,15 @@ impl Round {
             write: all.write,
         };
     }
+}
+
+/// What is to be said of tables that have become one by their logs.
+pub(super) fn joined_note(joined: &[(String, usize)]) -> Option<String> {
+    let (first, _) = joined.first()?;
+    let before: usize = joined.iter().map(|(_, count)| count).sum();
+    Some(format!(
+        "tables are what their logs say from now on: {} with a log, such as '{first}', in place of {} made of files in their folders, with the contexts registered for those",
+        counted(joined.len() as u64, "table"),
+        counted(before as u64, "table"),
+    ))
 }

@@ -18,6 +18,51 @@ pub struct LogTable {
     pub files: Vec<LogFile>,
 }
 
+impl LogTable {
+    /// A table as a catalog has it: each file with what was declared of it. None where the catalog lacks the log, or how to
+    /// read a file.
+    pub fn of_catalog(
+        folder: &str,
+        files: impl IntoIterator<Item = (ObjectRecord, Arc<Declaration>)>,
+        log: Format,
+    ) -> Option<LogTable> {
+        let of_record = |(object, logged): (ObjectRecord, Arc<Declaration>)| {
+            let said = logged.reading.logged.as_ref()?;
+            let format = match said.table {
+                Some(_) => log,
+                None => Format::of_path(&object.path)?,
+            };
+            Some(LogFile {
+                object,
+                format,
+                logged,
+            })
+        };
+        let files: Option<Vec<LogFile>> = files.into_iter().map(of_record).collect();
+        let mut files = files?;
+        files.sort_by_key(|it| !it.format.is_log());
+        let has_log = files.first().is_some_and(|it| it.format.is_log());
+        has_log.then(|| LogTable {
+            folder: folder.to_owned(),
+            files,
+        })
+    }
+
+    /// The log and what it says of files, if it is still this one.
+    pub(crate) fn unchanged(
+        self,
+        log: &ObjectRecord,
+    ) -> Option<(LogFile, Vec<(String, Format, Logged)>)> {
+        let mut files = self.files.into_iter();
+        let own = files.next().filter(|it| it.object == *log)?;
+        let said = |file: LogFile| {
+            let logged = file.logged.reading.logged.as_deref().cloned()?;
+            Some((file.object.path, file.format, logged))
+        };
+        Some((own, files.map(said).collect::<Option<_>>()?))
+    }
+}
+
 /// A file of such a table, or its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile {

@@ -139,6 +139,8 @@ pub(super) struct Addressees {
     by_name: HashMap<String, (usize, TableName)>,
     by_path: HashMap<String, (usize, TableName)>,
     by_stem: HashMap<String, Vec<(usize, TableName)>>,
+    /// Tables that have logs, by their folders.
+    by_log: HashMap<String, (usize, TableName)>,
 }
 
 impl Addressees {
@@ -149,6 +151,9 @@ impl Addressees {
             addressees
                 .by_name
                 .insert(group.name.to_string(), table.clone());
+            if group.kind == GroupKind::Logged {
+                addressees.by_log.insert(group.path.clone(), table.clone());
+            }
             let stem = match group.kind {
                 GroupKind::File => None,
                 GroupKind::Directory | GroupKind::Declared | GroupKind::Logged => {
@@ -180,12 +185,20 @@ impl Addressees {
     }
 
     /// A registered context means the table of exactly that name; else the file of that path; else
-    /// whatever the name without extension fits, as it did before a second file came along.
+    /// whatever the name without extension fits, as it did before a second file came along; else the table
+    /// with a log in whose folder something was called so.
     fn registered(&self, name: &str) -> Vec<(usize, TableName)> {
-        match self.by_name.get(name).or_else(|| self.by_path.get(name)) {
-            Some(table) => vec![table.clone()],
-            None => self.by_stem.get(name).cloned().unwrap_or_default(),
+        if let Some(table) = self.by_name.get(name).or_else(|| self.by_path.get(name)) {
+            return vec![table.clone()];
         }
+        if let Some(tables) = self.by_stem.get(name) {
+            return tables.clone();
+        }
+        let mut folders = std::iter::successors(Some(name), |path| {
+            path.rsplit_once('/').map(|(folder, _)| folder)
+        });
+        let own = folders.find_map(|folder| self.by_log.get(folder));
+        own.cloned().into_iter().collect()
     }
 
     /// A sidecar `NAME.md` means everything called NAME: files (with or without extension) and a

@@ -49,13 +49,31 @@ pub(super) struct Delta;
 
 #[async_trait]
 impl Source for Delta {
+    fn log(&self, folder: &str, listed: &Listed<'_>) -> Result<ObjectRecord, FileError> {
+        let log = join(folder, DELTA_LOG);
+        let own = listed.below(&log).iter();
+        let own = own.filter(|it| split_path(&it.path).0 == log);
+        let versions = own.filter_map(|it| Some((version(split_path(&it.path).1)?, it)));
+        // A checkpoint says what its commit has said.
+        let newest = versions.max_by_key(|(version, it)| (*version, is_commit(&it.path)));
+        let Some((version, newest)) = newest else {
+            let cause = "it has no commit";
+            return Err(FileError::new(log, FileErrorKind::Corrupt, cause).with_remedy(REPAIR));
+        };
+        Ok(ObjectRecord {
+            path: log,
+            version: Some(format!("version {version}")),
+            ..newest.clone()
+        })
+    }
+
     async fn open(
         &self,
         lake: &Store,
-        folder: &str,
+        (folder, object): (&str, ObjectRecord),
         listed: &Listed<'_>,
     ) -> Result<Opened, FileError> {
-        let log = join(folder, DELTA_LOG);
+        let log = object.path.clone();
         let of_log = listed.below(&log);
         let wrong = |wrong: Wrong| match wrong {
             Wrong::Store(error) => FileError::from_store(&log, &lake.explain(&log, &error)),
@@ -83,15 +101,6 @@ impl Source for Delta {
             Err(Wrong::new(FileErrorKind::Unreachable, cause, "run again"))
         });
         let found = read.map_err(wrong)?;
-        let commits = of_log.iter().filter(|it| is_commit(&it.path));
-        let newest = commits.max_by(|a, b| a.path.cmp(&b.path));
-        let object = ObjectRecord {
-            path: log.clone(),
-            etag: None,
-            version: Some(format!("version {}", found.version)),
-            size: 0,
-            modified_ms: newest.map_or(0, |it| it.modified_ms),
-        };
         let said = Logged {
             table: Some(found.table),
             ..Logged::default()
@@ -151,17 +160,23 @@ impl From<ArrowError> for Wrong {
     }
 }
 
+/// The version that a file of the log is of: `00000000000000000012.json`, `….checkpoint.parquet`.
+fn version(name: &str) -> Option<u64> {
+    let (number, rest) = name.split_at_checked(20)?;
+    let is_own = rest == ".json" || rest.starts_with(".checkpoint.");
+    is_own.then(|| number.parse().ok()).flatten()
+}
+
 /// Refuses a log that would take too much memory to be read.
 fn bounded(log: &str, objects: &[ObjectRecord]) -> Result<(), Wrong> {
     let (own, sidecars): (Vec<&ObjectRecord>, Vec<&ObjectRecord>) =
         objects.iter().partition(|it| split_path(&it.path).0 == log);
     let own = own.iter().map(|it| (split_path(&it.path).1, it.size));
-    let number = |name: &str| name.get(..20)?.parse::<u64>().ok();
     let checkpoints = own
         .clone()
         .filter(|(name, _)| name.contains(".checkpoint."));
-    let last = checkpoints.filter_map(|(name, _)| number(name)).max();
-    let since = own.filter(|(name, _)| number(name) >= last && number(name).is_some());
+    let last = checkpoints.filter_map(|(name, _)| version(name)).max();
+    let since = own.filter(|(name, _)| version(name) >= last && version(name).is_some());
     // Those of older checkpoints are cleaned up.
     let sidecars: u64 = sidecars.iter().map(|it| it.size).sum();
     let bytes = since.map(|(_, size)| size).sum::<u64>() + sidecars;
@@ -184,7 +199,6 @@ struct Table {
 
 /// What a log says.
 struct Found {
-    version: u64,
     table: LoggedTable,
     /// Those that are live: their paths in the lake, and what is said of them.
     files: Vec<(String, Format, Logged)>,
@@ -218,7 +232,6 @@ impl Table {
         let root = self.root()?;
         let snapshot = Snapshot::builder_for(root.as_str()).build(&engine)?;
         let table = schema(&snapshot)?;
-        let version = snapshot.version();
         let scan = snapshot
             .scan_builder()
             .without_row_transforms()
@@ -230,11 +243,7 @@ impl Table {
             let batch = ArrowEngineData::try_from_engine_data(batch)?;
             self.files(batch.record_batch(), &root, &mut files)?;
         }
-        Ok(Found {
-            version,
-            table,
-            files,
-        })
+        Ok(Found { table, files })
     }
 
     /// Takes the files of a batch of the log's actions.

@@ -37,16 +37,22 @@ pub(super) struct Iceberg;
 
 #[async_trait]
 impl Source for Iceberg {
+    fn log(&self, folder: &str, listed: &Listed<'_>) -> Result<ObjectRecord, FileError> {
+        let newest = newest(folder, listed)?;
+        Ok(ObjectRecord {
+            path: join(folder, METADATA),
+            version: Some(split_path(&newest.path).1.to_owned()),
+            ..newest.clone()
+        })
+    }
+
     async fn open(
         &self,
         lake: &Store,
-        folder: &str,
+        (folder, log): (&str, ObjectRecord),
         listed: &Listed<'_>,
     ) -> Result<Opened, FileError> {
-        let log = join(folder, METADATA);
-        let files = listed.below(&log).iter();
-        let files: Vec<&ObjectRecord> = files.filter(|it| split_path(&it.path).0 == log).collect();
-        let (newest, how) = newest(lake, &files).await?;
+        let newest = newest(folder, listed)?;
         let table = Table {
             lake,
             folder,
@@ -54,7 +60,8 @@ impl Source for Iceberg {
             object: newest,
             listed,
         };
-        table.open(how).await
+        let how = known_by(lake, newest, listed).await?;
+        table.open(log, how).await
     }
 }
 
@@ -74,34 +81,39 @@ fn number(path: &str) -> Option<u64> {
     name[..digits].parse().ok()
 }
 
-/// The newest metadata file, and how that is known.
-async fn newest<'a>(
+/// The newest metadata file: the one with the highest number.
+fn newest<'a>(folder: &str, listed: &Listed<'a>) -> Result<&'a ObjectRecord, FileError> {
+    let log = join(folder, METADATA);
+    let files = listed.below(&log).iter();
+    let files = files.filter(|it| split_path(&it.path).0 == log && is_metadata(&it.path));
+    let numbered = files.filter_map(|it| Some((number(&it.path)?, it.modified_ms, it)));
+    let newest = numbered.max_by(|a, b| (a.0, a.1, &a.2.path).cmp(&(b.0, b.1, &b.2.path)));
+    newest.map(|it| it.2).ok_or_else(|| {
+        let cause = "no metadata file of the table has a number";
+        corrupt(&log, cause)
+    })
+}
+
+/// How it is known to be the newest.
+async fn known_by(
     lake: &Store,
-    files: &[&'a ObjectRecord],
-) -> Result<(&'a ObjectRecord, &'static str), FileError> {
-    let numbered = files.iter().filter(|it| is_metadata(&it.path));
-    let numbered = numbered.filter_map(|it| Some((number(&it.path)?, it.modified_ms, *it)));
-    let hint = files.iter().find(|it| split_path(&it.path).1 == HINT);
+    newest: &ObjectRecord,
+    listed: &Listed<'_>,
+) -> Result<&'static str, FileError> {
+    let hint = listed.get(&join(split_path(&newest.path).0, HINT));
     let hinted = match hint {
         Some(hint) => {
             let text = lake.get_range(&hint.path, 0..hint.size.min(64)).await;
             let text = text.map_err(|error| FileError::from_store(&hint.path, &error))?;
-            let text = String::from_utf8_lossy(&text).trim().parse::<u64>().ok();
-            // Whoever wrote a newer one may not have come to the hint.
-            let newest = numbered.clone().map(|it| it.0).max();
-            text.filter(|hint| Some(*hint) == newest)
+            String::from_utf8_lossy(&text).trim().parse::<u64>().ok()
         }
         None => None,
     };
-    let newest = numbered.max_by(|a, b| (a.0, a.1, &a.2.path).cmp(&(b.0, b.1, &b.2.path)));
-    let newest = newest.map(|it| it.2);
-    let how = match hinted {
-        Some(_) => "as its version hint says",
-        None => "the one with the highest number, which no version hint confirms",
-    };
-    let first = files.first().map_or("", |it| it.path.as_str());
-    let found = newest.map(|newest| (newest, how));
-    found.ok_or_else(|| corrupt(first, "no metadata file of the table has a number"))
+    // Whoever wrote a newer one may not have come to the hint.
+    Ok(match hinted == number(&newest.path) {
+        true => "as its version hint says",
+        false => "the one with the highest number, which no version hint confirms",
+    })
 }
 
 async fn read_metadata(lake: &Store, object: &ObjectRecord) -> Result<Metadata, FileError> {
@@ -156,7 +168,7 @@ struct Table<'a> {
 }
 
 impl Table<'_> {
-    async fn open(self, how: &str) -> Result<Opened, FileError> {
+    async fn open(self, log: ObjectRecord, how: &str) -> Result<Opened, FileError> {
         let path = &self.object.path;
         let columns = self.metadata.columns();
         let columns = columns.map_err(|cause| corrupt(path, cause))?;
@@ -172,18 +184,11 @@ impl Table<'_> {
             key: self.metadata.key(),
             notes: vec![format!("its metadata file is {how}")],
         };
-        let object = ObjectRecord {
-            path: join(self.folder, METADATA),
-            etag: None,
-            version: Some(split_path(path).1.to_owned()),
-            size: 0,
-            modified_ms: self.object.modified_ms,
-        };
         let said = Logged {
             table: Some(table),
             ..Logged::default()
         };
-        let log = LogFile::new(object, Format::Iceberg, said);
+        let log = LogFile::new(log, Format::Iceberg, said);
         let files = self.files().await?;
         let (mut named, mut deletes) = (Vec::new(), 0);
         for file in &files.data {

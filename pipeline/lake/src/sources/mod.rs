@@ -18,7 +18,7 @@ use limn_profile::text::counted;
 use limn_store::{Store, one_line};
 
 use crate::layout::{LogFile, LogTable};
-use crate::place::split_path;
+use crate::place::{join, split_path};
 
 /// What logs of tables are called: folders.
 pub const LOGS: [&str; 2] = [DELTA_LOG, METADATA];
@@ -30,14 +30,21 @@ const METADATA: &str = "metadata";
 /// A kind of table that has a log.
 #[async_trait]
 trait Source: Send + Sync {
-    /// Opens the table in a folder of what was listed.
+    /// The log of the table in a folder, as an object with a version: a table whose log is as it was has the files that it had.
+    /// It follows from the listing alone.
+    ///
+    /// # Errors
+    /// Nothing of the log has a version.
+    fn log(&self, folder: &str, listed: &Listed<'_>) -> Result<ObjectRecord, FileError>;
+
+    /// Reads the log of the table in a folder of what was listed.
     ///
     /// # Errors
     /// What is wrong with the log, or the store: the table stays as it is in the index.
     async fn open(
         &self,
         lake: &Store,
-        folder: &str,
+        (folder, log): (&str, ObjectRecord),
         listed: &Listed<'_>,
     ) -> Result<Opened, FileError>;
 }
@@ -265,32 +272,49 @@ fn bare(location: &str) -> String {
     }
 }
 
-/// Opens the table of a folder.
+impl Kind {
+    /// What reads it; none that this limn was built without.
+    fn source(self) -> Option<&'static dyn Source> {
+        match self {
+            Kind::Iceberg => Some(&iceberg::Iceberg),
+            #[cfg(feature = "delta")]
+            Kind::Delta => Some(&delta::Delta),
+            #[cfg(not(feature = "delta"))]
+            Kind::Delta => None,
+        }
+    }
+}
+
+/// Opens the table of a folder. Of a log that is as it was when the index last saw the table (`known`), nothing is read.
 ///
 /// Must be called on a tokio runtime.
 ///
 /// # Errors
 /// A [`FileError`] that names the log: it is damaged, needs what is not supported, names files that are not there or outside of
 /// the lake; the store's.
-pub async fn open(lake: &Store, found: &Found, listed: &Listed<'_>) -> Result<Opened, FileError> {
-    match found.kind {
-        Kind::Iceberg => iceberg::Iceberg.open(lake, &found.folder, listed).await,
-        #[cfg(feature = "delta")]
-        Kind::Delta => delta::Delta.open(lake, &found.folder, listed).await,
-        #[cfg(not(feature = "delta"))]
-        Kind::Delta => {
-            let log = crate::place::join(&found.folder, DELTA_LOG);
-            let cause = "this limn was built without Delta Lake";
-            Err(FileError::new(log, FileErrorKind::Unsupported, cause)
-                .with_remedy("build it with the feature delta"))
-        }
+pub async fn open(
+    lake: &Store,
+    found: &Found,
+    listed: &Listed<'_>,
+    known: Option<LogTable>,
+) -> Result<Opened, FileError> {
+    let folder = found.folder.as_str();
+    let Some(source) = found.kind.source() else {
+        let log = join(folder, DELTA_LOG);
+        let cause = "this limn was built without Delta Lake";
+        return Err(FileError::new(log, FileErrorKind::Unsupported, cause)
+            .with_remedy("build it with the feature delta"));
+    };
+    let log = source.log(folder, listed)?;
+    match known.and_then(|known| known.unchanged(&log)) {
+        Some((log, files)) => listed.table(lake, (log, folder), files).await,
+        None => source.open(lake, (folder, log), listed).await,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::join;
 
     fn object(path: &str) -> ObjectRecord {
         ObjectRecord::unversioned(path, 1)

@@ -98,6 +98,8 @@ pub struct TableDiff {
     pub contexts_removed: usize,
     /// Why it cannot be read since; empty where it can be again.
     pub unreadable: Option<String>,
+    /// The names of tables that are gone and whose files it has.
+    pub replaces: Vec<String>,
 }
 
 /// A column that differs.
@@ -201,6 +203,7 @@ fn to_diff(from: u64, to: u64, changes: TableChanges, limit: usize) -> Diff {
     let size = |size: limn_segment::diff::TableSize, is_new: bool| TableDiff {
         rows_before: size.rows.filter(|_| !is_new),
         rows_after: size.rows.filter(|_| is_new),
+        replaces: size.replaces,
         ..TableDiff::of(size.lake, size.table)
     };
     Diff {
@@ -254,6 +257,7 @@ impl TableDiff {
             contexts_added: 0,
             contexts_removed: 0,
             unreadable: None,
+            replaces: Vec::new(),
         }
     }
 }
@@ -287,6 +291,7 @@ fn changed(change: limn_segment::diff::TableChange) -> TableDiff {
         (diff.contexts_added, diff.contexts_removed) = (context.added.len(), context.removed.len());
     }
     diff.unreadable = change.readable.map(|it| it.error.unwrap_or_default());
+    diff.replaces = change.replaces;
     diff
 }
 

@@ -124,6 +124,8 @@ class TableDiff(TableRef):
     contexts_removed: int
     #: Why it cannot be read since; empty where it can be again.
     unreadable: Optional[str]
+    #: The names of tables that are gone and whose files it has.
+    replaces: Tuple[str, ...]
 
 
 @dataclass(frozen=True)
