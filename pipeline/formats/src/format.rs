@@ -20,7 +20,7 @@ pub enum Format {
     /// `.txt`, `.dat`, `.data`, `.tbl`, `.prn`, `.fwf`, `.asc`: text that may be a table, by delimiters, blanks or the width of
     /// its columns, and is passed over where it is not clearly one.
     Text,
-    /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line.
+    /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line, or a list of them; `.geojson`, `.geojsonl`, `.geojsons`: features.
     JsonLines,
     /// `.arrow`, `.feather`, `.ipc`, `.arrows`: Arrow IPC, as a file or as a stream, whatever the extension.
     Arrow,
@@ -87,7 +87,10 @@ impl Format {
             .any(is)
         {
             Some(Format::Text)
-        } else if ["jsonl", "ndjson", "json"].iter().any(is) {
+        } else if ["jsonl", "ndjson", "json", "geojson", "geojsonl", "geojsons"]
+            .iter()
+            .any(is)
+        {
             Some(Format::JsonLines)
         } else if ["arrow", "feather", "ipc", "arrows"].iter().any(is) {
             Some(Format::Arrow)
@@ -191,6 +194,9 @@ mod tests {
         assert_eq!(Format::of_path("x.JSON.ZST"), Some(Format::JsonLines));
         for arrow in ["x.arrow", "x.Feather", "x.ipc", "x.arrows"] {
             assert_eq!(Format::of_path(arrow), Some(Format::Arrow), "{arrow}");
+        }
+        for json in ["x.geojson", "x.GeoJSONL.gz", "x.geojsons"] {
+            assert_eq!(Format::of_path(json), Some(Format::JsonLines), "{json}");
         }
         assert_eq!(Format::of_path("x.avro"), Some(Format::Avro));
         assert_eq!(Format::of_path("x.orc"), Some(Format::Orc));

@@ -61,6 +61,7 @@ mod deletes;
 mod dialect;
 mod documented;
 mod error;
+mod extent;
 mod failure;
 pub mod fitting;
 mod footer;

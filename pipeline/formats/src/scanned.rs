@@ -210,10 +210,13 @@ impl OneFile<'_> {
             Format::Arrow => arrow_ipc::batches::read(object(), wanted, options, sink),
             Format::Avro => avro::batches::read(&object(), wanted, options, sink),
             Format::Sqlite => containers::sqlite::batches::rows(store, file, wanted, options, sink),
-            Format::JsonLines => match fetched {
-                Some(fetched) => json::batches::whole(fetched, wanted, options, sink),
-                None => json::batches::lines(self.windows()?, wanted, options, sink),
-            },
+            Format::JsonLines => {
+                let wraps = json::may_wrap(&file.object.path);
+                match fetched {
+                    Some(fetched) => json::batches::whole((fetched, wraps), wanted, options, sink),
+                    None => json::batches::lines((self.windows()?, wraps), wanted, options, sink),
+                }
+            }
             Format::Csv | Format::Text | Format::Sheet => self.delimited(fetched, sink),
             Format::Archive => Err(containers::not_there().into()),
             Format::Delta | Format::Iceberg => Ok(()),

@@ -10,6 +10,7 @@ mod documented;
 mod encodings;
 mod hostile;
 mod json;
+mod json_lists;
 mod orc_work;
 mod packed;
 mod parquet_files;
