@@ -28,6 +28,8 @@ pub enum Format {
     Avro,
     /// `.orc`
     Orc,
+    /// `.dbf`: dBase tables, alone or those of shapefiles.
+    Dbf,
     /// A table or view of an SQLite database: `base.sqlite//orders`.
     Sqlite,
     /// A sheet of a spreadsheet file: `book.xlsx//2024`.
@@ -98,6 +100,8 @@ impl Format {
             Some(Format::Avro)
         } else if is(&"orc") {
             Some(Format::Orc)
+        } else if is(&"dbf") {
+            Some(Format::Dbf)
         } else {
             None
         }
@@ -108,7 +112,7 @@ impl Format {
         matches!(self, Format::Delta | Format::Iceberg)
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -118,6 +122,7 @@ impl Format {
             Format::Arrow => "arrow",
             Format::Avro => "avro",
             Format::Orc => "orc",
+            Format::Dbf => "dbf",
             Format::Sqlite => "sqlite",
             Format::Sheet => "sheet",
             Format::Archive => "archive",
@@ -200,6 +205,7 @@ mod tests {
         }
         assert_eq!(Format::of_path("x.avro"), Some(Format::Avro));
         assert_eq!(Format::of_path("x.orc"), Some(Format::Orc));
+        assert_eq!(Format::of_path("X.DBF"), Some(Format::Dbf));
         for not_data in [
             "csv",
             "a/csv",

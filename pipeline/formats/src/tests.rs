@@ -5,6 +5,7 @@ mod arrow_files;
 mod arrow_parts;
 mod arrow_work;
 mod avro_files;
+mod dbf_files;
 mod delimited;
 mod documented;
 mod encodings;

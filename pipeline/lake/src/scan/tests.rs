@@ -25,6 +25,7 @@ use crate::{TableName, open_container};
 
 mod declared;
 mod logged;
+mod shapefiles;
 
 /// A table of these files.
 async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
