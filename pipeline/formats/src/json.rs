@@ -145,7 +145,7 @@ fn line_of(line: &[u8]) -> &[u8] {
 /// The note that says which list a wrapper's rows are.
 fn taken_from(path: &str) -> String {
     let shown: String = one_line(path).chars().take(PATH_CHARS).collect();
-    format!("its rows are the objects of the list '{shown}'; what stands beside it is left out")
+    format!("its rows are the objects of a list, and what stands beside that is left out: {shown}")
 }
 
 /// One pass over the file's pieces.

@@ -49,7 +49,7 @@ impl Texts {
     pub(super) fn note(&self) -> Option<String> {
         let shown: String = self.unknown.as_ref()?.chars().take(40).collect();
         Some(format!(
-            "its encoding ('{}') is none that limn knows: text that is no UTF-8 is read as windows-1252",
+            "its encoding is none that limn knows, and text that is no UTF-8 is read as windows-1252: {}",
             shown.escape_debug()
         ))
     }
@@ -167,8 +167,8 @@ mod tests {
         assert_eq!(Texts::of(None, 0).note(), None);
         assert_eq!(Texts::of(Some("UTF-8"), 1).note(), None);
         for (label, driver, said) in [
-            (Some("klingon\n"), 0, "'klingon'"),
-            (None, 2, "'code page 850'"),
+            (Some("klingon\n"), 0, ": klingon"),
+            (None, 2, ": code page 850"),
         ] {
             let note = Texts::of(label, driver).note().unwrap_or_default();
             assert!(note.contains(said), "{note}");

@@ -296,6 +296,36 @@ fn moment(bytes: &[u8]) -> Value<i64> {
         return Value::Blank;
     }
     let is_one = (1..LAST_JULIAN).contains(&day) && (0..=MILLIS_OF_DAY).contains(&millis);
-    let moment = (day - EPOCH_JULIAN) * MILLIS_OF_DAY + millis;
-    is_one.then_some(moment * 1000).into()
+    let moment = || ((day - EPOCH_JULIAN) * MILLIS_OF_DAY + millis) * 1000;
+    is_one.then(moment).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moments_of_any_bytes_are_some_or_none() {
+        let read = |day: i32, millis: i32| {
+            let bytes = [day.to_le_bytes(), millis.to_le_bytes()].concat();
+            match moment(&bytes) {
+                Value::Some(moment) => Some(moment),
+                Value::Blank => None,
+                Value::Misfit => Some(i64::MIN),
+            }
+        };
+        assert_eq!(read(2_440_588, 1), Some(1000));
+        assert_eq!(read(2_440_587, 0), Some(-86_400_000_000));
+        assert_eq!(read(0, 7), None);
+        for (day, millis) in [
+            (i32::MAX, 0),
+            (i32::MIN, 0),
+            (1, -1),
+            (1, i32::MAX),
+            (10_000_000, 0),
+        ] {
+            assert_eq!(read(day, millis), Some(i64::MIN), "{day} {millis}");
+        }
+        assert!(read(9_999_999, 86_400_000).is_some_and(|it| it > 0));
+    }
 }
