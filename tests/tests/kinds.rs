@@ -94,7 +94,7 @@ fn files_that_vanished_are_tables_with_rows_or_named() {
     let places = why("maps/places");
     assert!(
         places.contains(
-            "dbf, geometry of the .shp file beside it, encoding of the .cpg file beside it"
+            "dbf, encoding of the .cpg file beside it, geometry of the .shp file beside it"
         ),
         "{places}"
     );

@@ -13,6 +13,8 @@ use crate::{Failure, ReadOptions, containers};
 
 /// Bytes of a `.cpg` file that are looked at.
 const LABEL: u64 = 64;
+/// The budget within which members of archives are unpacked, for profiles and scans alike: what is null in one is so in the other.
+const UNPACKED: u64 = 16 << 20;
 
 /// The files beside a table, opened.
 pub(super) struct Beside {
@@ -64,7 +66,11 @@ fn at_hand(
     options: &ReadOptions,
 ) -> Result<Result<Ranged, String>, Failure> {
     let file = DataFile::plain(object.clone(), Format::Dbf);
-    match containers::enter_whole(lake, &file, options) {
+    let options = ReadOptions {
+        scan_budget: UNPACKED,
+        ..options.clone()
+    };
+    match containers::enter_whole(lake, &file, &options) {
         Ok(Some((store, file))) => Ok(Ok(Ranged::of(&store, &file))),
         Ok(None) => Ok(Ok(Ranged::of(lake, &file))),
         Err(failure @ Failure::Store(_)) => Err(failure),
