@@ -59,9 +59,19 @@ for name, text in {
     "lines.json": '{"id":1,"at":{"x":1.5,"y":null},"tags":["a","b"]}\n{"id":2,"more":true}\n',
     "lists.json": '{"id":1,"tags":["b",null,2],"items":[{"sku":"x","n":1,"at":[[1],[2.5,{}]]},{"sku":"y"}]}\n{"tags":[],"items":3,"items":[]}\n',
     "array.json": '[{"id":1,"v":"\\u00e9\\ud83d\\ude00"},{"id":2,"v":1e300}]',
+    "wrapped.json": '{"meta": {"n": 2, "ids": [1]}, "result": {"rows": [{"id": 1}, {"id": 2, "t": [1]}]}}',
+    "places.json": '{"type":"FeatureCollection","features":[{"type":"Feature","id":1,"properties":{"n":"x"},"geometry":{"type":"Polygon","coordinates":[[[0,0],[1,2.5],[3,0],[0,0]]]}},{"type":"Feature","properties":null,"geometry":null}]}',
     "pretty.json": '{\n "a": [[1,2],[3]],\n "b": {"c": {"d": {}}}\n}\n{"a":[]}',
 }.items():
     keep("json", name, text.encode())
+
+# What pyshp and dbf wrote (make_dbf.py).
+DATA = Path(__file__).parents[2] / "pipeline/formats/tests/data"
+for name in ("places", "lines", "fox", "old"):
+    keep("dbf", name, (DATA / f"{name}.dbf").read_bytes())
+for name in ("places", "lines", "areas"):
+    table, shapes = ((DATA / f"{name}{end}").read_bytes() for end in (".dbf", ".shp"))
+    keep("shapefile", name, struct.pack("<H", len(table)) + table + shapes)
 
 PLAIN = CSV["plain.csv"].encode() * 8
 for kind, packed in enumerate(

@@ -25,6 +25,7 @@ mod judge;
 mod keys;
 mod kill;
 mod kill_random;
+mod kinds;
 mod known_failures;
 mod listing;
 mod logs;

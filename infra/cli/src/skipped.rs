@@ -14,16 +14,16 @@ const KINDS: &[(&str, &str, &[&str])] = &[
         "database",
         "databases",
         &[
-            "duckdb", "ddb", "mdb", "accdb", "dbf", "fdb", "gdb", "h2", "dump", "bak", "mdf", "rdb",
+            "duckdb", "ddb", "mdb", "accdb", "fdb", "gdb", "h2", "dump", "bak", "mdf", "rdb",
         ],
     ),
     (
         "map file",
         "map files",
         &[
-            "shp", "shx", "prj", "cpg", "sbn", "sbx", "qix", "gpkg", "geojson", "topojson", "kml",
-            "kmz", "gml", "gpx", "osm", "pbf", "tif", "tiff", "geotiff", "mbtiles", "pmtiles",
-            "fgb", "las", "laz",
+            "shp", "shx", "prj", "cpg", "sbn", "sbx", "qix", "gpkg", "topojson", "kml", "kmz",
+            "gml", "gpx", "osm", "pbf", "tif", "tiff", "geotiff", "mbtiles", "pmtiles", "fgb",
+            "las", "laz",
         ],
     ),
     (

@@ -8,8 +8,8 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use limn_formats::member::{is_left_out, shown};
-use limn_formats::{Declaration, Fingerprint, Format, ObjectRecord};
+use limn_formats::member::{is_left_out, refusal, shown};
+use limn_formats::{Declaration, Fingerprint, Format, IS_DUCKDB, ObjectRecord};
 use limn_lake::contexts::ContextPart;
 use limn_lake::layout::{GroupKey, content_fingerprint};
 use limn_lake::reach::parent;
@@ -326,6 +326,7 @@ impl Published {
             if let Some((container, _)) = limn_formats::member::split(&file.path) {
                 let known = members.entry(container.to_owned()).or_default();
                 known.push(object_of(file));
+                known.extend(parts_of(file));
             }
         }
         for known in members.values_mut() {
@@ -552,18 +553,28 @@ pub fn failures_of(row: &TableRecord) -> Vec<Failure> {
 pub fn passed_over(row: &TableRecord) -> Ignored {
     let mut found = Ignored::default();
     let files = row.files.iter().filter(|file| file.no_table);
-    files
-        .filter(|file| !is_left_out(&file.path))
-        .for_each(|file| found.add_other(&file.path));
+    for file in files.filter(|file| !is_left_out(&file.path)) {
+        let why = refusal(&object_of(file));
+        found.add_other(&file.path);
+        if why.is_some_and(|why| why.cause == IS_DUCKDB) {
+            found.add_duckdb(&file.path);
+        }
+    }
     found
+}
+
+/// The files that a file in the catalog is read with.
+fn parts_of(file: &FileRecord) -> Vec<ObjectRecord> {
+    let declared = file.declared.as_deref();
+    let declared = declared.and_then(|it| Declaration::from_json(it).ok());
+    declared.map_or_else(Vec::new, |it| it.parts.clone())
 }
 
 /// The content fingerprint of a file in the catalog. What an older limn understood of it otherwise is read again.
 fn content_of(file: &FileRecord) -> Fingerprint {
     let declared = file.declared.as_deref();
     let declared = declared.and_then(|it| Declaration::from_json(it).ok());
-    let reading = declared.map(|it| it.reading.clone()).unwrap_or_default();
-    content_fingerprint(&object_of(file), file.beside, &reading)
+    content_fingerprint(&object_of(file), file.beside, declared.as_deref())
 }
 
 /// A file in the catalog as it was listed.

@@ -21,6 +21,7 @@ mod resample;
 mod rounds;
 mod scope;
 mod session;
+mod shapefiles;
 mod shared_contexts;
 mod sketches;
 mod unreadable;

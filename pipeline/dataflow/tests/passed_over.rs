@@ -2,6 +2,7 @@
 
 use crate::common;
 
+use common::narrated::records;
 use common::{Lab, seen};
 
 const LETTER: &str =
@@ -76,15 +77,31 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
     run(&lab).await;
     lab.expect([("orders.csv", seen(2)), ("people", seen(3))])
         .await;
-    // Rows are a table, whatever lies beside them.
-    lab.put("orders.json", "{\"id\": 1}\n{\"id\": 2}\n").await;
+    // Rows are a table, whatever lies beside them, also in a wrapper.
+    for rows in [
+        "{\"id\": 1}\n{\"id\": 2}\n",
+        "{\"count\": 2, \"data\": [{\"id\": 1}, {\"id\": 2}]}",
+    ] {
+        lab.put("orders.json", rows).await;
+        run(&lab).await;
+        lab.expect([
+            ("orders.csv", seen(2)),
+            ("orders.json", seen(2)),
+            ("people", seen(3)),
+        ])
+        .await;
+        expect_idle(&lab).await;
+    }
+    // A list of its columns describes the table.
+    let schema = r#"{"fields": [{"name": "id", "description": "the number"}, {"name": "amount"}]}"#;
+    lab.put("orders.json", schema).await;
     run(&lab).await;
-    lab.expect([
-        ("orders.csv", seen(2)),
-        ("orders.json", seen(2)),
-        ("people", seen(3)),
-    ])
-    .await;
+    lab.expect([("orders.csv", seen(2)), ("people", seen(3))])
+        .await;
+    let described = records(&lab).await["orders.csv"].columns[0]
+        .description
+        .clone();
+    assert_eq!(described.as_deref(), Some("the number"));
     expect_idle(&lab).await;
 }
 

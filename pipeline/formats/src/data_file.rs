@@ -64,6 +64,9 @@ impl DataFile {
             Some(_) => most,
             None => self.object.size.min(most),
         };
+        let parts = self.declared.iter().flat_map(|it| &it.parts);
+        let parts: u64 = parts.map(|part| part.size).fold(0, u64::saturating_add);
+        let held = held.saturating_add(parts.min(most.saturating_mul(2)));
         // It may be written anew.
         match self.format.is_uncertain() {
             true => held.saturating_mul(2),

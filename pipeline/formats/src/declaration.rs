@@ -6,7 +6,7 @@ use limn_profile::notation::{Conventions, DateOrder};
 use limn_profile::{DeclaredReading, HeaderLine, NOTHING_DECLARED};
 use serde::{Deserialize, Serialize};
 
-use crate::object::Hasher;
+use crate::object::{Hasher, ObjectRecord};
 
 /// What an entry of a `.limn.yaml` declares of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct Declaration {
     pub reading: DeclaredReading,
     /// The entry's words about the table: its description, owner and columns.
     pub text: Option<String>,
+    /// Files that are read with it: of a dBase table its shapes and the name of its encoding.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<ObjectRecord>,
 }
 
 impl Declaration {
@@ -32,7 +35,21 @@ impl Declaration {
         hasher.text("declared");
         hasher.text(&self.by);
         hasher.text(&self.files);
+        self.feed_content(hasher);
+    }
+
+    /// Feeds a fingerprint with what a file's summary depends on.
+    pub fn feed_content(&self, hasher: &mut Hasher) {
         feed_reading(&self.reading, hasher);
+        for part in &self.parts {
+            hasher.text("part");
+            part.feed(hasher);
+        }
+    }
+
+    /// Whether a summary depends on nothing of it.
+    pub fn is_of_no_content(&self) -> bool {
+        self.reading.is_empty() && self.parts.is_empty()
     }
 
     /// What a catalog keeps of it: all but the words, as JSON text.
@@ -57,7 +74,7 @@ impl Declaration {
 }
 
 /// Feeds a fingerprint with all that is said of how a file is read.
-pub fn feed_reading(reading: &DeclaredReading, hasher: &mut Hasher) {
+fn feed_reading(reading: &DeclaredReading, hasher: &mut Hasher) {
     hasher.bytes(&(reading.types.len() as u64).to_le_bytes());
     for (name, data_type) in &reading.types {
         hasher.text(name);

@@ -20,7 +20,7 @@ pub enum Format {
     /// `.txt`, `.dat`, `.data`, `.tbl`, `.prn`, `.fwf`, `.asc`: text that may be a table, by delimiters, blanks or the width of
     /// its columns, and is passed over where it is not clearly one.
     Text,
-    /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line.
+    /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line, or a list of them; `.geojson`, `.geojsonl`, `.geojsons`: features.
     JsonLines,
     /// `.arrow`, `.feather`, `.ipc`, `.arrows`: Arrow IPC, as a file or as a stream, whatever the extension.
     Arrow,
@@ -28,6 +28,8 @@ pub enum Format {
     Avro,
     /// `.orc`
     Orc,
+    /// `.dbf`: dBase tables, alone or those of shapefiles.
+    Dbf,
     /// A table or view of an SQLite database: `base.sqlite//orders`.
     Sqlite,
     /// A sheet of a spreadsheet file: `book.xlsx//2024`.
@@ -87,7 +89,10 @@ impl Format {
             .any(is)
         {
             Some(Format::Text)
-        } else if ["jsonl", "ndjson", "json"].iter().any(is) {
+        } else if ["jsonl", "ndjson", "json", "geojson", "geojsonl", "geojsons"]
+            .iter()
+            .any(is)
+        {
             Some(Format::JsonLines)
         } else if ["arrow", "feather", "ipc", "arrows"].iter().any(is) {
             Some(Format::Arrow)
@@ -95,6 +100,8 @@ impl Format {
             Some(Format::Avro)
         } else if is(&"orc") {
             Some(Format::Orc)
+        } else if is(&"dbf") {
+            Some(Format::Dbf)
         } else {
             None
         }
@@ -111,7 +118,7 @@ impl Format {
         logs.into_iter().find(|it| it.label() == label)
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -121,6 +128,7 @@ impl Format {
             Format::Arrow => "arrow",
             Format::Avro => "avro",
             Format::Orc => "orc",
+            Format::Dbf => "dbf",
             Format::Sqlite => "sqlite",
             Format::Sheet => "sheet",
             Format::Archive => "archive",
@@ -198,8 +206,12 @@ mod tests {
         for arrow in ["x.arrow", "x.Feather", "x.ipc", "x.arrows"] {
             assert_eq!(Format::of_path(arrow), Some(Format::Arrow), "{arrow}");
         }
+        for json in ["x.geojson", "x.GeoJSONL.gz", "x.geojsons"] {
+            assert_eq!(Format::of_path(json), Some(Format::JsonLines), "{json}");
+        }
         assert_eq!(Format::of_path("x.avro"), Some(Format::Avro));
         assert_eq!(Format::of_path("x.orc"), Some(Format::Orc));
+        assert_eq!(Format::of_path("X.DBF"), Some(Format::Dbf));
         for not_data in [
             "csv",
             "a/csv",

@@ -1,18 +1,22 @@
 //! JSON lines: one object a line. Columns come in the order of their first appearance; objects and lists inside an object are
 //! columns by their path, in the place of their key ([`row`]).
 //!
-//! Within the budget two near relatives are read too: one array of objects, and objects that stand
-//! one after another over several lines each. A line that is no JSON object is counted, and left
-//! out; where most are, the file is refused. Beside a table of its name, one object is no table but about that one.
-//! `NaN` and `Infinity`, which JSON does not have, are nulls ([`bare`]).
+//! Near relatives are read too: one array of objects, an object that wraps one ([`wrapped`]), and, within the budget, objects
+//! that stand one after another over several lines each. Of an array beyond the budget the beginning is read. Where the first
+//! object is a GeoJSON feature, all are read as features ([`feature`]). A line, or an element, that is no JSON object is counted,
+//! and left out; where most are, the file is refused. Beside a table of its name, one object that wraps no rows is no table but
+//! about that one. `NaN` and `Infinity`, which JSON does not have, are nulls ([`bare`]).
 
 mod bare;
 pub(super) mod batches;
 mod columns;
+mod feature;
 pub(crate) mod holds;
 mod list;
+mod outline;
 mod plain;
 mod row;
+mod wrapped;
 
 use limn_profile::FileSummary;
 use limn_profile::text::counted;
@@ -23,13 +27,19 @@ use serde::de::IgnoredAny;
 
 pub(super) use self::bare::as_null;
 use self::columns::Columns;
-use self::row::{ArraySeed, RowSeed};
+use self::feature::FeatureSeed;
+use self::outline::{Elements, Step, are_lists};
+use self::row::RowSeed;
+pub(super) use self::wrapped::may_wrap;
+use self::wrapped::{BEGINNING, List, Shape};
 use super::input::{self, Fetched, Input, Piece};
 use super::{Failure, MAX_COLUMNS, ReadOptions, parse, sniff};
 use crate::data_file::DataFile;
 use crate::error::FileErrorKind;
 use crate::json::holds::{Holds, SIDECAR_BYTES, holds};
 
+/// Letters of a list's path that a note quotes.
+const PATH_CHARS: usize = 120;
 /// After so many lines that are not plain, one in so many is tried.
 const TRIED: u64 = 32;
 
@@ -44,15 +54,23 @@ pub(super) async fn summarise(
     if may_describe {
         options.scan_budget = options.scan_budget.max(SIDECAR_BYTES);
     }
-    let fetched = input::fetch(store, file, &options).await?;
+    let mut fetched = input::fetch(store, file, &options).await?;
+    let wraps = may_wrap(&file.object.path);
+    if fetched.is_of_ranges() && wrapped::may_be_list(sniff::without_bom(fetched.first())) {
+        let most = options.scan_budget.max(BEGINNING as u64);
+        let beginning = input::fetch_beginning(store, file, most).await?;
+        if wrapped::beginning(sniff::without_bom(beginning.first()), wraps) != Shape::Objects {
+            fetched = beginning;
+        }
+    }
     let sample_path = file.sample_path.clone();
-    parse(move || read(fetched, &sample_path, may_describe, &options)).await
+    parse(move || read(fetched, &sample_path, (may_describe, wraps), &options)).await
 }
 
 fn read(
     fetched: Fetched,
     sample_path: &str,
-    may_describe: bool,
+    (may_describe, wraps): (bool, bool),
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let input = fetched.into_text("JSON", sample_path, options)?;
@@ -62,49 +80,34 @@ fn read(
         return Err(Failure::new(FileErrorKind::NoTable, cause));
     }
     let taken = || Columns::new(sample_path, options);
-    scanned(&input, &taken)?.finish(&input)
+    scanned(&input, wraps, &taken)?.finish(&input)
 }
 
 /// Reads all pieces into columns that `taken` makes: anew where the text turns out to be written in another way.
-fn scanned(input: &Input, taken: &dyn Fn() -> Columns) -> Result<Scan, Failure> {
+fn scanned(input: &Input, wraps: bool, taken: &dyn Fn() -> Columns) -> Result<Scan, Failure> {
     let whole = input.is_whole();
     let text = sniff::without_bom(&input.pieces[0].bytes);
+    let shape = match whole {
+        true => wrapped::whole(text, wraps),
+        false => wrapped::beginning(text, wraps),
+    };
     let mut scan = Scan::new(taken(), whole);
-    if text.trim_ascii_start().first() == Some(&b'[') {
-        if !whole && are_lists(text) {
-            return Err(lists());
-        }
-        if !whole {
-            return Err(Failure::new(
-                FileErrorKind::Unsupported,
-                format!(
-                    "it is one JSON array of {}, more than is read at once",
-                    input.size_in_words()
-                ),
-            )
-            .with_remedy("write it as JSON lines, one object a line"));
-        }
-        if let Err(failure) = scan.array(text) {
-            let text = as_null(text).ok_or(failure)?;
-            scan = Scan::new(taken(), whole);
-            scan.array(&text)?;
-        }
-    } else {
-        scan.lines(input)?;
-        if whole && scan.bad * 2 > scan.columns.rows() {
-            // Perhaps each object takes several lines.
-            scan = of_values(text, taken)?.unwrap_or(scan);
+    match shape {
+        Shape::Nothing => return Err(no_object()),
+        Shape::List(list) => scan.list(text, list)?,
+        Shape::Objects => {
+            scan.lines(input)?;
+            if whole && scan.bad * 2 > scan.columns.rows() {
+                // Perhaps each object takes several lines.
+                scan = of_values(text, taken)?.unwrap_or(scan);
+            }
         }
     }
     Ok(scan)
 }
 
-/// Whether another array follows the first one.
-fn are_lists(text: &[u8]) -> bool {
-    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
-    let is_first_whole = values.next().is_some_and(|value| value.is_ok());
-    let rest = text.get(values.byte_offset()..).unwrap_or_default();
-    is_first_whole && rest.trim_ascii_start().first() == Some(&b'[')
+fn no_object() -> Failure {
+    Failure::new(FileErrorKind::Empty, "it holds no object")
 }
 
 fn lists() -> Failure {
@@ -113,6 +116,11 @@ fn lists() -> Failure {
         "its lines are arrays, and a row has to be an object",
     )
     .with_remedy("write one JSON object a line, or the rows as CSV")
+}
+
+fn breaks_off(why: &str) -> Failure {
+    let cause = format!("it begins as a JSON array but breaks off: {why}");
+    Failure::new(FileErrorKind::Corrupt, cause)
 }
 
 /// The whole text as objects one after another, if it is that.
@@ -128,6 +136,18 @@ fn of_values(text: &[u8], taken: &dyn Fn() -> Columns) -> Result<Option<Scan>, F
     Ok(scan.values(&text)?.then_some(scan))
 }
 
+/// A line without what stands around it; records of a text sequence begin with a sign of their own (RFC 8142).
+fn line_of(line: &[u8]) -> &[u8] {
+    let line = line.trim_ascii();
+    line.strip_prefix(b"\x1e").map_or(line, <[u8]>::trim_ascii)
+}
+
+/// The note that says which list a wrapper's rows are.
+fn taken_from(path: &str) -> String {
+    let shown: String = one_line(path).chars().take(PATH_CHARS).collect();
+    format!("its rows are the objects of a list, and what stands beside that is left out: {shown}")
+}
+
 /// One pass over the file's pieces.
 struct Scan {
     columns: Columns,
@@ -140,6 +160,10 @@ struct Scan {
     first_bad: Option<String>,
     /// Lines since the last plain one.
     in_vain: u64,
+    /// Whether objects are features, once the first was seen.
+    are_features: Option<bool>,
+    /// The keys of the list that the rows are taken from.
+    taken_from: Option<String>,
 }
 
 impl Scan {
@@ -151,6 +175,8 @@ impl Scan {
             bad: 0,
             first_bad: None,
             in_vain: 0,
+            are_features: None,
+            taken_from: None,
         }
     }
 
@@ -180,7 +206,7 @@ impl Scan {
                 None => break,
             };
             number += 1;
-            let line = bytes[start..end].trim_ascii();
+            let line = line_of(&bytes[start..end]);
             if !line.is_empty() {
                 let row = if self.whole {
                     self.columns.rows()
@@ -203,6 +229,9 @@ impl Scan {
 
     /// Takes one value, which should be an object.
     fn object(&mut self, text: &[u8], row: u64, place: impl Fn() -> String) -> Result<(), Failure> {
+        if self.are_features.is_none() && text.starts_with(b"{") {
+            self.are_features = Some(feature::is_one(text));
+        }
         if let Some(line) = self.plain(text) {
             self.columns.commit_parts(row, line);
             return self.check();
@@ -232,13 +261,17 @@ impl Scan {
     /// Reads one object as a row that is not taken yet.
     fn row(&mut self, text: &[u8]) -> Result<(), serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_slice(text);
-        RowSeed(&mut self.columns).read(&mut deserializer)?;
+        match self.are_features {
+            Some(true) => FeatureSeed(&mut self.columns).read(&mut deserializer)?,
+            _ => RowSeed(&mut self.columns).read(&mut deserializer)?,
+        }
         deserializer.end()
     }
 
     /// The line, if it could be read as a plain one. Where none have been, few are tried.
     fn plain<'a>(&mut self, text: &'a [u8]) -> Option<&'a str> {
-        if self.in_vain >= TRIED && !self.columns.rows().is_multiple_of(TRIED) {
+        let is_vain = self.in_vain >= TRIED && !self.columns.rows().is_multiple_of(TRIED);
+        if is_vain || self.are_features == Some(true) {
             return None;
         }
         self.columns.begin();
@@ -268,29 +301,38 @@ impl Scan {
         Ok(self.bad == 0)
     }
 
-    /// One array of objects.
-    fn array(&mut self, text: &[u8]) -> Result<(), Failure> {
-        let mut deserializer = serde_json::Deserializer::from_slice(text);
-        let others = ArraySeed(&mut self.columns)
-            .read(&mut deserializer)
-            .and_then(|others| deserializer.end().map(|()| others));
-        self.check()?;
-        match others {
-            Ok(others) => {
-                self.bad += others;
-                self.first_bad =
-                    (others > 0).then(|| "an element of the array is no object".to_owned());
-                Ok(())
+    /// The objects of a list, to its end, or to the end of what is here of it.
+    fn list(&mut self, text: &[u8], list: List) -> Result<(), Failure> {
+        let (mut elements, mut at, mut number) = (Elements::default(), list.start, 0u64);
+        let is_top = list.path.is_none();
+        self.taken_from = list.path;
+        loop {
+            match elements.step(text, at) {
+                Step::Element(range) => {
+                    at = range.end;
+                    number += 1;
+                    let row = self.columns.rows();
+                    let element = text.get(range).unwrap_or_default();
+                    self.object(element, row, || format!("element {number}"))?;
+                }
+                Step::Cut if !self.whole => break,
+                Step::Cut => return Err(breaks_off("its end is missing")),
+                Step::Broken if is_top && are_lists(text) => return Err(lists()),
+                Step::Broken => return Err(breaks_off(&format!("at byte {at}"))),
+                Step::End(end) => {
+                    let rest = text.get(end..).unwrap_or_default().trim_ascii_start();
+                    match (is_top, rest.first()) {
+                        (true, Some(b'[')) => return Err(lists()),
+                        (true, Some(_)) if self.whole => {
+                            return Err(breaks_off(&format!("more follows at byte {end}")));
+                        }
+                        _ => break,
+                    }
+                }
             }
-            Err(_) if are_lists(text) => Err(lists()),
-            Err(error) => Err(Failure::new(
-                FileErrorKind::Corrupt,
-                format!(
-                    "it begins as a JSON array but breaks off: {}",
-                    one_line(&error.to_string())
-                ),
-            )),
         }
+        self.line_bytes = at as u64;
+        Ok(())
     }
 
     fn check(&self) -> Result<(), Failure> {
@@ -310,7 +352,7 @@ impl Scan {
         let rows = self.columns.rows();
         if rows + self.bad == 0 {
             return Err(if self.whole {
-                Failure::new(FileErrorKind::Empty, "it holds no object")
+                no_object()
             } else {
                 input.endless_row()
             });
@@ -342,6 +384,7 @@ impl Scan {
             estimate = all;
             notes.push(note);
         }
+        notes.extend(self.taken_from.as_deref().map(taken_from));
         notes.extend(self.columns.note());
         let (columns, sample) = self.columns.finish(self.whole);
         if columns.is_empty() {

@@ -1,5 +1,5 @@
 //! From the bytes of one file to its rows and to what limn keeps of it: Parquet, Arrow, Avro, ORC, delimited and plain text, JSON
-//! lines, spreadsheets, SQLite databases, and any of these within an archive.
+//! lines, dBase tables and shapefiles, spreadsheets, SQLite databases, and any of these within an archive.
 //!
 //! There are three doors. [`summarise_file`] reads a file, within a budget, into a
 //! [`FileSummary`](limn_profile::FileSummary). [`rows`] reads the rows of a file that was so read, all of them, as Arrow record
@@ -56,11 +56,13 @@ mod compression;
 mod confined;
 mod containers;
 mod data_file;
+mod dbf;
 pub mod declaration;
 mod deletes;
 mod dialect;
 mod documented;
 mod error;
+mod extent;
 mod failure;
 pub mod fitting;
 mod footer;
@@ -74,6 +76,7 @@ mod object;
 mod options;
 mod orc;
 mod parquet;
+pub mod parts;
 mod plain;
 mod ranged;
 pub mod render;
@@ -91,9 +94,9 @@ pub use arrow_type::{arrow_type, column_type};
 pub use batches::{BATCH_BYTES, BATCH_ROWS, FileBatch, Wanted};
 pub use compression::without_compression;
 pub use confined::{Confined, Ended, NO_LIMITS};
-pub use containers::OpenContainers;
 pub use containers::book::answer::answer_book;
 pub use containers::sqlite::view::answer_view;
+pub use containers::{IS_DUCKDB, OpenContainers};
 pub use containers::{MemberNames, open_container};
 pub use data_file::DataFile;
 pub use declaration::Declaration;

@@ -16,7 +16,8 @@ use super::ranged::Ranged;
 use super::text::batches::Delimited;
 use super::windows::Windows;
 use super::{
-    Failure, ReadOptions, arrow_ipc, avro, containers, deletes, input, json, orc, parquet, plain,
+    Failure, ReadOptions, arrow_ipc, avro, containers, dbf, deletes, input, json, orc, parquet,
+    plain,
 };
 use crate::compression::Compression;
 use crate::data_file::DataFile;
@@ -143,11 +144,17 @@ fn read(
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     if !store.pins(file.object.etag.as_deref()) {
-        sink.wait(is_as_indexed(store, &file))?;
+        sink.wait(is_as_indexed(store, &file.object))?;
     }
-    let (store, file) = match containers::enter_whole(store, &file, options)? {
+    for part in file.declared.iter().flat_map(|declared| &declared.parts) {
+        if !store.pins(part.etag.as_deref()) {
+            sink.wait(is_as_indexed(store, part))?;
+        }
+    }
+    let lake = store;
+    let (store, file) = match containers::enter_whole(lake, &file, options)? {
         Some(entered) => entered,
-        None => (store.clone(), file),
+        None => (lake.clone(), file),
     };
     sink.check()?;
     let (fetched, _held) = match is_whole(&file, summary) {
@@ -159,6 +166,7 @@ fn read(
         false => (None, Held::default()),
     };
     let one = OneFile {
+        lake,
         store: &store,
         file: &file,
         summary,
@@ -169,13 +177,13 @@ fn read(
 }
 
 /// Makes sure that an object is the one that was indexed, where reads of it do not.
-async fn is_as_indexed(store: &Store, file: &DataFile) -> Result<(), Failure> {
-    let now = store.head(member::outside(&file.object.path)).await?;
+async fn is_as_indexed(store: &Store, object: &ObjectRecord) -> Result<(), Failure> {
+    let now = store.head(member::outside(&object.path)).await?;
     let bare = |etag: &Option<String>| etag.as_deref().map(|it| it.trim_matches('"').to_owned());
-    let known = member::container_size(&file.object).unwrap_or(file.object.size);
-    let is_same_version = match (bare(&now.etag), bare(&file.object.etag)) {
+    let known = member::container_size(object).unwrap_or(object.size);
+    let is_same_version = match (bare(&now.etag), bare(&object.etag)) {
         (Some(now), Some(known)) => now == known,
-        _ => now.modified_ms == file.object.modified_ms,
+        _ => now.modified_ms == object.modified_ms,
     };
     let is_same = now.size == known && is_same_version;
     is_same.then_some(()).ok_or_else(|| {
@@ -190,6 +198,8 @@ fn is_whole(file: &DataFile, summary: &FileSummary) -> bool {
 }
 
 struct OneFile<'a> {
+    /// What has the files that are read with it.
+    lake: &'a Store,
     store: &'a Store,
     file: &'a DataFile,
     summary: &'a FileSummary,
@@ -209,11 +219,15 @@ impl OneFile<'_> {
             Format::Orc => orc::batches::read(object(), wanted, options, sink),
             Format::Arrow => arrow_ipc::batches::read(object(), wanted, options, sink),
             Format::Avro => avro::batches::read(&object(), wanted, options, sink),
+            Format::Dbf => dbf::batches::read(self.lake, &object(), wanted, options, sink),
             Format::Sqlite => containers::sqlite::batches::rows(store, file, wanted, options, sink),
-            Format::JsonLines => match fetched {
-                Some(fetched) => json::batches::whole(fetched, wanted, options, sink),
-                None => json::batches::lines(self.windows()?, wanted, options, sink),
-            },
+            Format::JsonLines => {
+                let wraps = json::may_wrap(&file.object.path);
+                match fetched {
+                    Some(fetched) => json::batches::whole((fetched, wraps), wanted, options, sink),
+                    None => json::batches::lines((self.windows()?, wraps), wanted, options, sink),
+                }
+            }
             Format::Csv | Format::Text | Format::Sheet => self.delimited(fetched, sink),
             Format::Archive => Err(containers::not_there().into()),
             Format::Delta | Format::Iceberg => Ok(()),

@@ -11,7 +11,7 @@ use crate::error::{FileError, FileErrorKind};
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::options::ReadOptions;
-use crate::{arrow_ipc, avro, containers, json, member, orc, parquet, plain, text};
+use crate::{arrow_ipc, avro, containers, dbf, json, member, orc, parquet, plain, text};
 
 /// Reads what limn keeps of a file: its columns with their types and profiles, its row count and a
 /// row sample. The result is a function of the file's content, its `sample_path` and the options.
@@ -41,8 +41,8 @@ pub async fn summarise_file(
     let options = &options.of(file);
     let read = async {
         let mut summary = match containers::enter(store, file, options).await? {
-            Some((view, member)) => by_format(&view, &member, options).await?,
-            None => by_format(store, file, options).await?,
+            Some((view, member)) => by_format(store, &view, &member, options).await?,
+            None => by_format(store, store, file, options).await?,
         };
         if !file.format.is_text() && file.format != Format::Sheet {
             summary.declare_types(&options.declared().types);
@@ -62,7 +62,9 @@ pub async fn summarise_file(
     outcome.map_err(|failure| failure.about(&file.object.path))
 }
 
+/// As the reader of its format reads it. `lake` has what is read with it.
 async fn by_format(
+    lake: &Store,
     store: &Store,
     file: &DataFile,
     options: &ReadOptions,
@@ -75,6 +77,7 @@ async fn by_format(
         Format::Arrow => arrow_ipc::summarise(store, file, options).await,
         Format::Avro => avro::summarise(store, file, options).await,
         Format::Orc => orc::summarise(store, file, options).await,
+        Format::Dbf => dbf::summarise(lake, store, file, options).await,
         Format::Sqlite => containers::sqlite::summarise(store, file, options).await,
         Format::Sheet => containers::book::summarise(store, file, options).await,
         Format::Archive => Err(containers::not_there()),

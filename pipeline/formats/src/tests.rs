@@ -5,11 +5,13 @@ mod arrow_files;
 mod arrow_parts;
 mod arrow_work;
 mod avro_files;
+mod dbf_files;
 mod delimited;
 mod documented;
 mod encodings;
 mod hostile;
 mod json;
+mod json_lists;
 mod orc_work;
 mod packed;
 mod parquet_files;
@@ -55,7 +57,15 @@ fn a_file_that_changes_while_it_is_read_is_an_error_and_tried_again() {
     runtime.block_on(async {
         let folder = tempfile::TempDir::new().unwrap();
         let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-        for path in ["t.csv", "t.json", "t.parquet", "t.arrow", "t.orc", "t.avro"] {
+        for path in [
+            "t.csv",
+            "t.json",
+            "t.parquet",
+            "t.arrow",
+            "t.orc",
+            "t.avro",
+            "t.dbf",
+        ] {
             store
                 .put(path, "{\"a\":1}\n".repeat(40).into())
                 .await

@@ -44,6 +44,29 @@ impl Sequential {
         }
     }
 
+    /// Passes bytes. What is far is not fetched.
+    ///
+    /// # Errors
+    /// The store's.
+    pub(super) fn skip(&mut self, mut bytes: u64) -> io::Result<()> {
+        while bytes > 0 {
+            if self.rest.is_empty() && bytes > FETCH {
+                self.at += bytes;
+                return Ok(());
+            }
+            let there = self
+                .fill_buf()?
+                .len()
+                .min(usize::try_from(bytes).unwrap_or(usize::MAX));
+            if there == 0 {
+                return Ok(());
+            }
+            self.consume(there);
+            bytes -= there as u64;
+        }
+        Ok(())
+    }
+
     fn fetch_ahead(&mut self, from: u64) {
         let to = (from + FETCH).min(self.object.size());
         self.next = (from < to).then(|| (from, self.object.fetch_ahead(from..to)));
@@ -51,6 +74,9 @@ impl Sequential {
 
     fn refill(&mut self) -> io::Result<()> {
         if !matches!(&self.next, Some((from, _)) if *from == self.at) {
+            if let Some((_, fetch)) = self.next.take() {
+                fetch.abort();
+            }
             self.fetch_ahead(self.at);
         }
         let Some((_, fetch)) = self.next.take() else {

@@ -26,6 +26,7 @@ mod group;
 mod logged;
 mod names;
 mod of_use;
+mod parts;
 mod shared;
 mod table_file;
 
@@ -36,7 +37,8 @@ pub use group::{Group, GroupKey, GroupKind};
 use logged::LogTables;
 pub use logged::{LogFile, LogTable};
 use names::{Addressees, Names};
-pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
+pub use of_use::{Ignored, Named, is_container, is_data, is_read, reaches_below};
+use parts::Parts;
 pub use table_file::{TableFile, content_fingerprint};
 
 /// A lake's objects, arranged.
@@ -77,12 +79,15 @@ pub fn layout_declared(
 ) -> Layout {
     let mut sorted = Sorted::of(objects, LogTables::of(logged), declared);
     let names = Names::of(&sorted, root_name);
+    let parts = std::mem::take(&mut sorted.parts);
+    parts.count_strays(&mut sorted.ignored);
+    let said = (declared, &parts);
     let mut groups = Vec::new();
     for (directory, files) in std::mem::take(&mut sorted.directories) {
         let name = names.directory(&directory);
         let files = files.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
-            data_file(object, format, name, false, declared)
+            data_file(object, format, name, false, said)
         });
         groups.push(Group::of_directory(&directory, name, files.collect()));
     }
@@ -94,7 +99,7 @@ pub fn layout_declared(
     for ((directory, table), files) in std::mem::take(&mut sorted.declared) {
         let files = files.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
-            data_file(object, format, name, false, declared)
+            data_file(object, format, name, false, said)
         });
         let name = names.declared(&directory, &table);
         groups.push(Group::declared(&directory, &table, name, files.collect()));
@@ -107,7 +112,7 @@ pub fn layout_declared(
             if is_beside {
                 json_beside.push(object.clone());
             }
-            data_file(object, format, name, is_beside, declared)
+            data_file(object, format, name, is_beside, said)
         });
         let mut alone: Vec<Option<TableFile>> = files.map(Some).collect();
         for alike in sorted.alike.remove(&directory).unwrap_or_default() {
@@ -137,7 +142,7 @@ pub fn layout_declared(
         let strays = sorted.strays.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
             let is_text = format.is_uncertain();
-            Group::of_file(data_file(object, format, name, is_text, declared))
+            Group::of_file(data_file(object, format, name, is_text, said))
         });
         layout.groups.extend(strays);
         layout
@@ -152,10 +157,10 @@ fn data_file(
     format: Format,
     table_name: TableName,
     is_beside: bool,
-    declared: &Declared,
+    (declared, parts): (&Declared, &Parts),
 ) -> TableFile {
     TableFile {
-        declared: declared.entry(&object.path),
+        declared: parts.declare(&object.path, declared.entry(&object.path)),
         object,
         format,
         table_name,
@@ -178,6 +183,8 @@ struct Sorted {
     alike: BTreeMap<String, Vec<Alike>>,
     // Of containers: what is to be told or remembered, and is no table: remarks, and texts among the files of a table.
     strays: Objects,
+    // What is read with tables, or passed over beside them.
+    parts: Parts,
     sidecars: Vec<ObjectRecord>,
     shared: Vec<(SharedKind, ObjectRecord)>,
     ignored: Ignored,
@@ -243,6 +250,7 @@ impl Sorted {
         } else if let Some(kind) = SharedKind::of_path(&object.path) {
             self.shared.push((kind, object));
         } else if let Some(format) = format {
+            self.parts.see(&object.path);
             if object.path.chars().any(char::is_control) {
                 let cause = "its name has control characters, so no table can be called after it";
                 let error = FileError::new(
@@ -271,6 +279,8 @@ impl Sorted {
             }
         } else if sidecar_stem(&object.path).is_some() {
             self.sidecars.push(object);
+        } else if let Some((part, stem)) = limn_formats::parts::of_path(&object.path.clone()) {
+            self.parts.take(object, part, stem);
         } else {
             self.ignored.add_other(&object.path);
         }

@@ -74,6 +74,6 @@ pub use error::LakeError;
 pub use filter::{FilterError, Filters};
 pub use layout::{
     ContextSource, ContextText, Group, GroupKey, GroupKind, Ignored, Layout, LogFile, LogTable,
-    TableFile, layout,
+    Named, TableFile, layout,
 };
 pub use table_name::TableName;

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use limn_formats::parts::{Part, of_path};
 use limn_formats::{Declaration, Format};
 use limn_profile::notation::{DateNotation, NumberNotation, Proof};
 use limn_profile::text::counted;
@@ -233,6 +234,8 @@ fn declared(table: Known<'_>, columns: &[KnownColumn<'_>], shows_values: bool) -
         .files
         .iter()
         .filter_map(|(it, _)| it.declared.as_deref())
+        // People, that is, and neither a log nor files beside it.
+        .filter(|it| !it.by.is_empty())
     {
         *entries.entry(declared).or_insert(0usize) += 1;
     }
@@ -338,7 +341,8 @@ fn unlike(shapes: &BTreeSet<Vec<&str>>, summary: &FileSummary, file: &TableFile)
     let near = near.max_by(|(a, of_a), (b, of_b)| (a * of_b).cmp(&(b * of_a)).then(of_b.cmp(of_a)));
     match near {
         Some((common, of)) if 3 * common >= 2 * of => {
-            let declared = match file.declared {
+            let by_people = file.declared.as_ref().filter(|it| !it.by.is_empty());
+            let declared = match by_people {
                 Some(_) => ", and an entry of a .limn.yaml speaks of it",
                 None => "",
             };
@@ -407,6 +411,12 @@ fn read_as(file: &TableFile, summary: &FileSummary, shows_values: bool) -> Strin
         };
         explanation.push(format!("missing values: {signs} (declared)"));
     }
+    let parts = file.declared.iter().flat_map(|it| &it.parts);
+    explanation.extend(parts.filter_map(|part| match of_path(&part.path)?.0 {
+        Part::Shapes => Some("geometry of the .shp file beside it".to_owned()),
+        Part::Encoding => Some("encoding of the .cpg file beside it".to_owned()),
+        Part::Other => None,
+    }));
     if summary.approximate {
         explanation.push("read in part".to_owned());
     }

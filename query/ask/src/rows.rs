@@ -13,7 +13,7 @@ use limn_store::{Store, one_line};
 use crate::error::AskError;
 
 /// The formats of files, to find one by its label.
-const FORMATS: [Format; 11] = [
+const FORMATS: [Format; 12] = [
     Format::Parquet,
     Format::Csv,
     Format::Text,
@@ -21,6 +21,7 @@ const FORMATS: [Format; 11] = [
     Format::Arrow,
     Format::Avro,
     Format::Orc,
+    Format::Dbf,
     Format::Sqlite,
     Format::Sheet,
     Format::Delta,

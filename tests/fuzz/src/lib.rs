@@ -4,12 +4,12 @@
 //! code never panics. Panics of the libraries that decode Parquet, Arrow and postings are let pass where the reader catches
 //! them: by design they cost one file, or one question.
 
-use std::sync::Once;
+use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use limn_formats::member::{is_remark, refusal};
 use limn_formats::{
-    OpenContainers, DataFile, FileError, FileErrorKind, Format, ObjectRecord, ReadOptions, answer_book, summarise_file,
+    OpenContainers, DataFile, Declaration, FileError, FileErrorKind, Format, ObjectRecord, ReadOptions, answer_book, summarise_file,
 };
 use limn_lake::open_container;
 use limn_profile::FileSummary;
@@ -61,11 +61,39 @@ pub fn read(name: &str, content: &[u8]) {
     }
 }
 
+/// As [`read`], of a file that another one belongs to.
+///
+/// # Panics
+/// As [`read`].
+pub fn read_with(name: &str, content: &[u8], part: &str, of_part: &[u8]) {
+    watch_panics();
+    for scan_budget in [BUDGET, ReadOptions::default().scan_budget] {
+        let options = ReadOptions {
+            scan_budget,
+            ..ReadOptions::default()
+        };
+        read_files_within(name, content, Some((part, of_part)), &options);
+    }
+}
+
 fn read_within(name: &str, content: &[u8], options: &ReadOptions) {
+    read_files_within(name, content, None, options);
+}
+
+fn read_files_within(name: &str, content: &[u8], part: Option<(&str, &[u8])>, options: &ReadOptions) {
     let started = Instant::now();
     let outcome = runtime().block_on(async {
         let (store, object) = stored(name, content).await;
-        summarise_file(&store, &data_file(object), options).await
+        let mut file = data_file(object);
+        if let Some((part, content)) = part {
+            let bytes = bytes::Bytes::copy_from_slice(content);
+            store.put(part, bytes).await.expect("memory takes it");
+            file.declared = Some(Arc::new(Declaration {
+                parts: vec![ObjectRecord::unversioned(part, content.len() as u64)],
+                ..Declaration::default()
+            }));
+        }
+        summarise_file(&store, &file, options).await
     });
     assert!(started.elapsed() < LONGEST, "took {:?}", started.elapsed());
     judge(name, outcome, options);

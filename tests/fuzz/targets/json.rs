@@ -1,4 +1,4 @@
-//! JSON: an object a line, one after another, or in an array.
+//! JSON: an object a line, one after another, in an array or a wrapper, or GeoJSON.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|content: &[u8]| {

@@ -12,6 +12,27 @@ pub fn files() -> Vec<Odd> {
         ),
         reads("lines.ndjson", "{\"a\": 1}\n{\"a\": 2}\n", "a:integer", 2),
         reads("array.json", "[{\"a\": 1}, {\"a\": 2.5}]", "a:float", 2),
+        noted(
+            "wrapped.json",
+            "{\"meta\": {\"count\": 2}, \"data\": [{\"a\": 1, \"b\": [\"x\"]}, {\"a\": 2}]}",
+            "a:integer b[]:text",
+            2,
+            "left out: data",
+        ),
+        noted(
+            "deeper.json",
+            "{\n \"response\": {\n  \"items\": [\n   {\"a\": 1}\n  ],\n  \"next\": null\n }\n}\n",
+            "a:integer",
+            1,
+            "left out: response.items",
+        ),
+        reads(
+            "two_lists.json",
+            "{\"a\": [{\"x\": 1}], \"b\": [{\"x\": 2}]}",
+            "a[].x:integer b[].x:integer",
+            1,
+        ),
+        refuses("wraps_nothing.json", "{\"data\": []}", "holds no object"),
         reads(
             "one_after_another.json",
             "{\n \"a\": 1\n}\n{\n \"a\": 2\n}\n",

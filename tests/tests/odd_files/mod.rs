@@ -7,6 +7,7 @@ mod delimited;
 mod encoded;
 mod hostile;
 mod json;
+mod maps;
 mod named;
 mod packed;
 mod plain;
@@ -110,6 +111,7 @@ fn all() -> BTreeMap<String, Odd> {
         encoded::files(),
         hostile::files(),
         json::files(),
+        maps::files(),
         named::files(),
         packed::files(),
         plain::files(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use limn_formats::member::shown;
-use limn_lake::Ignored;
+use limn_lake::{Ignored, Named};
 use limn_profile::Redact;
 use limn_profile::text::counted;
 
@@ -25,6 +25,23 @@ pub(super) struct LeftOut {
     pub(super) filtered: usize,
     /// No data.
     pub(super) ignored: Ignored,
+}
+
+/// What is to be said of DuckDB databases, and how their tables become readable.
+fn duckdb_note(found: &Named) -> Option<String> {
+    let mut named: Vec<&str> = found.first.iter().map(String::as_str).collect();
+    if found.count > named.len() {
+        named.push("…");
+    }
+    let named = limn_store::one_line(&named.join(", "));
+    let are = match found.count {
+        0 => return None,
+        1 => "1 DuckDB database is".to_owned(),
+        count => format!("{count} DuckDB databases are"),
+    };
+    Some(format!(
+        "{are} not read: {named}; in DuckDB, EXPORT DATABASE 'folder' (FORMAT parquet) writes the tables as files that are"
+    ))
 }
 
 impl LeftOut {
@@ -186,7 +203,7 @@ impl Round {
         part: &Part,
         epochs: Vec<PublishedEpoch>,
         mut failures: Vec<Failure>,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
     ) -> Report {
         let mut outcomes: HashMap<String, Outcome> = HashMap::new();
         // A table that was put into words twice counts once.
@@ -217,6 +234,7 @@ impl Round {
                 .chain([&rest])
                 .for_each(|found| left_out.ignored.add(found));
         }
+        notes.extend(duckdb_note(&left_out.ignored.duckdb));
         let count = |wanted| outcomes.values().filter(|o| **o == wanted).count() as u64;
         let mut tables = TableCounts {
             added: count(Outcome::Added),

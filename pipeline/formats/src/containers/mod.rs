@@ -7,6 +7,7 @@
 
 pub(super) mod book;
 mod ddl;
+mod duckdb;
 mod inner;
 mod kept;
 pub(super) mod sqlite;
@@ -16,6 +17,7 @@ mod zip;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::collections::btree_map::{BTreeMap, Entry};
 use std::panic::AssertUnwindSafe;
 
@@ -32,7 +34,9 @@ use crate::error::{FileError, FileErrorKind};
 use crate::format::{Container, Format};
 use crate::member::{self, Listed, MemberPlace, MemberVersion, Refusal, SEPARATOR};
 use crate::object::ObjectRecord;
+use crate::parts;
 
+pub use self::duckdb::IS_DUCKDB;
 pub use self::kept::OpenContainers;
 
 /// An archive with more members is refused.
@@ -292,7 +296,7 @@ impl Members {
         }
     }
 
-    /// A member's name, if it holds rows.
+    /// A member's name, if it holds rows, or is read with one that does.
     fn wants(&mut self, raw: &[u8]) -> Option<String> {
         let shown = String::from_utf8_lossy(raw).replace('\\', "/");
         let tidy = member::tidy_name(raw);
@@ -303,7 +307,8 @@ impl Members {
             Ok(_) => (self.names.is_data)(name),
             Err(_) => Format::of_path(name).is_some() && !(self.names.is_shared_text)(name),
         };
-        if container.is_none() && !holds_rows() || tidy.is_ok() && (self.names.is_hidden)(name) {
+        let is_wanted = container.is_some() || parts::is_read_with_another(name) || holds_rows();
+        if !is_wanted || tidy.is_ok() && (self.names.is_hidden)(name) {
             return None;
         }
         let is_archive = container.is_some_and(|kind| kind.format_of_parts().is_none());
@@ -360,6 +365,9 @@ impl Members {
         if is_inner(&name) {
             return self.unopened(&name, failure);
         }
+        if parts::is_read_with_another(&name) {
+            return self.remark(&name, failure);
+        }
         match self.found.contains_key(&name) || self.refused.contains_key(&name) {
             true => self.remark(&format!("{name} (again)"), failure),
             // However many they are: what is not listed is gone, and what it was last would go, too.
@@ -389,7 +397,21 @@ impl Members {
         }
     }
 
+    /// Leaves out what would be read with a table that there is not.
+    fn leave_out_parts(&mut self) {
+        let stems = self
+            .found
+            .keys()
+            .filter_map(|name| parts::stem_of_table(name));
+        let stems: HashSet<String> = stems.map(str::to_owned).collect();
+        self.found.retain(|name, _| match parts::of_path(name) {
+            Some((_, stem)) => stems.contains(stem),
+            None => true,
+        });
+    }
+
     fn of(mut self, container: &ObjectRecord) -> Listed {
+        self.leave_out_parts();
         if self.untold > 0 {
             let cause = format!(
                 "{} of it cannot be read, too",

@@ -35,7 +35,7 @@ use rusqlite::{Connection, Error, ErrorCode};
 
 use self::keys::Declared;
 use super::ddl::{self, Commented};
-use super::{COPY_FILE, MOST_MEMBERS, Members, damaged, most_unpacked, too_many};
+use super::{COPY_FILE, MOST_MEMBERS, Members, damaged, duckdb, most_unpacked, too_many};
 use crate::data_file::DataFile;
 use crate::documented::Documented;
 use crate::error::FileErrorKind;
@@ -74,6 +74,9 @@ pub(super) fn list(
     members: &mut Members,
 ) -> Result<(), Failure> {
     let begin = ranged.get(0..ranged.size().min(MAGIC.len() as u64))?;
+    if duckdb::is_one(&begin) {
+        return Err(duckdb::refused(is_sure));
+    }
     if begin != MAGIC {
         // Many programs have files of their own called `.db`.
         return if is_sure { Err(no_database()) } else { Ok(()) };

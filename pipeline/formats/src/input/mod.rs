@@ -113,11 +113,6 @@ impl Input {
             }
         }
     }
-
-    /// About how large the text is, in words.
-    pub(crate) fn size_in_words(&self) -> String {
-        counted(self.size as u64, "byte")
-    }
 }
 
 /// A file's bytes as the store has them.
@@ -167,6 +162,21 @@ pub(crate) async fn fetch(
         .try_collect()
         .await?;
     Ok(Fetched { pieces, size })
+}
+
+/// Reads the beginning of a file: at most so many bytes.
+///
+/// # Errors
+/// As [`fetch`].
+pub(crate) async fn fetch_beginning(
+    store: &Store,
+    file: &DataFile,
+    most: u64,
+) -> Result<Fetched, Failure> {
+    let (path, etag) = (file.object.path.as_str(), file.object.etag.as_deref());
+    let size = file.object.size;
+    let bytes = store.get_range_of(path, etag, 0..size.min(most)).await?;
+    Ok(Fetched::beginning(bytes, size))
 }
 
 /// Reads all of a file, whatever the budget: one that was read whole when it was indexed.
@@ -237,6 +247,16 @@ impl Fetched {
                 bytes,
             }],
         }
+    }
+
+    /// Whether it is of a longer file that is not compressed: ranges that are spread over it.
+    pub(crate) fn is_of_ranges(&self) -> bool {
+        self.pieces.len() > 1 && Compression::of_content(self.first()).is_none()
+    }
+
+    /// The bytes with which the file begins.
+    pub(crate) fn first(&self) -> &[u8] {
+        self.pieces.first().map_or(&[], |piece| &piece.bytes)
     }
 
     /// Unpacks what is compressed, makes sure that this is text, and makes it UTF-8. `what` names the

@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use arrow::array::RecordBatch;
 
 use super::columns::Columns;
-use super::{Scan, scanned};
+use super::outline::{Elements, Step};
+use super::wrapped::{self, Shape};
+use super::{Scan, breaks_off, line_of, scanned};
 use crate::batches::{Sink, Stop, Texts, Wanted};
 use crate::error::FileErrorKind;
 use crate::input::Fetched;
@@ -91,20 +93,22 @@ impl RowsTo {
 
 /// Reads a text that is here as a whole.
 pub(crate) fn whole(
-    fetched: Fetched,
+    (fetched, wraps): (Fetched, bool),
     wanted: &Wanted,
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let input = fetched.into_whole_text("JSON")?;
-    let mut scan = scanned(&input, &|| Columns::to_rows(options, RowsTo::new(wanted)))?;
+    let mut scan = scanned(&input, wraps, &|| {
+        Columns::to_rows(options, RowsTo::new(wanted))
+    })?;
     // Names may have been made up, where two paths are written alike, or withheld. The summary has the columns in this order.
     let places = scan.columns.places_of(&wanted.columns);
     if scan.columns.rows_to().is_some_and(|it| it.wanted != places) {
         sink.check()?;
         drop(scan);
         let rows_to = || RowsTo::at(wanted, places.clone());
-        scan = scanned(&input, &|| Columns::to_rows(options, rows_to()))?;
+        scan = scanned(&input, wraps, &|| Columns::to_rows(options, rows_to()))?;
     }
     for batch in scan.columns.batches(true)? {
         sink.give(batch)?;
@@ -112,15 +116,33 @@ pub(crate) fn whole(
     Ok(())
 }
 
-/// Reads lines from window to window.
+/// Reads lines, or the elements of a list, from window to window.
 pub(crate) fn lines(
-    mut windows: Windows,
+    (mut windows, wraps): (Windows, bool),
     wanted: &Wanted,
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
     let mut scan = Scan::new(Columns::to_rows(options, RowsTo::new(wanted)), true);
-    let (mut passed, mut is_first) = (0, true);
+    windows.advance(0)?;
+    let (text, _) = windows.text();
+    let begins = text.len() - sniff::without_bom(text).len();
+    match wrapped::beginning(text.get(begins..).unwrap_or_default(), wraps) {
+        Shape::List(list) => elements(windows, begins + list.start, &mut scan, sink)?,
+        Shape::Nothing | Shape::Objects => each_line(windows, begins, &mut scan, sink)?,
+    }
+    let unfound = scan.columns.rows_to().and_then(RowsTo::unfound);
+    unfound.map_or(Ok(()), |name| Err(not_found(name).into()))
+}
+
+/// Reads lines from byte `begins` of the first window on.
+fn each_line(
+    mut windows: Windows,
+    begins: usize,
+    scan: &mut Scan,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let mut passed = begins;
     loop {
         sink.check()?;
         windows.advance(passed)?;
@@ -129,13 +151,8 @@ pub(crate) fn lines(
             true => text.len(),
             false => memchr::memrchr(b'\n', text).map_or(0, |at| at + 1),
         };
-        let begins = match is_first {
-            true => text.len() - sniff::without_bom(text).len(),
-            false => 0,
-        };
-        is_first = false;
-        for line in text[begins.min(end)..end].split(|byte| *byte == b'\n') {
-            let line = line.trim_ascii();
+        for line in text[..end].split(|byte| *byte == b'\n') {
+            let line = line_of(line);
             if !line.is_empty() {
                 let row = scan.columns.rows();
                 scan.object(line, row, || "a line".to_owned())?;
@@ -145,10 +162,49 @@ pub(crate) fn lines(
             sink.give(batch)?;
         }
         if is_all {
-            let unfound = scan.columns.rows_to().and_then(RowsTo::unfound);
-            return unfound.map_or(Ok(()), |name| Err(not_found(name).into()));
+            return Ok(());
         }
         passed = end;
+    }
+}
+
+/// Reads the elements of a list that begins at byte `start` of the first window.
+fn elements(
+    mut windows: Windows,
+    start: usize,
+    scan: &mut Scan,
+    sink: &mut Sink,
+) -> Result<(), Stop> {
+    let (mut passed, mut elements) = (start, Elements::default());
+    loop {
+        sink.check()?;
+        windows.advance(passed)?;
+        let (text, is_all) = windows.text();
+        passed = 0;
+        let is_end = loop {
+            match elements.step(text, passed) {
+                Step::Element(range) => {
+                    passed = range.end;
+                    let row = scan.columns.rows();
+                    let element = text.get(range).unwrap_or_default();
+                    scan.object(element, row, || "an element".to_owned())?;
+                }
+                Step::End(_) => break true,
+                Step::Cut if !is_all => break false,
+                Step::Cut | Step::Broken => {
+                    for batch in scan.columns.batches(true)? {
+                        sink.give(batch)?;
+                    }
+                    return Err(breaks_off("further on").into());
+                }
+            }
+        };
+        for batch in scan.columns.batches(is_end)? {
+            sink.give(batch)?;
+        }
+        if is_end {
+            return Ok(());
+        }
     }
 }
 

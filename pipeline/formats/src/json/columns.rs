@@ -287,6 +287,11 @@ impl Columns {
         }
     }
 
+    /// Whether the row has a cell of a column, also a null one.
+    pub(super) fn has_cell(&self, column: usize) -> bool {
+        self.places.get(column).is_some_and(Option::is_some)
+    }
+
     /// Takes an element of a list of the row; nulls are none.
     pub(super) fn element(&mut self, column: usize, data_type: DataType, text: Range<usize>) {
         if self.places[column].is_none() {

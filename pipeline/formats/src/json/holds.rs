@@ -1,11 +1,18 @@
 //! What a JSON file beside a table holds: rows, as any data file does, or one thing, which then is about the table.
+//!
+//! Two objects or more are rows, also in an object that wraps their list ([`super::wrapped`]). A list called `columns` or `fields`
+//! describes the columns of the table beside it, as table schemas do, and is no list of rows.
 
+use super::outline::{Elements, Step};
+use super::wrapped::{self, List, Shape as Wraps};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// Bytes of a sidecar that are read; more says nothing about a table that a search could use.
 pub const SIDECAR_BYTES: u64 = 1 << 20;
 /// Objects from which on a file holds rows.
 const ROWS: u64 = 2;
+/// Names of lists that describe columns.
+const COLUMNS: [&str; 2] = ["columns", "fields"];
 
 /// What a text of JSON holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,9 +45,33 @@ pub fn holds(text: &[u8]) -> Holds {
         values += 1;
     }
     match values {
+        1 if objects == 1 && wraps_rows(text) => Holds::Rows,
         1 => Holds::One,
         _ => Holds::Neither,
     }
+}
+
+/// Whether one object wraps rows.
+fn wraps_rows(text: &[u8]) -> bool {
+    let Wraps::List(List { path, start }) = wrapped::whole(text, true) else {
+        return false;
+    };
+    let path = path.unwrap_or_default();
+    let name = path
+        .rsplit_once('.')
+        .map_or(path.as_str(), |(_, name)| name);
+    if COLUMNS.iter().any(|it| name.eq_ignore_ascii_case(it)) {
+        return false;
+    }
+    let (mut elements, mut at, mut objects) = (Elements::default(), start, 0);
+    while let Step::Element(range) = elements.step(text, at) {
+        at = range.end;
+        objects += u64::from(text.get(range.start) == Some(&b'{'));
+        if objects >= ROWS {
+            return true;
+        }
+    }
+    false
 }
 
 /// What a value is; of an array how many objects are directly in it.
@@ -114,7 +145,12 @@ mod tests {
             ("{\"a\": 1}\n{\"a\": 2}\n", Holds::Rows),
             ("\u{feff}{\"a\": 1} {\"a\": 2} and what not", Holds::Rows),
             ("[1, {}, [], {}]", Holds::Rows),
-            ("{\"rows\": [{}, {}]}", Holds::One),
+            ("{\"rows\": [{}, {}]}", Holds::Rows),
+            ("{\"a\": {\"rows\": [{}, 1, {}], \"n\": 2}}", Holds::Rows),
+            ("{\"rows\": [{}]}", Holds::One),
+            ("{\"rows\": [{}, {}], \"more\": [{}]}", Holds::One),
+            ("{\"columns\": [{}, {}]}", Holds::One),
+            ("{\"schema\": {\"Fields\": [{}, {}]}}", Holds::One),
             ("[{\"a\": 1}]", Holds::One),
             ("[[{}, {}]]", Holds::One),
             ("[1, 2.5, \"x\", null, true, -1]", Holds::One),

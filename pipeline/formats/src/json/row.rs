@@ -11,7 +11,7 @@ use limn_profile::DataType;
 use limn_profile::infer::is_null;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::columns::Columns;
@@ -44,18 +44,14 @@ impl<'de> Visitor<'de> for RowSeed<'_> {
         })? {
             // A row's own keys are all columns.
             let Key::Column(column) = key else { continue };
-            map.next_value_seed(CellSeed {
-                columns: &mut *self.0,
-                column: checked(column)?,
-                level: 1,
-                in_list: false,
-            })?;
+            let column = checked(column)?;
+            map.next_value_seed(CellSeed::of_row(&mut *self.0, column))?;
         }
         Ok(())
     }
 }
 
-fn checked<E: Error>(column: usize) -> Result<usize, E> {
+pub(super) fn checked<E: Error>(column: usize) -> Result<usize, E> {
     if column >= MAX_COLUMNS {
         return Err(E::custom("too many different keys"));
     }
@@ -95,13 +91,25 @@ impl Visitor<'_> for KeySeed<'_> {
     }
 }
 
-struct CellSeed<'a> {
+pub(super) struct CellSeed<'a> {
     columns: &'a mut Columns,
     column: usize,
     /// Objects and lists around it, the row among them.
     level: usize,
     /// Whether one of them is a list.
     in_list: bool,
+}
+
+impl<'a> CellSeed<'a> {
+    /// A cell of the row itself.
+    pub(super) fn of_row(columns: &'a mut Columns, column: usize) -> CellSeed<'a> {
+        CellSeed {
+            columns,
+            column,
+            level: 1,
+            in_list: false,
+        }
+    }
 }
 
 impl CellSeed<'_> {
@@ -251,89 +259,5 @@ impl<'de> Visitor<'de> for CellSeed<'_> {
             .is_some()
         {}
         Ok(())
-    }
-}
-
-/// Reads an array's objects as rows and commits each; the result is how many elements are no objects.
-pub(super) struct ArraySeed<'a>(pub(super) &'a mut Columns);
-
-impl ArraySeed<'_> {
-    pub(super) fn read<'de, D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ArraySeed<'_> {
-    type Value = u64;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an array of objects")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<u64, A::Error> {
-        let mut others = 0;
-        while let Some(is_object) = seq.next_element_seed(ElementSeed(&mut *self.0))? {
-            if is_object {
-                let row = self.0.rows();
-                self.0.commit(row);
-            } else {
-                others += 1;
-            }
-        }
-        Ok(others)
-    }
-}
-
-/// Any element; whether it is an object.
-struct ElementSeed<'a>(&'a mut Columns);
-
-impl<'de> DeserializeSeed<'de> for ElementSeed<'_> {
-    type Value = bool;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<bool, D::Error> {
-        self.0.begin();
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for ElementSeed<'_> {
-    type Value = bool;
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<bool, A::Error> {
-        RowSeed(self.0).visit_map(map)?;
-        Ok(true)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<bool, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(false)
-    }
-
-    fn visit_unit<E: Error>(self) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_bool<E: Error>(self, _: bool) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_i64<E: Error>(self, _: i64) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_u64<E: Error>(self, _: u64) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_f64<E: Error>(self, _: f64) -> Result<bool, E> {
-        Ok(false)
-    }
-
-    fn visit_str<E: Error>(self, _: &str) -> Result<bool, E> {
-        Ok(false)
     }
 }

@@ -1,10 +1,13 @@
 //! The members of a container that are looked at: found by opening it, or known without.
 
+use std::collections::HashSet;
+
 use super::version::{MemberPlace, MemberVersion, Refusal};
 use super::{LEFT_OUT, SEPARATOR, is_remark, outside, shown, split};
 use crate::error::{FileError, FileErrorKind};
 use crate::format::Container;
 use crate::object::ObjectRecord;
+use crate::parts::{self, stem_of_table};
 
 /// The version of a member of the container as it is listed now; `None` if it is of another container or version.
 fn current<'a>(container: &ObjectRecord, member: &'a ObjectRecord) -> Option<MemberVersion<'a>> {
@@ -65,7 +68,7 @@ pub struct Listed {
 
 impl Listed {
     /// Leaves out what filters of this fingerprint leave out: what is `wanted` of a path and a size
-    /// stays. Returns how many went, now and before.
+    /// stays, but for what would be read with something that goes. Returns how many went, now and before.
     pub fn filter(
         &mut self,
         container: &ObjectRecord,
@@ -74,6 +77,12 @@ impl Listed {
     ) -> u64 {
         self.members.retain(|member| {
             shown(&member.path) == container.path || wanted(shown(&member.path), member.size)
+        });
+        let paths = self.members.iter().map(|member| member.path.as_str());
+        let stems: HashSet<String> = paths.filter_map(stem_of_table).map(str::to_owned).collect();
+        self.members.retain(|member| {
+            let part = parts::of_path(&member.path);
+            part.is_none_or(|(_, stem)| stems.contains(stem))
         });
         let left_out = self.total.saturating_sub(self.members.len() as u64);
         if left_out > 0 {

@@ -127,6 +127,7 @@ impl Entry {
                 files: self.files,
                 reading,
                 text,
+                parts: Vec::new(),
             },
         })
     }

@@ -1,7 +1,8 @@
 //! Which objects hold something for an index, as their paths say, and a count of the others.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use limn_formats::parts::is_read_with_another;
 use limn_formats::{Container, Format, member};
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,34 @@ pub struct Ignored {
     /// Others, by their extensions in lower case; `""` for those without one. Of a great many different ones,
     /// the later ones count as having none.
     pub others: BTreeMap<String, usize>,
+    /// DuckDB databases among them.
+    pub duckdb: Named,
+}
+
+/// Objects of a kind, of which the first few are named.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Named {
+    /// How many they are.
+    pub count: usize,
+    /// The first of them by path.
+    pub first: BTreeSet<String>,
+}
+
+/// Objects of a kind that are named.
+const MOST_NAMED: usize = 3;
+
+impl Named {
+    fn add(&mut self, path: &str) {
+        self.count += 1;
+        self.name(path.to_owned());
+    }
+
+    fn name(&mut self, path: String) {
+        self.first.insert(path);
+        if self.first.len() > MOST_NAMED {
+            self.first.pop_last();
+        }
+    }
 }
 
 impl Ignored {
@@ -38,6 +67,14 @@ impl Ignored {
         for (extension, objects) in &more.others {
             *self.others.entry(extension.clone()).or_default() += objects;
         }
+        self.duckdb.count += more.duckdb.count;
+        let first = more.duckdb.first.iter().cloned();
+        first.for_each(|path| self.duckdb.name(path));
+    }
+
+    /// Takes an object, which was counted, for a DuckDB database.
+    pub fn add_duckdb(&mut self, path: &str) {
+        self.duckdb.add(member::shown(path));
     }
 
     /// Counts an object that is no data; of an archive that holds none, the archive.
@@ -54,6 +91,9 @@ impl Ignored {
         } else {
             String::new()
         };
+        if matches!(extension.as_str(), "duckdb" | "ddb") {
+            self.add_duckdb(path);
+        }
         let is_known = self.others.len() < MOST_EXTENSIONS || self.others.contains_key(&extension);
         let counted = if is_known { extension } else { String::new() };
         *self.others.entry(counted).or_default() += 1;
@@ -92,11 +132,12 @@ pub fn is_data(path: &str) -> bool {
         && !member::is_remark(path)
 }
 
-/// Whether an object holds rows, files that do, or a text about them, as its path says: of others nothing but
-/// the path is looked at.
+/// Whether an object holds rows, files that do, a text about them, or what is read with them, as its path says: of others
+/// nothing but the path is looked at.
 pub fn is_read(path: &str) -> bool {
     let is_text = || sidecar_stem(path).is_some() || SharedKind::of_path(path).is_some();
     let is_named = Format::of_path(path).is_some() && !is_common(path) || is_text();
+    let is_named = is_named || is_read_with_another(path);
     is_named && !is_hidden(path) || is_container(path) || is_of_log(path)
 }
 

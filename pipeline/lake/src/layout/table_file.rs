@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use limn_formats::declaration::{feed_reading, shared};
+use limn_formats::declaration::shared;
 use limn_formats::{
     DataFile, Declaration, Fingerprint, Format, Hasher, ObjectRecord, member, without_compression,
 };
@@ -50,10 +50,10 @@ impl TableFile {
     }
 
     /// What a file's summary depends on besides the reading options: the version, the
-    /// `sample_path` (which follows from the path), whether it has to be more than a description, and how people say that
-    /// it is read.
+    /// `sample_path` (which follows from the path), whether it has to be more than a description, how people say that
+    /// it is read, and what is read with it.
     pub fn content_fingerprint(&self) -> Fingerprint {
-        content_fingerprint(&self.object, self.is_beside, self.reading())
+        content_fingerprint(&self.object, self.is_beside, self.declared.as_deref())
     }
 
     /// The table's columns, where the file is its log.
@@ -72,9 +72,10 @@ impl TableFile {
 pub fn content_fingerprint(
     object: &ObjectRecord,
     is_beside: bool,
-    declared: &DeclaredReading,
+    declared: Option<&Declaration>,
 ) -> Fingerprint {
-    if !is_beside && declared.is_empty() {
+    let declared = declared.filter(|declared| !declared.is_of_no_content());
+    if !is_beside && declared.is_none() {
         return object.fingerprint();
     }
     let mut hasher = Hasher::new(match is_beside {
@@ -82,8 +83,8 @@ pub fn content_fingerprint(
         false => "object as declared",
     });
     object.feed(&mut hasher);
-    if !declared.is_empty() {
-        feed_reading(declared, &mut hasher);
+    if let Some(declared) = declared {
+        declared.feed_content(&mut hasher);
     }
     hasher.finish()
 }

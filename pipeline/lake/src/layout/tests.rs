@@ -960,6 +960,12 @@ fn what_is_read_is_what_the_layout_places() {
         ("Licence.txt", false, false),
         ("notice.dat", false, false),
         ("a.pdf", false, true),
+        ("a.DBF", true, true),
+        ("a.shp", false, true),
+        ("a.cpg", false, true),
+        ("a.prj", false, false),
+        ("_tmp/a.shp", false, false),
+        ("a.geojson", true, true),
         ("_tmp/a.csv", false, false),
         ("b.xlsx//schema.yml", true, true),
         ("b.xlsx//(left out)//", false, true),
@@ -1140,4 +1146,51 @@ fn a_family_hands_its_shared_texts_on() {
         about.others.clear();
     }
     assert_eq!(first, alone.groups[0]);
+}
+
+#[test]
+fn a_shapefile_is_one_file_with_its_parts() {
+    let layout = arrange(&[
+        "d/Roads.DBF",
+        "d/Roads.cpg",
+        "d/Roads.SHP",
+        "d/Roads.shp",
+        "d/Roads.prj",
+        "d/roads.shp",
+        "d/roads.shp.xml",
+        "e/lone.shp",
+        "e/plain.dbf",
+        "e/plain.dbt",
+    ]);
+    assert_eq!(
+        shown(&layout),
+        ["File d/Roads: d/Roads", "File e/plain: e/plain"]
+    );
+    let parts = |at: usize| -> Vec<&str> {
+        let declared = layout.groups[at].files[0].declared.iter();
+        declared
+            .flat_map(|it| &it.parts)
+            .map(|it| it.path.as_str())
+            .collect()
+    };
+    assert_eq!(parts(0), ["d/Roads.SHP", "d/Roads.cpg"]);
+    assert_eq!(parts(1), [""; 0]);
+    let ignored: Vec<(&str, usize)> = layout
+        .ignored
+        .others
+        .iter()
+        .map(|(it, n)| (it.as_str(), *n))
+        .collect();
+    assert_eq!(ignored, [("shp", 2), ("xml", 1)]);
+    // Another version of a part is another file.
+    let fingerprint = |size: u64| {
+        let mut objects = vec![object("r.dbf"), object("r.shp")];
+        objects[1].size = size;
+        let layout = super::layout(objects, &Contexts::new(), "lake");
+        let file = &layout.groups[0].files[0];
+        (file.content_fingerprint(), file.object.fingerprint())
+    };
+    assert_eq!(fingerprint(1), fingerprint(1));
+    assert_ne!(fingerprint(1).0, fingerprint(2).0);
+    assert_eq!(fingerprint(1).1, fingerprint(2).1);
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod bounds;
+mod json_lists;
 mod readers;
 
 use std::io::Write;
@@ -24,6 +25,7 @@ use crate::{TableName, open_container};
 
 mod declared;
 mod logged;
+mod shapefiles;
 
 /// A table of these files.
 async fn table(files: &[(&str, Vec<u8>)]) -> TableRows {
