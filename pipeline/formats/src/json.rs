@@ -6,6 +6,7 @@
 //! out; where most are, the file is refused. Beside a table of its name, one object is no table but about that one.
 //! `NaN` and `Infinity`, which JSON does not have, are nulls ([`bare`]).
 
+pub(crate) mod artifact;
 mod bare;
 pub(super) mod batches;
 mod columns;
@@ -21,6 +22,7 @@ use limn_store::one_line;
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
+use self::artifact::Artifact;
 pub(super) use self::bare::as_null;
 use self::columns::Columns;
 use self::row::{ArraySeed, RowSeed};
@@ -46,12 +48,13 @@ pub(super) async fn summarise(
     }
     let fetched = input::fetch(store, file, &options).await?;
     let sample_path = file.sample_path.clone();
-    parse(move || read(fetched, &sample_path, may_describe, &options)).await
+    let path = file.object.path.clone();
+    parse(move || read(fetched, (&path, &sample_path), may_describe, &options)).await
 }
 
 fn read(
     fetched: Fetched,
-    sample_path: &str,
+    (path, sample_path): (&str, &str),
     may_describe: bool,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
@@ -59,6 +62,10 @@ fn read(
     let text = sniff::without_bom(&input.pieces[0].bytes);
     if may_describe && input.is_whole() && holds(text) == Holds::One {
         let cause = "it describes the table beside it and holds no rows";
+        return Err(Failure::new(FileErrorKind::NoTable, cause));
+    }
+    if Artifact::of(path, text).is_some() {
+        let cause = "a program wrote it about tables (dbt, OpenLineage), and it holds no rows";
         return Err(Failure::new(FileErrorKind::NoTable, cause));
     }
     let taken = || Columns::new(sample_path, options);

@@ -36,7 +36,7 @@ pub use group::{Group, GroupKey, GroupKind};
 use logged::LogTables;
 pub use logged::{LogFile, LogTable};
 use names::{Addressees, Names};
-pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
+pub use of_use::{Ignored, described_below, describes_beside, is_container, is_data, is_read};
 pub use table_file::{TableFile, content_fingerprint};
 
 /// A lake's objects, arranged.
@@ -232,6 +232,7 @@ impl Sorted {
         let format = Format::of_path(&object.path)
             .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
         let is_logged = self.logged.has(&object.path);
+        let kind = SharedKind::of_path(&object.path);
         if is_logged && (format.is_some() || is_hidden(&object.path)) {
             // The log says which of them are the table's.
         } else if member::is_remark(&object.path) {
@@ -240,9 +241,13 @@ impl Sorted {
             // They are heeded, and count as nothing that is left out.
         } else if is_hidden(&object.path) {
             self.ignored.hidden += 1;
-        } else if let Some(kind) = SharedKind::of_path(&object.path) {
+        } else if let Some(kind) = kind.filter(|kind| !kind.may_hold_rows()) {
             self.shared.push((kind, object));
         } else if let Some(format) = format {
+            // Its content decides whether it holds rows, or says something of tables.
+            if let Some(kind) = kind {
+                self.shared.push((kind, object.clone()));
+            }
             if object.path.chars().any(char::is_control) {
                 let cause = "its name has control characters, so no table can be called after it";
                 let error = FileError::new(

@@ -3,7 +3,8 @@
 //! A manifest reaches the tables of its directory and of all below; a dictionary those of its directory: its files, the
 //! directory as a table, and, by name only, tables that are folders there. A README does both: it may be told whole of the tables of
 //! its directory, and those below are told what names them or their folder. So a part of a lake can still be laid out from
-//! its own objects, the files beside it and what reaches down from above it.
+//! its own objects, the files beside it and what reaches down from above it. What programs write (dbt, OpenLineage) may be data as
+//! well, as far as its path tells; it reaches what lies beside its folder, and counts as no table where a README's are counted.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -28,8 +29,13 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
     // Groups are in the order of their paths: those below a directory are neighbours.
     let paths: Vec<String> = layout.groups.iter().map(|it| it.path.clone()).collect();
     let mut near: HashMap<String, Vec<(usize, bool)>> = HashMap::new();
+    let mut artifacts: HashSet<usize> = HashSet::new();
     if !shared.is_empty() {
         for (at, group) in layout.groups.iter().enumerate() {
+            if may_be_artifact(group) {
+                artifacts.insert(at);
+                continue;
+            }
             let (directory, is_directory) = group.directory();
             near.entry(directory.to_owned())
                 .or_default()
@@ -43,15 +49,16 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
     for (kind, object) in shared {
         let directory = split_path(&object.path).0;
         let near = || near.get(directory).cloned().unwrap_or_default();
-        let reached: Vec<(usize, bool)> = if kind.reaches_below() {
-            let first = match directory {
+        let reached: Vec<(usize, bool)> = if let Some(folder) = kind.reach(&object.path) {
+            let first = match folder {
                 "" => 0,
-                _ => paths.partition_point(|path| path.as_str() < directory),
+                _ => paths.partition_point(|path| path.as_str() < folder),
             };
             let from = (first..).zip(&paths[first..]);
             // Between a directory and what is below it come names that go on with other letters.
-            let candidates = from.take_while(|(_, path)| path.starts_with(directory));
-            let within = candidates.filter(|(_, path)| is_within(path, directory));
+            let candidates = from.take_while(|(_, path)| path.starts_with(folder));
+            let within =
+                candidates.filter(|(at, path)| is_within(path, folder) && !artifacts.contains(at));
             // A manifest is whole of none.
             let own: HashSet<usize> = match kind {
                 SharedKind::Readme => near()
@@ -65,7 +72,7 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
         } else {
             near()
         };
-        if reached.is_empty() {
+        if reached.is_empty() && !kind.may_hold_rows() {
             layout.ignored.add_other(&object.path);
         }
         let own = reached.iter().filter(|(_, is_own)| *is_own).count();
@@ -104,6 +111,12 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
             });
         }
     }
+}
+
+/// Whether a group may turn out to be what a program wrote about tables.
+fn may_be_artifact(group: &Group) -> bool {
+    let is_one = |path: &str| SharedKind::of_path(path).is_some_and(SharedKind::may_hold_rows);
+    !group.files.is_empty() && group.files.iter().all(|file| is_one(&file.object.path))
 }
 
 fn paths_of(group: &Group) -> Vec<String> {

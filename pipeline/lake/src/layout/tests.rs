@@ -861,6 +861,9 @@ mod parts_of_a_lake {
             "x2.dat",
             "datapackage.json",
             "schema.yml",
+            "manifest.json",
+            "openlineage1.jsonl",
+            "openlineage2.jsonl",
         ]);
         let path = (folder, name).prop_map(|(folder, name)| format!("{folder}{name}"));
         prop::collection::btree_set(path, 0..14)
@@ -892,7 +895,7 @@ mod parts_of_a_lake {
                 .filter(|path| {
                     is_within(path, folder)
                         || parent(path) == parent(folder)
-                        || reaches_below(path) && is_within(folder, parent(path))
+                        || described_below(path).is_some_and(|it| is_within(folder, it))
                 })
                 .cloned()
                 .collect();
