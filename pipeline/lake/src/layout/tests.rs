@@ -951,6 +951,9 @@ fn what_is_read_is_what_the_layout_places() {
         ("dictionary.json", true, true),
         ("data_dictionary.csv", true, true),
         ("a.jsonld", false, true),
+        // They may be either, as their content says.
+        ("target/manifest.json", true, true),
+        ("openlineage-1.jsonl", true, true),
         ("stg_schema.yml", false, true),
         ("_models.yml", false, true),
         ("_orders.yml", false, false),
@@ -1069,6 +1072,48 @@ fn shared_texts_reach_the_tables_of_their_directory_and_manifests_those_below() 
         reaching(&layout(many, &Contexts::new(), "lake"), "tx"),
         ["README.md"]
     );
+}
+
+#[test]
+fn what_programs_write_reaches_what_lies_beside_its_folder() {
+    let objects = [
+        "shop/README.md",
+        "shop/orders.csv",
+        "shop/manifest.json",
+        "shop/dbt/target/manifest.json",
+        "shop/dbt/target/catalog.json",
+        "shop/dbt/seeds/people.csv",
+        "shop/lineage/x.openlineage.json",
+        "other/orders.csv",
+        "deep/a/b/manifest.json",
+        "runs/run=1/manifest.json",
+        "x.zip//manifest.json",
+    ];
+    let found = layout(objects.map(object).to_vec(), &Contexts::new(), "lake");
+    let of_project = [
+        "shop/dbt/target/manifest.json",
+        "shop/dbt/target/catalog.json",
+    ];
+    let of_events = "shop/lineage/x.openlineage.json";
+    // The README is whole of the only table there: what may be a manifest counts as none.
+    let of_shop = [
+        &of_project[..],
+        &[of_events, "shop/manifest.json", "shop/README.md (whole)"],
+    ];
+    assert_eq!(reaching(&found, "shop/orders"), of_shop.concat());
+    let of_seeds = [
+        &of_project[..],
+        &[of_events, "shop/manifest.json", "shop/README.md"],
+    ];
+    assert_eq!(reaching(&found, "shop/dbt/seeds/people"), of_seeds.concat());
+    // That of the shop lies in the lake's root, as the shop does.
+    assert_eq!(reaching(&found, "other/orders"), ["shop/manifest.json"]);
+    for table in ["deep/a/b/manifest", "shop/dbt/target/manifest"] {
+        assert!(reaching(&found, table).is_empty(), "{table}");
+    }
+    let runs = found.groups.iter().find(|it| it.path == "runs").unwrap();
+    assert_eq!(runs.kind, GroupKind::Directory);
+    assert_eq!(found.groups.len(), 10);
 }
 
 #[test]
