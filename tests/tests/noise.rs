@@ -298,8 +298,8 @@ fn a_readme_about_sales_makes_no_voucher_table_an_answer_about_sales() {
             "shop,city,manager\n7,Bern,ada\n8,Chur,bob\n",
         ),
         (
-            "finance/results.csv",
-            "region,revenue,refunds\nnorth,100,5\nsouth,80,2\n",
+            "finance/ledger_2024.csv",
+            "entry_id,booked_on,region,cost_centre,currency,revenue,refunds,tax,discount,auditor,comment,approved_by\n1,2024-01-02,north,c1,EUR,100,5,1,2,ada,ok,bob\n2,2024-02-02,south,c2,EUR,80,2,1,2,cyd,late,bob\n",
         ),
         ("hr/people.csv", "name,city\nada,Bern\nbob,Chur\n"),
     ]);
@@ -310,7 +310,12 @@ fn a_readme_about_sales_makes_no_voucher_table_an_answer_about_sales() {
             "revenue by region and refunds",
             &["-k", "4", "--alpha", alpha],
         );
-        assert_eq!(found(&results)[0].0, "finance/results", "alpha {alpha}");
+        assert_eq!(found(&results)[0].0, "finance/ledger_2024", "alpha {alpha}");
+        let grades: Vec<_> = results.iter().map(|it| &it["grade"]).collect();
+        assert_eq!(
+            grades[..3],
+            [&json!("strong"), &json!("weak"), &json!("weak")]
+        );
     }
     // What is asked of the folder is found in it.
     let results = search(&index, "sales team", &["-k", "1"]);

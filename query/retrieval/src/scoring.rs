@@ -13,7 +13,8 @@
 //!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's is
 //! its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds counts. A text about a folder of
-//! tables says as much of its neighbours: its cosine counts [`Formula::folder`] of one, as its words do (rows' weight to contexts').
+//! tables says as much of its neighbours: its cosine counts [`Formula::folder`] of one, as its words do (rows' weight to contexts'), also in the share of the question
+//! that a table has.
 //!
 //! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides, `s = α·lexical +
 //! (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers, and little of
@@ -47,7 +48,7 @@ pub(crate) struct Formula {
     pub(crate) whole: f32,
     /// Weight of the second best kind's cosine.
     pub(crate) second_kind: f32,
-    /// What the cosine of a text about a folder counts.
+    /// What the cosine of a text about a folder counts, and a word of the question that only such a text has.
     pub(crate) folder: f32,
     /// Candidates of each side per table wanted, where the question does not say.
     pub(crate) candidates: usize,

@@ -57,6 +57,19 @@ fn what_a_folder_is_about_does_not_come_before_columns_that_are_asked_for() {
             bits(&ranking)
         );
     }
+    // A word that only the folder's text has is a third of one.
+    let answer = searcher
+        .search(&query("revenue refunds code", 4, Mode::Limn))
+        .unwrap();
+    let covered = |name: &str| {
+        let mut hits = answer.results.iter();
+        hits.find(|hit| hit.table == name).map(|hit| hit.covered)
+    };
+    let (own, only) = (
+        covered("sales/vouchers").unwrap(),
+        covered("sales/shops").unwrap(),
+    );
+    assert!(own > only && only < 0.34, "{own} {only}");
     // Where no table has more, the folder's text still finds its tables.
     let ranking = searcher.rank(&query("sales of shops", 1, Mode::Limn));
     let found = ranking.unwrap().tables[0].key.name.clone();
