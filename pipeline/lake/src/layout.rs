@@ -20,6 +20,7 @@ use crate::table_name::TableName;
 
 mod alike;
 mod beside;
+mod code;
 mod context_source;
 mod describing;
 mod group;
@@ -31,6 +32,7 @@ mod table_file;
 
 use alike::Alike;
 pub use beside::{may_be_beside, texts_beside};
+use code::CodeFolders;
 pub use context_source::{ContextSource, ContextText};
 pub use group::{Group, GroupKey, GroupKind};
 use logged::LogTables;
@@ -193,8 +195,13 @@ impl Sorted {
             logged,
             ..Sorted::default()
         };
+        let manifests = objects.iter().map(|object| object.path.as_str());
+        let code = CodeFolders::of(manifests);
         for object in objects {
-            sorted.take(object, &beside, declared);
+            match code.has(&object.path) {
+                true => sorted.ignored.add_other(&object.path),
+                false => sorted.take(object, &beside, declared),
+            }
         }
         sorted.part_uncertain();
         for (directory, files) in &sorted.loose {

@@ -841,7 +841,17 @@ mod parts_of_a_lake {
     }
 
     fn paths() -> impl Strategy<Value = BTreeSet<String>> {
-        let folder = select(vec!["", "a/", "a/b/", "a/b/k=1/", "a/b/c/", "a/k=2/", "b/"]);
+        let folder = select(vec![
+            "",
+            "a/",
+            "a/b/",
+            "a/b/k=1/",
+            "a/b/c/",
+            "a/k=2/",
+            "b/",
+            "a/target/",
+            "a/target/run/",
+        ]);
         let name = select(vec![
             "a.csv",
             "b.csv",
@@ -1079,6 +1089,9 @@ fn what_programs_write_reaches_what_lies_beside_its_folder() {
     let objects = [
         "shop/README.md",
         "shop/orders.csv",
+        // Code, whatever it is called.
+        "shop/dbt/target/run/shop/seeds/people.csv",
+        "shop/dbt/target/compiled/shop/people.md",
         "shop/manifest.json",
         "shop/dbt/target/manifest.json",
         "shop/dbt/target/catalog.json",
@@ -1088,6 +1101,7 @@ fn what_programs_write_reaches_what_lies_beside_its_folder() {
         "deep/a/b/manifest.json",
         "runs/run=1/manifest.json",
         "x.zip//manifest.json",
+        "other/target/run/x.csv",
     ];
     let found = layout(objects.map(object).to_vec(), &Contexts::new(), "lake");
     let of_project = [
@@ -1113,7 +1127,8 @@ fn what_programs_write_reaches_what_lies_beside_its_folder() {
     }
     let runs = found.groups.iter().find(|it| it.path == "runs").unwrap();
     assert_eq!(runs.kind, GroupKind::Directory);
-    assert_eq!(found.groups.len(), 10);
+    assert_eq!(found.groups.len(), 11);
+    assert_eq!((found.ignored.count(), found.orphans.len()), (2, 0));
 }
 
 #[test]
