@@ -83,6 +83,12 @@ keep("contexts", "orders.json", b'{"title": "Orders", "columns": {"id": "number 
 keep("contexts", "rows.json", b'[{"id": 1}, {"id": 2}]')
 keep("contexts", "readme.md", b"# Orders\n\n| column | description |\n|---|---|\n| id | number of the order |\n")
 keep("contexts", "registered", b'{"table":"orders","context":"What was sold."}\n{"table":"v","context":"x"}\n')
+FIXTURES = Path(__file__).parents[2] / "pipeline/lake/src/contexts/shared/fixtures"
+for name in ("manifest.json", "catalog.json"):
+    keep("manifests", name, (FIXTURES / name).read_bytes())
+keep("manifests", "openlineage", b'{"eventType": "COMPLETE", "eventTime": "2024-05-01T10:53:00Z", "producer": "https://x.org", "job": {"name": "j"}, "inputs": [{"namespace": "s3://b", "name": "raw/a.csv"}], "outputs": [{"namespace": "s3://b", "name": "d/marts/orders.csv", "facets": {"documentation": {"description": "x"}, "schema": {"fields": [{"name": "id", "description": "y"}]}, "columnLineage": {"fields": {"id": {"inputFields": [{"name": "a", "field": "b"}]}}}}}]}')
+keep("manifests", "datapackage", b'{"resources": [{"path": "marts/orders.csv", "schema": {"primaryKey": "id", "foreignKeys": [{"fields": "who", "reference": {"resource": "people", "fields": "id"}}], "fields": [{"name": "id", "constraints": {"required": true}}]}}]}')
+keep("manifests", "readme", b"# Orders\n\n## marts/\n\n- `orders`: what was sold\n\n| people.csv | who |\n")
 
 table = pa.table(
     {

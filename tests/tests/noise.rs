@@ -267,7 +267,9 @@ fn a_readme_is_no_text_about_tables_that_it_passes_over() {
     };
     let orders = "- `orders`: what was sold, with the voucher".to_owned();
     assert_eq!(contexts("shop/orders"), [(orders, false)]);
-    assert!(contexts("shop/people").is_empty());
+    // It has what is about the folder as a whole, as a text about that.
+    let shop = "# Shop\n\nWhat the shop keeps.\n\n\n## eu\n\nGoods of the continental depot.";
+    assert_eq!(contexts("shop/people"), [(shop.to_owned(), true)]);
     let eu = "## eu\n\nGoods of the continental depot.".to_owned();
     assert_eq!(contexts("shop/eu/stock"), [(eu, true)]);
     assert_eq!(
@@ -277,4 +279,49 @@ fn a_readme_is_no_text_about_tables_that_it_passes_over() {
     // Its own text makes a table come before one that only has its folder's.
     let results = search(&index, "spectrometer", &["-k", "2", "--alpha", "1"]);
     assert_eq!(found(&results)[0].0, "lab/blue");
+}
+
+/// A README that speaks of sales at length made every table of its folder an answer about sales.
+#[test]
+fn a_readme_about_sales_makes_no_voucher_table_an_answer_about_sales() {
+    let readme = "# Sales\n\nRevenue by region, revenue after refunds, and refunds by region. All sales of the shops: revenue, \
+        refunds and what is left of revenue after refunds.\n\n- Revenue is in euros.\n- Refunds are in euros.\n- Regions are those of \
+        the sales team.\n\n## eu/\n\nRevenue and refunds of Europe.\n";
+    let ground = Ground::new(&[
+        ("sales/README.md", readme),
+        (
+            "sales/vouchers.csv",
+            "code,issued_on,face_value\nV1,2024-01-02,50\nV2,2024-01-03,20\n",
+        ),
+        (
+            "sales/shops.csv",
+            "shop,city,manager\n7,Bern,ada\n8,Chur,bob\n",
+        ),
+        (
+            "finance/ledger_2024.csv",
+            "entry_id,booked_on,region,cost_centre,currency,revenue,refunds,tax,discount,auditor,comment,approved_by\n1,2024-01-02,north,c1,EUR,100,5,1,2,ada,ok,bob\n2,2024-02-02,south,c2,EUR,80,2,1,2,cyd,late,bob\n",
+        ),
+        ("hr/people.csv", "name,city\nada,Bern\nbob,Chur\n"),
+    ]);
+    let index = ground.index();
+    for alpha in ["0", "0.5", "1"] {
+        let results = search(
+            &index,
+            "revenue by region and refunds",
+            &["-k", "4", "--alpha", alpha],
+        );
+        assert_eq!(found(&results)[0].0, "finance/ledger_2024", "alpha {alpha}");
+        let grades: Vec<_> = results.iter().map(|it| &it["grade"]).collect();
+        assert_eq!(
+            grades[..3],
+            [&json!("strong"), &json!("weak"), &json!("weak")]
+        );
+    }
+    // What is asked of the folder is found in it.
+    let results = search(&index, "sales team", &["-k", "1"]);
+    assert!(found(&results)[0].0.starts_with("sales/"));
+    let shown = limn(&["show", "sales/vouchers", "--index", text(&index), "--json"]).ok();
+    let context = &shown[0]["contexts"][0];
+    assert_eq!(context["of_folder"], true);
+    assert!(!context["text"].as_str().unwrap().contains("Europe"));
 }

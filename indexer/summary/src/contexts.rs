@@ -1,5 +1,7 @@
 //! Contexts: texts about a table, several short ones to a block, a long one over several blocks.
 
+use std::collections::HashSet;
+
 use crate::clean::count_words;
 use crate::pack::{pack, split_to_fit};
 use crate::{BlockKind, DocumentOptions, Field, TableFacts, TextBlock, TokenCounter};
@@ -12,7 +14,8 @@ const BYTES_PER_TOKEN: usize = 12;
 const BYTES_PER_WORD: usize = 64;
 
 /// A table's context blocks, and one searched by words only for what they have no room for; then those of its folder, whose words
-/// count as little as those of a row.
+/// count as little as those of a row, and each once: a text that speaks of sales at length makes none of its folder's tables one
+/// of sales.
 pub(crate) fn context_blocks(
     facts: &TableFacts,
     counter: &dyn TokenCounter,
@@ -55,13 +58,18 @@ fn blocks_of(
             beyond.push(far.to_owned());
         }
     }
+    let mut words = (field == Field::Rows).then(HashSet::new);
+    let mut searched = |text: &str| match &mut words {
+        Some(known) => new_words(text, known),
+        None => text.to_owned(),
+    };
     let packed = pack("", &parts, "\n\n", counter, options.context_blocks);
     let held: usize = packed.iter().map(|(_, held)| held).sum();
     let mut blocks: Vec<TextBlock> = packed
         .into_iter()
         .map(|(text, _)| TextBlock {
             kind: BlockKind::Context,
-            fields: vec![(field, text.clone())],
+            fields: vec![(field, searched(&text))],
             text,
         })
         .collect();
@@ -72,12 +80,21 @@ fn blocks_of(
         if !rest.is_empty() {
             blocks.push(TextBlock {
                 kind: BlockKind::Cells,
-                text: rest.clone(),
-                fields: vec![(field, rest)],
+                fields: vec![(field, searched(&rest))],
+                text: rest,
             });
         }
     }
     blocks
+}
+
+/// The words of a text that are not known yet, each once, on one line: they are no values, which lines would be.
+fn new_words(text: &str, known: &mut HashSet<String>) -> String {
+    let words = text.split_whitespace().filter_map(|word| {
+        let word = word.trim_matches(|it: char| !it.is_alphanumeric());
+        (!word.is_empty() && known.insert(word.to_lowercase())).then_some(word)
+    });
+    words.collect::<Vec<&str>>().join(" ")
 }
 
 /// Line ends as `\n`, no other control characters, no runs of spaces.

@@ -243,3 +243,30 @@ fn an_archive_is_no_postal_code() {
         )]
     );
 }
+
+#[test]
+fn what_a_folder_is_about_is_searched_by_each_word_once_and_is_no_value() {
+    let readme = "# Sales\n\nSales by region; refunds of sales.\n\n| Refunds | sales |\n";
+    let facts = TableFacts {
+        name: "vouchers".into(),
+        contexts: vec![readme.into()],
+        folder_contexts: vec![readme.into(), "Regions, and sales.".into()],
+        ..TableFacts::default()
+    };
+    let blocks = documents(&facts, &Chunks(256), &DocumentOptions::default());
+    let searched = |field: Field| {
+        let fields = blocks.iter().flat_map(|block| &block.fields);
+        let fields = fields.filter(|(it, _)| *it == field);
+        fields.map(|(_, text)| text.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        searched(Field::Rows),
+        ["Sales by region refunds of Regions and"]
+    );
+    assert_eq!(searched(Field::Contexts), [readme.trim()]);
+    // What is shown, and embedded, is the text.
+    let shown = blocks
+        .iter()
+        .filter(|it| it.text.starts_with(readme.trim()));
+    assert_eq!(shown.count(), 2);
+}

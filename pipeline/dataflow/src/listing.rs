@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use futures::StreamExt;
 use limn_formats::ObjectRecord;
 use limn_lake::filter::{IgnoreFiles, Selection, is_ignore_file};
-use limn_lake::layout::{is_read, may_be_beside, reaches_below, texts_beside};
+use limn_lake::layout::{described_below, describes_beside, is_read, may_be_beside, texts_beside};
 use limn_lake::reach::{is_within, parent, shares_name};
 use limn_lake::sources::is_of_log;
 use limn_lake::{Declared, LogTable, is_declared_file};
@@ -46,16 +46,24 @@ pub struct Listing {
     pub indexes: BTreeSet<String>,
 }
 
+/// Places of a lake that a part of it depends on, wherever they are, as the index knows them.
+#[derive(Debug, Default)]
+pub struct KnownPlaces {
+    /// The folders of tables that have a log.
+    pub logs: BTreeSet<String>,
+    /// The objects that programs wrote about tables of other folders.
+    pub describing: BTreeSet<String>,
+}
+
 impl Listing {
-    /// Lists the part of a lake that a scope reaches, without what a selection leaves out. `logs` are the folders of tables that
-    /// are known to have a log.
+    /// Lists the part of a lake that a scope reaches, without what a selection leaves out.
     ///
     /// # Errors
     /// The store refused, or broke off.
     pub async fn of(
         lake: &Store,
         index: &IndexStore,
-        (scope, logs): (&Scope, &BTreeSet<String>),
+        (scope, known): (&Scope, &KnownPlaces),
         selection: &Selection,
         progress: &Progress,
     ) -> Result<Self, PipelineError> {
@@ -67,12 +75,14 @@ impl Listing {
             _ => {
                 // A file of a table that has a log is nothing without that.
                 let folder = |folder: String| {
-                    let mut logs = logs.iter();
+                    let mut logs = known.logs.iter();
                     let log = logs.find(|log| is_within(&folder, log));
                     log.map_or(folder, String::clone)
                 };
                 let folders = scope.folders().into_iter().map(folder);
-                listing.closed(lake, outermost(folders)).await?
+                let closed = listing.closed(lake, outermost(folders)).await?;
+                listing.list_describing(lake, &closed, known).await?;
+                closed
             }
         };
         if let Scope::Tables(tables) = scope {
@@ -133,12 +143,39 @@ impl Listing {
         }
         for folder in above.into_iter().filter(|it| !parents.contains(it)) {
             let there = lake.list_folder(folder).await?;
-            let reaching = there.into_iter().filter(|it| reaches_below(&it.path));
+            let reaches =
+                |path: &str| described_below(path).is_some_and(|it| is_within(folder, it));
+            let reaching = there.into_iter().filter(|it| reaches(&it.path));
             self.beside.extend(reaching.map(record));
         }
         self.beside
             .retain(|object| !closed.iter().any(|folder| is_within(&object.path, folder)));
         Ok(closed)
+    }
+
+    /// Adds what programs wrote about tables of the closed folders and lies elsewhere, as far as the index knows it.
+    async fn list_describing(
+        &mut self,
+        lake: &Store,
+        closed: &[String],
+        known: &KnownPlaces,
+    ) -> Result<(), PipelineError> {
+        let reaches = |path: &str| {
+            let below = described_below(path).filter(|_| describes_beside(path));
+            below.is_some_and(|below| closed.iter().any(|folder| is_within(folder, below)))
+        };
+        let is_listed = |path: &str| closed.iter().any(|folder| is_within(path, folder));
+        let wanted = known.describing.iter().map(String::as_str);
+        let wanted = wanted.filter(|path| reaches(path) && !is_listed(path));
+        let folders: BTreeSet<&str> = wanted.map(parent).collect();
+        for folder in folders {
+            let there = lake.list_folder(folder).await?;
+            let reaching = there.into_iter().filter(|it| reaches(&it.path));
+            self.beside.extend(reaching.map(record));
+        }
+        self.beside.sort_unstable();
+        self.beside.dedup_by(|a, b| a.path == b.path);
+        Ok(())
     }
 
     async fn list(

@@ -5,13 +5,13 @@
 //! are, so that the next snapshot can delete them. A session keeps it, and reads what is new before each
 //! listing.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use limn_formats::member::{is_left_out, refusal, shown};
 use limn_formats::{Declaration, Fingerprint, Format, IS_DUCKDB, ObjectRecord};
 use limn_lake::contexts::ContextPart;
-use limn_lake::layout::{GroupKey, content_fingerprint};
+use limn_lake::layout::{GroupKey, content_fingerprint, describes_beside};
 use limn_lake::reach::parent;
 use limn_lake::{Contexts, Ignored, LogTable, TableName};
 use limn_profile::FileSummary;
@@ -22,6 +22,7 @@ use limn_segment::{
 
 use crate::changes::{GroupId, MemberId};
 use crate::error::PipelineError;
+use crate::listing::KnownPlaces;
 use crate::options::IndexSettings;
 use crate::plan::with_settings;
 use crate::report::Failure;
@@ -189,16 +190,24 @@ impl Published {
         gone.cloned().collect()
     }
 
-    /// The folders of tables that have logs.
-    pub fn log_folders(&self) -> BTreeSet<String> {
+    /// The places that a part of the lake depends on, wherever they are.
+    pub fn places(&self) -> KnownPlaces {
+        let mut places = KnownPlaces::default();
         let groups = self.groups().into_iter();
-        let tables = groups.flat_map(|group| self.tables(group));
-        let folder = |table: Arc<TableRecord>| {
+        for table in groups.flat_map(|group| self.tables(group)) {
             let mut files = table.files_now();
-            let log = files.find(|file| table.is_log(&file.path))?;
-            Some(parent(&log.path).to_owned())
-        };
-        tables.filter_map(folder).collect()
+            let log = files.find(|file| table.is_log(&file.path));
+            places
+                .logs
+                .extend(log.map(|log| parent(&log.path).to_owned()));
+            // They are files that hold no table.
+            let passed_over = table.files.iter().filter(|file| file.no_table);
+            let describing = passed_over.filter(|file| describes_beside(&file.path));
+            places
+                .describing
+                .extend(describing.map(|file| file.path.clone()));
+        }
+        places
     }
 
     /// The table of a folder that has a log, as the index has it; none where files are to be read anew.

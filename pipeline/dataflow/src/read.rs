@@ -13,7 +13,8 @@ use std::time::Instant;
 
 use limn_formats::member::{SEPARATOR, refusal};
 use limn_formats::{
-    FileError, FileErrorKind, Fingerprint, Format, Held, ObjectRecord, ReadOptions, summarise_file,
+    FileError, FileErrorKind, Fingerprint, Format, Held, ObjectRecord, ReadOptions, SIDECAR_BYTES,
+    summarise_file,
 };
 use limn_lake::contexts::{ContextPart, SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
 use limn_lake::{TableFile, TableName};
@@ -37,8 +38,9 @@ const READS_AT_ONCE: usize = 64;
 /// Files read ahead of the dataflow whose results are kept for it.
 const PROBES_KEPT: usize = 4096;
 
-/// Bytes of texts about several tables that are held, about, and how many texts and errors, until others are asked for.
-const SHARED_BYTES: usize = 32 << 20;
+/// Bytes of texts about several tables that are held, about, and how many texts and errors, until others are asked for. Two of
+/// the largest that are read (a manifest and a catalog of dbt) have room: each table needs a part of both.
+const SHARED_BYTES: usize = 192 << 20;
 const SHARED_KEPT: usize = 4096;
 
 /// Which part of a group a read is for.
@@ -241,7 +243,7 @@ impl Reader {
                 match self.published.context(&object.path, *version) {
                     Some(known) => Ok(ReadResult::Text(ContextPart::of_table(known))),
                     None => {
-                        let _permits = self.reserve_text(object).await?;
+                        let _permits = self.reserve_text(object, SIDECAR_BYTES).await?;
                         read_sidecar(&self.store, object, self.options.confined.as_ref())
                             .await
                             .map(|text| ReadResult::Text(ContextPart::of_table(text)))
@@ -334,7 +336,7 @@ impl Reader {
         let read = match cell.get() {
             Some(read) => read,
             None => {
-                let _permits = self.reserve_text(object).await?;
+                let _permits = self.reserve_text(object, kind.most_bytes()).await?;
                 let read = cell.get_or_try_init(|| async {
                     let confined = self.options.confined.as_ref();
                     match read_shared(&self.store, object, kind, confined).await {
@@ -403,14 +405,15 @@ impl Reader {
         }
     }
 
-    /// Waits until a text may be read. PDFs, of which one is read at a time, keep nothing else from its turn meanwhile.
+    /// Waits until a text may be read, of which at most so many bytes are. PDFs, of which one is read at a time, keep nothing else from its turn meanwhile.
     async fn reserve_text(
         &self,
         object: &ObjectRecord,
+        most: u64,
     ) -> Result<Option<[OwnedSemaphorePermit; 2]>, PipelineError> {
         match is_pdf(&object.path) {
             true => Ok(None),
-            false => self.reserve(object.size).await.map(Some),
+            false => self.reserve(object.size.min(most)).await.map(Some),
         }
     }
 

@@ -213,8 +213,8 @@ impl Round {
         let stop = options.stop.clone();
         self.check_filters()?;
         let selection = selection(&self.terms.filters)?;
-        let logs = published.log_folders();
-        let scope = (&options.scope, &logs);
+        let places = published.places();
+        let scope = (&options.scope, &places);
         let listing = Listing::of(lake, index, scope, &selection, progress);
         let listing = stop.run_until_cancelled(listing).await;
         let mut listing = listing.ok_or(PipelineError::Stopped)??;

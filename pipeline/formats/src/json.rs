@@ -7,6 +7,7 @@
 //! and left out; where most are, the file is refused. Beside a table of its name, one object that wraps no rows is no table but
 //! about that one. `NaN` and `Infinity`, which JSON does not have, are nulls ([`bare`]).
 
+pub(crate) mod artifact;
 mod bare;
 pub(super) mod batches;
 mod columns;
@@ -25,6 +26,7 @@ use limn_store::one_line;
 use memchr::memchr;
 use serde::de::IgnoredAny;
 
+use self::artifact::Artifact;
 pub(super) use self::bare::as_null;
 use self::columns::Columns;
 use self::feature::FeatureSeed;
@@ -64,12 +66,17 @@ pub(super) async fn summarise(
         }
     }
     let sample_path = file.sample_path.clone();
-    parse(move || read(fetched, &sample_path, (may_describe, wraps), &options)).await
+    let path = file.object.path.clone();
+    parse(move || {
+        let paths = (path.as_str(), sample_path.as_str());
+        read(fetched, paths, (may_describe, wraps), &options)
+    })
+    .await
 }
 
 fn read(
     fetched: Fetched,
-    sample_path: &str,
+    (path, sample_path): (&str, &str),
     (may_describe, wraps): (bool, bool),
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
@@ -77,6 +84,10 @@ fn read(
     let text = sniff::without_bom(&input.pieces[0].bytes);
     if may_describe && input.is_whole() && holds(text) == Holds::One {
         let cause = "it describes the table beside it and holds no rows";
+        return Err(Failure::new(FileErrorKind::NoTable, cause));
+    }
+    if Artifact::of(path, text).is_some() {
+        let cause = "a program wrote it about tables (dbt, OpenLineage), and it holds no rows";
         return Err(Failure::new(FileErrorKind::NoTable, cause));
     }
     let taken = || Columns::new(sample_path, options);

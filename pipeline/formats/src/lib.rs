@@ -104,6 +104,7 @@ pub use documented::DESCRIPTION_CHARS;
 pub use error::{FileError, FileErrorKind};
 pub use failure::Failure;
 pub use format::{Container, Format};
+pub use json::artifact::{Artifact, is_named_openlineage};
 pub use json::holds::{Holds, SIDECAR_BYTES, holds};
 pub use member::Listed;
 pub use object::{Fingerprint, Hasher, ObjectRecord};

@@ -11,7 +11,7 @@ use crate::layout::is_data;
 const NAMES: MemberNames = MemberNames {
     is_data,
     is_hidden,
-    is_shared_text: |path| SharedKind::of_path(path).is_some(),
+    is_shared_text: |path| SharedKind::of_path(path).is_some_and(|kind| !kind.may_hold_rows()),
 };
 
 /// Lists the members of a container that may hold rows ([`limn_formats::open_container`]).

@@ -20,6 +20,7 @@ use crate::table_name::TableName;
 
 mod alike;
 mod beside;
+mod code;
 mod context_source;
 mod describing;
 mod group;
@@ -32,12 +33,15 @@ mod table_file;
 
 use alike::Alike;
 pub use beside::{may_be_beside, texts_beside};
+use code::CodeFolders;
 pub use context_source::{ContextSource, ContextText};
 pub use group::{Group, GroupKey, GroupKind};
 use logged::LogTables;
 pub use logged::{LogFile, LogTable};
 use names::{Addressees, Names};
-pub use of_use::{Ignored, Named, is_container, is_data, is_read, reaches_below};
+pub use of_use::{
+    Ignored, Named, described_below, describes_beside, is_container, is_data, is_read,
+};
 use parts::Parts;
 pub use table_file::{TableFile, content_fingerprint};
 
@@ -200,8 +204,13 @@ impl Sorted {
             logged,
             ..Sorted::default()
         };
+        let manifests = objects.iter().map(|object| object.path.as_str());
+        let code = CodeFolders::of(manifests);
         for object in objects {
-            sorted.take(object, &beside, declared);
+            match code.has(&object.path) {
+                true => sorted.ignored.add_other(&object.path),
+                false => sorted.take(object, &beside, declared),
+            }
         }
         sorted.part_uncertain();
         for (directory, files) in &sorted.loose {
@@ -239,6 +248,7 @@ impl Sorted {
         let format = Format::of_path(&object.path)
             .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
         let is_logged = self.logged.has(&object.path);
+        let kind = SharedKind::of_path(&object.path);
         if is_logged && (format.is_some() || is_hidden(&object.path)) {
             // The log says which of them are the table's.
         } else if member::is_remark(&object.path) {
@@ -247,10 +257,14 @@ impl Sorted {
             // They are heeded, and count as nothing that is left out.
         } else if is_hidden(&object.path) {
             self.ignored.hidden += 1;
-        } else if let Some(kind) = SharedKind::of_path(&object.path) {
+        } else if let Some(kind) = kind.filter(|kind| !kind.may_hold_rows()) {
             self.shared.push((kind, object));
         } else if let Some(format) = format {
             self.parts.see(&object.path);
+            // Its content decides whether it holds rows, or says something of tables.
+            if let Some(kind) = kind {
+                self.shared.push((kind, object.clone()));
+            }
             if object.path.chars().any(char::is_control) {
                 let cause = "its name has control characters, so no table can be called after it";
                 let error = FileError::new(

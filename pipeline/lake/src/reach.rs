@@ -1,11 +1,12 @@
 //! How far a change of one object reaches: the folder whose groups it can change.
 //!
 //! Which objects make which tables depends on their paths alone ([`crate::layout`]), and an object
-//! decides about its own table, its own directory, and files that would share a name with those. So
-//! a part of a lake can be laid out without the rest.
+//! decides about its own table, its own directory, and files that would share a name with those; texts that programs write about
+//! tables, about the folder beside (`SharedKind`). So a part of a lake can be laid out without the rest.
 
 use limn_formats::Format;
 
+use crate::layout::{described_below, describes_beside};
 use crate::place::{split_path, table_directory, without_extension};
 use crate::sources::log_of;
 
@@ -13,7 +14,8 @@ use crate::sources::log_of;
 /// folder [`shares its name`](shares_name): then it is the folder's parent.
 pub fn reach(path: &str) -> &str {
     let table = log_of(path).or_else(|| table_directory(path));
-    table.unwrap_or_else(|| parent(path))
+    let described = || described_below(path).filter(|_| describes_beside(path));
+    table.or_else(described).unwrap_or_else(|| parent(path))
 }
 
 /// The folder that an object or folder lies in; `""` for the root.

@@ -6,7 +6,7 @@
 //! never what a word is worth.
 
 use limn_models::Embedder;
-use limn_segment::Field;
+use limn_segment::{BlockKind, Field};
 use tracing::info_span;
 
 use crate::TRACE;
@@ -71,6 +71,8 @@ impl Sums {
 pub(crate) struct Scratch {
     term: Sums,
     pub(crate) scores: Sums,
+    /// Of `term` what texts about folders have.
+    folder: Sums,
     /// What the question's words that it has are worth, by table.
     covered: Sums,
 }
@@ -133,6 +135,7 @@ pub(crate) fn score_tables(
     let formula = &Formula::LIMN;
     let tables = corpus.tables.len();
     scratch.covered.reset(tables);
+    scratch.folder.reset(tables);
     scratch.scores.reset(tables);
     scratch.term.reset(tables);
     let mut found = Found {
@@ -198,13 +201,20 @@ fn score_term(
                 continue;
             }
             let (sums, norms) = (&mut scratch.term, &corpus.norms[at]);
+            let folder = &mut scratch.folder;
+            let is_of_folder =
+                |block: u32| field == Field::Rows && is_of_folder(segment.reader.kind(block));
             segment
                 .reader
                 .posting_runs(field, term, &mut |blocks, frequencies| {
                     for (block, frequency) in blocks.iter().zip(frequencies) {
                         let table = segment.table_of[*block as usize];
                         if table != DEAD {
-                            sums.add(table, *frequency as f32 * norms[table as usize]);
+                            let amount = *frequency as f32 * norms[table as usize];
+                            sums.add(table, amount);
+                            if is_of_folder(*block) {
+                                folder.add(table, amount);
+                            }
                         }
                     }
                 })?;
@@ -216,12 +226,21 @@ fn score_term(
     } else {
         let worth = share * idf(documents, scratch.term.touched.len() as u64);
         for table in &scratch.term.touched {
-            scratch.covered.add(*table, worth);
+            // Where its folder's text alone has the word, the sums are the same.
+            let is_own = scratch.folder.get(*table) < scratch.term.get(*table);
+            let share = if is_own { 1.0 } else { formula.folder };
+            scratch.covered.add(*table, worth * share);
         }
+        scratch.folder.reset(0);
         found.worth += worth;
     }
     finish_term(scratch, (term, share), documents, formula, &mut found.known);
     Ok(())
+}
+
+/// Whether a block whose words are searched as rows' is of a text about a folder.
+fn is_of_folder(kind: BlockKind) -> bool {
+    matches!(kind, BlockKind::Context | BlockKind::Cells)
 }
 
 /// The terms that are looked up, in order, with what share of a word each is: the parts of a code

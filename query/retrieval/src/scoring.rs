@@ -12,7 +12,9 @@
 //! of n by 1/n; where no table has the code as a whole, as two at most.
 //!
 //! **Semantic.** The best cosine over a table's blocks of one kind is the kind's score; a table's is
-//! its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds counts.
+//! its best kind's plus [`Formula::second_kind`] times its second best: agreement of two kinds counts. A text about a folder of
+//! tables says as much of its neighbours: its cosine counts [`Formula::folder`] of one, as its words do (rows' weight to contexts'), also in the share of the question
+//! that a table has.
 //!
 //! **Fusion.** PNEUMA §5.1: min-max over the candidates of both sides, `s = α·lexical +
 //! (1−α)·semantic`; where max = min, 1. Vectors say nothing of codes and numbers, and little of
@@ -46,6 +48,8 @@ pub(crate) struct Formula {
     pub(crate) whole: f32,
     /// Weight of the second best kind's cosine.
     pub(crate) second_kind: f32,
+    /// What the cosine of a text about a folder counts, and a word of the question that only such a text has.
+    pub(crate) folder: f32,
     /// Candidates of each side per table wanted, where the question does not say.
     pub(crate) candidates: usize,
     /// Then also the fewest in all: min-max over a handful would make a table's score depend on
@@ -64,6 +68,7 @@ impl Formula {
         b: per_field(0.3, 0.75, 0.75, 0.75),
         whole: 2.0,
         second_kind: 0.3,
+        folder: 1.0 / 3.0,
         candidates: 5,
         floor: 50,
         blocks_per_table: 2,
@@ -76,6 +81,7 @@ impl Formula {
         b: per_field(0.75, 0.75, 0.75, 0.75),
         whole: 0.0,
         second_kind: 0.0,
+        folder: 1.0,
         candidates: 5,
         floor: 0,
         blocks_per_table: 1,

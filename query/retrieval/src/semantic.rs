@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use limn_segment::{BlockKind, SegmentError};
+use limn_segment::{BlockKind, Field, SegmentError, SegmentReader};
 use rayon::prelude::*;
 
 use crate::corpus::{Corpus, DEAD, Table};
@@ -144,9 +144,18 @@ pub(crate) fn table_score(
     reader.similarities(vector, blocks, |block, cosine| {
         let kind = reader.kind(block);
         if kind != BlockKind::Cells && segment.table_of[block as usize] != DEAD {
+            let cosine = match kind == BlockKind::Context && is_of_folder(reader, block) {
+                true => cosine * Formula::LIMN.folder,
+                false => cosine,
+            };
             let best = &mut kinds[kind as usize];
             *best = Some(best.map_or(cosine, |best| best.max(cosine)));
         }
     })?;
     Ok(combine_kinds(&kinds, Formula::LIMN.second_kind))
+}
+
+/// Whether a context is about a folder of tables: its words are in no field of texts about the table.
+fn is_of_folder(reader: &SegmentReader, block: u32) -> bool {
+    reader.field_lengths(block)[Field::Contexts.index()] == 0
 }

@@ -1,97 +1,36 @@
 //! Texts about several tables: a directory's README, data dictionaries, and the manifests of datasets.
 //!
 //! A table is given its own part of such a text and nothing else, so that a change of one part is a change of one table. Parts are
-//! found by the paths that a manifest gives its resources (Frictionless `path`, CSVW `url`, Croissant `contentUrl`), or by the
-//! names that a text calls tables by. Each text is cut up once ([`SharedText::of`]) and asked as often as there are tables.
+//! found by the paths that a manifest gives its resources (Frictionless `path`, CSVW `url`, Croissant `contentUrl`), by the
+//! names that a text calls tables by, or as relations (dbt, OpenLineage). Each text is cut up once ([`SharedText::of`]) and asked as often as there are tables.
 
+mod dbt;
+mod kind;
+mod lineage;
 mod manifests;
+mod relations;
+mod said;
 mod sections;
+mod sparse;
 mod yaml;
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
-use limn_formats::{Confined, Container, FileError, FileErrorKind, Format, ObjectRecord};
+use limn_formats::{Artifact, Confined, Container, FileError, FileErrorKind, Format, ObjectRecord};
 use limn_profile::text::prefix;
 use limn_store::Store;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use self::relations::Relations;
 use super::read_text;
 use crate::place::{split_path, without_extension};
 
+pub use self::kind::SharedKind;
+
 /// Characters of a table's part of a shared text; more says nothing that a search could use.
 const PART_CHARS: usize = 64 << 10;
-
-/// What a shared text is, as its name says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SharedKind {
-    /// `datapackage.json`.
-    Frictionless,
-    /// `csv-metadata.json`, `orders.csv-metadata.json`.
-    Csvw,
-    /// `croissant.json`, `*.croissant.json`, `*.jsonld`.
-    Croissant,
-    /// `schema.yml`, `models.yml`, `sources.yml`, `stg_schema.yaml`, `_models.yml`, `_stg_shop__models.yml`.
-    Dbt,
-    /// `data_dictionary.md`, `codebook.txt`, `codebook.pdf`, and so on.
-    Dictionary,
-    /// `README.md`, `README.txt`, `README.html`, `README.pdf`.
-    Readme,
-}
-
-impl SharedKind {
-    /// What an object is, if its name is one of those above, in any case.
-    pub fn of_path(path: &str) -> Option<SharedKind> {
-        // A sheet or a database's table may have any name.
-        if Format::of_part(path).is_some() {
-            return None;
-        }
-        let name = split_path(path).1.to_ascii_lowercase();
-        match name.as_str() {
-            "datapackage.json" => return Some(Self::Frictionless),
-            "csv-metadata.json" => return Some(Self::Csvw),
-            "croissant.json" => return Some(Self::Croissant),
-            _ => {}
-        }
-        if name.ends_with(".croissant.json") || name.ends_with(".jsonld") {
-            return Some(Self::Croissant);
-        }
-        if let Some(described) = name.strip_suffix("-metadata.json") {
-            return Format::of_path(described).map(|_| Self::Csvw);
-        }
-        let (stem, extension) = name.rsplit_once('.')?;
-        let is_text = matches!(extension, "md" | "txt" | "html" | "htm" | "pdf");
-        let is_yaml = matches!(extension, "yaml" | "yml");
-        let letters: String = stem.chars().filter(|it| it.is_alphanumeric()).collect();
-        let is_dictionary = ["datadictionary", "datadict", "codebook"]
-            .iter()
-            .any(|end| letters.ends_with(end));
-        let last = stem.rsplit(['_', '-', '.']).next().unwrap_or(stem);
-        if is_text && stem == "readme" {
-            Some(Self::Readme)
-        } else if is_dictionary && (is_text || is_yaml || extension == "json")
-            || stem == "dictionary" && (is_text || is_yaml)
-        {
-            Some(Self::Dictionary)
-        } else if is_yaml && ["schema", "models", "sources", "properties", "seeds"].contains(&last)
-        {
-            Some(Self::Dbt)
-        } else {
-            None
-        }
-    }
-
-    /// Whether it may be about tables below its directory, too.
-    pub fn reaches_below(self) -> bool {
-        self != Self::Dictionary
-    }
-
-    /// Whether it is written for programs: then one that cannot be read is a failure of its tables.
-    fn is_manifest(self) -> bool {
-        !matches!(self, Self::Dictionary | Self::Readme)
-    }
-}
 
 /// By what a text about several tables may speak of one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -154,6 +93,10 @@ struct Parts {
     by_path: HashMap<String, Vec<usize>>,
     /// Parts by names of files or tables, in lower case.
     by_name: HashMap<String, Vec<usize>>,
+    /// Parts about folders, as the text itself says.
+    of_folders: BTreeSet<usize>,
+    /// Parts by what their tables are called in a database, and where they lie.
+    relations: Relations,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,11 +104,17 @@ struct Part {
     text: String,
     /// What it does not make sense without: the header of its table, the package of its resource.
     above: Option<usize>,
+    /// Of prose the lines of the whole that it is.
+    lines: Range<usize>,
 }
 
 impl Parts {
     fn add(&mut self, text: String, above: Option<usize>) -> usize {
-        self.parts.push(Part { text, above });
+        self.add_lines(text, above, 0..0)
+    }
+
+    fn add_lines(&mut self, text: String, above: Option<usize>, lines: Range<usize>) -> usize {
+        self.parts.push(Part { text, above, lines });
         self.parts.len() - 1
     }
 
@@ -184,9 +133,16 @@ impl Parts {
         }
     }
 
-    /// Says that a part is about the table or file of a name.
+    /// Says that a part is about the table, file or, with a slash at its end, folder of a name.
     fn is_called(&mut self, part: usize, name: &str) {
         let name = name.trim().to_lowercase();
+        let name = match name.strip_suffix('/') {
+            Some(folder) => {
+                self.of_folders.insert(part);
+                folder.to_owned()
+            }
+            None => name,
+        };
         if !name.is_empty() {
             self.by_name.entry(name).or_default().push(part);
         }
@@ -194,6 +150,10 @@ impl Parts {
 
     /// The text's parts about the table at a path.
     fn about(&self, path: &str, found: &mut BTreeSet<usize>) {
+        if !self.relations.is_empty() {
+            found.extend(self.relations.about(path));
+            return;
+        }
         let below = path.strip_prefix(self.directory.as_str());
         let below = below.map(|it| it.strip_prefix('/').unwrap_or(it));
         let stem = without_extension(path);
@@ -220,7 +180,7 @@ impl SharedText {
     /// Bytes of text that it holds.
     pub fn held(&self) -> usize {
         let parts = self.0.parts.iter().map(|part| part.text.len());
-        self.0.whole.len() + parts.sum::<usize>()
+        self.0.whole.len() + parts.sum::<usize>() + self.0.relations.held()
     }
 
     /// Cuts up the text of an object.
@@ -228,58 +188,55 @@ impl SharedText {
     /// # Errors
     /// It is a manifest and not JSON, or not YAML.
     pub fn of(path: &str, kind: SharedKind, text: String) -> Result<SharedText, FileError> {
+        Self::with(path, |parts| {
+            if kind.may_hold_rows() {
+                return written_by_program(path, text.as_bytes(), parts);
+            }
+            written_by_people(path, kind, &text, parts)?;
+            if matches!(kind, SharedKind::Dictionary | SharedKind::Readme) {
+                parts.whole = text;
+            }
+            Ok(())
+        })
+    }
+
+    fn with(
+        path: &str,
+        cut: impl FnOnce(&mut Parts) -> Result<(), String>,
+    ) -> Result<SharedText, FileError> {
         let mut parts = Parts {
             directory: split_path(path).0.to_owned(),
             ..Parts::default()
         };
-        let no_json = |error: serde_json::Error| format!("it is not JSON ({error})");
-        let is_json = path.to_ascii_lowercase().ends_with(".json");
-        match kind {
-            SharedKind::Frictionless | SharedKind::Csvw | SharedKind::Croissant => {
-                manifests::cut(path, kind, &text, &mut parts).map_err(no_json)
-            }
-            SharedKind::Dictionary if is_json => {
-                manifests::cut(path, kind, &text, &mut parts).map_err(no_json)
-            }
-            SharedKind::Dbt => {
-                yaml::cut(&text, &mut parts);
-                yaml::check(&text).map_err(|flaw| format!("it is not YAML ({flaw})"))
-            }
-            SharedKind::Dictionary | SharedKind::Readme => {
-                let path = path.to_ascii_lowercase();
-                if path.ends_with(".yaml") || path.ends_with(".yml") {
-                    yaml::cut(&text, &mut parts);
-                } else {
-                    sections::cut(&text, &mut parts);
-                }
-                Ok(())
-            }
-        }
-        .map_err(|cause| {
+        cut(&mut parts).map_err(|cause| {
             FileError::new(path, FileErrorKind::NotItsFormat, cause)
                 .with_remedy("mend it, or give it another name")
         })?;
-        if matches!(kind, SharedKind::Dictionary | SharedKind::Readme) {
-            parts.whole = text;
-        }
         Ok(SharedText(Arc::new(parts)))
     }
 
-    /// Its part about a table: what names the table; else, in a text that names others, what names
-    /// its folders. A table that is to have it whole has all of a text that names no table of its
-    /// folder, and of one that names it alone where there is no other.
+    /// Its part about a table.
+    ///
+    /// A table that is to have it whole has, if nothing names it, what names no other table of its folder, no file elsewhere and no
+    /// folder below: that is about the folder as a whole. It is about the table alone where that is the only one and the text names
+    /// no other. Any other table has what names it; else what names its folders.
     #[must_use]
     pub fn part(&self, about: &About) -> ContextPart {
         let own = self.found(&about.paths);
-        // Files that are named in the folder of a table of many are its own.
-        let is_file = about.paths.first().is_some_and(|path| is_data_file(path));
-        let names_others = !self.found(&about.others).is_empty()
-            || own.is_empty() && is_file && self.0.by_name.keys().any(|name| is_data_file(name));
-        let is_one_of_many = !own.is_empty() && !about.others.is_empty();
-        if about.whole && !self.0.whole.is_empty() && !names_others && !is_one_of_many {
+        let is_alone = about.others.is_empty();
+        if about.whole && !self.0.whole.is_empty() && (own.is_empty() || is_alone) {
+            let mut others = self.found(&about.others);
+            // Files that are named in the folder of a table of many are its own.
+            if own.is_empty() && about.paths.first().is_some_and(|path| is_data_file(path)) {
+                let files = self.0.by_name.iter().filter(|(name, _)| is_data_file(name));
+                others.extend(files.flat_map(|(_, parts)| parts));
+            }
+            let of_folder = !is_alone || !others.is_empty();
+            others.extend(&self.0.of_folders);
+            let text = self.without(&others);
             return ContextPart {
-                text: self.0.whole.clone(),
-                of_folder: !about.others.is_empty(),
+                of_folder: of_folder && !text.is_empty(),
+                text,
             };
         }
         if !own.is_empty() {
@@ -289,6 +246,30 @@ impl SharedText {
         ContextPart {
             of_folder: !text.is_empty(),
             text,
+        }
+    }
+
+    /// The whole without some parts; nothing if no words are left.
+    fn without(&self, parts: &BTreeSet<usize>) -> String {
+        let parts = parts.iter().filter_map(|part| self.0.parts.get(*part));
+        let mut out: Vec<Range<usize>> = parts.map(|part| part.lines.clone()).collect();
+        if out.iter().all(Range::is_empty) {
+            return self.0.whole.clone();
+        }
+        out.sort_unstable_by_key(|lines| lines.start);
+        let mut out = out.into_iter().peekable();
+        let mut end = 0;
+        let lines = self.0.whole.lines().enumerate().filter(|(at, _)| {
+            while let Some(lines) = out.next_if(|lines| lines.start <= *at) {
+                end = end.max(lines.end);
+            }
+            *at >= end
+        });
+        let lines: Vec<&str> = lines.map(|(_, line)| line).collect();
+        let text = lines.join("\n");
+        match text.contains(char::is_alphanumeric) {
+            true => text.trim().to_owned(),
+            false => String::new(),
         }
     }
 
@@ -325,6 +306,52 @@ fn is_data_file(name: &str) -> bool {
         || Container::of_path(name).is_some_and(|it| it.format_of_parts().is_some())
 }
 
+fn no_json(error: serde_json::Error) -> String {
+    format!("it is not JSON ({error})")
+}
+
+fn written_by_people(
+    path: &str,
+    kind: SharedKind,
+    text: &str,
+    parts: &mut Parts,
+) -> Result<(), String> {
+    let path_lower = path.to_ascii_lowercase();
+    let is_yaml = path_lower.ends_with(".yaml") || path_lower.ends_with(".yml");
+    match kind {
+        SharedKind::Dictionary if path_lower.ends_with(".json") => {
+            manifests::cut(path, kind, text, parts).map_err(no_json)
+        }
+        SharedKind::Dbt => {
+            yaml::cut(text, parts);
+            yaml::check(text).map_err(|flaw| format!("it is not YAML ({flaw})"))
+        }
+        SharedKind::Dictionary | SharedKind::Readme if is_yaml => {
+            yaml::cut(text, parts);
+            Ok(())
+        }
+        SharedKind::Dictionary | SharedKind::Readme => {
+            sections::cut(text, parts);
+            Ok(())
+        }
+        _ => manifests::cut(path, kind, text, parts).map_err(no_json),
+    }
+}
+
+/// What is none of the artifacts that its name may be of says nothing.
+fn written_by_program(path: &str, text: &[u8], parts: &mut Parts) -> Result<(), String> {
+    match Artifact::of(path, text) {
+        Some(Artifact::DbtManifest) => dbt::manifest(text, parts),
+        Some(Artifact::DbtCatalog) => dbt::catalog(text, parts),
+        Some(Artifact::OpenLineage) => lineage::events(text, parts),
+        Some(Artifact::DbtOther) | None => Ok(()),
+    }
+    .map_err(no_json)
+}
+
+/// Bytes of a file by which it shows what it is.
+const BEGINNING: u64 = 1 << 20;
+
 /// Reads a shared text, as [`super::read_sidecar`] does, and cuts it up.
 ///
 /// # Errors
@@ -335,16 +362,48 @@ pub async fn read_shared(
     kind: SharedKind,
     confined: Option<&Confined>,
 ) -> Result<SharedText, FileError> {
-    if object.size > super::SIDECAR_BYTES && kind.is_manifest() {
-        let cause = format!(
-            "it is larger than the {} bytes that are read of a manifest",
-            super::SIDECAR_BYTES
-        );
-        let error = FileError::new(&object.path, FileErrorKind::Unsupported, cause);
-        return Err(error.with_remedy("describe the tables in several smaller ones"));
+    if kind.may_hold_rows() {
+        return read_of_program(store, object, kind).await;
+    }
+    if object.size > kind.most_bytes() && kind.is_manifest() {
+        return Err(too_long(object, kind));
     }
     let text = read_text(store, object, confined).await?;
     SharedText::of(&object.path, kind, text)
+}
+
+async fn read_of_program(
+    store: &Store,
+    object: &ObjectRecord,
+    kind: SharedKind,
+) -> Result<SharedText, FileError> {
+    let is_longer = object.size > kind.most_bytes();
+    let length = if is_longer { BEGINNING } else { object.size };
+    if length == 0 {
+        return SharedText::of(&object.path, kind, String::new());
+    }
+    let bytes = store.get_range(&object.path, 0..length).await;
+    let bytes = bytes.map_err(|error| FileError::from_store(&object.path, &error))?;
+    if is_longer && Artifact::of(&object.path, &bytes).is_some() {
+        return Err(too_long(object, kind));
+    }
+    let path = object.path.clone();
+    // Tens of megabytes take a while.
+    let cut = tokio::task::spawn_blocking(move || {
+        SharedText::with(&path, |parts| written_by_program(&path, &bytes, parts))
+    });
+    cut.await.unwrap_or_else(|error| {
+        let cause = format!("it cannot be read ({error})");
+        let kind = FileErrorKind::NotItsFormat;
+        Err(FileError::new(&object.path, kind, cause))
+    })
+}
+
+fn too_long(object: &ObjectRecord, kind: SharedKind) -> FileError {
+    let most = kind.most_bytes();
+    let cause = format!("it is larger than the {most} bytes that are read of a manifest");
+    let error = FileError::new(&object.path, FileErrorKind::Unsupported, cause);
+    error.with_remedy("describe the tables in several smaller ones")
 }
 
 #[cfg(test)]

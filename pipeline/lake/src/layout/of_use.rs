@@ -127,7 +127,7 @@ pub(super) fn is_common(path: &str) -> bool {
 pub fn is_data(path: &str) -> bool {
     Format::of_path(path).is_some()
         && !is_common(path)
-        && SharedKind::of_path(path).is_none()
+        && SharedKind::of_path(path).is_none_or(SharedKind::may_hold_rows)
         && !is_hidden(path)
         && !member::is_remark(path)
 }
@@ -146,7 +146,13 @@ pub fn is_container(path: &str) -> bool {
     Container::of_path(path).is_some() && !is_hidden(path)
 }
 
-/// Whether an object is about tables in its directory and all directories below, as its path says.
-pub fn reaches_below(path: &str) -> bool {
-    SharedKind::of_path(path).is_some_and(SharedKind::reaches_below) && !is_hidden(path)
+/// The folder whose tables, with those of all folders below, an object may be about, as its path says.
+pub fn described_below(path: &str) -> Option<&str> {
+    let kind = SharedKind::of_path(path).filter(|_| !is_hidden(path));
+    kind.and_then(|kind| kind.reach(path))
+}
+
+/// Whether an object may be about tables of other folders than its own and those below, as its path says.
+pub fn describes_beside(path: &str) -> bool {
+    described_below(path).is_some_and(|folder| folder != place::split_path(path).0)
 }

@@ -3,7 +3,8 @@
 //! A manifest reaches the tables of its directory and of all below; a dictionary those of its directory: its files, the
 //! directory as a table, and, by name only, tables that are folders there. A README does both: it may be told whole of the tables of
 //! its directory, and those below are told what names them or their folder. So a part of a lake can still be laid out from
-//! its own objects, the files beside it and what reaches down from above it.
+//! its own objects, the files beside it and what reaches down from above it. What programs write (dbt, OpenLineage) may be data as
+//! well, as far as its path tells; it reaches what lies beside its folder, and counts as no table where a README's are counted.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -25,47 +26,15 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
     let depth = |object: &ObjectRecord| object.path.matches('/').count();
     shared
         .sort_by_cached_key(|(kind, object)| (Reverse(depth(object)), *kind, object.path.clone()));
-    // Groups are in the order of their paths: those below a directory are neighbours.
-    let paths: Vec<String> = layout.groups.iter().map(|it| it.path.clone()).collect();
-    let mut near: HashMap<String, Vec<(usize, bool)>> = HashMap::new();
-    if !shared.is_empty() {
-        for (at, group) in layout.groups.iter().enumerate() {
-            let (directory, is_directory) = group.directory();
-            near.entry(directory.to_owned())
-                .or_default()
-                .push((at, true));
-            if is_directory && !directory.is_empty() {
-                let parent = split_path(directory).0;
-                near.entry(parent.to_owned()).or_default().push((at, false));
-            }
-        }
+    if shared.is_empty() {
+        return;
     }
+    let tables = Tables::of(&layout.groups);
+    let paths = &tables.paths;
     for (kind, object) in shared {
         let directory = split_path(&object.path).0;
-        let near = || near.get(directory).cloned().unwrap_or_default();
-        let reached: Vec<(usize, bool)> = if kind.reaches_below() {
-            let first = match directory {
-                "" => 0,
-                _ => paths.partition_point(|path| path.as_str() < directory),
-            };
-            let from = (first..).zip(&paths[first..]);
-            // Between a directory and what is below it come names that go on with other letters.
-            let candidates = from.take_while(|(_, path)| path.starts_with(directory));
-            let within = candidates.filter(|(_, path)| is_within(path, directory));
-            // A manifest is whole of none.
-            let own: HashSet<usize> = match kind {
-                SharedKind::Readme => near()
-                    .into_iter()
-                    .filter(|it| it.1)
-                    .map(|it| it.0)
-                    .collect(),
-                _ => HashSet::new(),
-            };
-            within.map(|(at, _)| (at, own.contains(&at))).collect()
-        } else {
-            near()
-        };
-        if reached.is_empty() {
+        let reached = tables.reached(kind, &object.path);
+        if reached.is_empty() && !kind.may_hold_rows() {
             layout.ignored.add_other(&object.path);
         }
         let own = reached.iter().filter(|(_, is_own)| *is_own).count();
@@ -104,6 +73,69 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
             });
         }
     }
+}
+
+/// The groups that texts may be about, by where they lie.
+struct Tables {
+    /// Groups are in the order of their paths: those below a directory are neighbours.
+    paths: Vec<String>,
+    /// Groups by their directory, and whether they are its tables; otherwise they are folders in it.
+    near: HashMap<String, Vec<(usize, bool)>>,
+    /// What may turn out to be no table.
+    artifacts: HashSet<usize>,
+}
+
+impl Tables {
+    fn of(groups: &[Group]) -> Tables {
+        let mut tables = Tables {
+            paths: groups.iter().map(|it| it.path.clone()).collect(),
+            near: HashMap::new(),
+            artifacts: HashSet::new(),
+        };
+        for (at, group) in groups.iter().enumerate() {
+            if may_be_artifact(group) {
+                tables.artifacts.insert(at);
+                continue;
+            }
+            let (directory, is_directory) = group.directory();
+            let near = tables.near.entry(directory.to_owned()).or_default();
+            near.push((at, true));
+            if is_directory && !directory.is_empty() {
+                let parent = split_path(directory).0;
+                let near = tables.near.entry(parent.to_owned()).or_default();
+                near.push((at, false));
+            }
+        }
+        tables
+    }
+
+    /// The groups that a text at a path may be about, and whether they are tables of its directory, which may have it whole.
+    fn reached(&self, kind: SharedKind, path: &str) -> Vec<(usize, bool)> {
+        let near = self.near.get(split_path(path).0);
+        let near = near.map_or(&[][..], Vec::as_slice);
+        let Some(folder) = kind.reach(path) else {
+            return near.to_vec();
+        };
+        let first = match folder {
+            "" => 0,
+            _ => self.paths.partition_point(|path| path.as_str() < folder),
+        };
+        let from = (first..).zip(&self.paths[first..]);
+        // Between a directory and what is below it come names that go on with other letters.
+        let candidates = from.take_while(|(_, path)| path.starts_with(folder));
+        let within =
+            candidates.filter(|(at, path)| is_within(path, folder) && !self.artifacts.contains(at));
+        // A manifest is whole of none.
+        let own = near.iter().filter(|it| it.1 && kind == SharedKind::Readme);
+        let own: HashSet<usize> = own.map(|it| it.0).collect();
+        within.map(|(at, _)| (at, own.contains(&at))).collect()
+    }
+}
+
+/// Whether a group may turn out to be what a program wrote about tables.
+fn may_be_artifact(group: &Group) -> bool {
+    let is_one = |path: &str| SharedKind::of_path(path).is_some_and(SharedKind::may_hold_rows);
+    !group.files.is_empty() && group.files.iter().all(|file| is_one(&file.object.path))
 }
 
 fn paths_of(group: &Group) -> Vec<String> {

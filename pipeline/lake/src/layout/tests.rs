@@ -841,7 +841,17 @@ mod parts_of_a_lake {
     }
 
     fn paths() -> impl Strategy<Value = BTreeSet<String>> {
-        let folder = select(vec!["", "a/", "a/b/", "a/b/k=1/", "a/b/c/", "a/k=2/", "b/"]);
+        let folder = select(vec![
+            "",
+            "a/",
+            "a/b/",
+            "a/b/k=1/",
+            "a/b/c/",
+            "a/k=2/",
+            "b/",
+            "a/target/",
+            "a/target/run/",
+        ]);
         let name = select(vec![
             "a.csv",
             "b.csv",
@@ -861,6 +871,9 @@ mod parts_of_a_lake {
             "x2.dat",
             "datapackage.json",
             "schema.yml",
+            "manifest.json",
+            "openlineage1.jsonl",
+            "openlineage2.jsonl",
         ]);
         let path = (folder, name).prop_map(|(folder, name)| format!("{folder}{name}"));
         prop::collection::btree_set(path, 0..14)
@@ -892,7 +905,7 @@ mod parts_of_a_lake {
                 .filter(|path| {
                     is_within(path, folder)
                         || parent(path) == parent(folder)
-                        || reaches_below(path) && is_within(folder, parent(path))
+                        || described_below(path).is_some_and(|it| is_within(folder, it))
                 })
                 .cloned()
                 .collect();
@@ -948,6 +961,9 @@ fn what_is_read_is_what_the_layout_places() {
         ("dictionary.json", true, true),
         ("data_dictionary.csv", true, true),
         ("a.jsonld", false, true),
+        // They may be either, as their content says.
+        ("target/manifest.json", true, true),
+        ("openlineage-1.jsonl", true, true),
         ("stg_schema.yml", false, true),
         ("_models.yml", false, true),
         ("_orders.yml", false, false),
@@ -1072,6 +1088,53 @@ fn shared_texts_reach_the_tables_of_their_directory_and_manifests_those_below() 
         reaching(&layout(many, &Contexts::new(), "lake"), "tx"),
         ["README.md"]
     );
+}
+
+#[test]
+fn what_programs_write_reaches_what_lies_beside_its_folder() {
+    let objects = [
+        "shop/README.md",
+        "shop/orders.csv",
+        // Code, whatever it is called.
+        "shop/dbt/target/run/shop/seeds/people.csv",
+        "shop/dbt/target/compiled/shop/people.md",
+        "shop/manifest.json",
+        "shop/dbt/target/manifest.json",
+        "shop/dbt/target/catalog.json",
+        "shop/dbt/seeds/people.csv",
+        "shop/lineage/x.openlineage.json",
+        "other/orders.csv",
+        "deep/a/b/manifest.json",
+        "runs/run=1/manifest.json",
+        "x.zip//manifest.json",
+        "other/target/run/x.csv",
+    ];
+    let found = layout(objects.map(object).to_vec(), &Contexts::new(), "lake");
+    let of_project = [
+        "shop/dbt/target/manifest.json",
+        "shop/dbt/target/catalog.json",
+    ];
+    let of_events = "shop/lineage/x.openlineage.json";
+    // The README is whole of the only table there: what may be a manifest counts as none.
+    let of_shop = [
+        &of_project[..],
+        &[of_events, "shop/manifest.json", "shop/README.md (whole)"],
+    ];
+    assert_eq!(reaching(&found, "shop/orders"), of_shop.concat());
+    let of_seeds = [
+        &of_project[..],
+        &[of_events, "shop/manifest.json", "shop/README.md"],
+    ];
+    assert_eq!(reaching(&found, "shop/dbt/seeds/people"), of_seeds.concat());
+    // That of the shop lies in the lake's root, as the shop does.
+    assert_eq!(reaching(&found, "other/orders"), ["shop/manifest.json"]);
+    for table in ["deep/a/b/manifest", "shop/dbt/target/manifest"] {
+        assert!(reaching(&found, table).is_empty(), "{table}");
+    }
+    let runs = found.groups.iter().find(|it| it.path == "runs").unwrap();
+    assert_eq!(runs.kind, GroupKind::Directory);
+    assert_eq!(found.groups.len(), 11);
+    assert_eq!((found.ignored.count(), found.orphans.len()), (2, 0));
 }
 
 #[test]

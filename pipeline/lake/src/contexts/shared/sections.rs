@@ -2,7 +2,10 @@
 //!
 //! What belongs to a name is as little as makes sense: all below a heading that names the table; of a table or list that names
 //! several, the rows or items; else the paragraph. In running text a word that could be any (`orders`) names a table only if it is
-//! marked as a name (in quotes or code, or at the start of an item); one with a digit, an underscore or an extension always does.
+//! marked as a name (in quotes or code, or at the start of an item); one with a digit, an underscore or an extension always does,
+//! as does a path. What ends with a slash (`eu/`) is a folder.
+
+use std::ops::Range;
 
 use limn_formats::Format;
 
@@ -17,22 +20,24 @@ pub(super) fn cut(text: &str, parts: &mut Parts) {
     let mut open: Vec<Section> = Vec::new();
     let mut block: Vec<&str> = Vec::new();
     let mut is_code = false;
-    for line in text.lines() {
+    let mut count = 0;
+    for (at, line) in text.lines().enumerate() {
         let line = line.trim_end();
         if line.trim_start().starts_with("```") {
             is_code = !is_code;
         }
         match level(line).filter(|_| !is_code) {
             Some(level) => {
-                finish(std::mem::take(&mut block), parts);
-                close(&mut open, level, parts);
+                finish(std::mem::take(&mut block), at, parts);
+                close(&mut open, level, at, parts);
                 open.push(Section {
                     level,
+                    from: at,
                     text: String::new(),
                     names: names(line, true),
                 });
             }
-            None if line.is_empty() => finish(std::mem::take(&mut block), parts),
+            None if line.is_empty() => finish(std::mem::take(&mut block), at, parts),
             None => block.push(line),
         }
         for section in &mut open {
@@ -41,14 +46,17 @@ pub(super) fn cut(text: &str, parts: &mut Parts) {
                 section.text.push('\n');
             }
         }
+        count = at + 1;
     }
-    finish(block, parts);
-    close(&mut open, 0, parts);
+    finish(block, count, parts);
+    close(&mut open, 0, count, parts);
 }
 
 /// What stands below a heading, with the headings below it.
 struct Section {
     level: usize,
+    /// The line of the heading.
+    from: usize,
     text: String,
     names: Vec<String>,
 }
@@ -60,81 +68,99 @@ fn level(line: &str) -> Option<usize> {
     ((1..=6).contains(&level) && rest.starts_with(' ')).then_some(level)
 }
 
-fn close(open: &mut Vec<Section>, level: usize, parts: &mut Parts) {
+fn close(open: &mut Vec<Section>, level: usize, end: usize, parts: &mut Parts) {
     while let Some(section) = open.pop_if(|section| section.level >= level) {
         // The title of the whole names the dataset.
         if section.level == 1 && !section.names.iter().any(|name| name.contains('.')) {
             continue;
         }
-        let part = parts.add(section.text, None);
+        let part = parts.add_lines(section.text, None, section.from..end);
         for name in &section.names {
             parts.is_called(part, name);
         }
     }
 }
 
-/// A paragraph, a table or a list.
-fn finish(block: Vec<&str>, parts: &mut Parts) {
+/// A paragraph, a table or a list, that ends before a line.
+fn finish(block: Vec<&str>, end: usize, parts: &mut Parts) {
     let Some(first) = block.first() else {
         return;
     };
+    let from = end - block.len();
     if first.trim_start().starts_with('|') {
         let is_rule = |line: &&&str| line.contains("--");
         let header: Vec<&str> = match block.get(1).filter(is_rule) {
             Some(rule) => vec![first, rule],
             None => Vec::new(),
         };
-        let rows = block.iter().skip(header.len());
+        let rows = (from..).zip(&block).skip(header.len());
         let above = (!header.is_empty()).then(|| parts.add(header.join("\n"), None));
-        for row in rows {
+        for (at, row) in rows {
             let cells = row.trim().trim_matches('|').split('|');
-            let mut found: Vec<String> =
-                cells.flat_map(|cell| names(cell, is_short(cell))).collect();
-            add((*row).to_owned(), above, &mut found, parts);
+            let found = cells.flat_map(|cell| names(cell, is_short(cell))).collect();
+            let row = Item {
+                text: (*row).to_owned(),
+                lines: at..at + 1,
+                names: found,
+            };
+            row.add(above, parts);
         }
         return;
     }
-    let mut item: Option<(String, Vec<String>)> = None;
+    let mut open: Option<Item> = None;
     let is_list = is_item(first) || block.iter().skip(1).any(|line| is_item(line));
-    for line in &block {
+    for (at, line) in (from..).zip(&block) {
         let starts = is_list && is_item(line);
-        match &mut item {
-            Some((text, found)) if !starts => {
-                text.push('\n');
-                text.push_str(line);
-                found.extend(names(line, false));
+        match &mut open {
+            Some(item) if !starts => {
+                item.text.push('\n');
+                item.text.push_str(line);
+                item.lines.end = at + 1;
+                item.names.extend(names(line, false));
             }
             _ => {
-                if let Some((text, mut found)) =
-                    item.replace(((*line).to_owned(), names(line, false)))
-                {
-                    add(text, None, &mut found, parts);
+                let new = Item {
+                    text: (*line).to_owned(),
+                    lines: at..at + 1,
+                    names: names(line, false),
+                };
+                if let Some(item) = open.replace(new) {
+                    item.add(None, parts);
                 }
             }
         }
-        if let (true, Some((_, found))) = (starts, &mut item) {
+        if let (true, Some(item)) = (starts, &mut open) {
             let content = line.trim_start().trim_start_matches(['-', '*', '+', ' ']);
             let code = content.strip_prefix('`').and_then(|it| it.find('`'));
             let end = code.map(|end| end + 2);
             let end = end.or_else(|| content.find([':', ' ', '(']));
             let end = end.unwrap_or(content.len());
-            found.extend(names(&content[..end], true));
+            item.names.extend(names(&content[..end], true));
         }
     }
-    if let Some((text, mut found)) = item {
-        add(text, None, &mut found, parts);
+    if let Some(item) = open {
+        item.add(None, parts);
     }
 }
 
-fn add(text: String, above: Option<usize>, found: &mut Vec<String>, parts: &mut Parts) {
-    if found.is_empty() {
-        return;
-    }
-    found.sort_unstable();
-    found.dedup();
-    let part = parts.add(text, above);
-    for name in found {
-        parts.is_called(part, name);
+/// A paragraph, a row or an item of a list.
+struct Item {
+    text: String,
+    lines: Range<usize>,
+    names: Vec<String>,
+}
+
+impl Item {
+    fn add(mut self, above: Option<usize>, parts: &mut Parts) {
+        if self.names.is_empty() {
+            return;
+        }
+        self.names.sort_unstable();
+        self.names.dedup();
+        let part = parts.add_lines(self.text, above, self.lines);
+        for name in &self.names {
+            parts.is_called(part, name);
+        }
     }
 }
 
@@ -173,8 +199,14 @@ fn names(line: &str, all: bool) -> Vec<String> {
     found
 }
 
+/// The end of a path; of a folder with its slash.
 fn last_part(name: &str) -> String {
-    name.rsplit('/').next().unwrap_or(name).to_lowercase()
+    let path = name.trim_end_matches('/');
+    let last = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    match path.len() < name.len() && !last.is_empty() {
+        true => last + "/",
+        false => last,
+    }
 }
 
 /// The words of a line that are names.
@@ -183,7 +215,10 @@ fn words(line: &str, all: bool) -> Vec<String> {
     let words = line.split(between).take(WORDS);
     let names = words.filter_map(|word| {
         let is_marked = word.starts_with(['`', '"', '\'', '*', '“', '\u{2018}']);
-        let name = word.trim_matches(|it: char| !it.is_alphanumeric());
+        let name = word.trim_start_matches(|it: char| !it.is_alphanumeric());
+        let is_url = word.contains("://");
+        let is_end = |it: char| !it.is_alphanumeric() && (it != '/' || is_url);
+        let name = name.trim_end_matches(is_end);
         let is_odd =
             || name.contains(|it: char| it == '_' || it == '.' || it == '/' || it.is_ascii_digit());
         if name.is_empty() || name.len() > NAME || !(all || is_marked || is_odd()) {

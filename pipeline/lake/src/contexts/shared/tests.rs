@@ -175,11 +175,14 @@ fn a_readme_of_a_folder_does_not_describe_tables_that_it_passes_over() {
         of_readme(some, &neighbour),
         ("- `orders`: what".to_owned(), false)
     );
+    // One that is passed over has what names no other, as a text about the folder.
     let third = whole("d/visits.csv", &["d/orders.csv", "d/people.csv"]);
-    assert_eq!(of_readme(some, &third), (String::new(), false));
+    assert_eq!(of_readme(some, &third), (all.to_owned(), true));
+    let only = "- `people`: who buys\n- `orders`: what";
+    assert_eq!(of_readme(only, &third), (String::new(), false));
     // A table of another folder, by the name of its file.
     let other = "# The shop\n\nSee people.csv.";
-    assert_eq!(of_readme(other, &alone), (String::new(), false));
+    assert_eq!(of_readme(other, &alone), ("# The shop".to_owned(), true));
     let parts = About {
         paths: vec!["d".to_owned()],
         ..alone.clone()
@@ -192,6 +195,61 @@ fn a_readme_of_a_folder_does_not_describe_tables_that_it_passes_over() {
         ("See orders.csv.".to_owned(), false)
     );
     assert_eq!(of_readme(own, &alone), (own.to_owned(), false));
+    // A folder below has what is said of it; an address is no folder.
+    let below = "# The shop\n\nFrom https://x.org/ and\n[y](http://y.org/).\n\n## eu/\n\nEurope.\n\n### More\n\n- `us/`: there\n\n# End\n\nAll in us/ is old.";
+    let rest = "# The shop\n\nFrom https://x.org/ and\n[y](http://y.org/).\n\n# End";
+    assert_eq!(of_readme(below, &neighbour), (rest.to_owned(), true));
+    assert_eq!(of_readme(below, &alone), (rest.to_owned(), false));
+    let of_us = About {
+        folders: vec!["d/us".to_owned()],
+        ..of("d/us/orders.csv")
+    };
+    let us = "- `us/`: there\nAll in us/ is old.";
+    assert_eq!(of_readme(below, &of_us), (us.to_owned(), true));
+}
+
+#[test]
+fn keys_units_and_values_are_said_as_dbt_says_them() {
+    let package = json!({"resources": [{"path": "orders.csv", "name": "orders", "licenses": [{"name": "CC0"}], "schema": {
+        "primaryKey": ["id", "line"],
+        "uniqueKeys": [["code"]],
+        "foreignKeys": [
+            {"fields": "who", "reference": {"resource": "data/people.csv", "fields": "id"}},
+            {"fields": ["parent"], "reference": {"resource": "", "fields": ["id"]}}],
+        "fields": [
+            {"name": "id", "type": "integer", "description": "The number", "constraints": {"required": true, "unique": false}},
+            {"name": "mass", "unit": "kg"},
+            {"name": "state", "constraints": {"enum": ["open", "closed"]}},
+            {"name": "odd", "constraints": 7, "unit": {"@id": "http://qudt.org/vocab/unit/KiloGM"}}]}}]});
+    let csvw = json!({"tables": [{"url": "orders.csv", "tableSchema": {
+        "primaryKey": "id",
+        "foreignKeys": [{"columnReference": "who", "reference": {"resource": "people.csv", "columnReference": "id"}}],
+        "columns": [{"name": "id", "required": true, "dc:description": "The number"}]}}]});
+    let croissant = json!({
+        "distribution": [{"@id": "f", "contentUrl": "orders.csv"}],
+        "recordSet": [
+            {"@id": "orders", "key": {"@id": "orders/number"}, "field": [
+                {"@id": "orders/number", "name": "number", "description": "The number",
+                    "source": {"fileObject": {"@id": "f"}, "extract": {"column": "id"}}},
+                {"@id": "orders/who", "name": "who", "references": {"field": {"@id": "people/id"}}}]},
+            {"@id": "people", "field": [{"@id": "people/id", "name": "id"}]}]});
+    assert_eq!(
+        part("datapackage.json", &package.to_string(), "orders.csv"),
+        "Primary key: id, line.\n| column | description |\n|---|---|\n\
+         | id | The number. Never empty. |\n| mass | Unit: kg. |\n| state | One of: open, closed. |\n\
+         | odd | Unit: KiloGM. |\n| code | Unique. |\n| who | Refers to people.id. |\n\
+         | parent | Refers to orders.id. |"
+    );
+    assert_eq!(
+        part("csv-metadata.json", &csvw.to_string(), "orders.csv"),
+        "Primary key: id.\n| column | description |\n|---|---|\n\
+         | id | The number. Never empty. |\n| who | Refers to people.id. |"
+    );
+    assert_eq!(
+        part("croissant.json", &croissant.to_string(), "orders.csv"),
+        "Primary key: id.\n| column | description |\n|---|---|\n\
+         | id | The number |\n| who | Refers to people.id. |"
+    );
 }
 
 #[test]
