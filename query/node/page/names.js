@@ -87,6 +87,7 @@ export function formatName(format) {
     arrow: "Arrow",
     avro: "Avro",
     orc: "ORC",
+    dbf: "dBase",
     sheet: "spreadsheet",
     sqlite: "SQLite",
     text: "plain text",

@@ -113,6 +113,58 @@ struct Piece {
     numbers: Range<u64>,
 }
 
+/// What is read of a table.
+struct Chosen {
+    records: Vec<Range<u64>>,
+    /// Shapes from the first on, as many as are read.
+    shapes: Option<Vec<Shape>>,
+    /// What is wrong with the shapes.
+    note: Option<String>,
+}
+
+impl Chosen {
+    fn of(
+        size: u64,
+        table: &Table,
+        beside: Beside,
+        sample_path: &str,
+        options: &ReadOptions,
+    ) -> Result<Chosen, Failure> {
+        let most = (options.scan_budget / table.record as u64).max(1);
+        let first = |records: u64| std::iter::once(0..records.min(most)).collect();
+        let Some(mut source) = beside.shapes else {
+            return Ok(Chosen {
+                records: match table.records > most {
+                    true => spread(size, table, sample_path, options),
+                    false => first(table.records),
+                },
+                shapes: None,
+                note: None,
+            });
+        };
+        let most_shapes = (options.scan_budget / OF_A_SHAPE).max(1);
+        let most_shapes = most_shapes.min(most).min(table.records);
+        let most_bytes = options.scan_budget.saturating_mul(SHAPE_BUDGETS);
+        let (mut shapes, mut records) = (Vec::new(), table.records);
+        loop {
+            // Those of records beyond are not known.
+            if shapes.len() as u64 >= most_shapes || source.passed() > most_bytes {
+                records = shapes.len() as u64;
+                break;
+            }
+            match source.next()? {
+                Some(shape) => shapes.push(shape),
+                None => break,
+            }
+        }
+        Ok(Chosen {
+            records: first(records),
+            note: source.note(),
+            shapes: Some(shapes),
+        })
+    }
+}
+
 /// One table while it is read.
 struct Reading {
     table: Table,
@@ -134,31 +186,9 @@ impl Reading {
         sample_path: &str,
         options: &ReadOptions,
     ) -> Result<Reading, Failure> {
-        let record = table.record as u64;
-        let most = (options.scan_budget / record).max(1);
-        let mut notes = table.notes.clone();
-        let (mut ranges, mut shapes) = (vec![0..table.records.min(most)], None);
-        if let Some(mut source) = beside.shapes {
-            let most_shapes = most
-                .min((options.scan_budget / OF_A_SHAPE).max(1))
-                .min(table.records);
-            let most_bytes = options.scan_budget.saturating_mul(SHAPE_BUDGETS);
-            let mut read = Vec::new();
-            let mut is_end = false;
-            while (read.len() as u64) < most_shapes && source.passed() <= most_bytes && !is_end {
-                match source.next()? {
-                    Some(shape) => read.push(shape),
-                    None => is_end = true,
-                }
-            }
-            if !is_end {
-                ranges = vec![0..(read.len() as u64).min(most)];
-            }
-            notes.extend(source.note());
-            shapes = Some(read);
-        } else if table.records > most {
-            ranges = spread(object.size(), &table, sample_path, options);
-        }
+        let chosen = Chosen::of(object.size(), &table, beside, sample_path, options)?;
+        let (ranges, shapes) = (chosen.records, chosen.shapes);
+        let notes = table.notes.iter().cloned().chain(chosen.note).collect();
         let places: Vec<Range<u64>> = ranges.iter().map(|it| place(&table, it)).collect();
         let fetched = object.get_all(places.clone(), 0)?;
         let mut pieces = Vec::with_capacity(ranges.len());
@@ -268,7 +298,7 @@ fn spread(size: u64, table: &Table, sample_path: &str, options: &ReadOptions) ->
     let ranges: Vec<Range<u64>> = ranges.filter(|it| it.start < it.end).collect();
     match ranges.is_empty() {
         // Records are longer than ranges: the first, then.
-        true => vec![0..1],
+        true => std::iter::once(0..1).collect(),
         false => ranges,
     }
 }

@@ -128,7 +128,7 @@ mod tests {
         assert_eq!(refused.message, "format is 'xlsx'");
         assert_eq!(
             refused.remedy,
-            "choose one of arrow, avro, csv, delta, iceberg, jsonlines, orc, parquet, sheet, sqlite, text"
+            "choose one of arrow, avro, csv, dbf, delta, iceberg, jsonlines, orc, parquet, sheet, sqlite, text"
         );
         // What tables have besides, in whatever case.
         let there = || ["list", "csv"].into_iter();
