@@ -3,7 +3,7 @@
 //! Every run reads them: of a table as it was that is a checkpoint, and the commits since. A table whose log cannot be read
 //! stays as it is in the index.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use futures::stream::{self, StreamExt};
 use limn_lake::filter::Selection;
@@ -23,8 +23,8 @@ impl Listing {
     pub(crate) async fn open_logs(&mut self, lake: &Store, selection: &Selection) {
         let tables = logged(&self.objects);
         self.objects.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let left_out: HashSet<&str> = self.left_out.iter().map(String::as_str).collect();
-        let too_new: HashSet<&str> = self.unlisted.iter().map(String::as_str).collect();
+        let left_out: BTreeSet<&str> = self.left_out.iter().map(String::as_str).collect();
+        let too_new: BTreeSet<&str> = self.unlisted.iter().map(String::as_str).collect();
         let listed = &Listed {
             objects: &self.objects,
             left_out: &left_out,

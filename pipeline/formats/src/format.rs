@@ -38,6 +38,8 @@ pub enum Format {
     Delta,
     /// The metadata of an Apache Iceberg table.
     Iceberg,
+    /// The timeline of an Apache Hudi table (`.hoodie`).
+    Hudi,
 }
 
 impl Format {
@@ -102,10 +104,11 @@ impl Format {
 
     /// Whether it is the log of a table, which has no rows of its own.
     pub fn is_log(self) -> bool {
-        matches!(self, Format::Delta | Format::Iceberg)
+        matches!(self, Format::Delta | Format::Iceberg | Format::Hudi)
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`,
+    /// `hudi`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -120,6 +123,7 @@ impl Format {
             Format::Archive => "archive",
             Format::Delta => "delta",
             Format::Iceberg => "iceberg",
+            Format::Hudi => "hudi",
         }
     }
 }

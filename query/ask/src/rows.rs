@@ -13,7 +13,7 @@ use limn_store::{Store, one_line};
 use crate::error::AskError;
 
 /// The formats of files, to find one by its label.
-const FORMATS: [Format; 11] = [
+const FORMATS: [Format; 12] = [
     Format::Parquet,
     Format::Csv,
     Format::Text,
@@ -25,6 +25,7 @@ const FORMATS: [Format; 11] = [
     Format::Sheet,
     Format::Delta,
     Format::Iceberg,
+    Format::Hudi,
 ];
 
 /// Columns that files withhold, by name, and what each holds, if that is why.

@@ -14,6 +14,7 @@ const FORMATS: &[&str] = &[
     "avro",
     "csv",
     "delta",
+    "hudi",
     "iceberg",
     "jsonlines",
     "orc",
@@ -91,6 +92,7 @@ mod tests {
             Format::Avro,
             Format::Csv,
             Format::Delta,
+            Format::Hudi,
             Format::Iceberg,
             Format::JsonLines,
             Format::Orc,
@@ -126,7 +128,7 @@ mod tests {
         assert_eq!(refused.message, "format is 'xlsx'");
         assert_eq!(
             refused.remedy,
-            "choose one of arrow, avro, csv, delta, iceberg, jsonlines, orc, parquet, sheet, sqlite, text"
+            "choose one of arrow, avro, csv, delta, hudi, iceberg, jsonlines, orc, parquet, sheet, sqlite, text"
         );
         // What tables have besides, in whatever case.
         let there = || ["list", "csv"].into_iter();
