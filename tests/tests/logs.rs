@@ -1,5 +1,6 @@
-//! Tables that have logs, written by their own reference writers (`tests/lakehouse`): after every step of random histories limn has
-//! the rows that these writers read, nothing of rows that are deleted, and what an index made from scratch has.
+//! Tables that have logs, written by their own reference writers, and of Hudi by its specification (`tests/lakehouse`): after every
+//! step of random histories limn has the rows that these writers read, nothing of rows that are deleted, and what an index made
+//! from scratch has.
 
 use std::env::home_dir;
 use std::fs;
@@ -139,6 +140,63 @@ fn iceberg_tables_are_what_their_metadata_says() {
     for seed in [1, 2] {
         followed("iceberg_tables.py", seed, 8);
     }
+}
+
+#[test]
+fn hudi_tables_are_what_their_timeline_says() {
+    for seed in [1, 2, 3] {
+        followed("hudi_tables.py", seed, 8);
+    }
+}
+
+/// What waits in files of changes is said of the table, and merged nowhere.
+#[test]
+fn changes_that_hudi_has_not_compacted_are_counted() {
+    let folder = TempDir::new().unwrap();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    fs::create_dir(&lake).unwrap();
+    step("hudi_tables.py", &lake, 1, 0);
+    let merged = lake.join("merged6");
+    let base = fs::read_dir(&merged).unwrap();
+    let base = base.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let base = base.max().unwrap();
+    let parts: Vec<&str> = base.trim_end_matches(".parquet").split('_').collect();
+    for changes in [
+        format!(".{}_{}.log.1_0-1-0", parts[0], parts[2]),
+        format!(".other-0_{}.log.1_0-1-0", parts[2]),
+    ] {
+        fs::write(merged.join(changes), "#HUDI#").unwrap();
+    }
+    index_hashed(&lake, &index, &[]).ok();
+    let shown = limn(&["show", "merged6", "--index", text(&index), "--json"]).ok();
+    let notes = shown[0]["notes"].to_string();
+    for words in [
+        "2 files of changes (.log) are not merged",
+        "of 1 file group there is no base file yet",
+        "_hoodie_commit_time and the like",
+    ] {
+        assert!(notes.contains(words), "{words}: {notes}");
+    }
+    assert_eq!(shown[0]["format"], "hudi", "{shown}");
+}
+
+/// A version that limn does not know leaves the table as it was.
+#[test]
+fn a_hudi_table_of_an_unknown_version_stays_as_it_was() {
+    let folder = TempDir::new().unwrap();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    fs::create_dir(&lake).unwrap();
+    let expected = step("hudi_tables.py", &lake, 2, 0);
+    index_hashed(&lake, &index, &[]).ok();
+    let properties = lake.join("plain/.hoodie/hoodie.properties");
+    let written = fs::read_to_string(&properties).unwrap();
+    let newer = written.replace("hoodie.table.version=6", "hoodie.table.version=10");
+    fs::write(&properties, newer).unwrap();
+    let run = index_hashed(&lake, &index, &[]);
+    run.code_is(1);
+    let failures = run.json()["failures"].to_string();
+    assert!(failures.contains("version 10 of Hudi"), "{failures}");
+    assert_rows(&index, "plain", &expected["plain"]);
 }
 
 /// The commits of a table, in order.

@@ -74,7 +74,7 @@ pub struct TableRecord {
 }
 
 /// What logs of tables are called, which are folders.
-const LOGS: [&str; 2] = ["_delta_log", "metadata"];
+const LOGS: [&str; 3] = ["_delta_log", "metadata", ".hoodie"];
 
 impl TableRecord {
     /// The files that the table has, without those that hold no table.
@@ -86,7 +86,7 @@ impl TableRecord {
     /// Whether a file is the log of the table, which has no rows.
     #[must_use]
     pub fn is_log(&self, path: &str) -> bool {
-        let has_log = ["delta", "iceberg"].contains(&self.format.as_str());
+        let has_log = ["delta", "iceberg", "hudi"].contains(&self.format.as_str());
         let mut logs = LOGS.iter();
         has_log && logs.any(|log| path == *log || path.ends_with(&format!("/{log}")))
     }

@@ -12,7 +12,7 @@ use limn_lake::filter::{
     Filters, IGNORE_FILE, IgnoreFiles, MOST_IGNORE_BYTES, Selection, is_ignore_file,
 };
 use limn_lake::reach::{is_within, parent};
-use limn_lake::sources::is_of_log;
+use limn_lake::sources::log_folder;
 use limn_lake::{DECLARED_FILE, Declared, is_declared_file};
 use limn_segment::Snapshot;
 use limn_store::{Store, StoreError, StoreErrorKind};
@@ -112,9 +112,9 @@ impl Listing {
         drop(asked);
         if !ignored.is_empty() {
             // A log says which files are a table's, and goes only with its folder.
-            let ignores = |path: &str| match is_of_log(path) {
-                true => ignored.ignores(&format!("{}/", parent(parent(path)))),
-                false => ignored.ignores(path),
+            let ignores = |path: &str| match log_folder(path) {
+                Some(folder) => ignored.ignores(&format!("{folder}/")),
+                None => ignored.ignores(path),
             };
             let left_out = self.objects.extract_if(.., |object| ignores(&object.path));
             self.left_out.extend(left_out.map(|object| object.path));

@@ -3,7 +3,7 @@
 //! A log that is as it was when the index last saw the table is not read; of another that is a checkpoint, and the commits
 //! since. A table whose log cannot be read stays as it is in the index.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use futures::stream::{self, StreamExt};
 use limn_lake::filter::Selection;
@@ -29,8 +29,8 @@ impl Listing {
     ) {
         let tables = logged(&self.objects);
         self.objects.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-        let left_out: HashSet<&str> = self.left_out.iter().map(String::as_str).collect();
-        let too_new: HashSet<&str> = self.unlisted.iter().map(String::as_str).collect();
+        let left_out: BTreeSet<&str> = self.left_out.iter().map(String::as_str).collect();
+        let too_new: BTreeSet<&str> = self.unlisted.iter().map(String::as_str).collect();
         let listed = &Listed {
             objects: &self.objects,
             left_out: &left_out,

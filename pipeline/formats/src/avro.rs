@@ -9,6 +9,7 @@
 
 pub(super) mod batches;
 mod blocks;
+pub(super) mod columns;
 mod schema;
 mod walk;
 

@@ -5,16 +5,17 @@
 //! specification, `deletion-vector-v1`). What it claims is checked before it is believed.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
-use arrow::array::{ArrayRef, AsArray, RecordBatch};
-use arrow::compute::cast;
+use arrow::array::{ArrayRef, AsArray, RecordBatch, StringArray, UInt32Array, new_null_array};
+use arrow::compute::{CastOptions, cast, cast_with_options, take};
 use arrow::datatypes::{DataType as Arrow, FieldRef, Int64Type};
 use arrow::error::ArrowError;
 use arrow::row::{RowConverter, SortField};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use bytes::Bytes;
-use limn_profile::{Deletes, Logged};
+use limn_profile::{Constant, Deletes, Logged};
 use limn_store::Store;
 use roaring::RoaringTreemap;
 
@@ -44,7 +45,10 @@ const MAGIC: [u8; 4] = [0xd1, 0xd3, 0x39, 0x64];
 pub(crate) async fn of(store: &Store, file: &DataFile) -> Result<Option<RoaringTreemap>, Failure> {
     let logged = file.declared.as_ref();
     let logged = logged.and_then(|it| it.reading.logged.as_deref());
-    let Some(Logged { deletes, .. }) = logged.filter(|it| !it.deletes.is_empty()) else {
+    let Some(Logged {
+        deletes, constants, ..
+    }) = logged.filter(|it| !it.deletes.is_empty())
+    else {
         return Ok(None);
     };
     let mut deleted = RoaringTreemap::new();
@@ -61,7 +65,15 @@ pub(crate) async fn of(store: &Store, file: &DataFile) -> Result<Option<RoaringT
                 vector(framed(&bytes, path)?, path)?
             }
             Deletes::Positions { path, size, of } => positions(store, (path, *size), of).await?,
-            Deletes::Equal { path, size, ids } => equal(store, file, (path, *size), ids).await?,
+            Deletes::Equal {
+                path,
+                size,
+                ids,
+                missing,
+            } => {
+                let lacking = Lacking { constants, missing };
+                equal(store, file, (path, *size), (ids, lacking)).await?
+            }
         };
     }
     if deleted.len() > MOST_DELETED {
@@ -127,19 +139,76 @@ fn widest(of: &Arrow) -> Arrow {
     }
 }
 
-/// The compared columns of a batch, in the order of their ids.
+/// The compared columns of a batch of a file of deletes, in the order of their ids.
 fn compared(batch: &RecordBatch, ids: &[i32], place: &str) -> Result<Vec<ArrayRef>, Failure> {
     let column = |(column, field): (&ArrayRef, &FieldRef)| match field_id(field) {
         Some(_) => cast(column, &widest(column.data_type())).map_err(|_| damaged(place)),
         None => Err(damaged(place)),
     };
     if batch.num_columns() != ids.len() {
-        let cause = format!("it lacks columns by which {place} deletes rows");
-        return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(COMPACT));
+        return Err(damaged(place));
     }
     let schema = batch.schema();
     let columns = batch.columns().iter().zip(schema.fields());
     columns.map(column).collect()
+}
+
+/// The values that columns have in all rows of a file which lacks them.
+#[derive(Clone, Copy)]
+struct Lacking<'a> {
+    /// By what its log says of the file.
+    constants: &'a [Constant],
+    /// By what it says of the columns.
+    missing: &'a [(i32, String)],
+}
+
+impl Lacking<'_> {
+    /// The value of a column as one row: null where none is said. None where what is said is no value of the type.
+    fn value(&self, id: i32, of: &Arrow) -> Option<ArrayRef> {
+        let constant = self.constants.iter().find(|it| it.id == Some(id));
+        let missing = || self.missing.iter().find(|(own, _)| *own == id);
+        let text = match constant {
+            Some(constant) => constant.value.as_deref(),
+            None => missing().map(|(_, text)| text.as_str()),
+        };
+        let Some(text) = text else {
+            return Some(new_null_array(of, 1));
+        };
+        // Bytes are written in digits.
+        if of.is_binary() || matches!(of, Arrow::FixedSizeBinary(_)) {
+            return None;
+        }
+        let text: ArrayRef = Arc::new(StringArray::from(vec![text]));
+        let strictly = CastOptions {
+            safe: false,
+            ..CastOptions::default()
+        };
+        cast_with_options(&text, of, &strictly).ok()
+    }
+}
+
+/// The compared columns of a batch of a data file, in the order of their ids; `lacking` are those that it lacks, one row each.
+fn completed(
+    batch: &RecordBatch,
+    (ids, lacking): (&[i32], &[Option<ArrayRef>]),
+    place: &str,
+) -> Result<Vec<ArrayRef>, Failure> {
+    let places = UInt32Array::from(vec![0; batch.num_rows()]);
+    let schema = batch.schema();
+    let column = |(id, lacking): (&i32, &Option<ArrayRef>)| {
+        let mut fields = schema.fields().iter();
+        let at = fields.position(|field| field_id(field) == Some(*id));
+        let column = match (at.map(|at| batch.column(at)), lacking) {
+            (Some(column), _) => cast(column, &widest(column.data_type())),
+            (None, Some(value)) => take(value, &places, None),
+            (None, None) => {
+                let cause = format!("it lacks a column by which {place} deletes rows");
+                return Err(Failure::new(FileErrorKind::Unsupported, cause).with_remedy(COMPACT));
+            }
+        };
+        column.map_err(|_| damaged(place))
+    };
+    ids.iter().zip(lacking).map(column).collect()
 }
 
 /// The row numbers of a data file whose values in some columns are those of a row of a file of equality deletes.
@@ -147,20 +216,23 @@ async fn equal(
     store: &Store,
     file: &DataFile,
     place: (&str, u64),
-    ids: &[i32],
+    (ids, lacking): (&[i32], Lacking<'_>),
 ) -> Result<RoaringTreemap, Failure> {
     let failed = |error: ArrowError| decoding(&error.to_string());
-    let mut converter: Option<RowConverter> = None;
+    let mut converter: Option<(RowConverter, Vec<Option<ArrayRef>>)> = None;
     let (mut rows, mut bytes) = (HashSet::new(), 0);
     let mut batches = chosen(store, file_of(place)?, with_ids(ids));
     while let Some(batch) = batches.recv().await {
         let columns = compared(&batch?.rows, ids, place.0)?;
         let converter = match &mut converter {
-            Some(converter) => converter,
+            Some((converter, _)) => converter,
             None => {
-                let types = columns.iter().map(|it| it.data_type().clone());
-                let new = RowConverter::new(types.map(SortField::new).collect());
-                converter.insert(new.map_err(failed)?)
+                let types = columns.iter().map(|it| it.data_type());
+                let values = ids.iter().zip(types.clone());
+                let values = values.map(|(id, of)| lacking.value(*id, of)).collect();
+                let fields = types.cloned().map(SortField::new);
+                let new = RowConverter::new(fields.collect()).map_err(failed)?;
+                &mut converter.insert((new, values)).0
             }
         };
         for row in &converter.convert_columns(&columns).map_err(failed)? {
@@ -176,14 +248,14 @@ async fn equal(
         }
     }
     let mut deleted = RoaringTreemap::new();
-    let Some(converter) = converter else {
+    let Some((converter, lacking)) = converter else {
         return Ok(deleted);
     };
     let data = DataFile::plain(file.object.clone(), file.format);
     let mut batches = chosen(store, data, with_ids(ids));
     while let Some(batch) = batches.recv().await {
         let batch = batch?;
-        let columns = compared(&batch.rows, ids, place.0)?;
+        let columns = completed(&batch.rows, (ids, &lacking), place.0)?;
         // Types that do not widen into each other are an error here.
         let values = converter.convert_columns(&columns).map_err(failed)?;
         let gone = values.iter().zip(batch.first_row..);
@@ -242,8 +314,6 @@ fn vector(bytes: &[u8], place: &str) -> Result<RoaringTreemap, Failure> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
-    use std::sync::Arc;
-
     use limn_profile::DeclaredReading;
 
     use super::*;

@@ -40,6 +40,8 @@ pub enum Format {
     Delta,
     /// The metadata of an Apache Iceberg table.
     Iceberg,
+    /// The timeline of an Apache Hudi table (`.hoodie`).
+    Hudi,
 }
 
 impl Format {
@@ -109,16 +111,17 @@ impl Format {
 
     /// Whether it is the log of a table, which has no rows of its own.
     pub fn is_log(self) -> bool {
-        matches!(self, Format::Delta | Format::Iceberg)
+        matches!(self, Format::Delta | Format::Iceberg | Format::Hudi)
     }
 
     /// The format of a log, by its word.
     pub fn of_log(label: &str) -> Option<Format> {
-        let logs = [Format::Delta, Format::Iceberg];
+        let logs = [Format::Delta, Format::Iceberg, Format::Hudi];
         logs.into_iter().find(|it| it.label() == label)
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`,
+    /// `hudi`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
@@ -134,6 +137,7 @@ impl Format {
             Format::Archive => "archive",
             Format::Delta => "delta",
             Format::Iceberg => "iceberg",
+            Format::Hudi => "hudi",
         }
     }
 }

@@ -91,6 +91,7 @@ mod typed;
 mod windows;
 
 pub use arrow_type::{arrow_type, column_type};
+pub use avro::columns::{AvroColumn, avro_columns};
 pub use batches::{BATCH_BYTES, BATCH_ROWS, FileBatch, Wanted};
 pub use compression::without_compression;
 pub use confined::{Confined, Ended, NO_LIMITS};

@@ -230,7 +230,7 @@ impl OneFile<'_> {
             }
             Format::Csv | Format::Text | Format::Sheet => self.delimited(fetched, sink),
             Format::Archive => Err(containers::not_there().into()),
-            Format::Delta | Format::Iceberg => Ok(()),
+            Format::Delta | Format::Iceberg | Format::Hudi => Ok(()),
         }
     }
 

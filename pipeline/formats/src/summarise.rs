@@ -82,7 +82,7 @@ async fn by_format(
         Format::Sheet => containers::book::summarise(store, file, options).await,
         Format::Archive => Err(containers::not_there()),
         // What it says of the table is declared of it.
-        Format::Delta | Format::Iceberg => Ok(log(options)),
+        Format::Delta | Format::Iceberg | Format::Hudi => Ok(log(options)),
     }
 }
 

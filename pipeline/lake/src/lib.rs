@@ -41,8 +41,7 @@
 //!   could not read.
 //!
 //! # Non-guarantees
-//! - Which files of one directory are one table is a judgement from names and columns; Delta and
-//!   Iceberg logs are not read.
+//! - Which files of one directory are one table is a judgement from names and columns, where no log says it.
 //!
 //! # Recovery
 //! Nothing here keeps state: run again.

@@ -6,7 +6,7 @@
 use limn_formats::{Format, names, without_compression};
 
 /// Hive's name for a partition whose key is null.
-const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
+pub(crate) const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
 
 /// A path's directory (`""` for the root; of what lies at the top of a container the container) and file name.
 pub(crate) fn split_path(path: &str) -> (&str, &str) {
@@ -84,7 +84,7 @@ fn partition_of(component: &str) -> Option<(String, Option<String>)> {
 }
 
 /// Hive writes special characters of keys and values as `%XX`. What is no such escape stays.
-fn percent_decoded(text: &str) -> String {
+pub(crate) fn percent_decoded(text: &str) -> String {
     if !text.contains('%') {
         return text.to_owned();
     }

@@ -70,6 +70,9 @@ pub enum Deletes {
         size: u64,
         /// The ids of the columns that are compared.
         ids: Vec<i32>,
+        /// The values, as text, that those of them have which a data file lacks; null where none is given.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missing: Vec<(i32, String)>,
     },
 }
 

@@ -26,6 +26,7 @@ const FORMATS: [Format; 12] = [
     Format::Sheet,
     Format::Delta,
     Format::Iceberg,
+    Format::Hudi,
 ];
 
 /// Columns that files withhold, by name, and what each holds, if that is why.

@@ -92,6 +92,7 @@ export function formatName(format) {
     sqlite: "SQLite",
     text: "plain text",
     delta: "Delta",
+    hudi: "Hudi",
     iceberg: "Iceberg",
   };
   return names[format] ?? format;

@@ -177,6 +177,7 @@ impl Table<'_> {
             let remedy = "split the table";
             return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
         }
+        let none = Files::new(&columns);
         let comment = self.metadata.properties.get("comment");
         let table = LoggedTable {
             columns,
@@ -189,7 +190,7 @@ impl Table<'_> {
             ..Logged::default()
         };
         let log = LogFile::new(log, Format::Iceberg, said);
-        let files = self.files().await?;
+        let files = self.files(none).await?;
         let (mut named, mut deletes) = (Vec::new(), 0);
         for file in &files.data {
             let logged = self.file(file, &files)?;
@@ -245,11 +246,11 @@ impl Table<'_> {
     }
 
     /// The live files.
-    async fn files(&self) -> Result<Files, FileError> {
+    async fn files(&self, mut files: Files) -> Result<Files, FileError> {
         let path = &self.object.path;
         let snapshot = self.metadata.snapshot();
         let Some(snapshot) = snapshot.map_err(|cause| corrupt(path, cause))? else {
-            return Ok(Files::default());
+            return Ok(files);
         };
         let list: Vec<Manifest> = match &snapshot.manifest_list {
             Some(list) => manifests(&self.rows(list).await?).ok_or_else(|| self.broken(list))?,
@@ -277,7 +278,6 @@ impl Table<'_> {
         let read: Vec<_> = read.collect();
         let read = stream::iter(read).buffered(READ_AT_ONCE);
         let entries: Vec<Vec<Entry>> = read.try_collect().await?;
-        let mut files = Files::default();
         for entry in entries.into_iter().flatten() {
             let is_of_all = self.metadata.is_unpartitioned(entry.spec);
             files.take(entry, is_of_all);

@@ -1,4 +1,4 @@
-//! Tables that have a log, which says what their rows are: Delta Lake, Apache Iceberg.
+//! Tables that have a log, which says what their rows are: Delta Lake, Apache Iceberg, Apache Hudi.
 //!
 //! A [`Source`] knows such a table by what lies in its folder, and opens it: its version, its columns, and the files that are
 //! live in it, each with what the log says of it ([`limn_profile::Logged`]). What else lies in the folder is none of the table's.
@@ -6,9 +6,11 @@
 
 #[cfg(feature = "delta")]
 mod delta;
+mod hudi;
 mod iceberg;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
@@ -21,11 +23,13 @@ use crate::layout::{LogFile, LogTable};
 use crate::place::{join, split_path};
 
 /// What logs of tables are called: folders.
-pub const LOGS: [&str; 2] = [DELTA_LOG, METADATA];
+pub const LOGS: [&str; 3] = [DELTA_LOG, METADATA, HOODIE];
 /// The folder of a Delta table's log.
 const DELTA_LOG: &str = "_delta_log";
 /// The folder of an Iceberg table's metadata.
 const METADATA: &str = "metadata";
+/// The folder of a Hudi table's properties and timeline.
+const HOODIE: &str = ".hoodie";
 
 /// A kind of table that has a log.
 #[async_trait]
@@ -55,9 +59,9 @@ pub struct Listed<'a> {
     /// The objects, by path.
     pub objects: &'a [ObjectRecord],
     /// Paths that filters leave out.
-    pub left_out: &'a HashSet<&'a str>,
+    pub left_out: &'a BTreeSet<&'a str>,
     /// Paths that are to be read later, since they are too new.
-    pub too_new: &'a HashSet<&'a str>,
+    pub too_new: &'a BTreeSet<&'a str>,
 }
 
 /// What becomes of a table that has a log.
@@ -65,7 +69,7 @@ pub struct Listed<'a> {
 pub enum Opened {
     /// It is this one.
     Table(LogTable),
-    /// Filters leave out all its files.
+    /// Nothing: filters leave out all its files, or none has been written yet.
     LeftOut,
     /// It stays as it is in the index, for now: some of its files are too new.
     HeldBack,
@@ -78,10 +82,24 @@ const ASKED_AT_ONCE: usize = 16;
 impl<'a> Listed<'a> {
     /// The objects in a folder, at whatever depth.
     fn below(&self, folder: &str) -> &'a [ObjectRecord] {
+        if folder.is_empty() {
+            return self.objects;
+        }
         let from = format!("{folder}/");
         let start = self.objects.partition_point(|it| it.path < from);
         let below = &self.objects[start..];
         &below[..below.partition_point(|it| it.path.starts_with(&from))]
+    }
+
+    /// The paths in a folder, at whatever depth, of a set.
+    fn paths_below(paths: &BTreeSet<&'a str>, folder: &str) -> Vec<&'a str> {
+        let from = match folder {
+            "" => String::new(),
+            folder => format!("{folder}/"),
+        };
+        let paths = paths.range::<str, _>((Bound::Included(from.as_str()), Bound::Unbounded));
+        let below = paths.take_while(|path| path.starts_with(&from));
+        below.copied().collect()
     }
 
     fn get(&self, path: &str) -> Option<&'a ObjectRecord> {
@@ -160,14 +178,22 @@ pub struct Found {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// A table that is written as several is read as the first of these.
 enum Kind {
     Delta,
     Iceberg,
+    Hudi,
 }
 
 /// Whether an object is a part of a table's log, as its path says: it is listed, though its name is hidden.
 pub fn is_of_log(path: &str) -> bool {
-    log_of(path).is_some()
+    log_folder(path).is_some()
+}
+
+/// The folder that an object goes with if it is a part of a table's log: what leaves out that folder leaves out the object.
+pub fn log_folder(path: &str) -> Option<&str> {
+    let changes = || hudi::is_log_file(path).then(|| split_path(path).0);
+    log_of(path).or_else(changes)
 }
 
 /// The folder of the table whose log an object may be a part of.
@@ -175,6 +201,9 @@ pub(crate) fn log_of(path: &str) -> Option<&str> {
     let (folder, name) = split_path(path);
     if is_of_metadata(path) {
         return Some(split_path(folder).0);
+    }
+    if let Some(table) = hudi::table_of(path) {
+        return Some(table);
     }
     let mut above = folder;
     // Checkpoints may have parts in a folder of their own.
@@ -199,12 +228,17 @@ pub fn logged(objects: &[ObjectRecord]) -> Vec<Found> {
         let Some(folder) = log_of(&object.path) else {
             continue;
         };
-        if is_commit(&object.path) {
-            folders.insert(folder, Kind::Delta);
+        let kind = if is_commit(&object.path) {
+            Kind::Delta
         } else if is_metadata(&object.path) {
-            // A table that is both (UniForm) is written as a Delta table.
-            folders.entry(folder).or_insert(Kind::Iceberg);
-        }
+            Kind::Iceberg
+        } else if hudi::is_properties(&object.path) {
+            Kind::Hudi
+        } else {
+            continue;
+        };
+        let known = folders.entry(folder).or_insert(kind);
+        *known = kind.min(*known);
     }
     let found = folders.into_iter().map(|(folder, kind)| Found {
         folder: folder.to_owned(),
@@ -277,6 +311,7 @@ impl Kind {
     fn source(self) -> Option<&'static dyn Source> {
         match self {
             Kind::Iceberg => Some(&iceberg::Iceberg),
+            Kind::Hudi => Some(&hudi::Hudi),
             #[cfg(feature = "delta")]
             Kind::Delta => Some(&delta::Delta),
             #[cfg(not(feature = "delta"))]
@@ -354,9 +389,18 @@ mod tests {
             object("c/_delta_log/_last_checkpoint"),
             object("d/_delta_log/0.json"),
             object("e/x.json"),
+            object("f/.hoodie/hoodie.properties"),
+            object("f/.hoodie/metadata/.hoodie/hoodie.properties"),
+            // Written as both.
+            object("a/b/.hoodie/hoodie.properties"),
         ];
-        let folders: Vec<String> = logged(&objects).into_iter().map(|it| it.folder).collect();
-        assert_eq!(folders, ["", "a/b"]);
+        let found = logged(&objects);
+        let kinds: Vec<(&str, Kind)> = found
+            .iter()
+            .map(|it| (it.folder.as_str(), it.kind))
+            .collect();
+        let expected = [("", Kind::Delta), ("a/b", Kind::Delta), ("f", Kind::Hudi)];
+        assert_eq!(kinds, expected);
         for path in [
             "a/_delta_log/00000000000000000001.json",
             "a/_delta_log/_last_checkpoint",
@@ -364,6 +408,30 @@ mod tests {
         ] {
             assert_eq!(log_of(path), Some("a"), "{path}");
         }
+        for path in [
+            "a/.hoodie/hoodie.properties",
+            "a/.hoodie/hoodie.properties.backup",
+            "a/.hoodie/20240101000000000.commit",
+            "a/.hoodie/20240101000000000.inflight",
+            "a/.hoodie/timeline/20240101000000000_20240101000001000.replacecommit",
+            "a/.hoodie/.schema/20240101000000000.schemacommit",
+        ] {
+            assert_eq!(log_of(path), Some("a"), "{path}");
+        }
+        for path in [
+            "a/.hoodie/metadata/.hoodie/hoodie.properties",
+            "a/.hoodie/archived/.commits_.archive.1_1-0-1",
+            "a/.hoodie/timeline/history/1_2_0.parquet",
+            "a/.hoodie/.temp/20240101000000000/x.marker",
+            "a/timeline/20240101000000000.commit",
+        ] {
+            assert_eq!(log_of(path), None, "{path}");
+        }
+        let changes = "a/p=1/.5ad1-0_20240101000000000.log.1_0-1-0";
+        assert_eq!(
+            (log_of(changes), log_folder(changes)),
+            (None, Some("a/p=1"))
+        );
         assert_eq!(log_of("_delta_log/x"), Some(""));
         assert_eq!(log_of("a/_delta_logs/x"), None);
         assert_eq!(log_of("a/b/x.parquet"), None);

@@ -15,6 +15,7 @@ const FORMATS: &[&str] = &[
     "csv",
     "dbf",
     "delta",
+    "hudi",
     "iceberg",
     "jsonlines",
     "orc",
@@ -93,6 +94,7 @@ mod tests {
             Format::Csv,
             Format::Dbf,
             Format::Delta,
+            Format::Hudi,
             Format::Iceberg,
             Format::JsonLines,
             Format::Orc,
@@ -128,7 +130,7 @@ mod tests {
         assert_eq!(refused.message, "format is 'xlsx'");
         assert_eq!(
             refused.remedy,
-            "choose one of arrow, avro, csv, dbf, delta, iceberg, jsonlines, orc, parquet, sheet, sqlite, text"
+            "choose one of arrow, avro, csv, dbf, delta, hudi, iceberg, jsonlines, orc, parquet, sheet, sqlite, text"
         );
         // What tables have besides, in whatever case.
         let there = || ["list", "csv"].into_iter();

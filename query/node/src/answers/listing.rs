@@ -32,7 +32,7 @@ pub struct ListRequest {
     /// Only tables with each of these words in their name, their description or the name of a column.
     #[serde(default)]
     pub q: Option<String>,
-    /// Only tables of this format: `arrow`, `avro`, `csv`, `dbf`, `delta`, `iceberg`, `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
+    /// Only tables of this format: `arrow`, `avro`, `csv`, `dbf`, `delta`, `hudi`, `iceberg`, `jsonlines`, `orc`, `parquet`, `sheet`, `sqlite` or `text`.
     #[serde(default)]
     pub format: Option<String>,
     /// Only tables with a column of this type: `binary`, `boolean`, `date`, `float`, `integer`, `text`, `timestamp`, `unknown`, or another that the lake has, such as `list`.

@@ -26,7 +26,7 @@ pub struct FindInput {
     pub k: Option<usize>,
     /// Only tables at this path or below it.
     pub prefix: Option<String>,
-    /// Only tables of this format: arrow, avro, csv, dbf, delta, iceberg, jsonlines, orc, parquet, sheet, sqlite or text.
+    /// Only tables of this format: arrow, avro, csv, dbf, delta, hudi, iceberg, jsonlines, orc, parquet, sheet, sqlite or text.
     pub format: Option<String>,
     /// Whether a language model judges the first tables, where the node has one. Takes seconds.
     pub judge: Option<bool>,
@@ -79,7 +79,7 @@ pub struct SqlInput {
 pub struct ListInput {
     /// Only tables at this path or below it.
     pub prefix: Option<String>,
-    /// Only tables of this format: arrow, avro, csv, dbf, delta, iceberg, jsonlines, orc, parquet, sheet, sqlite or text.
+    /// Only tables of this format: arrow, avro, csv, dbf, delta, hudi, iceberg, jsonlines, orc, parquet, sheet, sqlite or text.
     pub format: Option<String>,
     /// Where to go on: the next of the list before.
     pub after: Option<String>,

@@ -297,6 +297,7 @@ async fn deleted_rows_are_nowhere() {
             path: "e.parquet".to_owned(),
             size: size(&equal),
             ids: vec![1, 2],
+            missing: Vec::new(),
         }],
     ];
     drop(ground);
@@ -404,4 +405,69 @@ async fn a_file_of_which_it_is_not_known_what_is_deleted_is_not_read() {
             .await
             .is_err()
     );
+}
+
+/// By a column that a file lacks, rows are deleted as if it were there: null, its default, or what the log says of the file.
+#[tokio::test]
+async fn rows_are_deleted_by_columns_that_a_file_lacks() {
+    let table = LoggedTable {
+        columns: vec![
+            column("n", 1, &Arrow::Int64),
+            column("state", 4, &Arrow::Utf8View),
+            column("day", 5, &Arrow::Date32),
+        ],
+        ..LoggedTable::default()
+    };
+    let day: ArrayRef = Arc::new(Date32Array::from(vec![Some(1), None]));
+    let states = texts(&[Some("new"), None]);
+    let equal = parquet_of(
+        &batch(vec![
+            ("n", 1, whole([3, 4])),
+            ("state", 4, states),
+            ("day", 5, day),
+        ]),
+        4,
+    );
+    let rows = batch(vec![("n", 1, whole([2, 3, 4]))]);
+    let constant = |id, value: Option<&str>| Constant {
+        id: Some(id),
+        name: String::new(),
+        value: value.map(str::to_owned),
+    };
+    for (missing, constants, expected) in [
+        // Row 4 is deleted where state and day are null.
+        (vec![], vec![], vec!["2", "3"]),
+        (vec![(4, "new")], vec![], vec!["2", "3", "4"]),
+        (
+            vec![(4, "new")],
+            vec![constant(5, Some("1970-01-02"))],
+            vec!["2", "4"],
+        ),
+        (
+            vec![(4, "new"), (5, "1970-01-02")],
+            vec![constant(4, None), constant(5, None)],
+            vec!["2", "3"],
+        ),
+    ] {
+        let mut ground = Ground::new(table.clone()).await;
+        ground.put("e.parquet", equal.clone()).await;
+        let missing = missing.into_iter().map(|(id, text)| (id, text.to_owned()));
+        let logged = Logged {
+            constants,
+            deletes: vec![Deletes::Equal {
+                path: "e.parquet".to_owned(),
+                size: equal.len() as u64,
+                ids: vec![1, 4, 5],
+                missing: missing.collect(),
+            }],
+            table: None,
+        };
+        ground.parquet("t/a.parquet", &rows, logged.clone()).await;
+        let request = Request {
+            columns: Some(vec![0]),
+            ..Request::default()
+        };
+        let found = shown(&batches(&ground.rows(), request).await.0);
+        assert_eq!(found, expected, "{logged:?}");
+    }
 }

@@ -1,13 +1,13 @@
 //! Manifest lists and manifests of an Iceberg table (specification, "Manifests"): which files are live, and what deletes rows of them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use arrow::array::{
     Array, ArrayRef, AsArray, Int64Array, ListArray, RecordBatch, StringArray, StructArray,
 };
 use arrow::compute::cast;
 use arrow::datatypes::{DataType as Arrow, Int32Type, Int64Type};
-use limn_profile::Deletes;
+use limn_profile::{Deletes, LoggedColumn};
 
 /// The status of an entry whose file is no part of the table any more.
 const DELETED: i64 = 2;
@@ -242,9 +242,22 @@ pub(super) struct Files {
     others: HashMap<(i32, Vec<Option<String>>), Vec<Entry>>,
     /// Equality deletes of no partition are about all.
     of_all: Vec<Entry>,
+    /// The values of columns, by id, in files that lack them.
+    defaults: BTreeMap<i32, String>,
 }
 
 impl Files {
+    /// None, of a table whose columns are these.
+    pub(super) fn new(columns: &[LoggedColumn]) -> Files {
+        let defaults = columns
+            .iter()
+            .filter_map(|it| Some((it.id?, it.missing.clone()?)));
+        Files {
+            defaults: defaults.collect(),
+            ..Files::default()
+        }
+    }
+
     /// Takes an entry; whether it is of no partition.
     pub(super) fn take(&mut self, entry: Entry, is_of_all: bool) {
         match (entry.content, &entry.blob, &entry.about) {
@@ -283,7 +296,14 @@ impl Files {
             match other.content {
                 EQUALITY if other.sequence > file.sequence => {
                     let ids = other.ids.clone();
-                    deletes.push(Deletes::Equal { path, size, ids });
+                    let missing = ids.iter().filter_map(|id| self.defaults.get_key_value(id));
+                    let missing = missing.map(|(id, value)| (*id, value.clone())).collect();
+                    deletes.push(Deletes::Equal {
+                        path,
+                        size,
+                        ids,
+                        missing,
+                    });
                 }
                 // A vector has all that they have.
                 POSITIONS if is_about && vector.is_none() && other.sequence >= file.sequence => {
