@@ -1,7 +1,7 @@
 //! Logs: the tables of a listing whose logs say which files they have.
 //!
-//! Every run reads them: of a table as it was that is a checkpoint, and the commits since. A table whose log cannot be read
-//! stays as it is in the index.
+//! Every run reads them: of a table as it was that is a checkpoint, and the commits since; of one in a catalog nothing. A table whose
+//! log cannot be read stays as it is in the index.
 
 use std::collections::HashSet;
 
@@ -12,6 +12,7 @@ use limn_lake::sources::{self, Listed, Opened, is_of_log, logged};
 use limn_store::Store;
 
 use crate::listing::Listing;
+use crate::published::Published;
 use crate::report::Failure;
 use crate::scope::root_name;
 
@@ -19,8 +20,13 @@ use crate::scope::root_name;
 const OPENED_AT_ONCE: usize = 4;
 
 impl Listing {
-    /// Reads the logs of tables that have one.
-    pub(crate) async fn open_logs(&mut self, lake: &Store, selection: &Selection) {
+    /// Reads the logs of tables that have one. A table that its catalog says to be as it is published is not read.
+    pub(crate) async fn open_logs(
+        &mut self,
+        lake: &Store,
+        selection: &Selection,
+        published: &Published,
+    ) {
         let tables = logged(&self.objects);
         self.objects.sort_unstable_by(|a, b| a.path.cmp(&b.path));
         let left_out: HashSet<&str> = self.left_out.iter().map(String::as_str).collect();
@@ -34,10 +40,15 @@ impl Listing {
         let opened = tables.into_iter().map(|table| {
             let is_meant = self.part.concerns(&table.folder, root);
             async move {
-                let opened = match is_meant {
-                    true => sources::open(lake, &table, listed).await,
+                let version = table.version(lake, listed);
+                let known = version.and_then(|(version, modified_ms)| {
+                    published.log_table(&table.folder, (&version, modified_ms))
+                });
+                let opened = match (is_meant, known) {
+                    (true, Some(known)) => Ok(Opened::Table(known)),
+                    (true, None) => sources::open(lake, &table, listed).await,
                     // Nothing is changed of it.
-                    false => Ok(Opened::HeldBack),
+                    (false, _) => Ok(Opened::HeldBack),
                 };
                 (table.folder, opened)
             }

@@ -5,14 +5,15 @@
 //! are, so that the next snapshot can delete them. A session keeps it, and reads what is new before each
 //! listing.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+mod logs;
+
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use limn_formats::member::{is_left_out, shown};
 use limn_formats::{Declaration, Fingerprint, ObjectRecord};
 use limn_lake::contexts::ContextPart;
 use limn_lake::layout::content_fingerprint;
-use limn_lake::reach::parent;
 use limn_lake::{Contexts, Ignored, TableName};
 use limn_profile::FileSummary;
 use limn_segment::{
@@ -187,18 +188,6 @@ impl Published {
                 && contexts.any(|context| is_forgotten(row, context, forget))
         });
         gone.cloned().collect()
-    }
-
-    /// The folders of tables that have logs.
-    pub fn log_folders(&self) -> BTreeSet<String> {
-        let groups = self.groups().into_iter();
-        let tables = groups.flat_map(|group| self.tables(group));
-        let folder = |table: Arc<TableRecord>| {
-            let mut files = table.files_now();
-            let log = files.find(|file| table.is_log(&file.path))?;
-            Some(parent(&log.path).to_owned())
-        };
-        tables.filter_map(folder).collect()
     }
 
     /// The groups that have something published.

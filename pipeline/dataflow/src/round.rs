@@ -225,7 +225,7 @@ impl Round {
         let opened = stop.run_until_cancelled(opened).await;
         opened.ok_or(PipelineError::Stopped)?;
         let logs = stop
-            .run_until_cancelled(listing.open_logs(lake, &selection))
+            .run_until_cancelled(listing.open_logs(lake, &selection, published))
             .await;
         logs.ok_or(PipelineError::Stopped)?;
         let filtered = filtered + listing.members_left_out;

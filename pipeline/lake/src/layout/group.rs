@@ -52,6 +52,11 @@ pub struct Group {
 }
 
 impl GroupKey {
+    /// That of a table that has a log, in this folder.
+    pub fn of_log(folder: &str) -> Self {
+        Self::new(GroupKind::Logged, folder)
+    }
+
     pub(crate) fn new(kind: GroupKind, path: &str) -> Self {
         let mut hasher = Hasher::new(match kind {
             GroupKind::File => "file",
@@ -240,7 +245,7 @@ impl Group {
         let mut files: Vec<TableFile> = files.collect();
         files.sort_by(|a, b| a.object.path.cmp(&b.object.path));
         Group {
-            key: GroupKey::new(GroupKind::Logged, &table.folder),
+            key: GroupKey::of_log(&table.folder),
             path: table.folder,
             kind: GroupKind::Logged,
             name,

@@ -18,6 +18,24 @@ pub struct LogTable {
     pub files: Vec<LogFile>,
 }
 
+impl LogTable {
+    /// A table in a catalog's folder as an index has it: each file with what was said of it, and whether it is the log.
+    pub fn known(folder: &str, files: Vec<(ObjectRecord, Arc<Declaration>, bool)>) -> LogTable {
+        let files = files.into_iter().map(|(object, logged, is_log)| LogFile {
+            object,
+            format: match is_log {
+                true => Format::Iceberg,
+                false => Format::Parquet,
+            },
+            logged,
+        });
+        LogTable {
+            folder: folder.to_owned(),
+            files: files.collect(),
+        }
+    }
+}
+
 /// A file of such a table, or its log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile {

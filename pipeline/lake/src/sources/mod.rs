@@ -3,6 +3,7 @@
 //! A [`Source`] knows such a table by what lies in its folder, and opens it: its version, its columns, and the files that are
 //! live in it, each with what the log says of it ([`limn_profile::Logged`]). What else lies in the folder is none of the table's.
 //! Everything after that is as with any table: files are summarised, once a version; summaries are merged; rows are scanned.
+//! In a catalog nothing is listed but each table's metadata file of now: its files are what its manifests say.
 
 #[cfg(feature = "delta")]
 mod delta;
@@ -156,6 +157,24 @@ pub struct Found {
 enum Kind {
     Delta,
     Iceberg,
+}
+
+impl Found {
+    /// The version that a catalog says the table has, known before anything is read: where its metadata file lies, and when it was
+    /// written, in milliseconds since 1970. A table that is made anew may have a file of the same name.
+    pub fn version(&self, lake: &Store, listed: &Listed<'_>) -> Option<(String, i64)> {
+        let log = crate::place::join(&self.folder, METADATA);
+        let [object] = listed.below(&log) else {
+            return None;
+        };
+        Some((version_in_catalog(lake, object)?, object.modified_ms))
+    }
+}
+
+/// Where a table's metadata file lies, as its catalog says.
+fn version_in_catalog(lake: &Store, object: &ObjectRecord) -> Option<String> {
+    let etag = object.etag.as_deref().filter(|_| lake.is_catalog())?;
+    Some(etag.trim_matches('"').to_owned())
 }
 
 /// Whether an object is a part of a table's log, as its path says: it is listed, though its name is hidden.
