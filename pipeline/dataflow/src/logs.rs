@@ -41,9 +41,7 @@ impl Listing {
             let is_meant = self.part.concerns(&table.folder, root);
             async move {
                 let version = table.version(lake, listed);
-                let known = version.and_then(|(version, modified_ms)| {
-                    published.log_table(&table.folder, (&version, modified_ms))
-                });
+                let known = version.and_then(|it| published.log_table(&table.folder, &it));
                 let opened = match (is_meant, known) {
                     (true, Some(known)) => Ok(Opened::Table(known)),
                     (true, None) => sources::open(lake, &table, listed).await,

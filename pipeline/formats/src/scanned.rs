@@ -142,7 +142,8 @@ fn read(
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    if !store.pins(file.object.etag.as_deref()) {
+    // What lies somewhere for good has no other version.
+    if file.object.place().is_none() && !store.pins(file.object.etag.as_deref()) {
         sink.wait(is_as_indexed(store, &file))?;
     }
     let (store, file) = match containers::enter_whole(store, &file, options)? {

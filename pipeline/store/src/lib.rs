@@ -317,7 +317,7 @@ impl Store {
     }
 
     /// Whether this is a catalog of tables. What is listed of each is its newest metadata file alone, under one name
-    /// and without its size; its entity tag, in quotes, is where that file lies.
+    /// and without its size and time; its entity tag is, in quotes, where that file lies and, behind a `#`, the table's id.
     pub fn is_catalog(&self) -> bool {
         self.catalog.is_some()
     }

@@ -24,7 +24,7 @@ impl Published {
     }
 
     /// The table in a folder as it is published, if its log is of this version; none where files are to be read anew.
-    pub fn log_table(&self, folder: &str, (version, modified_ms): (&str, i64)) -> Option<LogTable> {
+    pub fn log_table(&self, folder: &str, version: &str) -> Option<LogTable> {
         self.state().reuse?;
         let tables = self.tables(GroupKey::of_log(folder).0);
         let [row] = tables.as_slice() else {
@@ -33,10 +33,11 @@ impl Published {
         let mut is_of_version = false;
         let files = row.files_now().map(|file| {
             let is_log = row.is_log(&file.path);
-            let known = (file.version.as_deref(), file.modified_ms);
-            is_of_version |= is_log && known == (Some(version), modified_ms);
+            is_of_version |= is_log && file.version.as_deref() == Some(version);
             let declared = Declaration::from_json(file.declared.as_deref()?).ok()?;
-            Some((object_of(file), declared, is_log))
+            let object = object_of(file);
+            // One that is to be read anew is known by no version.
+            (is_log || object.place().is_some()).then_some((object, declared, is_log))
         });
         let files = files.collect::<Option<Vec<_>>>()?;
         is_of_version.then(|| LogTable::known(folder, files))

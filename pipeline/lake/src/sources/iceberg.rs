@@ -202,7 +202,10 @@ impl Table<'_> {
             version: version_in_catalog(self.lake, self.object)
                 .or_else(|| Some(split_path(path).1.to_owned())),
             size: 0,
-            modified_ms: self.object.modified_ms,
+            modified_ms: match self.lake.is_catalog() {
+                true => self.metadata.last_updated_ms,
+                false => self.object.modified_ms,
+            },
         };
         let said = Logged {
             table: Some(table),

@@ -160,18 +160,17 @@ enum Kind {
 }
 
 impl Found {
-    /// The version that a catalog says the table has, known before anything is read: where its metadata file lies, and when it was
-    /// written, in milliseconds since 1970. A table that is made anew may have a file of the same name.
-    pub fn version(&self, lake: &Store, listed: &Listed<'_>) -> Option<(String, i64)> {
+    /// The version that a catalog says the table has, known before anything is read.
+    pub fn version(&self, lake: &Store, listed: &Listed<'_>) -> Option<String> {
         let log = crate::place::join(&self.folder, METADATA);
         let [object] = listed.below(&log) else {
             return None;
         };
-        Some((version_in_catalog(lake, object)?, object.modified_ms))
+        version_in_catalog(lake, object)
     }
 }
 
-/// Where a table's metadata file lies, as its catalog says.
+/// Where a table's metadata file lies, as its catalog says, and the table's id.
 fn version_in_catalog(lake: &Store, object: &ObjectRecord) -> Option<String> {
     let etag = object.etag.as_deref().filter(|_| lake.is_catalog())?;
     Some(etag.trim_matches('"').to_owned())

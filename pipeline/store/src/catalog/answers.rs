@@ -58,8 +58,9 @@ pub(super) struct Loaded {
 #[derive(Deserialize)]
 pub(super) struct Metadata {
     pub(super) location: String,
-    #[serde(rename = "last-updated-ms")]
-    pub(super) updated_ms: Option<i64>,
+    /// Of version 1, there may be none.
+    #[serde(rename = "table-uuid")]
+    pub(super) uuid: Option<String>,
 }
 
 /// Settings for what lies below a location.

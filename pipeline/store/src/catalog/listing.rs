@@ -37,6 +37,13 @@ struct Found {
     odd: Vec<StoreError>,
 }
 
+/// What was found in a namespace.
+#[derive(Default)]
+struct Inside {
+    namespaces: Vec<Namespace>,
+    found: Found,
+}
+
 /// A page of a list.
 trait Page: DeserializeOwned {
     type Entry;
@@ -105,15 +112,19 @@ impl Catalog {
             let mut looked_into = stream::iter(looked_into.collect::<Vec<_>>()).buffered(AT_ONCE);
             level = Vec::new();
             while let Some(inside) = looked_into.next().await {
-                let (namespaces, tables, odd) = inside?;
-                found.tables.extend(tables);
-                found.odd.extend(odd);
+                let Inside {
+                    namespaces,
+                    found: own,
+                } = inside?;
+                found.tables.extend(own.tables);
+                found.odd.extend(own.odd);
                 level.extend(namespaces.into_iter().filter(|it| met.insert(it.clone())));
                 let is_too_many = |found: usize, most: usize, what: &str| match found > most {
                     true => Err(CatalogError::TooMany(format!("{most} {what}"))),
                     false => Ok(()),
                 };
-                is_too_many(found.tables.len(), MOST_TABLES, "tables")?;
+                let named = found.tables.len() + found.odd.len();
+                is_too_many(named, MOST_TABLES, "tables")?;
                 is_too_many(met.len(), MOST_NAMESPACES, "namespaces")?;
             }
         }
@@ -124,47 +135,53 @@ impl Catalog {
     /// The namespaces in a namespace, its tables, and what is wrong.
     async fn look_into(&self, namespace: Namespace, folder: &str) -> Result<Inside, CatalogError> {
         let mut inside = Inside::default();
-        let own = namespace.join("/");
-        let refused = |error: &CatalogError| {
-            let error = self.explain(&own, error);
-            error.of_an_entry().at(own.clone())
-        };
+        match self.look_into_all(&namespace, folder, &mut inside).await {
+            // It is gone by now.
+            Err(error) if !namespace.is_empty() && error.is_status(&[StatusCode::NOT_FOUND]) => {}
+            // What is in it stays as it is.
+            Err(error) if !namespace.is_empty() && error.is_status(&[StatusCode::FORBIDDEN]) => {
+                let own = namespace.join("/");
+                let error = self.explain(&own, &error).of_an_entry();
+                inside.found.odd.push(error.at(own));
+            }
+            outcome => outcome?,
+        }
+        Ok(inside)
+    }
+
+    async fn look_into_all(
+        &self,
+        namespace: &Namespace,
+        folder: &str,
+        inside: &mut Inside,
+    ) -> Result<(), CatalogError> {
         if !namespace.is_empty() {
-            match self.tables(&namespace).await {
-                Ok(tables) => {
-                    for table in tables {
-                        let path = format!("{own}/{}", table.name);
-                        if !is_plain(&table.name) {
-                            inside.2.push(self.odd(path, "table"));
-                        } else if may_hold(&path, folder) {
-                            inside.1.push((path, (namespace.clone(), table.name)));
-                        }
-                    }
+            for table in self.tables(namespace).await? {
+                let path = format!("{}/{}", namespace.join("/"), table.name);
+                if !is_plain(&table.name) {
+                    inside.found.odd.push(self.odd(path, "table"));
+                } else if may_hold(&path, folder) {
+                    let name = (namespace.clone(), table.name);
+                    inside.found.tables.insert(path, name);
                 }
-                // It is gone by now.
-                Err(error) if error.is_status(&[StatusCode::NOT_FOUND]) => return Ok(inside),
-                Err(error) if error.is_status(&[StatusCode::FORBIDDEN]) => {
-                    inside.2.push(refused(&error));
-                    return Ok(inside);
-                }
-                Err(error) => return Err(error),
             }
         }
         if namespace.len() == MOST_LEVELS {
-            return Ok(inside);
+            return Ok(());
         }
-        for child in self.namespaces(&namespace).await? {
-            // Catalogs without levels answer with all namespaces again.
-            let is_below = child.len() == namespace.len() + 1 && child.starts_with(&namespace);
+        let children = self.namespaces(namespace).await?.into_iter();
+        // Catalogs without levels answer with all namespaces again.
+        let is_below =
+            |child: &Namespace| child.len() == namespace.len() + 1 && child.starts_with(namespace);
+        for child in children.filter(is_below) {
             let path = child.join("/");
-            if !is_below {
-            } else if !child.iter().all(|level| is_plain(level)) {
-                inside.2.push(self.odd(path, "namespace"));
+            if !child.iter().all(|level| is_plain(level)) {
+                inside.found.odd.push(self.odd(path, "namespace"));
             } else if may_hold(&path, folder) {
-                inside.0.push(child);
+                inside.namespaces.push(child);
             }
         }
-        Ok(inside)
+        Ok(())
     }
 
     async fn namespaces(&self, parent: &[String]) -> Result<Vec<Namespace>, CatalogError> {
@@ -231,7 +248,6 @@ impl Catalog {
         match self.load(namespace, name).await {
             Ok(table) => {
                 object.etag = Some(table.etag());
-                object.modified_ms = table.updated_ms;
                 Some(Ok(object))
             }
             Err(error) if error.is_status(&[StatusCode::NOT_FOUND]) => None,
@@ -255,13 +271,6 @@ impl Catalog {
         error.at(path)
     }
 }
-
-/// Namespaces, tables with their folders, and what is wrong.
-type Inside = (
-    Vec<Namespace>,
-    Vec<(String, (Namespace, String))>,
-    Vec<StoreError>,
-);
 
 impl Found {
     /// Takes out tables that lie in another table's folder: whose a file is has to be seen from its path.

@@ -84,7 +84,8 @@ struct Table {
     /// The metadata file, and its path from `root` on.
     metadata: String,
     metadata_path: String,
-    updated_ms: i64,
+    /// The table's own id: one that is made anew may have a metadata file of the same name.
+    uuid: String,
     settings: Properties,
     holds_until: SystemTime,
 }
@@ -102,7 +103,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Table {
     fn etag(&self) -> String {
-        format!("\"{}\"", self.metadata)
+        format!("\"{}#{}\"", self.metadata, self.uuid)
     }
 
     fn of(loaded: &Loaded, api: &Api, is_here: bool) -> std::result::Result<Table, CatalogError> {
@@ -128,7 +129,7 @@ impl Table {
             root,
             prefix,
             metadata,
-            updated_ms: loaded.metadata.updated_ms.unwrap_or(0),
+            uuid: loaded.metadata.uuid.clone().unwrap_or_default(),
             holds_until: vended::holds_until(&settings, SystemTime::now()),
             settings,
         })
