@@ -2,7 +2,7 @@
 
   python iceberg_tables.py LAKE SEED STEP
 
-As delta_tables.py. The catalog is a file beside the lake.
+As delta_tables.py. The catalog is a file beside the lake, or at the address CATALOG_URI: then tables are called by their names there.
 """
 import datetime
 import decimal
@@ -14,6 +14,7 @@ import sys
 import uuid
 
 import pyarrow as pa
+from pyiceberg.catalog.rest import RestCatalog
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
@@ -33,6 +34,7 @@ SCHEMA = Schema(
     NestedField(8, "secret", StringType(), required=False),
 )
 PARTED = PartitionSpec(PartitionField(7, 1000, IdentityTransform(), "region"), PartitionField(6, 1001, DayTransform(), "at_day"))
+URI = os.environ.get("CATALOG_URI")
 TABLES = {"shop.plain": "plain", "shop.parted": "sales/parted", "shop.empty": "empty"}
 
 
@@ -95,7 +97,7 @@ def told(catalog):
         rows = catalog.load_table(name).scan().to_arrow()
         live = set(rows["secret"].to_pylist())
         every = {f"doomed{i:06}" for i in range(3, 60, 7)}
-        tables[place] = {
+        tables[name.replace(".", "/") if URI else place] = {
             "rows": len(rows),
             "columns": {column: checksum(rows[column]) for column in rows.column_names},
             "gone": sorted(every - live) if live else [],
@@ -106,7 +108,10 @@ def told(catalog):
 def main():
     lake, seed, number = pathlib.Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     chance = random.Random(seed * 1000 + number)
-    catalog = SqlCatalog("test", uri=f"sqlite:///{lake.parent}/catalog.sqlite", warehouse=str(lake))
+    if URI:
+        catalog = RestCatalog("tests", uri=URI, warehouse="tests")
+    else:
+        catalog = SqlCatalog("test", uri=f"sqlite:///{lake.parent}/catalog.sqlite", warehouse=str(lake))
     if number == 0:
         catalog.create_namespace("shop")
         make(catalog, lake, chance)

@@ -7,6 +7,7 @@
 
 pub mod answers;
 pub mod azurite;
+pub mod catalog;
 pub mod certificates;
 pub mod faulty;
 pub mod google;

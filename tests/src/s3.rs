@@ -31,6 +31,7 @@ struct Running {
     master: String,
     filer: String,
     endpoint: String,
+    catalog: String,
 }
 
 fn weed() -> PathBuf {
@@ -65,6 +66,23 @@ impl S3Server {
     /// read a part.
     pub fn start_named(bucket: &str) -> Self {
         Self::of_bucket(bucket.to_owned())
+    }
+
+    /// An empty bucket for Iceberg tables, which the server's own catalog has.
+    pub fn start_tables(bucket: &str) -> Self {
+        let server = Running::shared();
+        let command = format!("s3tables.bucket -create -name {bucket} -account limn");
+        assert!(server.shell(&command), "no bucket {bucket} was made");
+        Self {
+            server,
+            bucket: bucket.to_owned(),
+            endpoint: server.endpoint.clone(),
+        }
+    }
+
+    /// The address of the server's catalog.
+    pub fn catalog(&self) -> &str {
+        &self.server.catalog
     }
 
     fn of_bucket(bucket: String) -> Self {
@@ -138,7 +156,7 @@ impl Running {
         let folder = data.join("data");
         std::fs::create_dir_all(&folder).expect("the data folder");
         let tools = weed();
-        let ports: Vec<u16> = (0..3).map(|_| free_port()).collect();
+        let ports: Vec<u16> = (0..4).map(|_| free_port()).collect();
         // What the shell leaves behind reads an input that ends with this process, and then ends the
         // server, which the shell becomes.
         let process = Command::new("sh")
@@ -147,8 +165,9 @@ impl Running {
             .env("LIMN_TEST_DATA", &data)
             .arg(&tools)
             .args(["server", "-s3", "-ip=127.0.0.1", "-ip.bind=127.0.0.1"])
-            // Listeners of its own that limn does not need, on fixed ports.
-            .args(["-s3.port.iceberg=0", "-s3.port.lance=0"])
+            // A listener that limn does not need, on a fixed port.
+            .arg("-s3.port.lance=0")
+            .arg(format!("-s3.port.iceberg={}", ports[3]))
             .arg(format!("-dir={}", folder.display()))
             .arg(format!("-s3.config={}", config.display()))
             .arg(format!("-s3.port={port}"))
@@ -168,6 +187,7 @@ impl Running {
             master: format!("127.0.0.1:{}", ports[0]),
             filer: format!("127.0.0.1:{}", ports[2]),
             endpoint: format!("http://127.0.0.1:{port}"),
+            catalog: format!("http://127.0.0.1:{}", ports[3]),
         };
         let deadline = Instant::now() + Duration::from_secs(60);
         let mut has_bucket = false;
@@ -189,16 +209,21 @@ impl Running {
 
     /// Creates a bucket, if the server is up.
     fn create_bucket(&self, bucket: &str) -> bool {
-        let created = Command::new("sh")
+        self.shell(&format!("s3.bucket.create -name {bucket}"))
+    }
+
+    /// Has the server's shell do something, if it is up.
+    fn shell(&self, command: &str) -> bool {
+        let done = Command::new("sh")
             .arg("-c")
             .arg(format!(
-                "echo 's3.bucket.create -name {bucket}' | timeout 10 \"$0\" shell -master={} -filer={}",
+                "echo '{command}' | timeout 10 \"$0\" shell -master={} -filer={}",
                 self.master, self.filer
             ))
             .arg(weed())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .status();
-        created.is_ok_and(|status| status.success())
+        done.is_ok_and(|status| status.success())
     }
 }

@@ -9,12 +9,23 @@ use std::path::Path;
 use std::process::Command;
 
 use limn_tests::answers::everything;
+use limn_tests::catalog::CatalogServer;
 use limn_tests::{index_hashed, limn, repository, text};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// Takes the tables of a lake a step further; what their writer reads of them.
 fn step(writer: &str, lake: &Path, seed: u64, number: u64) -> Value {
+    step_in(writer, lake, seed, number, &[])
+}
+
+fn step_in(
+    writer: &str,
+    lake: &Path,
+    seed: u64,
+    number: u64,
+    environment: &[(&str, &str)],
+) -> Value {
     let tools = home_dir().unwrap().join(".cache/limn/python");
     let done = Command::new("python3")
         .arg(repository().join("tests/lakehouse").join(writer))
@@ -22,6 +33,7 @@ fn step(writer: &str, lake: &Path, seed: u64, number: u64) -> Value {
         .args([seed.to_string(), number.to_string()])
         .env("PYTHONPATH", tools)
         .env("PYTHONDONTWRITEBYTECODE", "1")
+        .envs(environment.iter().copied())
         .output()
         .unwrap();
     let errors = String::from_utf8_lossy(&done.stderr);
@@ -99,11 +111,18 @@ fn assert_rows(index: &Path, table: &str, expected: &Value) {
 /// A history of tables, followed step by step.
 fn followed(writer: &str, seed: u64, steps: u64) {
     let folder = TempDir::new().unwrap();
-    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    let lake = folder.path().join("lake");
     fs::create_dir(&lake).unwrap();
+    follow(&lake, folder.path(), steps, |number| {
+        step(writer, &lake, seed, number)
+    });
+}
+
+fn follow(lake: &Path, folder: &Path, steps: u64, step: impl Fn(u64) -> Value) {
+    let index = folder.join("index");
     for number in 0..=steps {
-        let expected = step(writer, &lake, seed, number);
-        let report = index_hashed(&lake, &index, &[]).ok();
+        let expected = step(number);
+        let report = index_hashed(lake, &index, &[]).ok();
         assert_eq!(report["failures"], json!([]), "{report}");
         let listed = limn(&["tables", "--index", text(&index), "--json"]).ok();
         let listed = listed
@@ -120,11 +139,11 @@ fn followed(writer: &str, seed: u64, steps: u64) {
         for (table, expected) in tables {
             assert_rows(&index, table, expected);
         }
-        let again = index_hashed(&lake, &index, &[]).ok();
+        let again = index_hashed(lake, &index, &[]).ok();
         assert_eq!(again["objects"]["read"], 0, "nothing has changed: {again}");
     }
-    let scratch = folder.path().join("scratch");
-    index_hashed(&lake, &scratch, &[]).code_is(0);
+    let scratch = folder.join("scratch");
+    index_hashed(lake, &scratch, &[]).code_is(0);
     assert_eq!(everything(&index), everything(&scratch));
 }
 
@@ -197,6 +216,20 @@ fn a_hudi_table_of_an_unknown_version_stays_as_it_was() {
     let failures = run.json()["failures"].to_string();
     assert!(failures.contains("version 10 of Hudi"), "{failures}");
     assert_rows(&index, "plain", &expected["plain"]);
+}
+
+#[test]
+fn iceberg_tables_of_a_catalog_are_what_it_says() {
+    for seed in [1, 2] {
+        let server = CatalogServer::start();
+        let tables = server.folder.path().join("tables");
+        fs::create_dir(&tables).unwrap();
+        let environment = [("CATALOG_URI", server.endpoint())];
+        let lake = server.location();
+        follow(Path::new(&lake), server.folder.path(), 8, |number| {
+            step_in("iceberg_tables.py", &tables, seed, number, &environment)
+        });
+    }
 }
 
 /// The commits of a table, in order.

@@ -6,6 +6,7 @@ mod api_fuzz;
 mod authorisation;
 mod bad_input;
 mod books;
+mod catalogs;
 mod cluster;
 mod compact;
 mod company;

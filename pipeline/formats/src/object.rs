@@ -14,7 +14,7 @@ pub struct ObjectRecord {
     pub path: String,
     /// The store's entity tag, where it has one.
     pub etag: Option<String>,
-    /// The store's version id, where it keeps versions.
+    /// The store's version id, where it keeps versions; of a file that is never changed, the URL at which it lies.
     pub version: Option<String>,
     /// Size in bytes.
     pub size: u64,
@@ -41,6 +41,11 @@ impl ObjectRecord {
 }
 
 impl ObjectRecord {
+    /// Where the object lies, if nothing else ever lies there: its version is a URL.
+    pub fn place(&self) -> Option<&str> {
+        self.version.as_deref().filter(|it| it.contains("://"))
+    }
+
     /// An object of a store that has no versions.
     pub fn unversioned(path: &str, size: u64) -> Self {
         ObjectRecord {

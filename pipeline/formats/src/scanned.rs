@@ -143,7 +143,8 @@ fn read(
     options: &ReadOptions,
     sink: &mut Sink,
 ) -> Result<(), Stop> {
-    if !store.pins(file.object.etag.as_deref()) {
+    // What lies somewhere for good has no other version.
+    if file.object.place().is_none() && !store.pins(file.object.etag.as_deref()) {
         sink.wait(is_as_indexed(store, &file.object))?;
     }
     for part in file.declared.iter().flat_map(|declared| &declared.parts) {

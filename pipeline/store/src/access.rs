@@ -27,11 +27,20 @@ pub struct Access {
 }
 
 /// The variables that a store is opened with.
+#[derive(Clone)]
 pub(crate) struct Variables(Vec<(String, String)>);
 
 impl Variables {
     pub(crate) fn new(variables: impl IntoIterator<Item = (String, String)>) -> Self {
         Variables(variables.into_iter().collect())
+    }
+
+    /// These and others, of which those that are set already stay as they are.
+    pub(crate) fn and(&self, others: Vec<(String, String)>) -> Variables {
+        let mut all = self.0.clone();
+        let others = others.into_iter();
+        all.extend(others.filter(|(name, _)| self.get(name).is_none()));
+        Variables(all)
     }
 
     /// A variable's value.

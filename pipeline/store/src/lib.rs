@@ -1,7 +1,7 @@
 //! Object stores by URL: counted requests, errors that say what to do.
 //!
 //! Everything limn reads or writes outside memory goes through a [`Store`]: a root (a local folder, a prefix
-//! of S3, Google's or Azure's storage, a folder or file of a web server, or memory in tests) under which
+//! of S3, Google's or Azure's storage, a folder or file of a web server, the tables of an Iceberg catalog, or memory in tests) under which
 //! objects have relative paths.
 //!
 //! ```
@@ -41,6 +41,7 @@
 //! killed local write leaves a `name#N` file that no listing shows: [`Store::leftovers`] does.
 
 mod access;
+mod catalog;
 mod counting;
 mod error;
 mod failpoint;
@@ -75,6 +76,7 @@ pub use text::{is_steering, one_line};
 pub use view::Stretch;
 
 use access::Variables;
+use catalog::Catalog;
 use counting::{Counters, CountingStore};
 use error::place::Place;
 use error::{from_io, translate};
@@ -97,6 +99,7 @@ pub struct Store {
     url: Arc<str>,
     local: Option<LocalFolder>,
     web: Option<Arc<Web>>,
+    catalog: Option<Arc<Catalog>>,
     place: Arc<Place>,
     failpoint: Option<Arc<Failpoint>>,
 }
@@ -133,7 +136,7 @@ pub enum PutOutcome {
 
 impl Store {
     /// Opens a location: a local path (made absolute; it need not exist), `file://`, `s3://`, `gs://`, `az://`,
-    /// `http://`, `https://`, or `memory://` (a fresh one each time), with settings from the environment.
+    /// `http://`, `https://`, `iceberg+https://`, or `memory://` (a fresh one each time), with settings from the environment.
     ///
     /// Nothing is requested yet: a wrong bucket or key shows at the first request.
     ///
@@ -209,6 +212,9 @@ impl Store {
 
     fn wrap(opened: location::Opened) -> Store {
         let counters = Arc::new(Counters::default());
+        if let Some(catalog) = &opened.catalog {
+            catalog.count_in(&counters);
+        }
         Store {
             client: Arc::new(CountingStore::new(opened.client, Arc::clone(&counters))),
             counters,
@@ -216,6 +222,7 @@ impl Store {
             url: opened.url.into(),
             local: opened.local,
             web: opened.web,
+            catalog: opened.catalog,
             place: Arc::new(opened.place),
             failpoint: None,
         }
@@ -231,6 +238,8 @@ impl Store {
     pub fn object_url(&self, path: &str) -> String {
         if let Some(web) = self.web.as_ref().filter(|_| !path.is_empty()) {
             web.address(path)
+        } else if let Some(catalog) = self.catalog.as_ref().filter(|_| !path.is_empty()) {
+            catalog.object_url(path)
         } else if path.is_empty() {
             self.url.to_string()
         } else if self.url.ends_with('/') {
@@ -302,9 +311,15 @@ impl Store {
             .map_or(Ok(()), |local| local.make_folder(path))
     }
 
-    /// Whether nothing can be written here, whatever rights one has: a web server.
+    /// Whether nothing can be written here, whatever rights one has: a web server, a catalog.
     pub fn is_read_only(&self) -> bool {
-        self.web.is_some()
+        self.web.is_some() || self.is_catalog()
+    }
+
+    /// Whether this is a catalog of tables. What is listed of each is its newest metadata file alone, under one name
+    /// and without its size and time; its entity tag is, in quotes, where that file lies and, behind a `#`, the table's id.
+    pub fn is_catalog(&self) -> bool {
+        self.catalog.is_some()
     }
 
     /// Requests and bytes so far.

@@ -11,7 +11,7 @@ use crate::local::beneath::Root;
 use crate::requests::odd_keys;
 use crate::web::listing::Wanted;
 use crate::web::{self, Web};
-use crate::{ObjectInfo, Store, fan_out, walk};
+use crate::{ObjectInfo, Store, catalog, fan_out, walk};
 
 impl Store {
     /// The objects below `prefix` (a folder; "" for all), in the order of their keys.
@@ -23,6 +23,13 @@ impl Store {
         let prefix = prefix.trim_matches('/');
         if let Some(web) = &self.web {
             return self.list_web(web, prefix, Arc::new(|_| true));
+        }
+        if let Some(catalog) = &self.catalog {
+            return catalog::listing::list(
+                Arc::clone(catalog),
+                prefix.to_owned(),
+                Arc::new(|_| true),
+            );
         }
         if let Some(local) = &self.local {
             let listing = self.list_local(Arc::clone(local.root()), prefix.to_owned());
@@ -54,7 +61,7 @@ impl Store {
     }
 
     /// As [`Store::list_unordered`]. Of objects whose path is not `wanted` nothing but the path may
-    /// be given: a web server is not asked about them.
+    /// be given: a web server or a catalog is not asked about them.
     pub fn list_wanted(
         &self,
         prefix: &str,
@@ -62,6 +69,10 @@ impl Store {
     ) -> BoxStream<'static, Result<ObjectInfo, StoreError>> {
         if let Some(web) = &self.web {
             return self.list_web(web, prefix.trim_matches('/'), Arc::new(wanted));
+        }
+        if let Some(catalog) = &self.catalog {
+            let folder = prefix.trim_matches('/').to_owned();
+            return catalog::listing::list(Arc::clone(catalog), folder, Arc::new(wanted));
         }
         if self.local.is_some() {
             return self.list(prefix);
@@ -115,6 +126,10 @@ impl Store {
         let folder = folder.trim_matches('/');
         if let Some(web) = &self.web {
             return web::listing::folder(self, web, folder).await;
+        }
+        if self.is_catalog() {
+            // Tables lie in folders of their own.
+            return Ok(Vec::new());
         }
         let key = self.key(folder);
         let below = (!key.as_ref().is_empty()).then_some(&key);

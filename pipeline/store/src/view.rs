@@ -62,6 +62,7 @@ impl Store {
             url: Arc::clone(&self.url),
             local: None,
             web: None,
+            catalog: None,
             place: Arc::clone(&self.place),
             failpoint: None,
         }

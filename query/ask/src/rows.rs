@@ -13,7 +13,7 @@ use limn_store::{Store, one_line};
 use crate::error::AskError;
 
 /// The formats of files, to find one by its label.
-const FORMATS: [Format; 12] = [
+const FORMATS: [Format; 13] = [
     Format::Parquet,
     Format::Csv,
     Format::Text,

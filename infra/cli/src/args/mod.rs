@@ -76,6 +76,10 @@ Examples:
   limn index ./lake --index lake.limn --narrate llm
   limn index gs://public-data/weather --anonymous --index weather.limn --include '*.parquet'
   limn index https://data.example.org/files/ --index files.limn --exclude archive --max-size 2GiB
+  limn index 'iceberg+https://catalog.example.org/api?warehouse=sales' --index s3://bucket/index
+
+A lake that begins with iceberg+https:// is an Iceberg REST catalog: its tables by their names, wherever \
+their files lie. LIMN_ICEBERG_TOKEN or LIMN_ICEBERG_CREDENTIAL, with LIMN_ICEBERG_HOST, sign in (docs/cli.md).
 
 Filters hold until others are given: the next limn index, limn update and limn watch of the lake have \
 them too. Tables of which files are left out go from the index, or are described without them.
@@ -102,7 +106,7 @@ Example:
     #[command(after_help = "\
 The whole lake is listed at the start and then every --every: that listing is the truth. In between, changes \
 are announced by an SQS queue of S3 event notifications (--queue), by POST /v1/events (--listen; the shapes of S3 \
-and of EventBridge), and by the file system for a local lake. An event only says where to look: events may \
+and of EventBridge), and by the file system for a local lake; an Iceberg catalog is only asked --every. An event only says where to look: events may \
 come late, twice or in any order, and many of one table cost one reading of it.
 
 A queue's messages are deleted when the changes they announce are published. One that cannot be understood is tried \

@@ -81,6 +81,11 @@ pub async fn run(args: WatchArgs) -> anyhow::Result<Outcome> {
 
 /// The sources that the arguments name.
 async fn sources(args: &WatchArgs, opened: &Opened) -> anyhow::Result<Bursts> {
+    if opened.lake.is_catalog() && (args.queue.is_some() || args.listen.is_some()) {
+        bail!(
+            "events name objects of buckets, and an Iceberg catalog has tables: leave --queue and --listen away; the catalog is asked --every"
+        );
+    }
     let coalesce = Coalesce {
         quiet: args.quiet,
         ..Coalesce::default()

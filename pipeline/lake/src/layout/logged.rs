@@ -48,18 +48,30 @@ impl LogTable {
         })
     }
 
-    /// The log and what it says of files, if it is still this one.
-    pub(crate) fn unchanged(
-        self,
-        log: &ObjectRecord,
-    ) -> Option<(LogFile, Vec<(String, Format, Logged)>)> {
+    /// Whether it is the table of this log, in this version. Some listings have no times.
+    pub(crate) fn has_log(&self, log: &ObjectRecord) -> bool {
+        let own = self.files.first().map(|it| &it.object);
+        own.is_some_and(|own| {
+            let modified_ms = match log.modified_ms {
+                0 => own.modified_ms,
+                modified_ms => modified_ms,
+            };
+            *own == ObjectRecord {
+                modified_ms,
+                ..log.clone()
+            }
+        })
+    }
+
+    /// The log, and what it says of files; none of a table that lacks either.
+    pub(crate) fn parts(self) -> Option<(LogFile, Vec<(String, Format, Logged)>)> {
         let mut files = self.files.into_iter();
-        let own = files.next().filter(|it| it.object == *log)?;
+        let log = files.next()?;
         let said = |file: LogFile| {
             let logged = file.logged.reading.logged.as_deref().cloned()?;
             Some((file.object.path, file.format, logged))
         };
-        Some((own, files.map(said).collect::<Option<_>>()?))
+        Some((log, files.map(said).collect::<Option<_>>()?))
     }
 }
 

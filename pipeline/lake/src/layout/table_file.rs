@@ -82,7 +82,15 @@ pub fn content_fingerprint(
         true => "object beside a table",
         false => "object as declared",
     });
-    object.feed(&mut hasher);
+    match object.place() {
+        // What it is called here changes with its table's name.
+        Some(place) => {
+            hasher.text(place);
+            hasher.bytes(&object.size.to_le_bytes());
+            hasher.text(sample_path(&object.path));
+        }
+        None => object.feed(&mut hasher),
+    }
     if let Some(declared) = declared {
         declared.feed_content(&mut hasher);
     }

@@ -211,7 +211,7 @@ struct Newest {
 }
 
 impl<'a> Table<'a> {
-    async fn open(self, object: ObjectRecord) -> Result<Opened, FileError> {
+    async fn open(self, log: ObjectRecord) -> Result<Opened, FileError> {
         let paths = self.paths();
         // Of a folder that could not be listed nobody knows what is in it.
         if paths.is_none() {
@@ -241,7 +241,7 @@ impl<'a> Table<'a> {
         let fields = self.properties.partition();
         let named: Result<Vec<_>, FileError> =
             live.iter().map(|it| self.file(it, &fields)).collect();
-        let log = as_file(object, table, unmerged);
+        let log = as_file(log, table, unmerged);
         let table = self.listed.table(self.lake, (log, self.folder), named?);
         table.await
     }

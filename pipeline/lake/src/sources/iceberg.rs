@@ -15,8 +15,8 @@ use limn_store::{Store, one_line};
 
 use self::manifests::{Entry, Files, Manifest, manifests};
 use self::metadata::Metadata;
-use super::{Listed, METADATA, Opened, Source, below, is_metadata};
-use crate::layout::LogFile;
+use super::{Listed, METADATA, Opened, Source, bare, below, is_metadata};
+use crate::layout::{LogFile, LogTable};
 use crate::place::{join, split_path};
 
 /// Bytes of a metadata file, and of a manifest or a list of them.
@@ -100,6 +100,9 @@ async fn known_by(
     newest: &ObjectRecord,
     listed: &Listed<'_>,
 ) -> Result<&'static str, FileError> {
+    if lake.is_catalog() {
+        return Ok("the one that its catalog names");
+    }
     let hint = listed.get(&join(split_path(&newest.path).0, HINT));
     let hinted = match hint {
         Some(hint) => {
@@ -118,21 +121,28 @@ async fn known_by(
 
 async fn read_metadata(lake: &Store, object: &ObjectRecord) -> Result<Metadata, FileError> {
     let path = &object.path;
-    if object.size > MOST_BYTES {
-        let cause = format!("it has {} bytes, more than {MOST_BYTES}", object.size);
-        return Err(wrong(
+    let not_too_long = |size: u64| match size > MOST_BYTES {
+        true => Err(wrong(
             path,
             FileErrorKind::Unsupported,
-            cause,
+            format!("it has {size} bytes or more, and {MOST_BYTES} are read"),
             "expire old snapshots of the table",
-        ));
-    }
+        )),
+        false => Ok(()),
+    };
+    not_too_long(object.size)?;
+    // A catalog does not say how long it is.
+    let size = match lake.is_catalog() {
+        true => MOST_BYTES + 1,
+        false => object.size,
+    };
     let bytes = lake
-        .get_range_of(path, object.etag.as_deref(), 0..object.size)
+        .get_range_of(path, object.etag.as_deref(), 0..size)
         .await;
     let mut bytes = bytes
         .map_err(|error| FileError::from_store(path, &error))?
         .to_vec();
+    not_too_long(bytes.len() as u64)?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
         let mut text = Vec::new();
         let unpacked = flate2::read::GzDecoder::new(&bytes[..]).take(MOST_BYTES);
@@ -156,6 +166,20 @@ async fn read_metadata(lake: &Store, object: &ObjectRecord) -> Result<Metadata, 
         return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
     }
     Ok(metadata)
+}
+
+/// A data file as its manifest has it: it is never changed (specification, "File System Operations"), so its version is where it
+/// lies.
+fn as_stated(path: String, file: &Entry) -> ObjectRecord {
+    let location = bare(&file.path);
+    let location = match location.starts_with('/') {
+        true => format!("file://{location}"),
+        false => location,
+    };
+    ObjectRecord {
+        version: Some(location),
+        ..ObjectRecord::unversioned(&path, file.size)
+    }
 }
 
 /// A table while its manifests are read.
@@ -189,9 +213,14 @@ impl Table<'_> {
             table: Some(table),
             ..Logged::default()
         };
+        let modified_ms = match self.lake.is_catalog() {
+            true => self.metadata.last_updated_ms,
+            false => log.modified_ms,
+        };
+        let log = ObjectRecord { modified_ms, ..log };
         let log = LogFile::new(log, Format::Iceberg, said);
         let files = self.files(none).await?;
-        let (mut named, mut deletes) = (Vec::new(), 0);
+        let (mut named, mut stated, mut deletes) = (Vec::new(), Vec::new(), 0);
         for file in &files.data {
             let logged = self.file(file, &files)?;
             deletes += logged.deletes.len();
@@ -200,7 +229,18 @@ impl Table<'_> {
                 let remedy = "compact the table";
                 return Err(wrong(path, FileErrorKind::Unsupported, cause, remedy));
             }
-            named.push((self.within(&file.path)?, Format::Parquet, logged));
+            let path = self.within(&file.path)?;
+            match self.lake.is_catalog() {
+                true => stated.push(LogFile::new(as_stated(path, file), Format::Parquet, logged)),
+                false => named.push((path, Format::Parquet, logged)),
+            }
+        }
+        if self.lake.is_catalog() {
+            stated.insert(0, log);
+            return Ok(Opened::Table(LogTable {
+                folder: self.folder.to_owned(),
+                files: stated,
+            }));
         }
         self.listed
             .table(self.lake, (log, self.folder), named)
@@ -214,19 +254,35 @@ impl Table<'_> {
         let found = own.or_else(|| below(named, self.lake.url()));
         found.ok_or_else(|| {
             let named = one_line(named);
-            let cause = format!("it names {named}, which is outside of the lake");
-            let remedy = "index the lake that holds all of the table";
+            let (of, remedy) = match self.lake.is_catalog() {
+                true => {
+                    let location = one_line(&self.metadata.location);
+                    let of = format!("the table's location {location}");
+                    (of, "rewrite the table's files into its location")
+                }
+                false => {
+                    let remedy = "index the lake that holds all of the table";
+                    ("the lake".to_owned(), remedy)
+                }
+            };
+            let cause = format!("it names {named}, which is outside of {of}");
             wrong(&self.object.path, FileErrorKind::Unsupported, cause, remedy)
         })
     }
 
     /// The rows of a manifest, or of a list of them.
-    async fn rows(&self, named: &str) -> Result<Vec<arrow::array::RecordBatch>, FileError> {
+    async fn rows(
+        &self,
+        named: &str,
+        size: Option<u64>,
+    ) -> Result<Vec<arrow::array::RecordBatch>, FileError> {
         let path = self.within(named)?;
-        let object = match self.listed.get(&path) {
-            Some(object) => object.clone(),
+        let size = size.filter(|_| self.lake.is_catalog());
+        let object = match (self.listed.get(&path), size) {
+            (Some(object), _) => object.clone(),
+            (None, Some(size)) => ObjectRecord::unversioned(&path, size),
             // It may have come since.
-            None => match self.lake.head(&path).await {
+            (None, None) => match self.lake.head(&path).await {
                 Ok(object) => object.into(),
                 Err(error) => return Err(FileError::from_store(path, &error)),
             },
@@ -240,7 +296,7 @@ impl Table<'_> {
     }
 
     async fn entries(&self, manifest: Manifest) -> Result<Vec<Entry>, FileError> {
-        let rows = self.rows(&manifest.path).await?;
+        let rows = self.rows(&manifest.path, manifest.size).await?;
         let entries = manifest.entries(&rows);
         entries.ok_or_else(|| self.broken(&manifest.path))
     }
@@ -253,7 +309,9 @@ impl Table<'_> {
             return Ok(files);
         };
         let list: Vec<Manifest> = match &snapshot.manifest_list {
-            Some(list) => manifests(&self.rows(list).await?).ok_or_else(|| self.broken(list))?,
+            Some(list) => {
+                manifests(&self.rows(list, None).await?).ok_or_else(|| self.broken(list))?
+            }
             None => snapshot
                 .manifests
                 .iter()

@@ -3,6 +3,7 @@
 //! A [`Source`] knows such a table by what lies in its folder, and opens it: its version, its columns, and the files that are
 //! live in it, each with what the log says of it ([`limn_profile::Logged`]). What else lies in the folder is none of the table's.
 //! Everything after that is as with any table: files are summarised, once a version; summaries are merged; rows are scanned.
+//! In a catalog nothing is listed but each table's metadata file of now: its files are what its manifests say.
 
 #[cfg(feature = "delta")]
 mod delta;
@@ -341,9 +342,14 @@ pub async fn open(
             .with_remedy("build it with the feature delta"));
     };
     let log = source.log(folder, listed)?;
-    match known.and_then(|known| known.unchanged(&log)) {
-        Some((log, files)) => listed.table(lake, (log, folder), files).await,
-        None => source.open(lake, (folder, log), listed).await,
+    let known = known.filter(|known| known.has_log(&log));
+    match known {
+        // Nothing else is listed of it.
+        Some(known) if lake.is_catalog() => Ok(Opened::Table(known)),
+        known => match known.and_then(LogTable::parts) {
+            Some((log, files)) => listed.table(lake, (log, folder), files).await,
+            None => source.open(lake, (folder, log), listed).await,
+        },
     }
 }
 

@@ -9,7 +9,7 @@ mod translate;
 
 use crate::text::one_line;
 
-pub(crate) use translate::{translate, unanswered};
+pub(crate) use translate::{translate, why_unanswered};
 
 /// What sort of failure it was; decides the remedy and whether to try again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -14,6 +14,10 @@ pub(crate) fn translate(place: &Place, object: String, error: &ClientError) -> S
     if let Some(error) = find::<WebError>(error) {
         return error.to_store_error(place, object);
     }
+    // Of a store behind a catalog.
+    if let Some(error) = find::<StoreError>(error) {
+        return error.clone();
+    }
     let words = place.words();
     let texts = Texts {
         chain: chain(error),
@@ -239,11 +243,21 @@ fn unreachable_cause(error: &(dyn StdError + 'static), texts: &Texts) -> Option<
     })
 }
 
+/// Why a request of ours got no answer.
+pub(crate) fn why_unanswered(error: &reqwest::Error) -> String {
+    let mut texts = vec![];
+    let mut next: Option<&dyn StdError> = error.source();
+    while let Some(error) = next {
+        texts.push(error.to_string());
+        next = error.source();
+    }
+    let says = |needle: &str| texts.iter().any(|text| text.contains(needle));
+    let known = unanswered(error, &says);
+    known.unwrap_or_else(|| texts.pop().unwrap_or_else(|| "no answer".to_owned()))
+}
+
 /// Why nobody answered, as far as the system's own error or a known text in it shows.
-pub(crate) fn unanswered(
-    error: &(dyn StdError + 'static),
-    says: &dyn Fn(&str) -> bool,
-) -> Option<String> {
+fn unanswered(error: &(dyn StdError + 'static), says: &dyn Fn(&str) -> bool) -> Option<String> {
     use std::io::ErrorKind as Io;
     if let Some(io) = find_io(error) {
         let cause = match io.kind() {

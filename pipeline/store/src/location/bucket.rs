@@ -85,6 +85,7 @@ impl Bucket {
             url: self.url,
             local: None,
             web: None,
+            catalog: None,
             place: Place {
                 provider,
                 bucket: Some(self.name),

@@ -19,6 +19,8 @@ use crate::requests::{self, Connector, Payer};
 
 /// The projects that may pay, the first that is set. The first is what Google's own libraries read.
 const PAYERS: [&str; 2] = ["GOOGLE_CLOUD_QUOTA_PROJECT", "GOOGLE_CLOUD_PROJECT"];
+/// A token that Google has given, in the variable that its other tools know.
+const TOKEN: &str = "GOOGLE_OAUTH_ACCESS_TOKEN";
 /// Where the service is, unless `GOOGLE_BASE_URL` says otherwise.
 const SERVICE: &str = "https://storage.googleapis.com";
 
@@ -54,6 +56,11 @@ pub(super) fn open(
             _ => {}
         }
         builder = builder.with_config(key, value);
+    }
+    if let Some(token) = variables.get(TOKEN).filter(|_| !unsigned) {
+        let bearer = token.to_owned();
+        let given = StaticCredentialProvider::new(GcpCredential { bearer });
+        builder = builder.with_credentials(Arc::new(given));
     }
     if unsigned {
         // Not even looked for, where Google's tools would; writes would ask for some all the same.

@@ -1,5 +1,5 @@
 //! From a location as a person writes it to a client: local paths, `file://`, `s3://`, `gs://`, `az://`,
-//! `http(s)://`, `memory://`.
+//! `http(s)://`, `iceberg+http(s)://`, `memory://`.
 //!
 //! Settings of the clouds come from the environment under their own names, on top of time-outs of our own
 //! ([`crate::requests`]).
@@ -17,6 +17,7 @@ use object_store::memory::InMemory;
 use object_store::path::Path;
 
 use crate::access::{Access, Variables};
+use crate::catalog::{self, Catalog};
 use crate::error::place::Place;
 use crate::error::{StoreError, StoreErrorKind};
 use crate::local::LocalFolder;
@@ -30,6 +31,8 @@ pub(crate) struct Opened {
     pub(crate) local: Option<LocalFolder>,
     /// The web server, where the root is one's.
     pub(crate) web: Option<Arc<Web>>,
+    /// The catalog, where the root is one.
+    pub(crate) catalog: Option<Arc<Catalog>>,
     pub(crate) place: Place,
 }
 
@@ -65,11 +68,12 @@ pub(crate) fn open(
         "gs" | "gcs" => google::open(rest, access, variables),
         "az" | "azure" | "adl" | "abfs" | "abfss" => azure::open(rest, access, variables),
         "http" | "https" => web::open(location, access, variables),
+        "iceberg+http" | "iceberg+https" => catalog::open(location, access, variables),
         _ => Err(StoreError::new(
             StoreErrorKind::Configuration,
             format!("{scheme}://…"),
             format!("'{scheme}://' locations are not supported"),
-            "use a local path, s3://, gs://, az:// or https://",
+            "use a local path, s3://, gs://, az://, https:// or iceberg+https://",
         )),
     }
 }
@@ -99,6 +103,7 @@ pub(crate) fn memory() -> Opened {
         url: "memory://".to_owned(),
         local: None,
         web: None,
+        catalog: None,
         place: Place::default(),
     }
 }
@@ -134,6 +139,7 @@ fn local(path: &FsPath) -> Result<Opened, StoreError> {
         url: text.to_owned(),
         local: Some(folder),
         web: None,
+        catalog: None,
         place: Place::default(),
     })
 }

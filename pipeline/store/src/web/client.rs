@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use url::Url;
 
 use super::error::WebError;
-use crate::error::unanswered;
+use crate::error::why_unanswered;
 use crate::requests::wait;
 
 /// Of an answer without its length no more than this is read.
@@ -225,21 +225,7 @@ impl Client {
         if error.is_redirect() {
             return WebError::Nonsense("it redirects without end");
         }
-        let mut texts = vec![];
-        let mut next: Option<&dyn std::error::Error> = error.source();
-        while let Some(error) = next {
-            texts.push(error.to_string());
-            next = error.source();
-        }
-        let says = |needle: &str| texts.iter().any(|text| text.contains(needle));
-        let known = unanswered(error, &says);
-        let text = || {
-            texts
-                .last()
-                .cloned()
-                .unwrap_or_else(|| "no answer".to_owned())
-        };
-        WebError::Unreachable(known.unwrap_or_else(text))
+        WebError::Unreachable(why_unanswered(error))
     }
 }
 

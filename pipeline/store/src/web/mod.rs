@@ -114,6 +114,7 @@ pub(crate) fn open(
         url: shown.clone(),
         local: None,
         web: Some(web),
+        catalog: None,
         place: Place {
             provider: Provider::Web,
             bucket: None,

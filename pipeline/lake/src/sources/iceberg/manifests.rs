@@ -21,6 +21,8 @@ const FILE_PATH: i32 = 2_147_483_546;
 #[derive(Debug)]
 pub(super) struct Manifest {
     pub(super) path: String,
+    /// Its bytes, where that is said.
+    pub(super) size: Option<u64>,
     spec: i32,
     sequence: i64,
 }
@@ -33,7 +35,7 @@ pub(super) struct Entry {
     /// Its partition: the specification, and the values as text.
     pub(super) spec: i32,
     pub(super) partition: Vec<Option<String>>,
-    size: u64,
+    pub(super) size: u64,
     sequence: i64,
     content: i64,
     ids: Vec<i32>,
@@ -108,9 +110,11 @@ pub(super) fn manifests(batches: &[RecordBatch]) -> Option<Vec<Manifest>> {
         let paths = Texts::of(&rows, "manifest_path");
         let whole = |name: &str| Whole::of(&rows, name);
         let (specs, sequences) = (whole("partition_spec_id"), whole("sequence_number"));
+        let sizes = whole("manifest_length");
         for row in 0..rows.len() {
             all.push(Manifest {
                 path: paths.at(row)?,
+                size: sizes.unsigned(row),
                 spec: i32::try_from(specs.at(row)?).ok()?,
                 // Version 1 has none.
                 sequence: sequences.at(row).unwrap_or(0),
@@ -189,6 +193,7 @@ impl Manifest {
     pub(super) fn unlisted(path: &str) -> Manifest {
         Manifest {
             path: path.to_owned(),
+            size: None,
             spec: 0,
             sequence: 0,
         }

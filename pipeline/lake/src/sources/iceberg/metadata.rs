@@ -18,6 +18,8 @@ pub(super) struct Metadata {
     pub(super) format_version: u32,
     pub(super) location: String,
     #[serde(default)]
+    pub(super) last_updated_ms: i64,
+    #[serde(default)]
     current_snapshot_id: Option<i64>,
     #[serde(default)]
     snapshots: Vec<Snapshot>,

@@ -1,0 +1,594 @@
+//! Iceberg REST catalogs: tables by their names, at the cost of what changed; what is wrong with one costs itself; a hostile
+//! catalog costs an error; secrets stay where they are.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use limn_tests::answers::everything;
+use limn_tests::catalog::{CatalogServer, WeedCatalog};
+use limn_tests::s3::{KEY, S3Server, SECRET};
+use limn_tests::{Run, index_hashed, limn, limn_command, run, text};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Indexes the catalog's tables.
+fn index(catalog: &CatalogServer, index: &Path) -> Run {
+    index_hashed(Path::new(&catalog.location()), index, &[])
+}
+
+fn names(index: &Path) -> Vec<String> {
+    let tables = limn(&["tables", "--index", text(index), "--json"]).ok();
+    let names = tables.as_array().unwrap().iter();
+    let names = names.map(|it| it["table"].as_str().unwrap().to_owned());
+    names.collect()
+}
+
+fn sql(index: &Path, statement: &str) -> Value {
+    let answer = limn(&["sql", statement, "--index", text(index), "--json"]).ok();
+    answer["rows"].clone()
+}
+
+/// The requests for one kind of thing.
+fn of<'a>(asked: &'a [String], end: &str) -> Vec<&'a String> {
+    let is_one = |it: &&String| it.split('?').next().unwrap().ends_with(end);
+    asked.iter().filter(is_one).collect()
+}
+
+fn shop() -> Value {
+    json!([
+        ["namespace", "sales"],
+        ["namespace", "sales.eu"],
+        ["namespace", "empty"],
+        ["make", "sales.orders", 50],
+        ["append", "sales.orders", 50, 10],
+        ["make", "sales.returns", 5],
+        ["make", "sales.more", 6],
+        ["make", "sales.eu.orders", 7],
+    ])
+}
+
+#[test]
+fn tables_are_called_as_the_catalog_calls_them_and_cost_what_changed() {
+    let catalog = CatalogServer::start();
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().join("index");
+    catalog.tables(&shop());
+    // What lies there and is of no table is none.
+    let stray = catalog.folder.path().join("sales/stray");
+    fs::create_dir_all(&stray).unwrap();
+    fs::write(stray.join("stray.csv"), "a,b\n1,2\n").unwrap();
+
+    let report = index(&catalog, &at).ok();
+    assert_eq!(report["objects"]["read"], 5, "{report}");
+    let all = [
+        "sales/eu/orders",
+        "sales/more",
+        "sales/orders",
+        "sales/returns",
+    ];
+    assert_eq!(names(&at), all);
+    let counted = "SELECT count(*), sum(id), min(name) FROM sales.orders";
+    assert_eq!(sql(&at, counted), json!([[60, 1770, "row00000"]]));
+    let counted = "SELECT count(*) FROM sales.eu.orders";
+    assert_eq!(sql(&at, counted), json!([[7]]));
+    let shown = limn(&["show", "sales/orders", "--index", text(&at), "--json"]).ok();
+    assert_eq!(shown[0]["format"], "iceberg");
+    assert_eq!(shown[0]["rows"], 60);
+
+    // As it is: its lists and a request a table, and no read of the store.
+    catalog.asked();
+    let (own, away) = (
+        catalog.folder.path().join("sales"),
+        catalog.folder.path().join("away"),
+    );
+    fs::rename(&own, &away).unwrap();
+    let report = index(&catalog, &at).ok();
+    fs::rename(&away, &own).unwrap();
+    let asked = catalog.asked();
+    assert_eq!(report["tables"]["unchanged"], 4, "{report}");
+    assert_eq!(of(&asked, "/config").len(), 1, "{asked:?}");
+    // Pages of two: of namespaces `empty` and `sales`; below these; of tables; and four tables.
+    assert_eq!(of(&asked, "/namespaces").len(), 4, "{asked:?}");
+    assert_eq!(of(&asked, "/tables").len(), 4, "{asked:?}");
+    assert_eq!(asked.len(), 13, "{asked:?}");
+    // And those of the index.
+    assert_eq!(report["requests"]["list"], 13 + 2, "{report}");
+    assert_eq!(report["requests"]["head"], 0, "{report}");
+
+    // A commit costs the files that it adds.
+    catalog.tables(&json!([["append", "sales.orders", 60, 40]]));
+    let report = index(&catalog, &at).ok();
+    assert_eq!(report["objects"]["read"], 1, "{report}");
+    assert_eq!(report["tables"]["changed"], 1, "{report}");
+    assert_eq!(
+        sql(&at, "SELECT count(*) FROM sales.orders"),
+        json!([[100]])
+    );
+
+    // Another name costs no reading, and a table that was dropped is gone.
+    catalog.tables(&json!([
+        ["rename", "sales.orders", "sales.purchases"],
+        ["drop", "sales.more"],
+    ]));
+    let report = index(&catalog, &at).ok();
+    assert_eq!(report["objects"]["read"], 0, "{report}");
+    let now = ["sales/eu/orders", "sales/purchases", "sales/returns"];
+    assert_eq!(names(&at), now);
+    assert_eq!(sql(&at, "SELECT count(*) FROM purchases"), json!([[100]]));
+    let told = limn(&["diff", "1", "--index", text(&at)]).stdout;
+    assert!(told.contains("sales/purchases"), "{told}");
+
+    // One table alone, and filters by names.
+    catalog.tables(&json!([
+        ["append", "sales.eu.orders", 7, 3],
+        ["append", "sales.returns", 5, 5]
+    ]));
+    let updated = [
+        "update",
+        "sales/eu/orders",
+        "--index",
+        text(&at),
+        "--embedder",
+        "hashed-words",
+        "--json",
+    ];
+    let report = limn(&updated).ok();
+    assert_eq!(report["objects"]["read"], 1, "{report}");
+    assert_eq!(
+        sql(&at, "SELECT count(*) FROM sales.eu.orders"),
+        json!([[10]])
+    );
+    assert_eq!(sql(&at, "SELECT count(*) FROM sales.returns"), json!([[5]]));
+    index(&catalog, &at).ok();
+    let scratch = folder.path().join("scratch");
+    index(&catalog, &scratch).ok();
+    assert_eq!(everything(&at), everything(&scratch));
+    let filtered = folder.path().join("filtered");
+    let location = catalog.location();
+    index_hashed(
+        Path::new(&location),
+        &filtered,
+        &["--include", "sales/eu/**"],
+    )
+    .ok();
+    assert_eq!(names(&filtered), ["sales/eu/orders"]);
+}
+
+#[test]
+fn a_statement_reads_the_files_that_were_indexed() {
+    let catalog = CatalogServer::start();
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().join("index");
+    catalog.tables(&json!([["namespace", "a"], ["make", "a.t", 20]]));
+    index(&catalog, &at).ok();
+    catalog.tables(&json!([
+        ["append", "a.t", 20, 20],
+        ["delete", "a.t", "id < 5"]
+    ]));
+    assert_eq!(
+        sql(&at, "SELECT count(*), min(id) FROM t"),
+        json!([[20, 0]])
+    );
+    index(&catalog, &at).ok();
+    assert_eq!(
+        sql(&at, "SELECT count(*), min(id) FROM t"),
+        json!([[35, 5]])
+    );
+    // A table that is gone is no table without rows.
+    catalog.tables(&json!([["drop", "a.t"]]));
+    let gone = limn(&["sql", "SELECT min(id + 0) FROM t", "--index", text(&at)]);
+    assert_ne!(gone.code, 0, "{gone:?}");
+    assert!(gone.stderr.contains("limn index"), "{gone:?}");
+}
+
+#[test]
+fn what_is_wrong_with_a_table_costs_that_table_nothing_but_what_is_new() {
+    let catalog = CatalogServer::start();
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().join("index");
+    catalog.tables(&json!([
+        ["namespace", "a"],
+        ["make", "a.good", 3],
+        ["make", "a.bad", 4]
+    ]));
+    index(&catalog, &at).ok();
+    catalog.tables(&json!([
+        ["append", "a.bad", 4, 4],
+        ["append", "a.good", 3, 1]
+    ]));
+    let about = "tables/bad";
+    let elsewhere = json!({"format-version": 2, "location": "/elsewhere/bad"});
+    let bucketless = json!({"format-version": 2, "location": "hdfs://node/bad"});
+    let own = catalog.folder.path().join("a/bad");
+    let outside = json!({"format-version": 2, "location": own.join("deeper")});
+    let lies = [
+        (
+            json!({"metadata": elsewhere}),
+            "is outside of its location /elsewhere/bad",
+        ),
+        (json!({"metadata": bucketless}), "where limn cannot read"),
+        (json!({"metadata": outside}), "is outside of its location"),
+        (
+            json!({"metadata-location": "/etc/passwd"}),
+            "is outside of its location",
+        ),
+        (json!({"metadata-location": null}), "does not say where"),
+        (
+            json!({"metadata-location": own.join("metadata/gone.metadata.json")}),
+            "is not there any more",
+        ),
+    ];
+    let faults = [
+        (json!({"on": about, "status": 403}), "403 Forbidden"),
+        (
+            json!({"on": about, "status": 500}),
+            "500 Internal Server Error",
+        ),
+        (json!({"on": about, "body": "<html>"}), "it is no JSON"),
+        (
+            json!({"on": about, "body": "{\"metadata\": 7}"}),
+            "it lacks what",
+        ),
+        (
+            json!({"on": about, "bytes": 1 << 30}),
+            "more than 33554432 bytes",
+        ),
+    ];
+    let lies = lies
+        .into_iter()
+        .map(|(lie, words)| (json!({"a.bad": lie}), json!([]), words));
+    let faults = faults
+        .into_iter()
+        .map(|(fault, words)| (json!({}), json!([fault]), words));
+    for (lie, fault, words) in lies.chain(faults) {
+        catalog.lie(&lie);
+        catalog.faults(&fault);
+        let run = index(&catalog, &at);
+        run.code_is(1);
+        let report = run.json();
+        let failures = report["failures"].as_array().unwrap();
+        assert_eq!(failures.len(), 1, "{report}");
+        let error = failures[0]["error"].as_str().unwrap();
+        assert!(error.contains(words) && error.contains("a/bad"), "{error}");
+        let rows = |table: &str| {
+            let shown = limn(&["show", table, "--index", text(&at), "--json"]).ok();
+            shown[0]["rows"].as_u64().unwrap()
+        };
+        assert_eq!((rows("a/bad"), rows("a/good")), (4, 4), "{error}");
+    }
+    catalog.lie(&json!({}));
+    catalog.faults(
+        &json!([{"on": about, "status": 429, "headers": {"Retry-After": "1"}, "times": 1}]),
+    );
+    index(&catalog, &at).ok();
+    assert_eq!(sql(&at, "SELECT count(*) FROM bad"), json!([[8]]));
+    // Between the list and the question it went.
+    catalog.faults(&json!([{"on": about, "status": 404}]));
+    index(&catalog, &at).ok();
+    assert_eq!(names(&at), ["a/good"]);
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_costs_one_line_and_nothing_in_the_index() {
+    let catalog = CatalogServer::start();
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().join("index");
+    catalog.tables(&json!([["namespace", "a"], ["make", "a.t", 3]]));
+    index(&catalog, &at).ok();
+    let elsewhere = CatalogServer::start();
+    let (away, none) = (elsewhere.endpoint(), json!([]));
+    let page = json!({"namespaces": [["a"]], "next-page-token": "more"}).to_string();
+    let many: Vec<[String; 1]> = (0..10_001).map(|it| [format!("n{it}")]).collect();
+    let many = json!({"namespaces": many}).to_string();
+    for (on, fault, words) in [
+        (
+            "config",
+            json!({"status": 500}),
+            "500 Internal Server Error",
+        ),
+        ("config", json!({"status": 503}), "503 Service Unavailable"),
+        (
+            "config",
+            json!({"body": "{\"overrides\": 7}"}),
+            "it lacks what",
+        ),
+        (
+            "config",
+            json!({"bytes": 1 << 30}),
+            "more than 33554432 bytes",
+        ),
+        (
+            "config",
+            json!({"status": 307, "headers": {"Location": format!("{away}/v1/config")}}),
+            "the catalog redirects to http://127.0.0.1",
+        ),
+        (
+            "config",
+            json!({"body": json!({"overrides": {"uri": away}}).to_string()}),
+            "the catalog redirects to http://127.0.0.1",
+        ),
+        (
+            "config",
+            json!({"body": json!({"overrides": {"rest.sigv4-enabled": "true"}}).to_string()}),
+            "SigV4",
+        ),
+        (
+            "config",
+            json!({"body": json!({"overrides": {"prefix": "../.."}}).to_string()}),
+            "prefix",
+        ),
+        ("config", json!({"status": 401}), "LIMN_ICEBERG_TOKEN"),
+        ("/namespaces", json!({"body": page}), "more than 1000 pages"),
+        (
+            "/namespaces",
+            json!({"body": many}),
+            "more than 10000 namespaces",
+        ),
+        ("/tables$", json!({"status": 502}), "502 Bad Gateway"),
+    ] {
+        let mut fault = fault;
+        fault["on"] = json!(on);
+        catalog.faults(&json!([fault]));
+        let started = Instant::now();
+        let run = index(&catalog, &at);
+        run.code_is(2);
+        let lines: Vec<&str> = run.stderr.lines().collect();
+        assert!(
+            lines.len() == 1 && lines[0].contains(words),
+            "{words}: {run:?}"
+        );
+        assert!(started.elapsed() < Duration::from_secs(60), "{words}");
+        assert_eq!(names(&at), ["a/t"]);
+    }
+    assert_eq!(
+        json!(elsewhere.asked()),
+        none,
+        "nothing goes to another server"
+    );
+    let location = catalog.location();
+    drop(catalog);
+    let run = index_hashed(Path::new(&location), &at, &[]);
+    run.code_is(2);
+    assert!(
+        run.stderr
+            .contains("cannot reach the catalog: connection refused"),
+        "{run:?}"
+    );
+    assert_eq!(names(&at), ["a/t"]);
+}
+
+#[test]
+fn locations_that_make_no_sense_say_so_and_repeat_no_secret() {
+    for (location, words) in [
+        ("iceberg+https://", "no address of a catalog"),
+        (
+            "iceberg+https://me:sEcReT@catalog.example/",
+            "credentials do not belong",
+        ),
+        (
+            "iceberg+https://catalog.example/?token=sEcReT",
+            "one warehouse in its query",
+        ),
+        (
+            "iceberg+https://glue.eu-west-1.amazonaws.com/iceberg?warehouse=1",
+            "SigV4",
+        ),
+        (
+            "iceberg+https://s3tables.eu-west-1.amazonaws.com/iceberg",
+            "index the folder of the bucket",
+        ),
+    ] {
+        let run = index_hashed(Path::new(location), Path::new("/nowhere/index"), &[]);
+        run.code_is(2);
+        assert!(run.stderr.contains(words), "{location}: {run:?}");
+        assert!(!run.stderr.contains("sEcReT"), "{run:?}");
+    }
+}
+
+/// Whether any file below a folder has these bytes.
+fn holds(folder: &Path, secret: &str) -> bool {
+    let mut found = fs::read_dir(folder).unwrap();
+    found.any(|entry| {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => holds(&path, secret),
+            false => {
+                let bytes = fs::read(&path).unwrap();
+                let mut windows = bytes.windows(secret.len());
+                windows.any(|it| it == secret.as_bytes())
+            }
+        }
+    })
+}
+
+#[test]
+fn keys_that_the_catalog_gives_open_its_bucket_and_are_kept_nowhere() {
+    const TOKEN: &str = "token-of-the-catalogs-test";
+    const CREDENTIAL: &str = "limn:credential-of-the-test";
+    let bucket = S3Server::start();
+    let gives = json!({
+        "s3.endpoint": bucket.endpoint,
+        "s3.access-key-id": KEY,
+        "s3.secret-access-key": SECRET,
+        "s3.path-style-access": "true",
+        "client.region": "us-east-1",
+    });
+    let mut client = gives.clone();
+    client["token"] = json!(TOKEN);
+    let environment = [
+        ("CATALOG_TOKEN", TOKEN),
+        ("CATALOG_CREDENTIAL", CREDENTIAL),
+        ("CATALOG_VENDS", &gives.to_string()),
+    ];
+    let catalog =
+        CatalogServer::start_with(&bucket.url("warehouse"), &environment, &client.to_string());
+    catalog.tables(&json!([
+        ["namespace", "a"],
+        ["make", "a.t", 30],
+        ["append", "a.t", 30, 30]
+    ]));
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().join("index");
+    let host = catalog.endpoint().trim_start_matches("http://");
+    let location = catalog.location();
+    let indexed = [
+        "index",
+        &location,
+        "--index",
+        text(&at),
+        "--embedder",
+        "hashed-words",
+        "--json",
+        "-vv",
+    ];
+    let with = |arguments: &[&str], variables: &[(&str, &str)]| {
+        run(limn_command(arguments).envs(variables.iter().copied()))
+    };
+
+    // Whoever is not named gets no token, whatever is set.
+    let refused = with(
+        &indexed,
+        &[
+            ("LIMN_ICEBERG_TOKEN", TOKEN),
+            ("LIMN_ICEBERG_HOST", "catalog.example"),
+        ],
+    );
+    refused.code_is(2);
+    assert!(
+        refused
+            .stderr
+            .contains("401 Unauthorized (not allowed: None)"),
+        "{refused:?}"
+    );
+    assert!(
+        refused
+            .stderr
+            .contains(&format!("LIMN_ICEBERG_HOST={host}")),
+        "{refused:?}"
+    );
+    // A catalog that repeats what it was given has it repeated nowhere.
+    let wrong = with(
+        &indexed,
+        &[
+            ("LIMN_ICEBERG_TOKEN", "sEcReT"),
+            ("LIMN_ICEBERG_HOST", host),
+        ],
+    );
+    wrong.code_is(2);
+    assert!(!format!("{wrong:?}").contains("sEcReT"), "{wrong:?}");
+
+    let bearer = [("LIMN_ICEBERG_TOKEN", TOKEN), ("LIMN_ICEBERG_HOST", host)];
+    let grant = [
+        ("LIMN_ICEBERG_CREDENTIAL", CREDENTIAL),
+        ("LIMN_ICEBERG_HOST", host),
+    ];
+    let counted = [
+        "sql",
+        "SELECT count(*), sum(id) FROM t",
+        "--index",
+        text(&at),
+        "--json",
+    ];
+    let mut said = Vec::new();
+    for variables in [bearer, grant] {
+        let first = with(&indexed, &variables);
+        first.ok();
+        let read = with(&counted, &variables);
+        assert_eq!(read.ok()["rows"], json!([[60, 1770]]));
+        said.extend([first, read]);
+    }
+    // The environment's own keys come first.
+    let mut own = bearer.to_vec();
+    own.extend([
+        ("AWS_ACCESS_KEY_ID", "nobody"),
+        ("AWS_SECRET_ACCESS_KEY", "nothing"),
+    ]);
+    own.extend([
+        ("AWS_ENDPOINT_URL", bucket.endpoint.as_str()),
+        ("AWS_ALLOW_HTTP", "true"),
+    ]);
+    let denied = with(
+        &["sql", "SELECT min(id + 0) FROM t", "--index", text(&at)],
+        &own,
+    );
+    assert!(denied.stderr.contains("access denied"), "{denied:?}");
+    said.push(denied);
+    for secret in [TOKEN, CREDENTIAL, "credential-of-the-test", SECRET] {
+        assert!(!holds(&at, secret), "{secret} is in the index");
+        assert!(
+            !format!("{said:?}").contains(secret),
+            "{secret} is in what was said"
+        );
+    }
+    assert!(holds(&at, "a/t"), "what is in the index is found");
+}
+
+#[test]
+fn the_tables_of_a_real_catalog_are_followed() {
+    let catalog = WeedCatalog::start("lakehouse");
+    catalog.tables(&json!([
+        ["namespace", "sales"],
+        ["make", "sales.orders", 40],
+        ["append", "sales.orders", 40, 20],
+        ["make", "sales.returns", 5],
+    ]));
+    let folder = TempDir::new().unwrap();
+    let at = folder.path().join("index");
+    let mut variables = catalog.environment();
+    variables.extend(catalog.server.environment());
+    let with = |arguments: &[&str]| run(limn_command(arguments).envs(variables.clone()));
+    let location = catalog.location();
+    let followed = || {
+        with(&[
+            "index",
+            &location,
+            "--index",
+            text(&at),
+            "--embedder",
+            "hashed-words",
+            "--json",
+        ])
+        .ok()
+    };
+    let rows = |statement: &str| {
+        let answer = with(&["sql", statement, "--index", text(&at), "--json"]).ok();
+        answer["rows"].clone()
+    };
+    let report = followed();
+    assert_eq!(report["objects"]["read"], 3, "{report}");
+    assert_eq!(names(&at), ["sales/orders", "sales/returns"]);
+    assert_eq!(
+        rows("SELECT count(*), sum(id) FROM sales.orders"),
+        json!([[60, 1770]])
+    );
+    let report = followed();
+    assert_eq!(report["objects"]["read"], 0, "{report}");
+    assert_eq!(report["tables"]["unchanged"], 2, "{report}");
+    let requests = &report["requests"];
+    assert_eq!(requests["head"], 0, "{report}");
+    catalog.tables(&json!([
+        ["append", "sales.orders", 60, 5],
+        ["delete", "sales.returns", "id < 2"]
+    ]));
+    followed();
+    assert_eq!(rows("SELECT count(*) FROM sales.orders"), json!([[65]]));
+    assert_eq!(
+        rows("SELECT count(*), min(id) FROM returns"),
+        json!([[3, 2]])
+    );
+    // Made anew under its name, with a metadata file of the same name.
+    catalog.tables(&json!([
+        ["drop", "sales.returns"],
+        ["make", "sales.returns", 9]
+    ]));
+    followed();
+    assert_eq!(
+        rows("SELECT count(*), min(id) FROM returns"),
+        json!([[9, 0]])
+    );
+    catalog.tables(&json!([["drop", "sales.returns"]]));
+    followed();
+    assert_eq!(names(&at), ["sales/orders"]);
+    assert!(!holds(&at, SECRET));
+}
