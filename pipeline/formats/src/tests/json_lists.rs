@@ -282,3 +282,38 @@ fn odd_features_cost_themselves() {
         summary.notes
     );
 }
+
+mod any_bytes {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Whatever bytes of a collection become, there is a summary or one line.
+        #[test]
+        fn changed_bytes_end_in_a_summary_or_a_line(
+            changes in proptest::collection::vec((0usize..2000, prop_oneof![any::<u8>(), Just(b'['), Just(b'}'), Just(b'"')]), 1..6),
+            cut in 0usize..4000,
+        ) {
+            let mut text = COLLECTION.as_bytes().to_vec();
+            for (at, byte) in changes {
+                let length = text.len();
+                text[at % length] = byte;
+            }
+            text.truncate(cut);
+            for scan_budget in [1 << 20, 64] {
+                match read_with("x.geojson", text.clone(), &budget(scan_budget)).0 {
+                    Ok(summary) => {
+                        for row in &summary.sample.rows {
+                            prop_assert_eq!(row.values.len(), summary.columns.len());
+                        }
+                    }
+                    Err(error) => {
+                        prop_assert!(error.kind != FileErrorKind::Panicked, "{}", error);
+                        prop_assert!(!error.to_string().contains('\n'));
+                    }
+                }
+            }
+        }
+    }
+}

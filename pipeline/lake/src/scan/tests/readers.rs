@@ -23,7 +23,7 @@ fn tar_gz(name: &str, content: &[u8]) -> Vec<u8> {
     gzip(&tar.into_inner().unwrap())
 }
 
-fn zip(name: &str, content: &[u8]) -> Vec<u8> {
+pub(super) fn zip(name: &str, content: &[u8]) -> Vec<u8> {
     let mut zip = ::zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
     let options = ::zip::write::SimpleFileOptions::default();
     zip.start_file(name, options).unwrap();
