@@ -10,7 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock, mpsc};
 
 use differential_dataflow::input::InputSession;
 use limn_formats::Room;
-use limn_lake::{ContextSource, ContextText, GroupKind};
+use limn_lake::contexts::{About, SharedKind};
+use limn_lake::{ContextSource, ContextText, Group, GroupKind};
 use timely::ExchangeData;
 use timely::dataflow::channels::pact::{Exchange, ParallelizationContract, Pipeline};
 use timely::dataflow::operators::vec::{Broadcast, Map};
@@ -33,7 +34,7 @@ use crate::narrate::asking::Asking;
 use crate::narrate::store::NarrationStore;
 use crate::plan::GroupPlan;
 use crate::publish::{Committer, PublishedEpoch, gather_epoch};
-use crate::read::{Part, ReadSource, ReadTask, Reader};
+use crate::read::{Part, ReadSource, ReadTask, Reader, WantedParts};
 use crate::segments::{SegmentWriter, ShardResult, batch_by_shard};
 use crate::select::{Work, route, select_work};
 use crate::wire::Wire;
@@ -291,6 +292,29 @@ where
     )
 }
 
+/// What a group wants of a text about several tables.
+fn wanted_parts(
+    group: &Group,
+    context: &ContextSource,
+    kind: SharedKind,
+    about: &About,
+) -> WantedParts {
+    if group.kind != GroupKind::Family {
+        return WantedParts::One {
+            table: context.table.clone(),
+            version: context.fingerprint(),
+            about: about.clone(),
+        };
+    }
+    let files = group.files.iter().map(|file| file.object.path.clone());
+    let paths = files.chain([group.path.clone()]);
+    WantedParts::Of(match kind.may_hold_rows() {
+        true => paths.collect(),
+        // What people write is short.
+        false => Vec::new(),
+    })
+}
+
 /// The reads that a group's work needs.
 fn read_tasks(work: Work) -> Vec<ReadTask> {
     let Work::Describe(Wire(plan)) = work else {
@@ -309,13 +333,18 @@ fn read_tasks(work: Work) -> Vec<ReadTask> {
                         ..
                     } => ReadSource::Sidecar(object.clone(), context.fingerprint()),
                     context @ ContextSource {
-                        source: ContextText::Shared { object, kind, .. },
+                        source:
+                            ContextText::Shared {
+                                object,
+                                kind,
+                                about,
+                                ..
+                            },
                         ..
                     } => ReadSource::Shared {
                         object: object.clone(),
                         kind: *kind,
-                        part: (plan.group.kind != GroupKind::Family)
-                            .then(|| (context.table.clone(), context.fingerprint())),
+                        wanted: wanted_parts(&plan.group, context, *kind, about),
                     },
                     ContextSource { .. } => return None,
                 },

@@ -16,7 +16,9 @@ use limn_formats::{
     FileError, FileErrorKind, Fingerprint, Format, Held, ObjectRecord, ReadOptions, SIDECAR_BYTES,
     summarise_file,
 };
-use limn_lake::contexts::{ContextPart, SharedKind, SharedText, is_pdf, read_shared, read_sidecar};
+use limn_lake::contexts::{
+    About, ContextPart, SharedKind, SharedText, is_pdf, read_shared, read_sidecar,
+};
 use limn_lake::{TableFile, TableName};
 use limn_profile::FileSummary;
 use limn_store::Store;
@@ -78,9 +80,25 @@ pub enum ReadSource {
         object: ObjectRecord,
         /// What it is.
         kind: SharedKind,
-        /// The table, and the version of its part that is wanted, where no other table can come of the group.
-        part: Option<(TableName, Fingerprint)>,
+        /// What of it is wanted.
+        wanted: WantedParts,
     },
+}
+
+/// Which parts of a text about several tables are wanted. Other processes are sent no more: a text may be large, and groups many.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum WantedParts {
+    /// That of a table, where no other table can come of the group.
+    One {
+        /// The table.
+        table: TableName,
+        /// The version of its part.
+        version: Fingerprint,
+        /// By what the text may speak of it.
+        about: About,
+    },
+    /// Those about tables at these paths, if the text names tables as databases do; all of any other.
+    Of(Vec<String>),
 }
 
 impl ReadTask {
@@ -251,15 +269,11 @@ impl Reader {
                     }
                 }
             }
-            ReadSource::Shared { object, kind, part } => {
-                let known = part.as_ref().and_then(|(table, version)| {
-                    self.published.part(table.as_str(), &object.path, *version)
-                });
-                match known {
-                    Some(known) => Ok(ReadResult::Text(known)),
-                    None => self.shared(object, *kind).await?,
-                }
-            }
+            ReadSource::Shared {
+                object,
+                kind,
+                wanted,
+            } => self.parts(object, *kind, wanted).await?,
         };
         let held = match &result {
             Ok(ReadResult::Summary(summary)) => {
@@ -320,10 +334,29 @@ impl Reader {
 
     /// A text about several tables, ahead of the dataflow; `None` if it cannot be read.
     pub async fn look_at(&self, object: &ObjectRecord, kind: SharedKind) -> Option<SharedText> {
-        match self.shared(object, kind).await {
-            Ok(Ok(ReadResult::Shared(text))) => Some(text),
-            _ => None,
+        self.shared(object, kind).await.ok()?.ok()
+    }
+
+    /// What is wanted of a text about several tables.
+    async fn parts(
+        &self,
+        object: &ObjectRecord,
+        kind: SharedKind,
+        wanted: &WantedParts,
+    ) -> Result<Result<ReadResult, Unread>, PipelineError> {
+        if let WantedParts::One { table, version, .. } = wanted {
+            let known = self.published.part(table.as_str(), &object.path, *version);
+            if let Some(known) = known {
+                return Ok(Ok(ReadResult::Text(known)));
+            }
         }
+        let text = self.shared(object, kind).await?;
+        Ok(text.map(|text| match wanted {
+            WantedParts::One { about, .. } => ReadResult::Text(text.part(about)),
+            WantedParts::Of(paths) => {
+                ReadResult::Shared(text.of_tables(paths.iter().map(String::as_str)))
+            }
+        }))
     }
 
     /// A text about several tables: read and cut up once.
@@ -331,7 +364,7 @@ impl Reader {
         &self,
         object: &ObjectRecord,
         kind: SharedKind,
-    ) -> Result<Result<ReadResult, Unread>, PipelineError> {
+    ) -> Result<Result<SharedText, Unread>, PipelineError> {
         let cell = self.shared_cell(object.fingerprint());
         let read = match cell.get() {
             Some(read) => read,
@@ -350,8 +383,7 @@ impl Reader {
                 }
             }
         };
-        let text = read.as_ref().map(|text| ReadResult::Shared(text.clone()));
-        Ok(text.map_err(Unread::from))
+        Ok(read.as_ref().cloned().map_err(Unread::from))
     }
 
     fn shared_cell(&self, version: Fingerprint) -> SharedCell {

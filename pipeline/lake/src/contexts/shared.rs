@@ -215,6 +215,31 @@ impl SharedText {
         Ok(SharedText(Arc::new(parts)))
     }
 
+    /// What it says of tables at these paths, if it names tables as databases do: of a large manifest a little. Any other is as
+    /// it was. Whatever [`SharedText::part`] says of the tables, it says the same of.
+    #[must_use]
+    pub fn of_tables<'a>(&self, paths: impl Iterator<Item = &'a str>) -> SharedText {
+        if self.0.relations.is_empty() {
+            return self.clone();
+        }
+        let found: Vec<(&str, Vec<usize>)> = paths
+            .map(|path| (path, self.0.relations.about(path)))
+            .collect();
+        let wanted: BTreeSet<usize> = found.iter().flat_map(|(_, parts)| parts).copied().collect();
+        let mut few = Parts::default();
+        let mut places = HashMap::new();
+        for at in wanted {
+            if let Some(part) = self.0.parts.get(at) {
+                places.insert(at, few.add(part.text.clone(), None));
+            }
+        }
+        for (path, parts) in found {
+            let parts = parts.iter().filter_map(|part| places.get(part).copied());
+            few.by_path.insert(path.to_owned(), parts.collect());
+        }
+        SharedText(Arc::new(few))
+    }
+
     /// Its part about a table.
     ///
     /// A table that is to have it whole has, if nothing names it, what names no other table of its folder, no file elsewhere and no

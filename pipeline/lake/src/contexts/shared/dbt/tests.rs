@@ -76,6 +76,23 @@ fn a_manifest_says_what_its_nodes_tests_and_exposures_do() {
 }
 
 #[test]
+fn what_is_sent_of_a_manifest_says_the_same_of_its_tables() {
+    let manifest = shared("dbt/target/manifest.json", MANIFEST);
+    let tables = [
+        "marts/orders.parquet",
+        "marts/orders",
+        "raw/raw_orders.csv",
+        "none.csv",
+    ];
+    let few = manifest.of_tables(tables.into_iter());
+    for table in tables {
+        assert_eq!(part(&few, table), part(&manifest, table), "{table}");
+    }
+    assert_eq!(part(&few, "marts/customers.csv"), "");
+    assert!(few.held() < manifest.held() / 2);
+}
+
+#[test]
 fn a_catalog_has_comments_and_other_artifacts_say_nothing() {
     let catalog = shared("target/catalog.json", CATALOG);
     let orders = part(&catalog, "marts.duckdb/main_marts/orders");
