@@ -61,6 +61,7 @@ fn utc(unit: TimeUnit) -> Arrow {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
 
     #[tokio::test]

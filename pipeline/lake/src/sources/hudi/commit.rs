@@ -158,6 +158,7 @@ fn texts(column: &ArrayRef) -> Option<StringArray> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
 
     #[test]

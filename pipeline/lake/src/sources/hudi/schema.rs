@@ -231,6 +231,7 @@ pub(super) fn missing(object: &str) -> FileError {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
 
     fn fields(names: &[&str]) -> Vec<PartitionField> {

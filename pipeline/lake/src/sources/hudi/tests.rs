@@ -1,4 +1,5 @@
 //! Timelines that are broken, hostile or long, of tables in memory.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::collections::BTreeSet;
 

@@ -99,16 +99,16 @@ impl<'a> Timeline<'a> {
             let has_both = layout == Layout::Second;
             match name.action {
                 "savepoint" if name.is_completed => drop(saved.insert(name.time)),
-                "commit" | "deltacommit" | "replacecommit" if name.is_completed => {
-                    if name.completion.is_some() == has_both {
-                        let completed = Completed {
-                            object,
-                            completion: name.completion,
-                            replaces: name.action == "replacecommit",
-                        };
-                        let key = (name.time, name.action);
-                        timeline.completed.insert(key, completed);
-                    }
+                "commit" | "deltacommit" | "replacecommit"
+                    if name.is_completed && name.completion.is_some() == has_both =>
+                {
+                    let completed = Completed {
+                        object,
+                        completion: name.completion,
+                        replaces: name.action == "replacecommit",
+                    };
+                    let key = (name.time, name.action);
+                    timeline.completed.insert(key, completed);
                 }
                 "commit" | "deltacommit" | "replacecommit" | "compaction" | "logcompaction"
                 | "clustering"
