@@ -79,6 +79,10 @@ impl Listing {
     /// # Errors
     /// The store is away.
     pub(crate) async fn heed_folder_files(&mut self, lake: &Store) -> Result<(), PipelineError> {
+        if lake.is_catalog() {
+            // A catalog has tables and no such files.
+            return Ok(());
+        }
         let (mut ignored, mut declared) = (IgnoreFiles::default(), Declared::default());
         let mut unread = Vec::new();
         let ignoring = self.ignore_folders(lake.is_read_only()).into_iter();

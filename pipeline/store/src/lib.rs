@@ -50,6 +50,7 @@ mod leftovers;
 mod listing;
 mod local;
 mod location;
+mod named;
 mod requests;
 mod text;
 mod view;
@@ -72,6 +73,7 @@ use object_store::{
 pub use access::Access;
 pub use counting::RequestCounts;
 pub use error::{StoreError, StoreErrorKind};
+pub use named::{path_below, plain_location};
 pub use text::{is_steering, one_line};
 pub use view::Stretch;
 

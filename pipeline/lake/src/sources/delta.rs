@@ -27,13 +27,13 @@ use delta_kernel_default_engine::DefaultEngine;
 use delta_kernel_default_engine::executor::tokio::TokioMultiThreadExecutor;
 use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord};
 use limn_profile::{Constant, Deletes, Logged, LoggedColumn, LoggedTable};
-use limn_store::{Store, one_line};
+use limn_store::{Store, one_line, path_below};
 use object_store::path::Path;
 use tokio::runtime::Handle;
 use url::Url;
 
 use self::of_log::OfLog;
-use super::{DELTA_LOG, Listed, Opened, Source, below, is_commit};
+use super::{DELTA_LOG, Listed, Opened, Source, is_commit};
 use crate::layout::LogFile;
 use crate::place::{join, split_path};
 
@@ -290,7 +290,7 @@ impl Table {
                 return self.lake.relative(&Path::from_url_path(url.path()).ok()?);
             }
             let decoded = percent_encoding::percent_decode_str(url.as_str());
-            below(&decoded.decode_utf8().ok()?, self.lake.url())
+            path_below(&decoded.decode_utf8().ok()?, self.lake.url())
         });
         path.ok_or_else(|| {
             let named = one_line(named);

@@ -17,7 +17,7 @@ use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_formats::{FileError, FileErrorKind, Format, Hasher, ObjectRecord};
 use limn_profile::text::counted;
 use limn_profile::{Constant, Logged, LoggedTable};
-use limn_store::{Store, one_line};
+use limn_store::{Store, one_line, path_below};
 
 use self::commit::Commit;
 use self::properties::{PartitionField, Properties};
@@ -25,7 +25,7 @@ use self::schema::{CREATED, OldNames};
 pub(super) use self::slices::is_log_file;
 use self::slices::{Base, Slices, Unmerged, is_base, partition_of};
 use self::timeline::{Completed, Layout, Timeline, is_instant};
-use super::{HOODIE, Listed, Opened, Source, below};
+use super::{HOODIE, Listed, Opened, Source};
 use crate::layout::LogFile;
 use crate::layout::is_read;
 use crate::place::{join, split_path};
@@ -320,7 +320,7 @@ impl<'a> Table<'a> {
     /// The base files that a commit wrote: they may have come since the lake was listed.
     fn written(&self, commit: &Commit, object: &ObjectRecord) -> Result<Vec<String>, FileError> {
         let bases = commit.files.iter().filter(|path| is_base(path));
-        let within = bases.map(|path| match below(&format!("/{path}"), "/") {
+        let within = bases.map(|path| match path_below(&format!("/{path}"), "/") {
             Some(path) => Ok(join(self.folder, &path)),
             None => {
                 let cause = format!("it names {}, which is outside of the table", one_line(path));

@@ -11,11 +11,11 @@ use async_trait::async_trait;
 use futures::stream::{self, StreamExt, TryStreamExt};
 use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, all_rows};
 use limn_profile::{Constant, Logged, LoggedTable};
-use limn_store::{Store, one_line};
+use limn_store::{Store, one_line, path_below, plain_location};
 
 use self::manifests::{Entry, Files, Manifest, manifests};
 use self::metadata::Metadata;
-use super::{Listed, METADATA, Opened, Source, bare, below, is_metadata};
+use super::{Listed, METADATA, Opened, Source, is_metadata};
 use crate::layout::{LogFile, LogTable};
 use crate::place::{join, split_path};
 
@@ -171,7 +171,7 @@ async fn read_metadata(lake: &Store, object: &ObjectRecord) -> Result<Metadata, 
 /// A data file as its manifest has it: it is never changed (specification, "File System Operations"), so its version is where it
 /// lies.
 fn as_stated(path: String, file: &Entry) -> ObjectRecord {
-    let location = bare(&file.path);
+    let location = plain_location(&file.path);
     let location = match location.starts_with('/') {
         true => format!("file://{location}"),
         false => location,
@@ -249,9 +249,9 @@ impl Table<'_> {
 
     /// The path in the lake of what the metadata names: below the table's location, wherever the table is now, or in the lake.
     fn within(&self, named: &str) -> Result<String, FileError> {
-        let own = below(named, &self.metadata.location);
+        let own = path_below(named, &self.metadata.location);
         let own = own.map(|path| join(self.folder, &path));
-        let found = own.or_else(|| below(named, self.lake.url()));
+        let found = own.or_else(|| path_below(named, self.lake.url()));
         found.ok_or_else(|| {
             let named = one_line(named);
             let (of, remedy) = match self.lake.is_catalog() {

@@ -284,29 +284,6 @@ fn is_of_metadata(path: &str) -> bool {
         && (is_metadata(path) || is_manifest() || name == "version-hint.text")
 }
 
-/// The path below `root` of what a log names by a URL or a path; none of what lies elsewhere.
-fn below(named: &str, root: &str) -> Option<String> {
-    let (named, root) = (bare(named), bare(root));
-    let below = named.strip_prefix(root.trim_end_matches('/'))?;
-    let below = below.strip_prefix('/')?;
-    // Nobody climbs out of it.
-    let is_within = !below.split('/').any(|part| matches!(part, "" | "." | ".."));
-    is_within.then(|| below.to_owned())
-}
-
-/// A location in one of the ways in which engines write it: `s3a://b/k` is `s3://b/k`, `file:///d` is `/d`.
-fn bare(location: &str) -> String {
-    for scheme in ["s3a://", "s3n://"] {
-        if let Some(rest) = location.strip_prefix(scheme) {
-            return format!("s3://{rest}");
-        }
-    }
-    match location.strip_prefix("file:") {
-        Some(path) => format!("/{}", path.trim_start_matches('/')),
-        None => location.to_owned(),
-    }
-}
-
 impl Kind {
     /// What reads it; none that this limn was built without.
     fn source(self) -> Option<&'static dyn Source> {
@@ -359,27 +336,6 @@ mod tests {
 
     fn object(path: &str) -> ObjectRecord {
         ObjectRecord::unversioned(path, 1)
-    }
-
-    #[test]
-    fn nothing_outside_of_a_root_is_below_it() {
-        for (named, root, expected) in [
-            (
-                "s3a://b/t/data/x.parquet",
-                "s3://b/t",
-                Some("data/x.parquet"),
-            ),
-            ("file:///d/t/x", "/d/t/", Some("x")),
-            ("file:/d/t/x", "file:///d/t", Some("x")),
-            ("/d/t/x", "/d/t", Some("x")),
-            ("/d/tx/x", "/d/t", None),
-            ("/d/t/../x", "/d/t", None),
-            ("/d/t//x", "/d/t", None),
-            ("s3://c/t/x", "s3://b/t", None),
-            ("/d/t", "/d/t", None),
-        ] {
-            assert_eq!(below(named, root).as_deref(), expected, "{named} {root}");
-        }
     }
 
     #[test]

@@ -53,20 +53,22 @@ pub(crate) fn open(
         Some(port) => format!("{host}:{port}"),
         None => host.clone(),
     };
-    let mut named = base.clone();
+    let mut whole = base.clone();
     if let Some(warehouse) = &warehouse {
-        named.query_pairs_mut().append_pair("warehouse", warehouse);
+        whole.query_pairs_mut().append_pair("warehouse", warehouse);
     }
-    let url = format!("{SCHEME}{named}");
+    let url = format!("{SCHEME}{whole}");
     if host.ends_with(".amazonaws.com")
         && (host.starts_with("glue.") || host.starts_with("s3tables."))
     {
         return Err(needs_signatures().to_store_error(url, &shown));
     }
     let is_here = is_loopback(&host);
-    let caller = match access.anonymous || variables.get(HOST) != Some(shown.as_str()) {
-        true => Caller::Anybody,
-        false => caller(&base, variables)?,
+    let named = variables.get(HOST);
+    let is_meant = named.is_some_and(|it| it.eq_ignore_ascii_case(&shown));
+    let caller = match is_meant && !access.anonymous {
+        true => caller(&base, variables)?,
+        false => Caller::Anybody,
     };
     if base.scheme() == "http" && !is_here && !matches!(caller, Caller::Anybody) {
         tracing::warn!(catalog = %url, "the catalog's token is sent unencrypted");

@@ -37,6 +37,7 @@ use crate::Store;
 use crate::access::{Access, Variables};
 use crate::counting::Counters;
 use crate::error::{StoreError, StoreErrorKind};
+use crate::named::{path_below, plain_location};
 
 pub(crate) use self::location::open;
 
@@ -107,15 +108,15 @@ impl Table {
     }
 
     fn of(loaded: &Loaded, api: &Api, is_here: bool) -> std::result::Result<Table, CatalogError> {
-        let location = vended::plain(&loaded.metadata.location);
+        let location = plain_location(&loaded.metadata.location);
         let location = location.trim_end_matches('/');
         let (root, prefix) = vended::root_of(location, is_here)?;
         let Some(metadata) = &loaded.metadata_location else {
             let what = "it does not say where the table's metadata file is";
             return Err(CatalogError::Nonsense(what.into()));
         };
-        let metadata = vended::plain(metadata);
-        let Some(below) = vended::below(&metadata, location) else {
+        let metadata = plain_location(metadata);
+        let Some(below) = path_below(&metadata, location) else {
             return Err(CatalogError::Refused {
                 cause: format!(
                     "its metadata file {metadata} is outside of its location {location}"

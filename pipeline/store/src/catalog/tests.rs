@@ -49,7 +49,6 @@ fn an_address_has_one_canonical_form() {
     }
     for location in [
         "iceberg+https://",
-        "iceberg+https:///x",
         "iceberg+https://c.example/?warehouse=a&warehouse=b",
         "iceberg+https://c.example/?warehouse=",
         "iceberg+https://u:p@c.example/",
@@ -193,10 +192,8 @@ fn what_a_catalog_says_holds_no_longer_than_its_credentials() {
     let until = |end: &str| {
         let settings = properties(&[("s3.session-token-expires-at-ms", end)]);
         let until = vended::holds_until(&settings, now);
-        until
-            .duration_since(SystemTime::UNIX_EPOCH)
-            .unwrap()
-            .as_secs()
+        let until = until.duration_since(SystemTime::UNIX_EPOCH);
+        until.unwrap_or_default().as_secs()
     };
     assert_eq!(until("1000300000"), 1_000_240);
     assert_eq!(until("9000000000000"), 1_000_900);

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use super::answers::{Loaded, Properties};
 use super::error::CatalogError;
 use crate::access::{Access, Variables};
+use crate::named::plain_location;
 
 /// Variables that are credentials of a cloud, or say where to find them.
 const CREDENTIALS: [&str; 20] = [
@@ -43,31 +44,10 @@ pub(super) fn has_own(access: &Access, variables: &Variables) -> bool {
     access.anonymous || credentials.any(|name| variables.get(name).is_some())
 }
 
-/// A location in the one way in which it is written here: `s3a://b/k` is `s3://b/k`, `file:///d` is `/d`.
-pub(super) fn plain(location: &str) -> String {
-    for scheme in ["s3a://", "s3n://"] {
-        if let Some(rest) = location.strip_prefix(scheme) {
-            return format!("s3://{rest}");
-        }
-    }
-    match location.strip_prefix("file:") {
-        Some(path) => format!("/{}", path.trim_start_matches('/')),
-        None => location.to_owned(),
-    }
-}
-
-/// The path below `root` of what lies there.
-pub(super) fn below(location: &str, root: &str) -> Option<String> {
-    let below = location.strip_prefix(root.trim_end_matches('/'))?;
-    let below = below.strip_prefix('/')?;
-    let is_within = !below.split('/').any(|part| matches!(part, "" | "." | ".."));
-    is_within.then(|| below.to_owned())
-}
-
 /// The root that a store is opened at, and the path of the location there: of buckets all share one, and of folders each is one.
 /// Folders of this machine are only what a catalog on this machine may name.
 pub(super) fn root_of(location: &str, is_here: bool) -> Result<(String, String), CatalogError> {
-    let location = plain(location);
+    let location = plain_location(location);
     if location.starts_with('/') {
         return match is_here {
             true => Ok((location, String::new())),
@@ -100,7 +80,7 @@ pub(super) fn settings(of_all: &Properties, loaded: &Loaded, location: &str) -> 
     let mut settings = of_all.clone();
     settings.extend(loaded.config.clone());
     let credentials = loaded.credentials.iter().flatten();
-    let fitting = credentials.filter(|it| location.starts_with(&plain(&it.prefix)));
+    let fitting = credentials.filter(|it| location.starts_with(&plain_location(&it.prefix)));
     if let Some(own) = fitting.max_by_key(|it| it.prefix.len()) {
         settings.extend(own.config.clone());
     }
