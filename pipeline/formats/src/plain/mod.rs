@@ -18,6 +18,7 @@ use limn_store::Store;
 use memchr::memchr_iter;
 
 use self::cut::{Cutter, TABS};
+pub(super) use self::line::is_count_of_rows;
 use self::shape::Shape;
 use super::dialect::{self, Plan};
 use super::input::{self, Fetched, Input};
