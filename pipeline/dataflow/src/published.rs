@@ -8,7 +8,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use limn_formats::member::{is_left_out, shown};
+use limn_formats::member::{is_left_out, shown, split};
 use limn_formats::{Declaration, Fingerprint, ObjectRecord};
 use limn_lake::contexts::ContextPart;
 use limn_lake::layout::content_fingerprint;
@@ -535,10 +535,13 @@ pub fn failures_of(row: &TableRecord) -> Vec<Failure> {
     failures.collect()
 }
 
-/// The files of a row that hold no table: they count among the objects that are no data.
+/// The files of a row that hold no table: they count among the objects that are no data, but for those that are about a table
+/// beside them.
 pub fn passed_over(row: &TableRecord) -> Ignored {
     let mut found = Ignored::default();
+    let is_context = |path: &str, beside| beside && split(path).is_none();
     let files = row.files.iter().filter(|file| file.no_table);
+    let files = files.filter(|file| !is_context(&file.path, file.beside));
     files
         .filter(|file| !is_left_out(&file.path))
         .for_each(|file| found.add_other(&file.path));

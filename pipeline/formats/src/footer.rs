@@ -85,11 +85,16 @@ impl Row {
         (others.peek().is_none() || others.any(is_figure)).then_some((at, name))
     }
 
-    /// Whether it has figures, and nothing in its first cell.
+    /// Whether its first cell names nothing.
     fn is_nameless(&self) -> bool {
-        let mut cells = self.filled().map(|(_, cell)| cell).peekable();
-        let is_headless = self.cells.first().is_some_and(String::is_empty);
-        is_headless && cells.peek().is_some() && sums::are_figures(cells)
+        words::is_nameless(self.first())
+    }
+
+    /// What is in its other cells, if these are figures alone.
+    fn figures(&self) -> Option<Vec<(usize, &str)>> {
+        let figures: Vec<(usize, &str)> = self.filled().filter(|(at, _)| *at > 0).collect();
+        let are_some = !figures.is_empty() && sums::are_figures(figures.iter().map(|it| it.1));
+        are_some.then_some(figures)
     }
 
     /// As a row of a table of so many columns.
@@ -121,6 +126,7 @@ pub(super) fn find(
         return None;
     }
     let (table, below) = rows.split_at(rows.len() - below);
+    let table: Vec<&Row> = table.iter().filter(|row| !row.is_blank()).collect();
     // Whatever the end looks like: above it there must be a table.
     if table.len() < 2
         || !table
@@ -194,11 +200,13 @@ pub(super) fn find(
 /// Where the last of these rows begins, if it has no name, all others have one, and its figures are the sums of theirs.
 fn nameless_sum(rows: &[Row], dialect: &Dialect, text: &[u8], above: Above) -> Option<usize> {
     let (last, others) = rows.split_last()?;
-    let is_headless = |row: &Row| row.cells.first().is_none_or(String::is_empty);
-    if !last.is_nameless() || others.iter().any(|row| !row.is_blank() && is_headless(row)) {
+    let figures = last.figures().filter(|_| last.is_nameless())?;
+    if others
+        .iter()
+        .any(|row| !row.is_blank() && row.is_nameless())
+    {
         return None;
     }
-    let figures: Vec<(usize, &str)> = last.filled().collect();
     let rows = text.get(..last.start)?;
     sums::are_sums(&figures, (dialect, above), rows).then_some(last.start)
 }

@@ -29,7 +29,7 @@ use super::footer::{self, Above};
 use super::header::Doubt;
 use super::input::{self, Fetched, Input, Piece};
 use super::rows::{LINES_IN_A_CELL, Rows};
-use super::{Failure, ReadOptions, parse, sniff};
+use super::{Failure, ReadOptions, parse, plain, sniff};
 use crate::compression::without_compression;
 use crate::data_file::DataFile;
 use crate::declaration::Declaration;
@@ -47,7 +47,17 @@ pub(super) async fn summarise(
     let fetched = input::fetch(store, file, options).await?;
     let (path, sample_path) = (file.object.path.clone(), file.sample_path.clone());
     let options = options.clone();
-    parse(move || read(fetched, &path, &sample_path, &options)).await
+    parse(move || {
+        let input = fetched.into_text("CSV", &sample_path, &options)?;
+        let beginning = sniff::without_bom(&input.pieces[0].bytes);
+        let is_cut = options.declared().delimiter.is_some();
+        // Bars around all cells are no delimiters.
+        if !is_cut && plain::is_drawn(beginning, input.is_whole()) {
+            return plain::of_input(input, plain::Doubt::Not, &sample_path, &options);
+        }
+        of_input(&input, &path, &sample_path, &options)
+    })
+    .await
 }
 
 /// Parses what was fetched.
@@ -58,6 +68,15 @@ pub(super) fn read(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let input = fetched.into_text("CSV", sample_path, options)?;
+    of_input(&input, path, sample_path, options)
+}
+
+fn of_input(
+    input: &Input,
+    path: &str,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
     let whole = input.is_whole();
     let beginning = sniff::without_bom(&input.pieces[0].bytes);
     sniff::is_no_json(beginning, "CSV")?;
@@ -65,11 +84,11 @@ pub(super) fn read(
     let plan = dialect::detect(beginning, whole, path, options.declared())?;
     let others = dialect::others(beginning, whole, &plan.dialect, options.declared());
     let others = others.into_iter().filter_map(|plan| {
-        let scan = scanned(&input, plan, sample_path, options);
-        scan.finish(&input).ok()
+        let scan = scanned(input, plan, sample_path, options);
+        scan.finish(input).ok()
     });
     let otherwise = others.collect();
-    let summary = scanned(&input, plan, sample_path, options).finish(&input)?;
+    let summary = scanned(input, plan, sample_path, options).finish(input)?;
     Ok(FileSummary {
         otherwise,
         ..summary

@@ -36,7 +36,7 @@ pub use group::{Group, GroupKey, GroupKind};
 use logged::LogTables;
 pub use logged::{LogFile, LogTable};
 use names::{Addressees, Names};
-pub use of_use::{Ignored, is_container, is_data, is_read, reaches_below};
+pub use of_use::{Ignored, Others, is_container, is_data, is_read, reaches_below};
 pub use table_file::{TableFile, content_fingerprint};
 
 /// A lake's objects, arranged.
@@ -103,10 +103,11 @@ pub fn layout_declared(
         let beside = describing::of(&files);
         let files = files.into_iter().map(|(object, format)| {
             let name = names.file(&object.path, format);
-            let is_beside = beside.contains(&object.path);
-            if is_beside {
+            let is_json_beside = beside.contains(&object.path);
+            if is_json_beside {
                 json_beside.push(object.clone());
             }
+            let is_beside = is_json_beside || sorted.texts.contains(&object.path);
             data_file(object, format, name, is_beside, declared)
         });
         let mut alone: Vec<Option<TableFile>> = files.map(Some).collect();
@@ -129,7 +130,8 @@ pub fn layout_declared(
     let (shared, beside) = addressees.of_shared(sorted.shared);
     sorted.sidecars.extend(beside);
     sorted.sidecars.sort_unstable();
-    addressees.deliver(registered, sorted.sidecars, json_beside, &mut layout);
+    let sidecars = (sorted.sidecars, &sorted.texts);
+    addressees.deliver(registered, sidecars, json_beside, &mut layout);
     shared::deliver(shared, &mut layout);
     layout.groups.iter_mut().for_each(Group::tell_declared);
     // Nobody says anything of what is no table.
@@ -179,6 +181,8 @@ struct Sorted {
     // Of containers: what is to be told or remembered, and is no table: remarks, and texts among the files of a table.
     strays: Objects,
     sidecars: Vec<ObjectRecord>,
+    // Which of `loose` are sidecars, too: plain texts.
+    texts: HashSet<String>,
     shared: Vec<(SharedKind, ObjectRecord)>,
     ignored: Ignored,
     refused: Vec<FileError>,
@@ -229,8 +233,7 @@ impl Sorted {
     }
 
     fn take(&mut self, object: ObjectRecord, beside: &HashSet<String>, declared: &Declared) {
-        let format = Format::of_path(&object.path)
-            .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
+        let format = Format::of_path(&object.path).filter(|_| !of_use::is_common(&object.path));
         let is_logged = self.logged.has(&object.path);
         if is_logged && (format.is_some() || is_hidden(&object.path)) {
             // The log says which of them are the table's.
@@ -263,6 +266,10 @@ impl Sorted {
                     .or_default()
                     .push((object, format));
             } else {
+                if beside.contains(&object.path) && !declared.cuts(&object.path) {
+                    self.texts.insert(object.path.clone());
+                    self.sidecars.push(object.clone());
+                }
                 let (directory, _) = place::split_path(&object.path);
                 self.loose
                     .entry(directory.to_owned())

@@ -25,7 +25,7 @@ use crate::values::{Frequent, SketchError};
 /// Version of what is read of a lake: files into summaries, and contexts. Raise it with every change after which the same
 /// bytes give another summary (types, nulls, headers, sketches), or is an error no more: files are then read
 /// again, once, those that could not be read, too.
-pub const SUMMARY_VERSION: u32 = 14;
+pub const SUMMARY_VERSION: u32 = 15;
 
 /// Columns that a file may have and be an ordinary one. Wider ones are packed in the catalog, and read in turns.
 pub const NARROW: usize = 512;
@@ -251,6 +251,9 @@ pub struct FileSummary {
     /// What its table's log says of the file.
     #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
     pub logged: Option<Box<Logged>>,
+    /// The word for the format that the content showed, of a file whose name says none.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Box<str>>,
 }
 
 fn is_zero(n: &u64) -> bool {

@@ -12,21 +12,6 @@ use limn_store::{Store, one_line};
 
 use crate::error::AskError;
 
-/// The formats of files, to find one by its label.
-const FORMATS: [Format; 11] = [
-    Format::Parquet,
-    Format::Csv,
-    Format::Text,
-    Format::JsonLines,
-    Format::Arrow,
-    Format::Avro,
-    Format::Orc,
-    Format::Sqlite,
-    Format::Sheet,
-    Format::Delta,
-    Format::Iceberg,
-];
-
 /// Columns that files withhold, by name, and what each holds, if that is why.
 pub(crate) type WithheldByFiles = BTreeMap<String, Option<String>>;
 
@@ -106,7 +91,7 @@ fn table_file(
     name: &TableName,
     declared: Option<Arc<Declaration>>,
 ) -> TableFile {
-    let labelled = || FORMATS.into_iter().find(|it| it.label() == record.format);
+    let labelled = || Format::of_label(&record.format);
     let format = Format::of_path(&file.path).or_else(labelled);
     TableFile {
         object: ObjectRecord {

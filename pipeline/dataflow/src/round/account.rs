@@ -29,9 +29,10 @@ pub(super) struct LeftOut {
 impl LeftOut {
     fn counts(self, listed: usize) -> ObjectCounts {
         let others = self.ignored.others.into_iter();
-        let others = others.map(|(extension, objects)| Skipped {
+        let others = others.map(|(extension, others)| Skipped {
             extension,
-            objects: objects as u64,
+            objects: others.objects as u64,
+            paths: others.first.into_iter().collect(),
         });
         let mut skipped: Vec<Skipped> = others.collect();
         // By extension where there are as many.

@@ -172,6 +172,11 @@ fn bare(cell: &str) -> String {
     named.to_lowercase()
 }
 
+/// Whether a cell names nothing: it is empty, or holds nothing but marks, as SAP puts an asterisk before sums.
+pub(super) fn is_nameless(cell: &str) -> bool {
+    bare(cell).is_empty()
+}
+
 /// The name of totals that a cell is.
 pub(super) fn total(cell: &str) -> Option<String> {
     Some(bare(cell)).filter(|name| TOTALS.contains(&name.as_str()))

@@ -62,6 +62,8 @@ pub enum Opened {
     LeftOut,
     /// It stays as it is in the index, for now: some of its files are too new.
     HeldBack,
+    /// There is none yet: nothing is committed. Files that lie there already are no table's.
+    Uncommitted(FileError),
 }
 
 /// Files that were not listed are asked for up to so many.
@@ -156,6 +158,8 @@ pub struct Found {
 enum Kind {
     Delta,
     Iceberg,
+    /// A Delta table's log that has no commit.
+    Uncommitted,
 }
 
 /// Whether an object is a part of a table's log, as its path says: it is listed, though its name is hidden.
@@ -196,7 +200,12 @@ pub fn logged(objects: &[ObjectRecord]) -> Vec<Found> {
             folders.insert(folder, Kind::Delta);
         } else if is_metadata(&object.path) {
             // A table that is both (UniForm) is written as a Delta table.
-            folders.entry(folder).or_insert(Kind::Iceberg);
+            let kind = folders.entry(folder).or_insert(Kind::Iceberg);
+            if *kind == Kind::Uncommitted {
+                *kind = Kind::Iceberg;
+            }
+        } else if !is_of_metadata(&object.path) {
+            folders.entry(folder).or_insert(Kind::Uncommitted);
         }
     }
     let found = folders.into_iter().map(|(folder, kind)| Found {
@@ -274,6 +283,14 @@ fn bare(location: &str) -> String {
 /// the lake; the store's.
 pub async fn open(lake: &Store, found: &Found, listed: &Listed<'_>) -> Result<Opened, FileError> {
     match found.kind {
+        Kind::Uncommitted => {
+            let log = crate::place::join(&found.folder, DELTA_LOG);
+            let cause = "it has no commit, so its folder holds no table yet";
+            let error = FileError::new(log, FileErrorKind::Missing, cause);
+            Ok(Opened::Uncommitted(error.with_remedy(
+                "finish the write that broke off, or remove the folder",
+            )))
+        }
         Kind::Iceberg => iceberg::Iceberg.open(lake, &found.folder, listed).await,
         #[cfg(feature = "delta")]
         Kind::Delta => delta::Delta.open(lake, &found.folder, listed).await,
@@ -330,9 +347,18 @@ mod tests {
             object("c/_delta_log/_last_checkpoint"),
             object("d/_delta_log/0.json"),
             object("e/x.json"),
+            object("f/_delta_log/_commit_8f1.json.tmp"),
+            object("g/_delta_log/00000000000000000000.json.tmp"),
+            object("g/metadata/v1.metadata.json"),
         ];
-        let folders: Vec<String> = logged(&objects).into_iter().map(|it| it.folder).collect();
-        assert_eq!(folders, ["", "a/b"]);
+        let found = logged(&objects);
+        let of = |is_one: fn(Kind) -> bool| -> Vec<&str> {
+            let found = found.iter().filter(|it| is_one(it.kind));
+            found.map(|it| it.folder.as_str()).collect()
+        };
+        assert_eq!(of(|kind| kind == Kind::Delta), ["", "a/b"]);
+        assert_eq!(of(|kind| kind == Kind::Iceberg), ["g"]);
+        assert_eq!(of(|kind| kind == Kind::Uncommitted), ["c", "d", "f"]);
         for path in [
             "a/_delta_log/00000000000000000001.json",
             "a/_delta_log/_last_checkpoint",
