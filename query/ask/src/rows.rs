@@ -92,7 +92,10 @@ fn table_file(
     declared: Option<Arc<Declaration>>,
 ) -> TableFile {
     let labelled = || Format::of_label(&record.format);
-    let format = Format::of_path(&file.path).or_else(labelled);
+    // Files of a table with a log need no extension, and are what that says.
+    let is_logged = labelled().is_some_and(Format::is_log);
+    let of_path = Format::of_path(&file.path).filter(|it| !is_logged || *it != Format::Unnamed);
+    let format = of_path.or_else(labelled);
     TableFile {
         object: ObjectRecord {
             path: file.path.clone(),
@@ -104,7 +107,6 @@ fn table_file(
         // A file of no format is told by the scan.
         format: match format {
             Some(format) if !format.is_log() || record.is_log(&file.path) => format,
-            // Files of a table with a log need no extension.
             Some(_) => Format::Parquet,
             None => Format::Text,
         },
