@@ -256,9 +256,9 @@ fn what_is_skipped_is_listed() {
     assert_eq!(
         report["objects"],
         json!({"listed": 12, "read": 3, "filtered": 1, "hidden": 3, "skipped": [
-            {"extension": "pdf", "objects": 2},
-            {"extension": "", "objects": 1},
-            {"extension": "docx", "objects": 1},
+            {"extension": "pdf", "objects": 2, "paths": ["x/1.pdf", "x/2.PDF"]},
+            {"extension": "", "objects": 1, "paths": ["x/Makefile"]},
+            {"extension": "docx", "objects": 1, "paths": ["x/3.docx"]},
         ]}),
         "{report}"
     );

@@ -110,7 +110,7 @@ fn what_is_passed_over_is_listed_by_kind() {
     assert_eq!(
         line,
         Some(
-            "skipped: 1 database (.duckdb), 2 map files (.shp, .shx), 2 documents (.pdf), 1 without an extension, 1 other (.xyz) (not read)"
+            "skipped: 1 database (a.duckdb), 2 map files (.shp, .shx), 2 documents (.pdf), 1 without an extension, 1 other (.xyz) (not read)"
         ),
         "{run:?}"
     );

@@ -1,12 +1,17 @@
 //! What a run listed and did not read, by kind: whoever misses a table finds out whether its file is of a kind that limn
-//! does not read.
+//! does not read. Of kinds that hold tables the first are named.
 
 use limn_pipeline::report::{ObjectCounts, Skipped};
+use limn_store::one_line;
 
 use crate::text::count;
 
 /// Extensions of a kind that are named.
 const EXTENSIONS_SHOWN: usize = 8;
+/// Files of a kind that are named, if it holds tables.
+const FILES_SHOWN: usize = 3;
+/// The kinds that hold tables.
+const OF_TABLES: [&str; 2] = ["database", "statistics file"];
 
 /// One of a kind and several, and the extensions of the kind. Kinds that hold tables come first.
 const KINDS: &[(&str, &str, &[&str])] = &[
@@ -129,15 +134,25 @@ fn kinds(skipped: &[Skipped]) -> Vec<String> {
     parts
 }
 
-/// `3 databases (.duckdb, .mdb)`.
+/// `3 documents (.docx, .pdf)`, `1 database (crm/old.mdb)`.
 fn kind(one: &str, several: &str, skipped: &[&Skipped]) -> Option<String> {
     let objects: u64 = skipped.iter().map(|it| it.objects).sum();
+    let name = if objects == 1 { one } else { several };
+    let mut paths: Vec<&String> = skipped.iter().flat_map(|it| &it.paths).collect();
+    if OF_TABLES.contains(&one) && !paths.is_empty() {
+        paths.sort_unstable();
+        let shown = paths.iter().take(FILES_SHOWN);
+        let mut shown: Vec<String> = shown.map(|path| one_line(path)).collect();
+        if objects > shown.len() as u64 {
+            shown.push("…".to_owned());
+        }
+        return Some(format!("{} {name} ({})", count(objects), shown.join(", ")));
+    }
     let shown = skipped.iter().take(EXTENSIONS_SHOWN);
     let mut extensions: Vec<String> = shown.map(|it| format!(".{}", it.extension)).collect();
     if skipped.len() > EXTENSIONS_SHOWN {
         extensions.push("…".to_owned());
     }
-    let name = if objects == 1 { one } else { several };
     (objects > 0).then(|| format!("{} {name} ({})", count(objects), extensions.join(", ")))
 }
 
@@ -149,6 +164,7 @@ mod tests {
         let skipped = pairs.iter().map(|(extension, objects)| Skipped {
             extension: (*extension).to_owned(),
             objects: *objects,
+            paths: Vec::new(),
         });
         ObjectCounts {
             skipped: skipped.collect(),
@@ -174,6 +190,26 @@ mod tests {
             Some(
                 "skipped: 1 database (.duckdb), 2 map files (.shp, .shx), 1,203 documents (.pdf, .docx), \
                  2 without an extension, 4 others (.xyz) (not read); 4 hidden or temporary; 12 by filters"
+            )
+        );
+    }
+
+    #[test]
+    fn of_kinds_that_hold_tables_the_first_are_named() {
+        let mut objects = of(&[("mdb", 2), ("sav", 1), ("duckdb", 7), ("pdf", 1)]);
+        let paths: [&[&str]; 4] = [
+            &["crm/b.mdb", "crm/d.mdb"],
+            &["study/x.sav"],
+            &["a.duckdb", "crm/c.duckdb", "e.duckdb"],
+            &["x.pdf"],
+        ];
+        for (skipped, paths) in objects.skipped.iter_mut().zip(paths) {
+            skipped.paths = paths.iter().map(|it| (*it).to_owned()).collect();
+        }
+        assert_eq!(
+            line(&objects).as_deref(),
+            Some(
+                "skipped: 9 databases (a.duckdb, crm/b.mdb, crm/c.duckdb, …), 1 statistics file (study/x.sav), 1 document (.pdf) (not read)"
             )
         );
     }

@@ -403,6 +403,9 @@ impl Assembler {
             summary.redact(self.redact);
         }
         let mut row = catalog_row(&self.lake, group, summary.as_ref(), files, contexts);
+        if let Some(format) = read.shown_format(group) {
+            row.format = format;
+        }
         if let Some(now) = now {
             (row.rows, row.rows_exact) = (Some(now.rows), now.rows_exact);
             row.notes = first_notes(&now.notes);

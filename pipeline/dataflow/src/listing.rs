@@ -38,6 +38,8 @@ pub struct Listing {
     pub members_left_out: usize,
     /// The `.limnignore` files that were read, until containers are opened.
     pub ignore_files: IgnoreFiles,
+    /// Texts that are about others, and that filters do not choose as data.
+    pub only_about_others: BTreeSet<String>,
     /// The tables that have logs, as these have them.
     pub logged: Vec<LogTable>,
     /// What the `.limn.yaml` files say.
@@ -231,7 +233,7 @@ impl Listing {
         Ok(())
     }
 
-    /// Leaves out texts that are about no table, and not chosen as data.
+    /// Leaves out texts that are about no table, and not chosen as data; others that are not chosen make no tables.
     fn leave_out_texts(&mut self, selection: &Selection) {
         let is_unchosen = |it: &ObjectRecord| {
             may_be_beside(&it.path) && !selection.has_rows(&it.path, it.size, it.modified_ms)
@@ -241,6 +243,9 @@ impl Listing {
             return;
         }
         let about_others = texts_beside(listed.map(|object| object.path.as_str()));
+        let listed = self.objects.iter().chain(&self.beside);
+        let kept = listed.filter(|it| is_unchosen(it) && about_others.contains(&it.path));
+        let kept: BTreeSet<String> = kept.map(|it| it.path.clone()).collect();
         let is_out = |it: &ObjectRecord| is_unchosen(it) && !about_others.contains(&it.path);
         self.beside.retain(|object| !is_out(object));
         for object in self.objects.extract_if(.., |object| is_out(object)) {
@@ -249,6 +254,7 @@ impl Listing {
                 false => self.left_out.push(object.path),
             }
         }
+        self.only_about_others = kept;
     }
 
     /// Whether there is nothing at all.

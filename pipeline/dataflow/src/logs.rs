@@ -58,6 +58,14 @@ impl Listing {
                 Ok(Opened::Table(table)) => self.logged.push(table),
                 Ok(Opened::LeftOut) => self.objects.retain(|it| !is_of(&it.path, &folder)),
                 Ok(Opened::HeldBack) => self.hold_back(folder),
+                Ok(Opened::Uncommitted(error)) => {
+                    self.objects.retain(|it| !is_data_of(&it.path, &folder));
+                    self.failures.push(Failure {
+                        table: String::new(),
+                        object: error.object.clone(),
+                        error: error.to_string(),
+                    });
+                }
                 Err(error) => {
                     self.failures.push(Failure {
                         table: String::new(),
@@ -88,6 +96,18 @@ impl Listing {
             false => self.unlisted.push(folder),
         }
     }
+}
+
+/// Whether an object lies where the data files of a folder's table do: in it, or in its partitions.
+fn is_data_of(path: &str, folder: &str) -> bool {
+    let below = match folder.is_empty() {
+        true => Some(path),
+        false => path
+            .strip_prefix(folder)
+            .and_then(|it| it.strip_prefix('/')),
+    };
+    let mut folders = below.map(|it| it.rsplit('/').skip(1)).into_iter().flatten();
+    below.is_some() && folders.all(|it| it.contains('='))
 }
 
 /// Whether an object is of the table of a folder, or may be: in the root other folders have tables of their own.

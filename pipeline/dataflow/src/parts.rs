@@ -119,6 +119,13 @@ impl GroupRead {
         files.collect()
     }
 
+    /// The word for the format that a table's first file turned out to have, where its name says none.
+    pub fn shown_format(&self, group: &Group) -> Option<String> {
+        let summaries = self.summaries(group);
+        let first = summaries.iter().min_by_key(|(path, _)| *path);
+        first.and_then(|(_, summary)| Some(summary.format.as_deref()?.to_owned()))
+    }
+
     /// Whether nothing is known of a table but its log.
     pub fn has_only_log(&self, group: &Group) -> bool {
         let summaries = self.summaries(group);

@@ -195,6 +195,13 @@ impl Planner {
             &listing.declared,
             &self.root_name,
         );
+        let unchosen = &listing.only_about_others;
+        if !unchosen.is_empty() {
+            for group in &mut layout.groups {
+                group.files.retain(|it| !unchosen.contains(&it.object.path));
+            }
+            layout.groups.retain(|group| !group.files.is_empty());
+        }
         if part.is_partial() {
             layout.groups.retain(|group| part.has_path(&group.path));
             layout.refused.retain(|error| part.has_path(&error.object));

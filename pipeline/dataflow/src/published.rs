@@ -8,7 +8,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use limn_formats::member::{is_left_out, refusal, shown};
+use limn_formats::member::{is_left_out, refusal, shown, split};
 use limn_formats::{Declaration, Fingerprint, Format, IS_DUCKDB, ObjectRecord};
 use limn_lake::contexts::ContextPart;
 use limn_lake::layout::{GroupKey, content_fingerprint, describes_beside};
@@ -558,10 +558,13 @@ pub fn failures_of(row: &TableRecord) -> Vec<Failure> {
     failures.collect()
 }
 
-/// The files of a row that hold no table: they count among the objects that are no data.
+/// The files of a row that hold no table: they count among the objects that are no data, but for those that are about a table
+/// beside them.
 pub fn passed_over(row: &TableRecord) -> Ignored {
     let mut found = Ignored::default();
+    let is_context = |path: &str, beside| beside && split(path).is_none();
     let files = row.files.iter().filter(|file| file.no_table);
+    let files = files.filter(|file| !is_context(&file.path, file.beside));
     for file in files.filter(|file| !is_left_out(&file.path)) {
         let why = refusal(&object_of(file));
         found.add_other(&file.path);

@@ -84,6 +84,9 @@ pub struct Skipped {
     pub extension: String,
     /// How many.
     pub objects: u64,
+    /// The first of them by path, five at most.
+    #[serde(default)]
+    pub paths: Vec<String>,
 }
 
 /// Requests by kind.

@@ -4,6 +4,7 @@ use crate::common;
 
 use common::narrated::records;
 use common::{Lab, seen};
+use limn_lake::Filters;
 
 const LETTER: &str =
     "Dear all,\n\nthe report is done, and I will send it tomorrow.\n\nYours,\nAda\n";
@@ -62,8 +63,10 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
     lab.put("orders.csv", "id,amount\n1,2\n2,3\n").await;
     lab.put("orders.json", about).await;
     lab.put("people.csv", "id,name\n1,ada\n").await;
-    lab.put("people.txt", TABLE).await;
-    run(&lab).await;
+    let about = "field\tmeaning\nid\tthe number of the person\nname\tas on the badge\n";
+    lab.put("people.txt", about).await;
+    // What is about a table is not skipped.
+    assert_eq!(run(&lab).await, []);
     lab.expect([("orders.csv", seen(2)), ("people", seen(1))])
         .await;
     expect_idle(&lab).await;
@@ -71,11 +74,11 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
     lab.remove("orders.csv").await;
     lab.remove("people.csv").await;
     run(&lab).await;
-    lab.expect([("orders", seen(1)), ("people", seen(3))]).await;
+    lab.expect([("orders", seen(1)), ("people", seen(2))]).await;
     expect_idle(&lab).await;
     lab.put("orders.csv", "id,amount\n1,2\n2,3\n").await;
     run(&lab).await;
-    lab.expect([("orders.csv", seen(2)), ("people", seen(3))])
+    lab.expect([("orders.csv", seen(2)), ("people", seen(2))])
         .await;
     // Rows are a table, whatever lies beside them, also in a wrapper.
     for rows in [
@@ -87,7 +90,7 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
         lab.expect([
             ("orders.csv", seen(2)),
             ("orders.json", seen(2)),
-            ("people", seen(3)),
+            ("people", seen(2)),
         ])
         .await;
         expect_idle(&lab).await;
@@ -96,13 +99,99 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
     let schema = r#"{"fields": [{"name": "id", "description": "the number"}, {"name": "amount"}]}"#;
     lab.put("orders.json", schema).await;
     run(&lab).await;
-    lab.expect([("orders.csv", seen(2)), ("people", seen(3))])
+    lab.expect([("orders.csv", seen(2)), ("people", seen(2))])
         .await;
     let described = records(&lab).await["orders.csv"].columns[0]
         .description
         .clone();
     assert_eq!(described.as_deref(), Some("the number"));
+    lab.put("people.csv", "id,name\n1,ada\n").await;
+    lab.put("people.txt", TABLE).await;
+    run(&lab).await;
+    lab.expect([
+        ("orders.csv", seen(2)),
+        ("people", seen(1)),
+        ("people.txt", seen(3)),
+    ])
+    .await;
     expect_idle(&lab).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_text_that_filters_do_not_choose_is_no_table_beside_one_either() {
+    let mut lab = Lab::new();
+    lab.put("people.csv", "id,name\n1,ada\n").await;
+    lab.put("people.txt", TABLE).await;
+    lab.put("orders.csv", "id,n\n1,2\n").await;
+    lab.put("orders.txt", LETTER).await;
+    lab.options.filters = Some(Filters {
+        include: vec!["*.csv".to_owned()],
+        ..Filters::default()
+    });
+    run(&lab).await;
+    lab.expect([("orders", seen(1)), ("people", seen(1))]).await;
+    lab.run_is_idle().await;
+    lab.options.filters = Some(Filters::default());
+    run(&lab).await;
+    lab.expect([
+        ("orders", seen(1)),
+        ("people", seen(1)),
+        ("people.txt", seen(3)),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_without_an_extension_are_what_they_hold() {
+    let lab = Lab::new();
+    for part in 0..3 {
+        let rows = format!("{{\"id\": {part}}}\n{{\"id\": 7}}\n");
+        lab.put(&format!("events/delivery-1-2024-06-0{part}-uuid"), &rows)
+            .await;
+        lab.put(&format!("t/k={part}/000000_0"), TABLE).await;
+    }
+    lab.put("events/LICENSE", LETTER).await;
+    lab.put("notes/minutes_2024", LETTER).await;
+    let blob = "\u{0}\u{1}".repeat(1 << 20);
+    lab.put("notes/blob_000001", &blob).await;
+    let before = lab.lake.counts();
+    assert_eq!(run(&lab).await, skipped(&[("", 3)]));
+    let read = lab.lake.counts().since(&before).bytes_read;
+    assert!(read < 1 << 20, "{read} bytes");
+    lab.expect([("events", seen(6)), ("t", seen(9))]).await;
+    expect_idle(&lab).await;
+    lab.put("notes/minutes_2024", TABLE).await;
+    run(&lab).await;
+    lab.expect([
+        ("events", seen(6)),
+        ("notes/minutes_2024", seen(3)),
+        ("t", seen(9)),
+    ])
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_with_a_log_and_no_commit_holds_no_table() {
+    let lab = Lab::new();
+    lab.put("crashed/_delta_log/_commit_8f1.json.tmp", "{}")
+        .await;
+    lab.put("crashed/part-00000.csv", "id,n\n1,2\n").await;
+    lab.put("crashed/k=1/part-00000.csv", "id,n\n1,2\n").await;
+    lab.put("crashed/other/orders.csv", "id,n\n1,2\n").await;
+    let report = lab.run().await;
+    let failed: Vec<&str> = report
+        .failures
+        .iter()
+        .map(|it| it.object.as_str())
+        .collect();
+    assert_eq!(failed, ["crashed/_delta_log"]);
+    assert!(report.failures[0].error.contains("no commit"));
+    lab.expect([("crashed/other/orders", seen(1))]).await;
+    // It goes with its log.
+    lab.remove("crashed/_delta_log/_commit_8f1.json.tmp").await;
+    assert_eq!(lab.run().await.failures, []);
+    lab.expect([("crashed", seen(2)), ("crashed/other/orders", seen(1))])
+        .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -116,7 +205,8 @@ async fn what_lies_beside_a_file_that_is_left_out_stands_for_itself() {
     lab.run_is_idle().await;
     lab.remove(".limnignore").await;
     run(&lab).await;
-    lab.expect([("people", seen(1))]).await;
+    lab.expect([("people", seen(1)), ("people.txt", seen(3))])
+        .await;
     expect_idle(&lab).await;
 }
 

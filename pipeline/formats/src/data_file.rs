@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::compression::Compression;
 use crate::declaration::Declaration;
 use crate::format::Format;
-use crate::member::MemberPlace;
+use crate::member::{self, MemberPlace};
 use crate::object::ObjectRecord;
 
 /// An object that holds rows, to be read.
@@ -17,8 +17,8 @@ pub struct DataFile {
     pub format: Format,
     /// Its path relative to its table; `""` for a table of one file. Rows are drawn by it.
     pub sample_path: String,
-    /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
-    /// text among the files of one table never is.
+    /// Whether it lies beside a table and may be about it. JSON and plain text of a table's name are tables themselves only if
+    /// they hold rows; plain text of an archive among the files of one table never is.
     pub is_beside: bool,
     /// What is declared of it.
     pub declared: Option<Arc<Declaration>>,
@@ -38,7 +38,8 @@ impl DataFile {
 
     /// Whether its place says that it is no table, whatever it holds.
     pub fn is_stray(&self) -> bool {
-        self.is_beside && self.format == Format::Text
+        let is_in_archive = member::split(&self.object.path).is_some();
+        self.is_beside && is_in_archive && self.format == Format::Text
     }
 
     /// About how many bytes of it are in memory while it is read within a scan budget.

@@ -85,7 +85,8 @@ pub(crate) async fn of(store: &Store, file: &DataFile) -> Result<Option<RoaringT
 
 /// The objects of deletes that are files: Parquet, or Avro.
 fn file_of((path, size): (&str, u64)) -> Result<DataFile, Failure> {
-    let format = Format::of_path(path).unwrap_or(Format::Parquet);
+    let format = Format::of_path(path).filter(|it| *it != Format::Unnamed);
+    let format = format.unwrap_or(Format::Parquet);
     check_size(path, size)?;
     let object = ObjectRecord::unversioned(path, size);
     Ok(DataFile::plain(object, format))

@@ -1,10 +1,14 @@
 //! What stands below a table and is no row of it: lines of remarks (`Source: …`), and rows of totals.
 //!
 //! A row that is left out by mistake is lost, one that is kept by mistake is a little untidy. So
-//! only the end of a file that is read whole is looked at, a few lines of it, and each must be
-//! distinguished from a row with certainty: by a word that begins it, by a blank line above it, or
-//! by being text of several words in one cell below rows that all have their full width. Totals are
-//! recognised by their name, if no other row has it: where `total` is one of the values, it is one.
+//! only the end of a file is looked at, a few lines of it, and each must be distinguished from a
+//! row with certainty: by a word that begins it, by a blank line above it, or by being text of
+//! several words in one cell below rows that all have their full width. Totals are recognised by
+//! their name, if no other row has it: where `total` is one of the values, it is one. A last row
+//! without a name is a total if its figures are the sums of their columns ([`sums`]).
+
+mod sums;
+mod words;
 
 use csv::ByteRecord;
 use limn_profile::DataType;
@@ -13,6 +17,7 @@ use limn_profile::text::counted;
 
 use super::dialect::{Dialect, is_below_blank};
 use super::rows::Rows;
+pub(super) use sums::Above;
 
 /// How much of the end is looked at, in bytes.
 pub(super) const TAIL: usize = 16 << 10;
@@ -20,54 +25,6 @@ pub(super) const TAIL: usize = 16 << 10;
 const MOST: usize = 12;
 /// Letters of a remark that a note quotes.
 const QUOTED: usize = 120;
-
-/// What remarks begin with, before a colon.
-const REMARKS: &[&str] = &[
-    "source",
-    "sources",
-    "data source",
-    "note",
-    "notes",
-    "footnote",
-    "footnotes",
-    "remark",
-    "remarks",
-    "legend",
-    "disclaimer",
-    "quelle",
-    "quellen",
-    "hinweis",
-    "anmerkung",
-    "anmerkungen",
-    "fuente",
-    "nota",
-    "notas",
-    "fonte",
-    "bron",
-];
-/// What rows of totals are called.
-const TOTALS: &[&str] = &[
-    "total",
-    "totals",
-    "grand total",
-    "sum",
-    "overall total",
-    "summe",
-    "gesamt",
-    "insgesamt",
-    "gesamtsumme",
-    "total general",
-    "total général",
-    "totale",
-    "totaal",
-    "suma",
-    "итого",
-    "всего",
-    "合计",
-    "合計",
-    "总计",
-    "總計",
-];
 
 /// The end of a table within its text.
 #[derive(Debug, PartialEq, Eq)]
@@ -102,26 +59,42 @@ impl Row {
             && filled.next().is_none()
     }
 
-    /// Whether it begins as remarks do.
-    fn is_marked(&self) -> bool {
-        let first = self.cells.first().map_or("", String::as_str);
-        let before_colon = first
-            .split_once(':')
-            .map(|(word, _)| word.trim().to_lowercase());
-        before_colon.is_some_and(|word| REMARKS.contains(&word.as_str()))
-            || first.starts_with("* ")
-            || first.starts_with('©')
+    fn first(&self) -> &str {
+        self.cells.first().map_or("", String::as_str)
     }
 
-    /// The column that calls it totals.
+    /// Whether it begins as remarks do.
+    fn is_marked(&self) -> bool {
+        words::is_remark(self.first())
+    }
+
+    /// Whether it says that the file ends here, and nothing else.
+    fn is_ending(&self) -> bool {
+        self.is_line() && words::is_end(self.first())
+    }
+
+    /// The column that calls it totals: with figures, or with nothing else.
     fn total(&self) -> Option<(usize, String)> {
         let (at, cell) = self.filled().next().filter(|(at, _)| *at < 2)?;
-        let name = cell.trim_end_matches(':').trim_end().to_lowercase();
-        let has_number = self.filled().skip(1).any(|(_, cell)| {
+        let name = words::total(cell)?;
+        let mut others = self.filled().skip(1).map(|(_, cell)| cell).peekable();
+        let is_figure = |cell: &str| {
             let letters = cell.chars().filter(|it| it.is_alphabetic()).count();
             cell.contains(|it: char| it.is_ascii_digit()) && letters < 4
-        });
-        (has_number && TOTALS.contains(&name.as_str())).then_some((at, name))
+        };
+        (others.peek().is_none() || others.any(is_figure)).then_some((at, name))
+    }
+
+    /// Whether its first cell names nothing.
+    fn is_nameless(&self) -> bool {
+        words::is_nameless(self.first())
+    }
+
+    /// What is in its other cells, if these are figures alone.
+    fn figures(&self) -> Option<Vec<(usize, &str)>> {
+        let figures: Vec<(usize, &str)> = self.filled().filter(|(at, _)| *at > 0).collect();
+        let are_some = !figures.is_empty() && sums::are_figures(figures.iter().map(|it| it.1));
+        are_some.then_some(figures)
     }
 
     /// As a row of a table of so many columns.
@@ -132,8 +105,13 @@ impl Row {
     }
 }
 
-/// What stands below the table that `text`, a whole file from some row on, holds.
-pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Footer> {
+/// What stands below the table that `text`, a whole file from some row on, holds; `above` is known where all its rows are there.
+pub(super) fn find(
+    dialect: &Dialect,
+    columns: usize,
+    text: &[u8],
+    above: Option<Above>,
+) -> Option<Footer> {
     if columns < 2 {
         return None;
     }
@@ -141,10 +119,14 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
     let is_beyond =
         |row: &Row| row.is_blank() || row.is_line() || row.is_marked() || row.total().is_some();
     let below = rows.iter().rev().take_while(|row| is_beyond(row)).count();
+    let sum =
+        above.and_then(|above| nameless_sum(&rows[..rows.len() - below], dialect, text, above));
+    let below = below + usize::from(sum.is_some());
     if below == 0 || below > MOST {
         return None;
     }
     let (table, below) = rows.split_at(rows.len() - below);
+    let table: Vec<&Row> = table.iter().filter(|row| !row.is_blank()).collect();
     // Whatever the end looks like: above it there must be a table.
     if table.len() < 2
         || !table
@@ -157,10 +139,8 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
     }
     let is_even = table.iter().all(|row| row.is_regular(columns));
     let is_value = |(at, name): &(usize, String)| {
-        let cells = table.iter().filter_map(|row| row.cells.get(*at));
-        cells
-            .map(|cell| cell.to_lowercase())
-            .any(|cell| cell == *name)
+        let mut cells = table.iter().filter_map(|row| row.cells.get(*at));
+        cells.any(|cell| cell.to_lowercase() == *name || words::total(cell).as_ref() == Some(name))
     };
     // Blank lines between all rows part nothing.
     let is_spaced = table.last().is_some_and(|row| row.below_blank);
@@ -171,6 +151,8 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
                 .all(|(_, text)| text.split_whitespace().count() > 1);
         match row.total() {
             Some(total) => !is_value(&total),
+            None if sum == Some(row.start) => true,
+            None if row.is_ending() => !is_value(&(0, row.first().to_lowercase())),
             None if row.is_line() => row.is_marked() || row.below_blank || is_even && is_sentence,
             // A remark that the delimiter cuts.
             None => {
@@ -185,6 +167,7 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
             // One of the values, below a remark: nothing here is certain.
             Some(total) if is_value(&total) => return None,
             Some(_) => totals += 1,
+            None if sum == Some(row.start) => totals += 1,
             None => {
                 // Some programs repeat a line in every column.
                 let mut cells: Vec<&str> = row.filled().map(|(_, cell)| cell).collect();
@@ -212,6 +195,20 @@ pub(super) fn find(dialect: &Dialect, columns: usize, text: &[u8]) -> Option<Foo
         start: below[first].start,
         notes,
     })
+}
+
+/// Where the last of these rows begins, if it has no name, all others have one, and its figures are the sums of theirs.
+fn nameless_sum(rows: &[Row], dialect: &Dialect, text: &[u8], above: Above) -> Option<usize> {
+    let (last, others) = rows.split_last()?;
+    let figures = last.figures().filter(|_| last.is_nameless())?;
+    if others
+        .iter()
+        .any(|row| !row.is_blank() && row.is_nameless())
+    {
+        return None;
+    }
+    let rows = text.get(..last.start)?;
+    sums::are_sums(&figures, (dialect, above), rows).then_some(last.start)
 }
 
 /// The rows of the end.
@@ -257,7 +254,7 @@ mod tests {
 
     /// What is left of a table of three columns, and what is said of the rest.
     fn left(text: &str) -> (&str, String) {
-        match find(&COMMAS, 3, text.as_bytes()) {
+        match find(&COMMAS, 3, text.as_bytes(), Some(Above { skip: 1 })) {
             Some(footer) => (&text[..footer.start], footer.notes.join("; ")),
             None => (text, String::new()),
         }
@@ -285,6 +282,14 @@ mod tests {
                 "left out: Note: ages as of 2020",
             ),
             (",,\nprinted by x,,\n", "1 line below"),
+            ("Total,,\n", "1 row of totals"),
+            ("Total\n", "1 row of totals"),
+            ("I alt,,77\n", "1 row of totals"),
+            ("EOF\n", "left out: EOF"),
+            ("EOF,,\n", "left out: EOF"),
+            ("-- end of file --\n", "left out: -- end of file --"),
+            ("(2 rows affected),,\n", "left out: (2 rows affected)"),
+            ("Total,,77\n,,\nEOF\n", "1 row of totals"),
         ] {
             let text = format!("{TABLE}{below}");
             let (rows, notes) = left(&text);
@@ -298,11 +303,25 @@ mod tests {
     }
 
     #[test]
+    fn a_last_row_without_a_name_is_a_total_if_it_is_the_sum() {
+        let text = format!("{TABLE}3,cyd,20\n");
+        for below in [",,97\n", ",,97\n,,\n", ",,97\nSource: x\n"] {
+            let whole = format!("{text}{below}");
+            let (rows, notes) = left(&whole);
+            assert_eq!(rows, text, "{below:?}");
+            assert!(notes.contains("1 row of totals"), "{notes}");
+            // Where not all rows are there nobody knows.
+            let found = find(&COMMAS, 3, whole.as_bytes(), None);
+            assert!(found.is_none_or(|footer| footer.start > text.len()));
+        }
+    }
+
+    #[test]
     fn a_remark_may_have_as_many_cells_as_the_table() {
         for end in ["\n", "\r\n"] {
             let table = "id,n\n1,2\n3,4\n".replace('\n', end);
             let text = format!("{table}{end}Source: the office, Berlin{end}");
-            let footer = find(&COMMAS, 2, text.as_bytes()).unwrap();
+            let footer = find(&COMMAS, 2, text.as_bytes(), None).unwrap();
             assert_eq!(
                 footer.notes,
                 ["1 line below the table left out: Source: the office,Berlin"]
@@ -310,14 +329,14 @@ mod tests {
             assert_eq!(text[..footer.start].trim_end(), table.trim_end());
             // Where nothing parts it from the rows it may be one.
             let text = format!("{table}Source: the office, Berlin{end}");
-            assert_eq!(find(&COMMAS, 2, text.as_bytes()), None);
+            assert_eq!(find(&COMMAS, 2, text.as_bytes(), None), None);
         }
     }
 
     #[test]
     fn blank_lines_between_all_rows_part_nothing() {
         let text = "item,qty\n\nbolt,1\n\nnut,2\n\n* washer,4\n";
-        assert_eq!(find(&COMMAS, 2, text.as_bytes()), None);
+        assert_eq!(find(&COMMAS, 2, text.as_bytes(), None), None);
     }
 
     #[test]
@@ -337,6 +356,13 @@ mod tests {
             "2020-01-02,,\n",
             "Source,of,life\n",
             "Note,,12\n",
+            "EOF,,12\n",
+            "EOF,x,1\nEOF,,\n",
+            // Sums of too little, or of other rows, or next to others without names.
+            ",,77\n",
+            "3,cyd,20\n,,98\n",
+            "3,cyd,20\n,dan,3\n,,100\n",
+            "3,cyd,20\n,x,97\n",
         ] {
             let text = format!("{TABLE}{below}");
             assert_eq!(left(&text), (text.as_str(), String::new()), "{below:?}");
@@ -345,7 +371,7 @@ mod tests {
         for text in ["Source: x\n", "a\nb\nc d\n", "id,name,age\nTotal,,3\n", ""] {
             assert_eq!(left(text), (text, String::new()));
         }
-        assert_eq!(find(&COMMAS, 1, b"name\nada\nSource: x\n"), None);
+        assert_eq!(find(&COMMAS, 1, b"name\nada\nSource: x\n", None), None);
         // The second half of a line's end is no blank line.
         let text = format!("{TABLE}Smith\n").replace('\n', "\r\n");
         assert_eq!(left(&text), (text.as_str(), String::new()));
@@ -358,14 +384,13 @@ mod tests {
             for (a, b, n) in &rows {
                 text.push_str(&format!("{a},{b},{n}\n"));
             }
-            let last = rows.last().map_or("", |row| row.0.trim());
-            let is_named = TOTALS.contains(&last.to_lowercase().trim_end_matches(':'));
+            let is_named = rows.last().is_some_and(|row| words::total(&row.0).is_some());
             prop_assert!(is_named || left(&text).0 == text);
         }
 
         #[test]
         fn any_text_is_looked_at(text in "[a-zT\",;\n\r :*0-9]{0,200}", columns in 0..6usize) {
-            if let Some(footer) = find(&COMMAS, columns, text.as_bytes()) {
+            if let Some(footer) = find(&COMMAS, columns, text.as_bytes(), None) {
                 prop_assert!(footer.start < text.len() && !footer.notes.is_empty());
             }
         }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use limn_profile::FileSummary;
 use serde::{Deserialize, Serialize};
 
 use crate::compression::{Compression, without_compression};
@@ -20,6 +21,9 @@ pub enum Format {
     /// `.txt`, `.dat`, `.data`, `.tbl`, `.prn`, `.fwf`, `.asc`: text that may be a table, by delimiters, blanks or the width of
     /// its columns, and is passed over where it is not clearly one.
     Text,
+    /// No extension, but a number as programs give their files: `000000_0`, `delivery-1-2024-06-01-00-00-00`. It is what its
+    /// content shows, and is passed over where that is not clearly a table.
+    Unnamed,
     /// `.jsonl`, `.ndjson`, `.json`: one JSON object a line, or a list of them; `.geojson`, `.geojsonl`, `.geojsons`: features.
     JsonLines,
     /// `.arrow`, `.feather`, `.ipc`, `.arrows`: Arrow IPC, as a file or as a stream, whatever the extension.
@@ -51,8 +55,22 @@ impl Format {
             return Some(format);
         }
         let unpacked = without_compression(path);
+        if is_numbered(unpacked) {
+            return Some(Format::Unnamed);
+        }
         let format = Format::of_extension(Path::new(unpacked).extension()?.to_str()?)?;
         (unpacked.len() == path.len() || format.is_text()).then_some(format)
+    }
+
+    /// The format of a file that was read: what its content showed, where its name says none.
+    pub fn found(self, summary: &FileSummary) -> Format {
+        let found = summary.format.as_deref();
+        found.and_then(Format::of_label).unwrap_or(self)
+    }
+
+    /// The format that goes by a [word](Format::label).
+    pub fn of_label(label: &str) -> Option<Format> {
+        ALL.into_iter().find(|format| format.label() == label)
     }
 
     /// The format of a container's part that is a table and no file.
@@ -72,7 +90,7 @@ impl Format {
 
     /// Whether only the content shows it.
     pub fn is_uncertain(self) -> bool {
-        self == Format::Text
+        matches!(self, Format::Text | Format::Unnamed)
     }
 
     /// Whether its values have no types but those that their texts are inferred to have.
@@ -120,13 +138,14 @@ impl Format {
         logs.into_iter().find(|it| it.label() == label)
     }
 
-    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`, `sqlite`, `sheet`, `text`, `archive`, `delta`, `iceberg`,
-    /// `hudi`.
+    /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`, `sqlite`, `sheet`, `text`, `unnamed`,
+    /// `archive`, `delta`, `iceberg`, `hudi`.
     pub fn label(self) -> &'static str {
         match self {
             Format::Parquet => "parquet",
             Format::Csv => "csv",
             Format::Text => "text",
+            Format::Unnamed => "unnamed",
             Format::JsonLines => "jsonlines",
             Format::Arrow => "arrow",
             Format::Avro => "avro",
@@ -146,6 +165,38 @@ impl fmt::Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.label())
     }
+}
+
+const ALL: [Format; 13] = [
+    Format::Parquet,
+    Format::Csv,
+    Format::Text,
+    Format::Unnamed,
+    Format::JsonLines,
+    Format::Arrow,
+    Format::Avro,
+    Format::Orc,
+    Format::Sqlite,
+    Format::Sheet,
+    Format::Archive,
+    Format::Delta,
+    Format::Iceberg,
+];
+
+/// Digits of a number that programs give their files, at least: less is a version, or a piece of an array.
+const FEWEST_DIGITS: usize = 4;
+/// Letters of an id of hexadecimal digits, at least.
+const ID: usize = 16;
+
+/// Whether a file's name has no extension and has a number in it, and is more than an id, as blobs are called by their hashes.
+fn is_numbered(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let mut numbers = name.split(|c: char| !c.is_ascii_digit());
+    let is_id_digit = |byte: u8| byte.is_ascii_hexdigit() || byte == b'-';
+    let is_id = name.len() >= ID
+        && name.bytes().all(is_id_digit)
+        && name.bytes().any(|byte| byte.is_ascii_alphabetic());
+    !name.contains('.') && !is_id && numbers.any(|it| it.len() >= FEWEST_DIGITS)
 }
 
 /// Kinds of containers, by a file's extension (in any case).
@@ -229,6 +280,46 @@ mod tests {
             ".csv.gz/a",
         ] {
             assert_eq!(Format::of_path(not_data), None, "{not_data}");
+        }
+    }
+
+    #[test]
+    fn without_an_extension_a_number_shows_that_programs_wrote_a_file() {
+        for numbered in [
+            "000000_0",
+            "out/0000_part_00.gz",
+            "part-00000",
+            "delivery-1-2024-06-01-00-00-00-3f0c9a1e-77aa-4c0d-9d5e-0f3e1c2a0d4f",
+            "20240501_031500_00000_k3f9q_0b41c0de-77aa.GZ",
+            "orders-000000000001",
+            "x.zip//000000_0",
+        ] {
+            assert_eq!(
+                Format::of_path(numbered),
+                Some(Format::Unnamed),
+                "{numbered}"
+            );
+        }
+        for other in [
+            "LICENSE",
+            "Makefile",
+            "orders",
+            "orders.gz",
+            "v2",
+            "0",
+            "c/0/12",
+            "LICENSE-2.0",
+            "0000/x",
+            "0000/",
+            "blobs/3fa9c1d2e4b5a697",
+            "0f3e1c2a-77aa-4c0d-9d5e-0f3e1c2a0d4f",
+            "access_2024.log",
+            "000000_0.crc",
+        ] {
+            assert_eq!(Format::of_path(other), None, "{other}");
+        }
+        for format in ALL {
+            assert_eq!(Format::of_label(format.label()), Some(format));
         }
     }
 

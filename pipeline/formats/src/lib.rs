@@ -88,6 +88,7 @@ mod summarise;
 mod test;
 mod text;
 mod typed;
+mod unnamed;
 mod windows;
 
 pub use arrow_type::{arrow_type, column_type};
@@ -111,6 +112,7 @@ pub use member::Listed;
 pub use object::{Fingerprint, Hasher, ObjectRecord};
 use options::MAX_COLUMNS;
 pub use options::ReadOptions;
+pub use plain::text_holds_rows;
 pub use room::{Held, Room};
 pub use scanned::all_rows;
 pub use scanned::rows;

@@ -52,6 +52,8 @@ pub fn rows(
         scan_budget: SCAN_BUDGET,
         ..options.of(&file)
     };
+    let format = file.format.found(&summary);
+    let file = DataFile { format, ..file };
     on_a_thread(move |sink| read(&store, file, &summary, &wanted, &options, sink))
 }
 
@@ -230,7 +232,7 @@ impl OneFile<'_> {
                 }
             }
             Format::Csv | Format::Text | Format::Sheet => self.delimited(fetched, sink),
-            Format::Archive => Err(containers::not_there().into()),
+            Format::Archive | Format::Unnamed => Err(containers::not_there().into()),
             Format::Delta | Format::Iceberg | Format::Hudi => Ok(()),
         }
     }

@@ -7,6 +7,7 @@ use super::dialect::HEAD;
 use super::input::utf16;
 use super::json::as_null;
 use crate::error::FileErrorKind;
+use crate::format::Format;
 
 /// How much of the beginning is looked at.
 const LOOK: usize = 8 << 10;
@@ -127,6 +128,34 @@ pub(crate) fn is_no_json(text: &[u8], what: &str) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
+}
+
+/// The format that the first bytes of a file surely show, of those that are no text.
+pub(crate) fn format_of(beginning: &[u8]) -> Option<Format> {
+    let formats: [(&[u8], Format); 4] = [
+        (b"PAR1", Format::Parquet),
+        (b"Obj\x01", Format::Avro),
+        (b"ARROW1", Format::Arrow),
+        (b"ORC", Format::Orc),
+    ];
+    let shown = formats
+        .iter()
+        .find(|(magic, _)| beginning.starts_with(magic));
+    let is_binary = looks_binary(&beginning[..beginning.len().min(LOOK)]);
+    shown.map(|(_, format)| *format).filter(|_| is_binary)
+}
+
+/// Whether a text surely is JSON, be it objects one right behind another.
+pub(crate) fn is_json(text: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(text).into_iter::<IgnoredAny>();
+    let is_next = |next: Option<serde_json::Result<IgnoredAny>>| match next {
+        Some(Ok(_)) => true,
+        Some(Err(error)) => error.is_eof(),
+        None => false,
+    };
+    let mut are_objects =
+        || text.starts_with(b"{\"") && is_next(values.next()) && is_next(values.next());
+    json_named(text).is_some() || are_objects()
 }
 
 /// The extension for a text that surely is JSON: its first object, or array of objects, is one to the end or as far as it is

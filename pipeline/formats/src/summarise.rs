@@ -11,7 +11,7 @@ use crate::error::{FileError, FileErrorKind};
 use crate::failure::Failure;
 use crate::format::Format;
 use crate::options::ReadOptions;
-use crate::{arrow_ipc, avro, containers, dbf, json, member, orc, parquet, plain, text};
+use crate::{arrow_ipc, avro, containers, dbf, json, member, orc, parquet, plain, text, unnamed};
 
 /// Reads what limn keeps of a file: its columns with their types and profiles, its row count and a
 /// row sample. The result is a function of the file's content, its `sample_path` and the options.
@@ -40,11 +40,14 @@ pub async fn summarise_file(
     }
     let options = &options.of(file);
     let read = async {
-        let mut summary = match containers::enter(store, file, options).await? {
-            Some((view, member)) => by_format(store, &view, &member, options).await?,
-            None => by_format(store, store, file, options).await?,
+        let entered = containers::enter(store, file, options).await;
+        let entered = entered.map_err(|failure| unnamed::if_it_was_promised(failure, file))?;
+        let mut summary = match entered {
+            Some((view, member)) => of_content(store, &view, &member, options).await?,
+            None => of_content(store, store, file, options).await?,
         };
-        if !file.format.is_text() && file.format != Format::Sheet {
+        let format = file.format.found(&summary);
+        if !format.is_text() && format != Format::Sheet {
             summary.declare_types(&options.declared().types);
         }
         summary.logged = options.declared().logged.clone().map(|mut logged| {
@@ -62,7 +65,19 @@ pub async fn summarise_file(
     outcome.map_err(|failure| failure.about(&file.object.path))
 }
 
-/// As the reader of its format reads it. `lake` has what is read with it.
+/// Reads a file whose name may not say what it is. `lake` has what is read with it.
+async fn of_content(
+    lake: &Store,
+    store: &Store,
+    file: &DataFile,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let shown = unnamed::shown(store, file, options).await?;
+    let mut summary = by_format(lake, store, &shown, options).await?;
+    summary.format = (shown.format != file.format).then(|| shown.format.label().into());
+    Ok(summary)
+}
+
 async fn by_format(
     lake: &Store,
     store: &Store,
@@ -80,7 +95,7 @@ async fn by_format(
         Format::Dbf => dbf::summarise(lake, store, file, options).await,
         Format::Sqlite => containers::sqlite::summarise(store, file, options).await,
         Format::Sheet => containers::book::summarise(store, file, options).await,
-        Format::Archive => Err(containers::not_there()),
+        Format::Archive | Format::Unnamed => Err(containers::not_there()),
         // What it says of the table is declared of it.
         Format::Delta | Format::Iceberg | Format::Hudi => Ok(log(options)),
     }

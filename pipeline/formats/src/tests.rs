@@ -32,7 +32,7 @@ use crate::format::Format;
 use crate::object::ObjectRecord;
 
 /// The data file at `path`, of `size` bytes.
-fn data_file(path: &str, size: usize) -> DataFile {
+pub(super) fn data_file(path: &str, size: usize) -> DataFile {
     DataFile {
         object: ObjectRecord {
             path: path.into(),
@@ -104,7 +104,7 @@ fn a_text_among_the_files_of_a_table_is_not_looked_at() {
 }
 
 /// Reads `content` as a file called `path`; also what was requested for it.
-fn read_with(
+pub(super) fn read_with(
     path: &str,
     content: impl Into<Bytes>,
     options: &ReadOptions,
@@ -124,7 +124,7 @@ fn read_with(
     })
 }
 
-fn read(path: &str, content: impl Into<Bytes>) -> FileSummary {
+pub(super) fn read(path: &str, content: impl Into<Bytes>) -> FileSummary {
     read_with(path, content, &ReadOptions::default()).0.unwrap()
 }
 

@@ -25,11 +25,11 @@ use limn_store::Store;
 
 use self::again::{Again, Column};
 use super::dialect::{self, Dialect, Plan, Quoting};
-use super::footer;
+use super::footer::{self, Above};
 use super::header::Doubt;
 use super::input::{self, Fetched, Input, Piece};
 use super::rows::{LINES_IN_A_CELL, Rows};
-use super::{Failure, ReadOptions, parse, sniff};
+use super::{Failure, ReadOptions, parse, plain, sniff};
 use crate::compression::without_compression;
 use crate::data_file::DataFile;
 use crate::declaration::Declaration;
@@ -47,7 +47,17 @@ pub(super) async fn summarise(
     let fetched = input::fetch(store, file, options).await?;
     let (path, sample_path) = (file.object.path.clone(), file.sample_path.clone());
     let options = options.clone();
-    parse(move || read(fetched, &path, &sample_path, &options)).await
+    parse(move || {
+        let input = fetched.into_text("CSV", &sample_path, &options)?;
+        let beginning = sniff::without_bom(&input.pieces[0].bytes);
+        let is_cut = options.declared().delimiter.is_some();
+        // Bars around all cells are no delimiters.
+        if !is_cut && plain::is_drawn(beginning, input.is_whole()) {
+            return plain::of_input(input, plain::Doubt::Not, &sample_path, &options);
+        }
+        of_input(&input, &path, &sample_path, &options)
+    })
+    .await
 }
 
 /// Parses what was fetched.
@@ -58,6 +68,15 @@ pub(super) fn read(
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let input = fetched.into_text("CSV", sample_path, options)?;
+    of_input(&input, path, sample_path, options)
+}
+
+fn of_input(
+    input: &Input,
+    path: &str,
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
     let whole = input.is_whole();
     let beginning = sniff::without_bom(&input.pieces[0].bytes);
     sniff::is_no_json(beginning, "CSV")?;
@@ -65,11 +84,11 @@ pub(super) fn read(
     let plan = dialect::detect(beginning, whole, path, options.declared())?;
     let others = dialect::others(beginning, whole, &plan.dialect, options.declared());
     let others = others.into_iter().filter_map(|plan| {
-        let scan = scanned(&input, plan, sample_path, options);
-        scan.finish(&input).ok()
+        let scan = scanned(input, plan, sample_path, options);
+        scan.finish(input).ok()
     });
     let otherwise = others.collect();
-    let summary = scanned(&input, plan, sample_path, options).finish(&input)?;
+    let summary = scanned(input, plan, sample_path, options).finish(input)?;
     Ok(FileSummary {
         otherwise,
         ..summary
@@ -123,6 +142,8 @@ pub(super) struct Scan {
     garbled: u64,
     /// Rows that are the header once more.
     headers: u64,
+    /// Rows of nothing but delimiters.
+    blank: u64,
     /// Lines of the row with the most lines.
     longest_row: u64,
     unclosed: Unclosed,
@@ -216,6 +237,7 @@ impl Scan {
             ragged: Ragged::default(),
             garbled: 0,
             headers: 0,
+            blank: 0,
             longest_row: 0,
             unclosed: Unclosed::default(),
             _turn: turn,
@@ -245,7 +267,9 @@ impl Scan {
     /// to its end nothing is known of what follows.
     fn end_of_table(&mut self, piece: &Piece, start: usize) -> Option<u64> {
         let text = piece.to_end.then(|| &piece.bytes[start..])?;
-        let footer = footer::find(&self.plan.dialect, self.columns.len(), text)?;
+        let skip = self.plan.skip;
+        let above = self.whole.then_some(Above { skip });
+        let footer = footer::find(&self.plan.dialect, self.columns.len(), text, above)?;
         self.notes.extend(footer.notes);
         Some(footer.start as u64)
     }
@@ -325,6 +349,8 @@ impl Scan {
     fn row(&mut self, record: &ByteRecord, offset: u64, bytes: u64) {
         let (columns, width) = (self.columns.len(), record.len());
         if is_blank(record, columns) {
+            self.blank += u64::from(width > 1);
+            self.row_bytes += bytes;
             return;
         }
         if repeats(record, self.plan.header.iter().map(String::as_bytes)) {
@@ -431,6 +457,11 @@ impl Scan {
                 "{rows} of another width than the header: padded or cut"
             ));
         }
+        if self.blank > 0 {
+            let rows = counted(self.blank, "row");
+            self.notes
+                .push(format!("{rows} without any value left out"));
+        }
         if self.headers > 0 {
             self.notes.push(format!(
                 "the header stands {} more within the table: left out",
@@ -486,9 +517,10 @@ pub(super) fn repeats<'a>(
         && header.all(|name| cells.next().is_some_and(|cell| cell.trim_ascii() == name))
 }
 
-/// Whether a row of a table of so many columns is a line of nothing but spaces.
+/// Whether a row of a table of so many columns is a line of nothing but spaces and delimiters, as spreadsheets write below
+/// their tables.
 pub(super) fn is_blank(record: &ByteRecord, columns: usize) -> bool {
-    record.len() == 1 && columns > 1 && ends_empty(record)
+    columns > 1 && record.iter().all(|cell| cell.trim_ascii().is_empty())
 }
 
 fn ends_empty(record: &ByteRecord) -> bool {

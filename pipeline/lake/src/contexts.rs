@@ -12,8 +12,10 @@ mod shared;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 
+use bytes::Bytes;
 use limn_formats::{
     Confined, FileError, FileErrorKind, Holds, ObjectRecord, SIDECAR_BYTES, holds, member,
+    text_holds_rows,
 };
 use limn_store::Store;
 use serde::Deserialize;
@@ -103,8 +105,9 @@ fn describe(error: &serde_json::Error) -> String {
 }
 
 /// Reads a sidecar's text: at most [`SIDECAR_BYTES`], cut at a character; bytes that are no UTF-8
-/// become U+FFFD. Of HTML and, with a program that reads them, of PDF it is what a reader of the page would see. Of JSON it is nothing where it holds rows, or is none: it is a data
-/// file as well, and what is wrong with it is reported of that one.
+/// become U+FFFD. Of HTML and, with a program that reads them, of PDF it is what a reader of the page would see. Of JSON and of
+/// a `.txt` it is nothing where it holds rows, and of JSON where it is none: they are data files as well, and what is wrong with
+/// them is reported of those.
 ///
 /// # Errors
 /// If the store fails, the content is binary (it has a NUL among its first bytes), or it is a PDF whose text is not to be had.
@@ -113,6 +116,14 @@ pub async fn read_sidecar(
     object: &ObjectRecord,
     confined: Option<&Confined>,
 ) -> Result<String, FileError> {
+    if may_be_rows(&object.path) && object.size > 0 {
+        let bytes = read_beginning(store, object).await?;
+        let is_whole = bytes.len() as u64 == object.size;
+        return match text_holds_rows(&object.path, bytes.clone(), is_whole).await? {
+            true => Ok(String::new()),
+            false => text_of(object, &bytes),
+        };
+    }
     if !may_describe(&object.path) {
         return read_text(store, object, confined).await;
     }
@@ -137,13 +148,22 @@ async fn read_text(
     if is_pdf(&object.path) {
         return pdf::read(store, object, confined).await;
     }
+    text_of(object, &read_beginning(store, object).await?)
+}
+
+async fn read_beginning(store: &Store, object: &ObjectRecord) -> Result<Bytes, FileError> {
     let end = object.size.min(SIDECAR_BYTES);
     let bytes = store.get_range(&object.path, 0..end).await;
-    let bytes = bytes.map_err(|error| FileError::from_store(&object.path, &error))?;
+    bytes.map_err(|error| FileError::from_store(&object.path, &error))
+}
+
+/// The text that an object begins with.
+fn text_of(object: &ObjectRecord, bytes: &[u8]) -> Result<String, FileError> {
     let is_html = is_html(&object.path);
-    // HTML and JSON may be UTF-16.
-    let marked = encoding_rs::Encoding::for_bom(&bytes);
-    let is_marked = marked.is_some() && (is_html || may_describe(&object.path));
+    let may_be_data = may_describe(&object.path) || may_be_rows(&object.path);
+    // HTML and data may be UTF-16.
+    let marked = encoding_rs::Encoding::for_bom(bytes);
+    let is_marked = marked.is_some() && (is_html || may_be_data);
     if !is_marked && bytes.iter().take(8192).any(|byte| *byte == 0) {
         let cause = "its content is binary, not text";
         return Err(FileError::new(
@@ -153,15 +173,16 @@ async fn read_text(
         ));
     }
     if is_html {
-        return Ok(html::text_of(&bytes).trim().to_owned());
+        return Ok(html::text_of(bytes).trim().to_owned());
     }
     if let (true, Some((encoding, _))) = (is_marked, marked) {
-        return Ok(encoding.decode(&bytes).0.trim().to_owned());
+        return Ok(encoding.decode(bytes).0.trim().to_owned());
     }
-    let cut = if end < object.size {
-        whole_characters(&bytes)
+    let is_cut = (bytes.len() as u64) < object.size;
+    let cut = if is_cut {
+        whole_characters(bytes)
     } else {
-        &bytes
+        bytes
     };
     let text = String::from_utf8_lossy(cut);
     Ok(text
@@ -175,6 +196,13 @@ async fn read_text(
 pub(crate) fn may_describe(path: &str) -> bool {
     let extension = path.rsplit_once('.').map(|(_, extension)| extension);
     extension.is_some_and(|it| it.eq_ignore_ascii_case("json")) && member::split(path).is_none()
+}
+
+/// Whether a text may be a table itself rather than describe one beside it, as its path says: a `.txt` that is not compressed
+/// and in no archive.
+pub(crate) fn may_be_rows(path: &str) -> bool {
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension);
+    extension.is_some_and(|it| it.eq_ignore_ascii_case("txt")) && member::split(path).is_none()
 }
 
 fn is_html(path: &str) -> bool {
@@ -302,6 +330,17 @@ mod tests {
                 .unwrap(),
             ""
         );
+        // A table is none, in whatever encoding; what lists columns is one.
+        let table = "id\tmail\n1\ta@example.org\n2\tb@example.org\n";
+        let wide = table.encode_utf16().flat_map(u16::to_le_bytes);
+        let wide: Vec<u8> = [0xff, 0xfe].into_iter().chain(wide).collect();
+        let list = "field\tmeaning\nid\tits number\nmail\twhere to write to";
+        for (text, wanted) in [(table.into(), ""), (wide, ""), (list.into(), list)] {
+            let object = object("orders.txt", text.len());
+            store.put("orders.txt", text.into()).await.unwrap();
+            let text = read_sidecar(&store, &object, None).await.unwrap();
+            assert_eq!(text, wanted);
+        }
         for (json, wanted) in [
             ("{\"a\": 1}", "{\"a\": 1}"),
             ("[{}, {}]", ""),

@@ -107,6 +107,12 @@ impl Declared {
         }
     }
 
+    /// Whether the delimiter of a text is said, so that it is a table.
+    pub(crate) fn cuts(&self, path: &str) -> bool {
+        let entry = self.entry(path);
+        entry.is_some_and(|it| it.reading.delimiter.is_some())
+    }
+
     /// The entry that speaks of a data file; of what is in a container that which speaks of the container.
     pub(crate) fn entry(&self, path: &str) -> Option<Arc<Declaration>> {
         let rule = self.rule(member::outside(path))?;

@@ -37,7 +37,7 @@ impl Shape {
         if summary.columns.is_empty() {
             return None;
         }
-        let format = family.files.first().map(|file| file.format);
+        let format = family.files.first().map(|file| file.format.found(summary));
         let mut names: Vec<Box<str>> = match format {
             Some(Format::JsonLines) => row_keys(summary).map(Box::from).collect(),
             _ => summary.column_names().map(Box::from).collect(),

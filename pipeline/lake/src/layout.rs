@@ -40,7 +40,7 @@ use logged::LogTables;
 pub use logged::{LogFile, LogTable};
 use names::{Addressees, Names};
 pub use of_use::{
-    Ignored, Named, described_below, describes_beside, is_container, is_data, is_read,
+    Ignored, Others, described_below, describes_beside, is_container, is_data, is_read,
 };
 use parts::Parts;
 pub use table_file::{TableFile, content_fingerprint};
@@ -112,10 +112,11 @@ pub fn layout_declared(
         let beside = describing::of(&files);
         let files = files.into_iter().map(|(object, format)| {
             let name = names.file(&object.path, format);
-            let is_beside = beside.contains(&object.path);
-            if is_beside {
+            let is_json_beside = beside.contains(&object.path);
+            if is_json_beside {
                 json_beside.push(object.clone());
             }
+            let is_beside = is_json_beside || sorted.texts.contains(&object.path);
             data_file(object, format, name, is_beside, said)
         });
         let mut alone: Vec<Option<TableFile>> = files.map(Some).collect();
@@ -138,7 +139,8 @@ pub fn layout_declared(
     let (shared, beside) = addressees.of_shared(sorted.shared);
     sorted.sidecars.extend(beside);
     sorted.sidecars.sort_unstable();
-    addressees.deliver(registered, sorted.sidecars, json_beside, &mut layout);
+    let sidecars = (sorted.sidecars, &sorted.texts);
+    addressees.deliver(registered, sidecars, json_beside, &mut layout);
     shared::deliver(shared, &mut layout);
     layout.groups.iter_mut().for_each(Group::tell_declared);
     // Nobody says anything of what is no table.
@@ -190,6 +192,8 @@ struct Sorted {
     // What is read with tables, or passed over beside them.
     parts: Parts,
     sidecars: Vec<ObjectRecord>,
+    // Which of `loose` are sidecars, too: plain texts.
+    texts: HashSet<String>,
     shared: Vec<(SharedKind, ObjectRecord)>,
     ignored: Ignored,
     refused: Vec<FileError>,
@@ -245,8 +249,7 @@ impl Sorted {
     }
 
     fn take(&mut self, object: ObjectRecord, beside: &HashSet<String>, declared: &Declared) {
-        let format = Format::of_path(&object.path)
-            .filter(|_| !of_use::is_common(&object.path) && !beside.contains(&object.path));
+        let format = Format::of_path(&object.path).filter(|_| !of_use::is_common(&object.path));
         let is_logged = self.logged.has(&object.path);
         let kind = SharedKind::of_path(&object.path);
         if is_logged && (format.is_some() || is_hidden(&object.path)) {
@@ -285,6 +288,10 @@ impl Sorted {
                     .or_default()
                     .push((object, format));
             } else {
+                if beside.contains(&object.path) && !declared.cuts(&object.path) {
+                    self.texts.insert(object.path.clone());
+                    self.sidecars.push(object.clone());
+                }
                 let (directory, _) = place::split_path(&object.path);
                 self.loose
                     .entry(directory.to_owned())

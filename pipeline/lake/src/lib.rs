@@ -73,6 +73,6 @@ pub use error::LakeError;
 pub use filter::{FilterError, Filters};
 pub use layout::{
     ContextSource, ContextText, Group, GroupKey, GroupKind, Ignored, Layout, LogFile, LogTable,
-    Named, TableFile, layout,
+    Others, TableFile, layout,
 };
 pub use table_name::TableName;

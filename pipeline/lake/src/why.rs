@@ -483,7 +483,7 @@ fn column(
         let column = &summary.columns[place];
         is_there = true;
         is_declared |= file.reading().types.contains_key(known.name);
-        is_of_texts |= file.format.gives_texts();
+        is_of_texts |= file.format.found(summary).gives_texts();
         *types.entry(&column.data_type).or_default() += 1;
         if let Some(notation) = &column.notation {
             let by_itself = own.columns.get(place).and_then(|it| it.notation.as_ref());

@@ -251,6 +251,9 @@ pub struct FileSummary {
     /// What its table's log says of the file.
     #[serde(rename = "l", default, skip_serializing_if = "Option::is_none")]
     pub logged: Option<Box<Logged>>,
+    /// The word for the format that the content showed, of a file whose name says none.
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<Box<str>>,
 }
 
 fn is_zero(n: &u64) -> bool {

@@ -12,23 +12,6 @@ use limn_store::{Store, one_line};
 
 use crate::error::AskError;
 
-/// The formats of files, to find one by its label.
-const FORMATS: [Format; 13] = [
-    Format::Parquet,
-    Format::Csv,
-    Format::Text,
-    Format::JsonLines,
-    Format::Arrow,
-    Format::Avro,
-    Format::Orc,
-    Format::Dbf,
-    Format::Sqlite,
-    Format::Sheet,
-    Format::Delta,
-    Format::Iceberg,
-    Format::Hudi,
-];
-
 /// Columns that files withhold, by name, and what each holds, if that is why.
 pub(crate) type WithheldByFiles = BTreeMap<String, Option<String>>;
 
@@ -108,8 +91,11 @@ fn table_file(
     name: &TableName,
     declared: Option<Arc<Declaration>>,
 ) -> TableFile {
-    let labelled = || FORMATS.into_iter().find(|it| it.label() == record.format);
-    let format = Format::of_path(&file.path).or_else(labelled);
+    let labelled = || Format::of_label(&record.format);
+    // Files of a table with a log need no extension, and are what that says.
+    let is_logged = labelled().is_some_and(Format::is_log);
+    let of_path = Format::of_path(&file.path).filter(|it| !is_logged || *it != Format::Unnamed);
+    let format = of_path.or_else(labelled);
     TableFile {
         object: ObjectRecord {
             path: file.path.clone(),
@@ -121,7 +107,6 @@ fn table_file(
         // A file of no format is told by the scan.
         format: match format {
             Some(format) if !format.is_log() || record.is_log(&file.path) => format,
-            // Files of a table with a log need no extension.
             Some(_) => Format::Parquet,
             None => Format::Text,
         },

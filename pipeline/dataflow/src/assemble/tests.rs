@@ -99,7 +99,10 @@ async fn a_file_that_is_no_table_is_remembered_and_hidden() {
     assert!(index.tables(&snapshot, None).await.unwrap().is_empty());
     assert_eq!(published.table_count(), 0);
     assert!(published.failures().is_empty());
-    let counted = |found: Ignored| found.others.into_iter().collect::<Vec<_>>();
+    let counted = |found: Ignored| {
+        let others = found.others.into_iter();
+        others.map(|(of, it)| (of, it.objects)).collect::<Vec<_>>()
+    };
     assert_eq!(
         counted(published.passed_over(|_| true)),
         [("csv".to_owned(), 1)]

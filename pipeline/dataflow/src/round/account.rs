@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use limn_formats::member::shown;
-use limn_lake::{Ignored, Named};
+use limn_lake::{Ignored, Others};
 use limn_profile::Redact;
 use limn_profile::text::counted;
 
@@ -28,13 +28,13 @@ pub(super) struct LeftOut {
 }
 
 /// What is to be said of DuckDB databases, and how their tables become readable.
-fn duckdb_note(found: &Named) -> Option<String> {
+fn duckdb_note(found: &Others) -> Option<String> {
     let mut named: Vec<&str> = found.first.iter().map(String::as_str).collect();
-    if found.count > named.len() {
+    if found.objects > named.len() {
         named.push("…");
     }
     let named = limn_store::one_line(&named.join(", "));
-    let are = match found.count {
+    let are = match found.objects {
         0 => return None,
         1 => "1 DuckDB database is".to_owned(),
         count => format!("{count} DuckDB databases are"),
@@ -47,9 +47,10 @@ fn duckdb_note(found: &Named) -> Option<String> {
 impl LeftOut {
     fn counts(self, listed: usize) -> ObjectCounts {
         let others = self.ignored.others.into_iter();
-        let others = others.map(|(extension, objects)| Skipped {
+        let others = others.map(|(extension, others)| Skipped {
             extension,
-            objects: objects as u64,
+            objects: others.objects as u64,
+            paths: others.first.into_iter().collect(),
         });
         let mut skipped: Vec<Skipped> = others.collect();
         // By extension where there are as many.

@@ -127,18 +127,23 @@ pub(super) fn is_corner(c: char) -> bool {
     c == '+' || ('\u{250c}'..='\u{254b}').contains(&c) || ('\u{2552}'..='\u{2570}').contains(&c)
 }
 
-/// Whether a program says here how many rows there are: `(3 rows)`, `(1 row affected)`, `2 rows in set (0.00 sec)`.
-pub(super) fn is_count_of_rows(line: &str) -> bool {
+/// Whether a program says here how many rows there are: `(3 rows)`, `(1 row affected)`, `2 rows in set (0.00 sec)`,
+/// `14 rows selected.`.
+pub(in super::super) fn is_count_of_rows(line: &str) -> bool {
     let line = line.trim();
     let inside = line
         .strip_prefix('(')
         .and_then(|rest| rest.strip_suffix(')'));
-    let Some(text) = inside.or_else(|| line.contains(" in set").then_some(line)) else {
+    let is_said = || {
+        let said = [" in set", " selected", " affected", " returned", " fetched"];
+        said.iter().any(|it| line.contains(it))
+    };
+    let Some(text) = inside.or_else(|| is_said().then_some(line)) else {
         return false;
     };
     let mut words = text.split(' ');
     let count = words.next().unwrap_or_default();
     count.bytes().all(|byte| byte.is_ascii_digit())
         && !count.is_empty()
-        && matches!(words.next(), Some("row" | "rows"))
+        && matches!(words.next(), Some("row" | "rows" | "row(s)"))
 }

@@ -12,19 +12,21 @@ mod log;
 mod shape;
 mod widths;
 
+use bytes::Bytes;
 use limn_profile::FileSummary;
 use limn_profile::text::counted;
 use limn_store::Store;
 use memchr::memchr_iter;
 
 use self::cut::{Cutter, TABS};
+pub(super) use self::line::is_count_of_rows;
 use self::shape::Shape;
 use super::dialect::{self, Plan};
 use super::input::{self, Fetched, Input};
 use super::{Failure, ReadOptions, parse, sniff, text};
 use crate::compression::Compression;
 use crate::data_file::DataFile;
-use crate::error::FileErrorKind;
+use crate::error::{FileError, FileErrorKind};
 use limn_profile::{DeclaredReading, HeaderLine};
 
 pub(super) async fn summarise(
@@ -49,7 +51,23 @@ pub(super) async fn summarise(
     }
     let fetched = input::fetch(store, file, options).await?;
     let options = options.clone();
-    parse(move || read(fetched, is_packed, &sample_path, &options)).await
+    let doubt = match file.is_beside {
+        true => Doubt::Described,
+        false => Doubt::Prose,
+    };
+    parse(move || read(fetched, (is_packed, doubt), &sample_path, &options)).await
+}
+
+fn read(
+    fetched: Fetched,
+    (is_packed, doubt): (bool, Doubt),
+    sample_path: &str,
+    options: &ReadOptions,
+) -> Result<FileSummary, Failure> {
+    let input = fetched
+        .into_text("plain text", sample_path, options)
+        .map_err(|failure| if_it_was_promised(failure, is_packed))?;
+    of_input(input, doubt, sample_path, options)
 }
 
 /// Whether the beginning of a text that is longer is that of a table.
@@ -65,17 +83,35 @@ fn may_be_one(beginning: Fetched, sample_path: &str, options: &ReadOptions) -> R
     shape.map(drop).ok_or_else(|| no_table(PROSE))
 }
 
-fn read(
-    fetched: Fetched,
-    is_packed: bool,
+/// What a text may be that is no table.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doubt {
+    /// Anything.
+    Prose,
+    /// Anything, or a list of the columns of a table beside it.
+    Described,
+    /// Nothing: its name promises a table.
+    Not,
+}
+
+/// Reads what is here of a text.
+pub(super) fn of_input(
+    mut input: Input,
+    doubt: Doubt,
     sample_path: &str,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
-    let mut input = fetched
-        .into_text("plain text", sample_path, options)
-        .map_err(|failure| if_it_was_promised(failure, is_packed))?;
-    let (plan, is_rewritten) = plan(&mut input, options.declared())?;
+    let planned = plan(&mut input, options.declared());
+    let (plan, is_rewritten) = planned.map_err(|failure| match doubt {
+        Doubt::Not => Failure::new(FileErrorKind::Unsupported, failure.cause()),
+        Doubt::Prose | Doubt::Described => failure,
+    })?;
     let is_promised = options.declared().delimiter.is_some();
+    if doubt == Doubt::Described && !is_promised && lists_columns(&plan) {
+        let cause = "it describes the columns of the table beside it";
+        return Err(no_table(cause));
+    }
+    let is_promised = is_promised || doubt == Doubt::Not;
     let mut scan = text::scanned(&input, plan.clone(), sample_path, options);
     if !scan.is_even() && input.pieces.len() > 1 && !is_promised {
         input.keep_beginning();
@@ -87,6 +123,80 @@ fn read(
     scan.reading.is_rewritten = is_rewritten;
     scan.finish(&input)
 }
+
+/// What the first column of a data dictionary is called: it lists columns.
+const COLUMN_NAMES: &[&str] = &[
+    "column",
+    "columnname",
+    "field",
+    "fieldname",
+    "variable",
+    "variablename",
+    "attribute",
+    "attributename",
+    "spalte",
+    "spaltenname",
+    "feld",
+    "feldname",
+    "colonne",
+    "champ",
+    "columna",
+    "campo",
+    "coluna",
+    "colonna",
+    "kolom",
+    "veld",
+    "kolonne",
+    "kolumn",
+    "kolumna",
+    "pole",
+    "sloupec",
+    "列",
+    "列名",
+    "字段",
+    "項目",
+];
+
+/// Whether a table is a list of another one's columns.
+fn lists_columns(plan: &Plan) -> bool {
+    let first = plan.columns.first().map(String::as_str).unwrap_or_default();
+    let letters = first.chars().filter(|it| it.is_alphanumeric());
+    let name: String = letters.flat_map(char::to_lowercase).collect();
+    COLUMN_NAMES.contains(&name.as_str())
+}
+
+/// Whether a plain text beside a table is a table itself, as its beginning (or, if `is_whole`, all of it) shows, and no prose and
+/// no list of that table's columns. Must be called on a tokio runtime.
+///
+/// # Errors
+/// [`FileErrorKind::Panicked`] where looking at it failed.
+pub async fn text_holds_rows(path: &str, text: Bytes, is_whole: bool) -> Result<bool, FileError> {
+    let looked_at = parse(move || {
+        let size = text.len() as u64 + u64::from(!is_whole);
+        let input =
+            Fetched::beginning(text, size).into_text("plain text", "", &ReadOptions::default());
+        let planned = input.and_then(|mut input| plan(&mut input, &DeclaredReading::default()));
+        Ok(planned.is_ok_and(|(plan, _)| !lists_columns(&plan)))
+    });
+    looked_at.await.map_err(|failure| failure.about(path))
+}
+
+/// Whether all lines of a text are drawn with bars around their cells.
+pub(super) fn is_drawn(text: &[u8], complete: bool) -> bool {
+    let head = &text[..text.len().min(LOOK)];
+    let has_bar = head.starts_with(b"|") || memchr::memmem::find(head, b"\n|").is_some();
+    has_bar
+        && matches!(
+            shape::find(text, complete),
+            Some(Shape::Lines {
+                cutter: Cutter::Bars { .. },
+                ..
+            })
+        )
+}
+
+/// So much of a text shows whether its lines begin with bars.
+const LOOK: usize = 4 << 10;
 
 const PROSE: &str = "it is text that is not clearly a table";
 

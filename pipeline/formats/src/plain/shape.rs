@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use super::cut::{Cutter, by_bars, by_blanks, columns_of_rule};
-use super::line::{Column, columns, end_of, is_count_of_rows, is_rule, is_value, trimmed};
+use super::line::{Column, columns, end_of, is_bar, is_count_of_rows, is_rule, is_value, trimmed};
 use super::log::is_log;
 use super::widths;
 use crate::dialect::{self, HEAD, Plan, usual};
@@ -157,13 +157,20 @@ fn below_comments<'a>(head: &'a str, lines: Vec<Line<'a>>) -> (Vec<Line<'a>>, us
     (below, start, Some(mark))
 }
 
-/// The columns of a table that is drawn with bars: a line is drawn below its header, and the others have as many cells.
+/// The columns of a table that is drawn with bars: a line is drawn below its header, and the others have as many cells; or
+/// all lines have bars around as many cells.
 fn drawn(lines: &[Line<'_>], complete: bool) -> Option<usize> {
-    let is_drawn = |line: &Line<'_>| is_rule(line.text) && columns_of_rule(line.text) > 1;
-    let rule = lines.iter().take(PREAMBLE + 3).position(is_drawn)?;
-    let columns = columns_of_rule(lines[rule].text);
-    let is_row =
-        |line: &Line<'_>| !is_rule(line.text) && by_bars(line.text, MAX_COLUMNS).len() == columns;
+    let is_drawn = |line: &&Line<'_>| is_rule(line.text) && columns_of_rule(line.text) > 1;
+    let rule = lines.iter().take(PREAMBLE + 3).find(is_drawn);
+    let (columns, fewest) = match rule {
+        Some(rule) => (columns_of_rule(rule.text), 2),
+        None => (framed(lines)?, 3),
+    };
+    let is_row = |line: &Line<'_>| {
+        !is_rule(line.text)
+            && (rule.is_some() || is_framed(line.text))
+            && by_bars(line.text, MAX_COLUMNS).len() == columns
+    };
     let is_table = |line: &Line<'_>| is_rule(line.text) || is_row(line);
     let first = lines.iter().position(is_table)?;
     let last = lines.iter().rposition(is_table)?;
@@ -171,12 +178,26 @@ fn drawn(lines: &[Line<'_>], complete: bool) -> Option<usize> {
     let rows = inner.iter().filter(|line| is_row(line)).count();
     let around = lines.len() - inner.len();
     let below = lines.len() - 1 - last;
-    let is_one = rows > 1
+    let is_one = rows >= fewest
         && first <= PREAMBLE
         && below <= if complete { BELOW } else { 0 }
         && around <= 2 + rows / 2
         && inner.iter().all(is_table);
     is_one.then_some(columns)
+}
+
+/// The columns that most lines with bars around them have, if there are several.
+fn framed(lines: &[Line<'_>]) -> Option<usize> {
+    let framed = lines.iter().map(|line| line.text);
+    let framed = framed.filter(|line| !is_rule(line) && is_framed(line));
+    let columns = usual(framed.map(|line| by_bars(line, MAX_COLUMNS).len()));
+    (columns > 1).then_some(columns)
+}
+
+/// Whether a line begins and ends with a bar.
+fn is_framed(line: &str) -> bool {
+    let line = line.trim();
+    line.len() > 1 && line.starts_with(is_bar) && line.ends_with(is_bar)
 }
 
 /// The text as delimited, and the share of columns that hold values.

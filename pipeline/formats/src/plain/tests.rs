@@ -8,7 +8,12 @@ use super::*;
 /// How a text is read, as `id:integer name:text, 2 rows`; `-` for no table.
 fn seen(text: &str) -> String {
     let fetched = Fetched::made(text.as_bytes().to_vec(), true);
-    match read(fetched, false, "x.txt", &ReadOptions::default()) {
+    match read(
+        fetched,
+        (false, Doubt::Prose),
+        "x.txt",
+        &ReadOptions::default(),
+    ) {
         Ok(summary) => {
             let columns = summary.columns.iter();
             let columns: Vec<String> = columns
@@ -171,6 +176,62 @@ const NONE: &[&str] = &[
     "CFLAGS=-O2\n\nall: main.o\n\tcc -o main main.o\n\nmain.o: main.c\n\tcc -c main.c\n",
 ];
 
+/// Lists as SAP writes them.
+#[test]
+fn bars_around_all_cells_are_a_table_with_and_without_rules() {
+    let rows = "|KUNNR|ORT01|NETWR|\n|9267|Lyon|8,5|\n|6072|Bern|2,5|\n|3876|Lyon|7,5|\n";
+    let expected = "KUNNR:integer ORT01:text NETWR:float, 3 rows";
+    let ruled = rows.replacen('\n', "\n-------------------\n", 1);
+    let titled =
+        format!("01.06.2024  Listausgabe\n\n-------------------\n{ruled}-------------------\n");
+    let totalled = format!("{titled}|*    |     | 18,5|\n-------------------\n");
+    for text in [
+        rows,
+        &ruled,
+        &titled,
+        &totalled,
+        &format!("{rows}\n(3 rows)\n"),
+    ] {
+        assert_eq!(seen(text), expected, "{text}");
+        let read = crate::tests::read("x.csv", text.to_owned());
+        assert_eq!((read.rows, read.columns.len()), (3, 3), "{text}");
+        assert!(read.reading.is_some_and(|it| it.is_rewritten));
+    }
+    for prose in [
+        "| a box |\n| of text |\n| alone |\n",
+        "|x| is what is left\n|y| is not\n|z| neither|\n",
+        "|a|b|\n|c|d|\n",
+    ] {
+        assert_eq!(seen(prose), "-", "{prose}");
+    }
+    // As a value in a row.
+    let read = crate::tests::read("x.csv", "said,n\n|a|,1\n|b|,2\n|c|,3\n");
+    assert_eq!((read.rows, read.columns.len()), (3, 2));
+}
+
+#[tokio::test]
+async fn beside_a_table_a_list_of_its_columns_is_none() {
+    for (text, is_table) in [
+        ("id\tname\n1\tada\n2\tbob\n3\tcyd\n", true),
+        ("|id|name|\n|1|ada|\n|2|bob|\n", true),
+        ("id,name\n1,ada\n2,bob\n3,cyd\n", true),
+        (
+            "Column\tMeaning\nid\tnumber of the order\nday\tits day\n",
+            false,
+        ),
+        ("|Field name|Length|\n|---|---|\n|id|4|\n|day|8|\n", false),
+        ("id: number of the order\nday: its day\n", false),
+        ("All orders of 2024, as the shop has them.\n", false),
+    ] {
+        let held = text_holds_rows("x.txt", text.into(), true).await.unwrap();
+        assert_eq!(held, is_table, "{text}");
+        let fetched = Fetched::made(text.into(), true);
+        let options = ReadOptions::default();
+        let read = read(fetched, (false, Doubt::Described), "x.txt", &options);
+        assert_eq!(read.is_ok(), is_table, "{text}");
+    }
+}
+
 #[test]
 fn other_texts_are_no_tables() {
     for text in NONE {
@@ -243,7 +304,14 @@ fn columns_with_no_blank_between_are_no_wrong_numbers() {
 fn binary_files_are_no_tables_and_damaged_ones_are_errors_where_the_name_says_what_they_are() {
     let is = |bytes: &[u8], is_packed| {
         let fetched = Fetched::made(bytes.to_vec(), true);
-        match read(fetched, is_packed, "", &ReadOptions::default()).unwrap_err() {
+        match read(
+            fetched,
+            (is_packed, Doubt::Prose),
+            "",
+            &ReadOptions::default(),
+        )
+        .unwrap_err()
+        {
             Failure::Content { kind, .. } => kind,
             Failure::Store(error) => panic!("{error}"),
         }
@@ -272,8 +340,8 @@ fn header_and_rows(text: &str) -> (String, Vec<Vec<Option<String>>>) {
         sample_rows: 1000,
         ..ReadOptions::default()
     };
-    let summary =
-        read(fetched, false, "", &options).unwrap_or_else(|error| panic!("{text}{error:?}"));
+    let summary = read(fetched, (false, Doubt::Prose), "", &options)
+        .unwrap_or_else(|error| panic!("{text}{error:?}"));
     let columns = summary.columns.iter();
     let columns: Vec<String> = columns
         .map(|column| format!("{}:{}", column.name, column.data_type))
@@ -328,7 +396,7 @@ proptest! {
     fn any_text_is_looked_at(text in "[a-c1-9 .,;|\"#=+\t\n\r-]{0,300}") {
         let fetched = Fetched::made(text.into_bytes(), true);
         let options = ReadOptions::default();
-        if let Ok(summary) = read(fetched, false, "", &options) {
+        if let Ok(summary) = read(fetched, (false, Doubt::Prose), "", &options) {
             prop_assert!(summary.columns.len() > 1 && summary.rows > 0);
             prop_assert_eq!(summary.sample.rows.len() as u64, summary.rows.min(5));
         }
@@ -360,7 +428,7 @@ fn large_texts_are_read_in_ranges_while_they_are_one_table() {
             ranges.into_iter().map(|it| (it.clone(), piece(it))),
             text.len() as u64,
         );
-        read(fetched, false, "", &options).unwrap()
+        read(fetched, (false, Doubt::Prose), "", &options).unwrap()
     };
     let summary = cut(&all);
     assert!(

@@ -128,7 +128,7 @@ impl<'a> Delimited<'a> {
             }
             if self.skip == 0 && is_all && self.looks_for_end {
                 self.looks_for_end = false;
-                let found = footer::find(&self.dialect, self.columns, &text[from..]);
+                let found = footer::find(&self.dialect, self.columns, &text[from..], None);
                 self.left = found.map(|footer| (from + footer.start) as u64);
             }
             if self.skip > 0 {

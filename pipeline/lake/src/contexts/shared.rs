@@ -327,7 +327,7 @@ impl SharedText {
 /// Whether a word of a text is the name of a file of a table, and of nothing else.
 fn is_data_file(name: &str) -> bool {
     let format = Format::of_path(name);
-    format.is_some_and(|it| !matches!(it, Format::JsonLines | Format::Text))
+    format.is_some_and(|it| it != Format::JsonLines && !it.is_uncertain())
         || Container::of_path(name).is_some_and(|it| it.format_of_parts().is_some())
 }
 

@@ -1,26 +1,24 @@
-//! Texts that are about data beside them, though their names could be those of data: `orders.txt` beside `orders.csv`.
+//! Texts that may be about data beside them: `orders.txt` beside `orders.csv`.
 //!
-//! A `.txt` is about what is called like it, a data file of another name or extension or a folder with data in it. Others may
-//! be tables themselves; only reading them tells. Archives, and what lies in them, do not count: whether one holds data is not told by its name.
+//! A `.txt` may be about what is called like it, a data file of another name or extension or a folder with data in it; or be a
+//! table itself. Paths do not tell which, so it is both: a data file that is a table if it clearly is one, and a sidecar that
+//! says something if it is not ([`crate::contexts::read_sidecar`]). Archives, and what lies in them, do not count: whether one
+//! holds data is not told by its name.
 
 use std::collections::{HashMap, HashSet};
 
 use limn_formats::member;
 
 use super::is_data;
+use crate::contexts::may_be_rows;
 use crate::place::{split_path, table_directory, without_extension};
 
 /// Whether a file may be either: as its path says, a `.txt` that is not compressed and in no archive.
 pub fn may_be_beside(path: &str) -> bool {
-    let is_txt = |path: &str| {
-        let at = path.len().checked_sub(4);
-        at.and_then(|at| path.get(at..))
-            .is_some_and(|end| end.eq_ignore_ascii_case(".txt"))
-    };
-    is_txt(path) && is_data(path) && member::split(path).is_none()
+    may_be_rows(path) && is_data(path)
 }
 
-/// Those of `paths` that are about others of them, though they [may be data](may_be_beside).
+/// Those of `paths` that may be about others of them, and [may be data](may_be_beside), too.
 pub fn texts_beside<'a>(paths: impl Iterator<Item = &'a str> + Clone) -> HashSet<String> {
     let mut asked: HashMap<&str, Vec<&str>> = HashMap::new();
     for path in paths.clone().filter(|path| may_be_beside(path)) {

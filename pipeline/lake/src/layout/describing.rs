@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use limn_formats::{Format, ObjectRecord};
 
-use super::{Group, GroupKind};
+use super::{Group, GroupKind, may_be_beside};
 use crate::contexts::may_describe;
 use crate::place;
 
@@ -35,4 +35,10 @@ pub(super) fn is_described(group: &Group) -> bool {
     let mut files = group.files.iter();
     matches!(group.kind, GroupKind::File | GroupKind::Family)
         && files.all(|file| file.format != Format::JsonLines)
+}
+
+/// Whether a plain text that is called like this group may be about it: it has files that are none.
+pub(super) fn is_told_of_in_text(group: &Group) -> bool {
+    let mut files = group.files.iter();
+    files.any(|file| !may_be_beside(&file.object.path))
 }

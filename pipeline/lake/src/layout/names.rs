@@ -34,7 +34,10 @@ impl Names {
                 false => files.0 += 1,
                 true => files.1 += 1,
             }
-            loose.insert(object.path.clone());
+            // What has no extension may be no table, and takes no other's name.
+            if !(*format == Format::Unnamed && is_bare(&object.path)) {
+                loose.insert(object.path.clone());
+            }
         }
         let of_alike = sorted.alike.iter().filter(|(_, alike)| {
             let mut alike = alike.iter();
@@ -88,7 +91,14 @@ impl Names {
             || self.directories.contains(stem)
             || self.declared.contains(stem)
             || self.loose.contains(stem);
-        TableName::of_path(if shared { path } else { stem })
+        match shared {
+            false => TableName::of_path(stem),
+            // No path has a component ".", so no other table is called that.
+            true if format == Format::Unnamed && is_bare(path) => {
+                TableName::of_path(&format!("{path}/."))
+            }
+            true => TableName::of_path(path),
+        }
     }
 
     /// As people call it, unless a directory or an object is called that.
@@ -131,6 +141,11 @@ impl Names {
             TableName::of_path(directory)
         }
     }
+}
+
+/// Whether a file's name has no extension at all.
+fn is_bare(path: &str) -> bool {
+    place::without_extension(path).len() == path.len()
 }
 
 /// Which table (group, name) a context means by a name.
@@ -222,10 +237,11 @@ impl Addressees {
         (shared, beside.collect())
     }
 
+    /// Gives the groups of a layout their contexts. `texts` are the sidecars that are data files, too.
     pub(super) fn deliver(
         &self,
         registered: &Contexts,
-        sidecars: Vec<ObjectRecord>,
+        (sidecars, texts): (Vec<ObjectRecord>, &HashSet<String>),
         json: Vec<ObjectRecord>,
         layout: &mut Layout,
     ) {
@@ -258,7 +274,14 @@ impl Addressees {
         }
         for object in sidecars {
             let path = object.path.clone();
-            let tables = self.beside(place::without_extension(&path));
+            let mut tables = self.beside(place::without_extension(&path));
+            if texts.contains(&path) {
+                tables.retain(|(g, _)| describing::is_told_of_in_text(&layout.groups[*g]));
+                // Nothing is called like it but other texts: then it is a table, or nothing.
+                if tables.is_empty() {
+                    continue;
+                }
+            }
             // Beside no table, YAML is somebody's settings, and HTML and PDF are pages.
             if tables.is_empty() && !is_prose(&path) {
                 layout.ignored.add_other(&path);

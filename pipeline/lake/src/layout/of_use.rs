@@ -16,6 +16,8 @@ use crate::sources::is_of_log;
 const LONGEST_EXTENSION: usize = 12;
 /// Different extensions of which objects are counted apart.
 const MOST_EXTENSIONS: usize = 500;
+/// Objects of an extension that are named.
+const MOST_NAMED: usize = 5;
 
 /// Objects of a lake that hold nothing for an index.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,31 +26,27 @@ pub struct Ignored {
     pub hidden: usize,
     /// Others, by their extensions in lower case; `""` for those without one. Of a great many different ones,
     /// the later ones count as having none.
-    pub others: BTreeMap<String, usize>,
+    pub others: BTreeMap<String, Others>,
     /// DuckDB databases among them.
-    pub duckdb: Named,
+    pub duckdb: Others,
 }
 
-/// Objects of a kind, of which the first few are named.
+/// Objects of one extension.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Named {
+pub struct Others {
     /// How many they are.
-    pub count: usize,
-    /// The first of them by path.
+    pub objects: usize,
+    /// The first of them by path, five at most.
     pub first: BTreeSet<String>,
 }
 
-/// Objects of a kind that are named.
-const MOST_NAMED: usize = 3;
-
-impl Named {
-    fn add(&mut self, path: &str) {
-        self.count += 1;
-        self.name(path.to_owned());
-    }
-
-    fn name(&mut self, path: String) {
-        self.first.insert(path);
+impl Others {
+    fn name(&mut self, path: &str) {
+        let is_full = self.first.len() >= MOST_NAMED;
+        if is_full && self.first.last().is_some_and(|last| path >= last.as_str()) {
+            return;
+        }
+        self.first.insert(path.to_owned());
         if self.first.len() > MOST_NAMED {
             self.first.pop_last();
         }
@@ -58,23 +56,26 @@ impl Named {
 impl Ignored {
     /// How many they are.
     pub fn count(&self) -> usize {
-        self.hidden + self.others.values().sum::<usize>()
+        self.hidden + self.others.values().map(|it| it.objects).sum::<usize>()
     }
 
     /// Counts others besides.
     pub fn add(&mut self, more: &Ignored) {
         self.hidden += more.hidden;
-        for (extension, objects) in &more.others {
-            *self.others.entry(extension.clone()).or_default() += objects;
+        for (extension, more) in &more.others {
+            let others = self.others.entry(extension.clone()).or_default();
+            others.objects += more.objects;
+            more.first.iter().for_each(|path| others.name(path));
         }
-        self.duckdb.count += more.duckdb.count;
-        let first = more.duckdb.first.iter().cloned();
+        self.duckdb.objects += more.duckdb.objects;
+        let first = more.duckdb.first.iter();
         first.for_each(|path| self.duckdb.name(path));
     }
 
     /// Takes an object, which was counted, for a DuckDB database.
     pub fn add_duckdb(&mut self, path: &str) {
-        self.duckdb.add(member::shown(path));
+        self.duckdb.objects += 1;
+        self.duckdb.name(member::shown(path));
     }
 
     /// Counts an object that is no data; of an archive that holds none, the archive.
@@ -96,7 +97,9 @@ impl Ignored {
         }
         let is_known = self.others.len() < MOST_EXTENSIONS || self.others.contains_key(&extension);
         let counted = if is_known { extension } else { String::new() };
-        *self.others.entry(counted).or_default() += 1;
+        let others = self.others.entry(counted).or_default();
+        others.objects += 1;
+        others.name(path);
     }
 }
 

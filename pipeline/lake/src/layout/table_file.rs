@@ -23,8 +23,8 @@ pub struct TableFile {
     /// The table's name if the file is a table of its own (the path, in a
     /// [`GroupKind::Directory`](super::GroupKind::Directory), where it never is).
     pub table_name: TableName,
-    /// Whether it lies beside a table and may be about it. JSON of a table's name is a table itself only if it holds rows; plain
-    /// text among the files of one table never is.
+    /// Whether it lies beside a table and may be about it. JSON and plain text of a table's name are tables themselves only if
+    /// they hold rows; plain text of an archive among the files of one table never is.
     pub is_beside: bool,
     /// What people say of it.
     #[serde(with = "shared")]

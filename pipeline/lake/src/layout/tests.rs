@@ -414,7 +414,7 @@ fn people_say_what_is_one_table() {
 }
 
 #[test]
-fn plain_texts_are_about_what_is_called_like_them_or_may_be_tables() {
+fn plain_texts_may_be_about_what_is_called_like_them_and_may_be_tables() {
     let layout = arrange(&[
         "a.csv",
         "a.txt",
@@ -438,13 +438,16 @@ fn plain_texts_are_about_what_is_called_like_them_or_may_be_tables() {
     ]);
     let expected = [
         "File a: a",
-        "File b: b",
         // What may be no table takes no other's name.
+        "File a.txt: a.txt",
+        "File b: b",
         "File c: c",
         "File c.dat: c.dat",
         "Family d: d/x1 d/x2",
+        "File d.txt: d.txt",
         "File d/notes: d/notes",
         "File e: e",
+        "File e.csv.txt: e.csv.txt",
         "Family f: f/1 f/2",
         "Directory t: t/k=1/y.csv",
         "File z.zip//a: z.zip//a",
@@ -453,10 +456,51 @@ fn plain_texts_are_about_what_is_called_like_them_or_may_be_tables() {
     assert_eq!(shown(&layout), expected);
     for (table, text) in [("a", "a.txt"), ("d", "d.txt"), ("e", "e.csv.txt")] {
         assert_eq!(reaching(&layout, table), [text]);
+        assert!(reaching(&layout, text).is_empty(), "{text}");
     }
+    let files = layout.groups.iter().flat_map(|group| &group.files);
+    let beside = files.filter(|file| file.is_beside);
+    let beside: Vec<&str> = beside.map(|file| file.object.path.as_str()).collect();
+    assert_eq!(beside, ["a.txt", "d.txt", "e.csv.txt"]);
     assert_eq!(layout.orphans, ["t/k=1/notes.txt"]);
     let ignored: Vec<&str> = layout.ignored.others.keys().map(String::as_str).collect();
     assert_eq!(ignored, ["dat", "txt"]);
+}
+
+#[test]
+fn files_without_an_extension_may_be_tables_and_take_no_names() {
+    let layout = arrange(&[
+        "a/x_0001",
+        "a/x_0001.csv",
+        "b/0000_part_00.gz",
+        "b/0001_part_00.gz",
+        "b/manifest",
+        "c/000000_0",
+        "c/000001_0",
+        "d/README",
+        "e/k=1/000000_0",
+        "e/k=2/000000_0",
+        "f/2024",
+        "f/2024/x.csv",
+        "f/2024/y.csv",
+        "g/part-00000",
+        "g/part-00001",
+    ]);
+    let expected = [
+        "File a/x_0001/.: a/x_0001/.",
+        "File a/x_0001: a/x_0001",
+        "Family b: b/0000_part_00 b/0001_part_00",
+        "Family c: c/000000_0 c/000001_0",
+        "Directory e: e/k=1/000000_0 e/k=2/000000_0",
+        "File f/2024: f/2024",
+        "File f/2024/x: f/2024/x",
+        "File f/2024/y: f/2024/y",
+        "Directory g: g/part-00000 g/part-00001",
+    ];
+    assert_eq!(shown(&layout), expected);
+    let bare = &layout.ignored.others[""];
+    let first: Vec<&str> = bare.first.iter().map(String::as_str).collect();
+    assert_eq!((bare.objects, first), (2, vec!["b/manifest", "d/README"]));
 }
 
 #[test]
@@ -584,6 +628,7 @@ fn contexts_reach_the_tables_they_name() {
         "b/1 ← b/1.md",
         "b/2 ← second",
         "b ← README.md",
+        "b.txt ← README.md",
         "c ← one",
         "c ← two",
         "c ← c.md",
@@ -683,11 +728,13 @@ fn some_path() -> impl Strategy<Value = String> {
         "x10",
         "part-00000",
         "part-00001",
+        "x_0001",
+        "x_0002",
         "readme",
     ]);
     let extension = select(vec![
         ".csv", ".tsv", ".parquet", ".jsonl", ".md", ".txt", ".dat", ".csv.txt", ".csv.md", ".bin",
-        "",
+        "", ".gz",
     ]);
     (prop::collection::vec(directory, 0..3), stem, extension).prop_map(
         |(directories, stem, extension)| {
@@ -775,6 +822,8 @@ proptest! {
             }
         }
         prop_assert!(placed.values().all(|times| *times == 1));
+        // A plain text may be either.
+        sidecars.retain(|path| !(may_be_beside(path) && placed.contains_key(path)));
         prop_assert_eq!(placed.len() + sidecars.len() + layout.orphans.len() + layout.ignored.count(), objects.len());
     }
 
@@ -936,7 +985,8 @@ fn what_holds_nothing_for_an_index_is_counted_by_extension() {
     let objects = paths.map(object).to_vec();
     let ignored = layout(objects, &Contexts::new(), "lake").ignored;
     assert_eq!((ignored.hidden, ignored.count()), (2, 8));
-    let counted: Vec<(&str, usize)> = ignored.others.iter().map(|(it, n)| (&**it, *n)).collect();
+    let counted = ignored.others.iter().map(|(it, n)| (&**it, n.objects));
+    let counted: Vec<(&str, usize)> = counted.collect();
     assert_eq!(counted, [("", 3), ("docx", 1), ("md", 1), ("pdf", 1)]);
 }
 

@@ -210,6 +210,9 @@ impl TableRows {
         options: ReadOptions,
     ) -> Self {
         files.sort_by(|(a, _), (b, _)| a.object.path.cmp(&b.object.path));
+        for (file, summary) in &mut files {
+            file.format = file.format.found(summary);
+        }
         let parts: Vec<(&str, &FileSummary)> = files
             .iter()
             .map(|(file, summary)| (file.object.path.as_str(), summary))

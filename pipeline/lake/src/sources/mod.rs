@@ -74,6 +74,8 @@ pub enum Opened {
     LeftOut,
     /// It stays as it is in the index, for now: some of its files are too new.
     HeldBack,
+    /// There is none yet: nothing is committed. Files that lie there already are no table's.
+    Uncommitted(FileError),
 }
 
 /// Files that were not listed are asked for up to so many.
@@ -184,6 +186,8 @@ enum Kind {
     Delta,
     Iceberg,
     Hudi,
+    /// A Delta table's log that has no commit.
+    Uncommitted,
 }
 
 /// Whether an object is a part of a table's log, as its path says: it is listed, though its name is hidden.
@@ -235,6 +239,8 @@ pub fn logged(objects: &[ObjectRecord]) -> Vec<Found> {
             Kind::Iceberg
         } else if hudi::is_properties(&object.path) {
             Kind::Hudi
+        } else if object.path.split('/').any(|part| part == DELTA_LOG) {
+            Kind::Uncommitted
         } else {
             continue;
         };
@@ -294,6 +300,7 @@ impl Kind {
             Kind::Delta => Some(&delta::Delta),
             #[cfg(not(feature = "delta"))]
             Kind::Delta => None,
+            Kind::Uncommitted => None,
         }
     }
 }
@@ -312,6 +319,13 @@ pub async fn open(
     known: Option<LogTable>,
 ) -> Result<Opened, FileError> {
     let folder = found.folder.as_str();
+    if found.kind == Kind::Uncommitted {
+        let cause = "it has no commit, so its folder holds no table yet";
+        let log = join(folder, DELTA_LOG);
+        let error = FileError::new(log, FileErrorKind::Missing, cause);
+        let remedy = "finish the write that broke off, or remove the folder";
+        return Ok(Opened::Uncommitted(error.with_remedy(remedy)));
+    }
     let Some(source) = found.kind.source() else {
         let log = join(folder, DELTA_LOG);
         let cause = "this limn was built without Delta Lake";
@@ -355,13 +369,24 @@ mod tests {
             object("f/.hoodie/metadata/.hoodie/hoodie.properties"),
             // Written as both.
             object("a/b/.hoodie/hoodie.properties"),
+            object("h/_delta_log/_commit_8f1.json.tmp"),
+            object("g/_delta_log/00000000000000000000.json.tmp"),
+            object("g/metadata/v1.metadata.json"),
         ];
         let found = logged(&objects);
         let kinds: Vec<(&str, Kind)> = found
             .iter()
             .map(|it| (it.folder.as_str(), it.kind))
             .collect();
-        let expected = [("", Kind::Delta), ("a/b", Kind::Delta), ("f", Kind::Hudi)];
+        let expected = [
+            ("", Kind::Delta),
+            ("a/b", Kind::Delta),
+            ("c", Kind::Uncommitted),
+            ("d", Kind::Uncommitted),
+            ("f", Kind::Hudi),
+            ("g", Kind::Iceberg),
+            ("h", Kind::Uncommitted),
+        ];
         assert_eq!(kinds, expected);
         for path in [
             "a/_delta_log/00000000000000000001.json",

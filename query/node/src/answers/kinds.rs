@@ -23,6 +23,7 @@ const FORMATS: &[&str] = &[
     "sheet",
     "sqlite",
     "text",
+    "unnamed",
 ];
 const TYPES: &[&str] = &[
     "binary",
@@ -102,6 +103,7 @@ mod tests {
             Format::Sheet,
             Format::Sqlite,
             Format::Text,
+            Format::Unnamed,
         ];
         assert_eq!(formats.map(Format::label), FORMATS);
         let types = [

@@ -178,7 +178,9 @@ fn is_short(cell: &str) -> bool {
 /// heading that is the name of a data file, is one name, blanks and all.
 fn names(line: &str, all: bool) -> Vec<String> {
     let whole = line.trim_matches(|it: char| it == '#' || it.is_whitespace());
-    if all && whole.contains(' ') && !whole.contains('`') && Format::of_path(whole).is_some() {
+    // A heading may have a year in it.
+    let format = Format::of_path(whole).filter(|it| *it != Format::Unnamed);
+    if all && whole.contains(' ') && !whole.contains('`') && format.is_some() {
         return vec![last_part(whole)];
     }
     let mut found = Vec::new();
