@@ -334,7 +334,7 @@ impl Assembler {
         let read = GroupRead::of(&plan.group, parts, &self.published, self.redact);
         let mut shapes = Shapes::default();
         for (path, summary) in read.summaries(&plan.group) {
-            shapes.add(&plan.group, path, summary);
+            shapes.add(path, summary);
         }
         let groups = arrange(plan.group.clone(), &shapes);
         let mut changes: Vec<TableDraft> = groups

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use futures::stream::{self, StreamExt};
 use limn_lake::filter::Selection;
-use limn_lake::reach::{is_within, reach};
+use limn_lake::reach::{is_within, table_folder};
 use limn_lake::sources::{self, Listed, Opened, is_of_log, logged};
 use limn_store::Store;
 
@@ -113,7 +113,7 @@ fn is_data_of(path: &str, folder: &str) -> bool {
 /// Whether an object is of the table of a folder, or may be: in the root other folders have tables of their own.
 fn is_of(path: &str, folder: &str) -> bool {
     match folder.is_empty() {
-        true => reach(path).is_empty(),
+        true => table_folder(path).is_empty(),
         false => is_within(path, folder),
     }
 }

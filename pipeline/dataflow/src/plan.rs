@@ -439,14 +439,14 @@ impl Planner {
             match self.published.file(file.content_fingerprint()) {
                 Some(KnownFile::Summary(mut summary)) => {
                     summary.redact(self.redact);
-                    shapes.add(&group, path, &summary);
+                    shapes.add(path, &summary);
                 }
                 Some(KnownFile::NoTable) => {}
                 // It cannot be read: its last good version says what it is like.
                 Some(KnownFile::Unread(_)) => {
                     if let Some(mut last) = self.published.last_good(path) {
                         last.redact(self.redact);
-                        shapes.add(&group, path, &last);
+                        shapes.add(path, &last);
                     }
                 }
                 None => drop(unknown.insert(at)),
@@ -464,7 +464,7 @@ impl Planner {
                 match probed {
                     Some(mut summary) => {
                         summary.redact(self.redact);
-                        shapes.add(&group, &file.object.path, &summary);
+                        shapes.add(&file.object.path, &summary);
                     }
                     // The dataflow finds out why.
                     None => are_read = false,

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use limn_formats::member::outside;
-use limn_lake::reach::{is_within, parent, reach};
+use limn_lake::reach::{is_within, parent, reach, reach_of_table};
 
 /// Which part of a lake a run looks at. What is outside stays as it is in the index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,11 +26,7 @@ impl Scope {
     pub fn folders(&self) -> Vec<String> {
         let folders: BTreeSet<&str> = match self {
             Self::Lake => BTreeSet::from([""]),
-            // A name that another table would have had begins with a point.
-            Self::Tables(names) => names
-                .iter()
-                .map(|name| parent(outside(name.trim_start_matches("./"))))
-                .collect(),
+            Self::Tables(names) => names.iter().map(|name| reach_of_table(name)).collect(),
             Self::Objects(paths) => paths.iter().map(|path| reach(path)).collect(),
         };
         outermost(folders.into_iter().map(str::to_owned))
@@ -98,7 +94,10 @@ impl Part {
         let is_of = |table: &String| {
             let rest = path.strip_prefix(table.as_str());
             let is_of_root = table.strip_prefix("./").unwrap_or(table) == root;
+            // Of folders of dates any may be the table's.
+            let is_of_dates = reach(path) != parent(path) && reach(path) == reach_of_table(table);
             is_within(outside(table), path)
+                || is_of_dates
                 || is_of_root && reach(path).is_empty()
                 || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '.']))
         };
@@ -146,6 +145,34 @@ mod tests {
                 assert!(part.concerns(path, "lake"), "{path}");
             }
             assert!(!part.concerns("d/x.csv", "lake"));
+        }
+    }
+
+    #[test]
+    fn folders_of_dates_are_looked_at_together() {
+        let objects = [
+            "erp/2024/05/20/x.csv",
+            "erp/2024-W14/deep/x.csv",
+            "2023/x.csv",
+        ];
+        let scope = Scope::Objects(objects[..2].iter().map(|it| (*it).to_owned()).collect());
+        assert_eq!(scope.folders(), ["erp"]);
+        let scope = Scope::Objects([objects[2].to_owned()].into());
+        assert_eq!(scope.folders(), [""]);
+        for name in [
+            "erp/*/x",
+            "./erp/*/x",
+            "erp/2024/05/20/x",
+            "erp/x_*.xlsx//Sheet1",
+        ] {
+            let tables = BTreeSet::from([name.to_owned()]);
+            assert_eq!(Scope::Tables(tables.clone()).folders(), ["erp"], "{name}");
+            let part = Part {
+                tables: Some(tables),
+                ..Part::whole()
+            };
+            assert!(part.concerns("erp/2024/05/20/x.csv", "lake"), "{name}");
+            assert!(!part.concerns("hr/2024/05/20/x.csv", "lake"), "{name}");
         }
     }
 

@@ -3,8 +3,11 @@
 //! The result is a function of the *set* of (path, summary) pairs, so it is the same whichever file
 //! was read first, and a file that did not change need not be read again.
 
+use std::collections::HashMap;
+
 use limn_profile::{FilePart, FileSummary, LoggedColumns, TableSummary};
 
+use crate::dates::{self, DATE_COLUMN};
 use crate::place;
 use crate::settled::{constants, settle, table};
 use crate::sheets::SheetColumn;
@@ -40,6 +43,7 @@ pub(crate) fn partitions(
     paths: &[&str],
 ) -> Vec<Vec<(String, Option<String>)>> {
     let sheets = SheetColumn::of(paths);
+    let dates = dates_of(paths);
     let logged = table(files.iter().map(|(_, summary)| *summary));
     let logged = logged.map(LoggedColumns::of);
     let of_file = |(path, summary): &(&str, &FileSummary)| {
@@ -47,12 +51,22 @@ pub(crate) fn partitions(
             return constants;
         }
         let mut keys = place::partition(path);
+        if let Some(date) = dates.get(path) {
+            keys.push((DATE_COLUMN.to_owned(), Some(date.clone())));
+        }
         if let Some(column) = &sheets {
             keys.push((column.name.to_owned(), Some(column.value(path))));
         }
         keys
     };
     files.iter().map(of_file).collect()
+}
+
+/// The dates of a table's files, by path, that are no partitions; none where all are of one date.
+fn dates_of<'a>(paths: &[&'a str]) -> HashMap<&'a str, String> {
+    let of_table = |path: &&str| place::table_directory(path).is_some();
+    let dates = dates::dates(paths).filter(|_| !paths.iter().any(of_table));
+    dates.into_iter().flatten().collect()
 }
 
 #[cfg(test)]

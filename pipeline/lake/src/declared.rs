@@ -13,7 +13,8 @@
 //!   encoding: windows-1252
 //! ```
 //!
-//! A file holds for the data files of its own folder, by their names; the first entry that matches decides. Which table
+//! A file holds for the data files of its own folder, by their names, and with a slash in the pattern (`*/orders.csv`) for those in
+//! folders of dates below it; the first entry that matches decides. Which table
 //! partitions (`day=1/…`), parts (`part-00000…`) and what is in containers are of is as it always is; parts are read as is
 //! said of their names, and tables in a container as is said of the container's.
 
@@ -27,6 +28,7 @@ use serde::Deserialize;
 use self::entry::{Checked, Entry};
 pub use self::error::DeclaredError;
 use self::error::MOST_ENTRIES;
+use crate::dates::dated;
 use crate::place::{join, split_path};
 
 mod entry;
@@ -51,6 +53,8 @@ struct Document {
 #[derive(Clone, Debug)]
 struct Rule {
     files: globset::GlobMatcher,
+    /// Whether they lie in folders of dates.
+    is_deep: bool,
     /// The table that they are.
     table: Option<String>,
     /// Whether each is a table.
@@ -61,8 +65,12 @@ struct Rule {
 /// What an entry declares of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Says<'a> {
-    /// It is a part of the folder's table of this name.
-    Of(&'a str),
+    /// It is a part of this folder's table of this name.
+    Of {
+        /// The folder of the file that says so.
+        folder: &'a str,
+        table: &'a str,
+    },
     /// It is a table of its own.
     Alone,
 }
@@ -99,9 +107,9 @@ impl Declared {
 
     /// Which table a data file makes, if that is said.
     pub(crate) fn says(&self, path: &str) -> Option<Says<'_>> {
-        let rule = self.rule(path)?;
+        let (folder, rule) = self.rule(path)?;
         match (&rule.table, rule.is_separate) {
-            (Some(table), _) => Some(Says::Of(table)),
+            (Some(table), _) => Some(Says::Of { folder, table }),
             (None, true) => Some(Says::Alone),
             (None, false) => None,
         }
@@ -115,14 +123,23 @@ impl Declared {
 
     /// The entry that speaks of a data file; of what is in a container that which speaks of the container.
     pub(crate) fn entry(&self, path: &str) -> Option<Arc<Declaration>> {
-        let rule = self.rule(member::outside(path))?;
+        let (_, rule) = self.rule(member::outside(path))?;
         Some(Arc::clone(&rule.declaration))
     }
 
-    fn rule(&self, path: &str) -> Option<&Rule> {
+    /// The rule that speaks of a file: of its folder, or of the one above all dates of its path. The first one's folder, too.
+    fn rule(&self, path: &str) -> Option<(&str, &Rule)> {
+        let of_folder = |folder: &str, below: &str, is_deep: bool| {
+            let (folder, rules) = self.folders.get_key_value(folder)?;
+            let mut rules = rules.iter().filter(|rule| rule.is_deep == is_deep);
+            let rule = rules.find(|rule| rule.files.is_match(below))?;
+            Some((folder.as_str(), rule))
+        };
         let (folder, name) = split_path(path);
-        let mut rules = self.folders.get(folder)?.iter();
-        rules.find(|rule| rule.files.is_match(name))
+        of_folder(folder, name, false).or_else(|| {
+            let dated = dated(path)?;
+            of_folder(dated.home, dated.below, true)
+        })
     }
 }
 
@@ -136,6 +153,7 @@ impl Rule {
     fn of(checked: Checked) -> Rule {
         Rule {
             files: checked.files,
+            is_deep: checked.is_deep,
             table: checked.table,
             is_separate: checked.is_separate,
             declaration: Arc::new(checked.declaration),
@@ -160,9 +178,37 @@ mod tests {
         declared.add("shop", text).unwrap();
         declared.add("", "# nothing yet\n").unwrap();
         assert_eq!(declared.says("shop/x_01.csv"), Some(Says::Alone));
-        assert_eq!(declared.says("shop/x_11.csv"), Some(Says::Of("orders")));
+        assert_eq!(
+            declared.says("shop/x_11.csv"),
+            Some(Says::Of {
+                folder: "shop",
+                table: "orders"
+            })
+        );
         for other in ["shop/y.csv", "shop/deep/x_11.csv", "x_11.csv"] {
             assert_eq!(declared.says(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn patterns_with_a_slash_are_of_folders_of_dates() {
+        let mut declared = Declared::default();
+        let text = "tables:\n- files: '*/old.csv'\n  separate: true\n- {name: orders, files: '202[34]/*.csv'}\n";
+        declared.add("shop", text).unwrap();
+        declared
+            .add("shop/2023", "tables: [{files: 'x.csv', separate: true}]")
+            .unwrap();
+        let (folder, table) = ("shop", "orders");
+        for (path, says) in [
+            ("shop/2024/05/20/old.csv", Some(Says::Alone)),
+            ("shop/2024/05/20/x.csv", Some(Says::Of { folder, table })),
+            ("shop/2023/x.csv", Some(Says::Alone)),
+            ("shop/2023/y.csv", Some(Says::Of { folder, table })),
+            ("shop/old.csv", None),
+            ("shop/eu/old.csv", None),
+            ("shop/eu/2024/old.csv", None),
+        ] {
+            assert_eq!(declared.says(path), says, "{path}");
         }
     }
 

@@ -6,23 +6,32 @@
 //! file whose columns have no names belongs to the table if it is as wide as one that does; and so does a file whose names no
 //! other has, if they may as well be its first row of data, and as many of its columns are of numbers or dates.
 //!
+//! Names that differ in case, blanks, underscores or hyphens only are the same ([`spelt`]).
+//!
+//! Of the sheets of a book (`sheets.rs` says what their names tell) those with the same columns are one table, if they are three
+//! quarters of them, or if their names are alike: see [`book`].
+//!
 //! The result is a function of the set of (path, columns), whatever the order in which files are read.
+
+mod book;
 
 use std::collections::{HashMap, HashSet};
 use std::iter;
 
 use limn_formats::{Format, Hasher};
 use limn_profile::FileSummary;
+use limn_profile::names::spelt;
 
 use crate::layout::{Group, GroupKind};
 use crate::settled::typed;
+use crate::sheets;
 
 /// Files that are looked at first.
 pub const PROBES: usize = 8;
 /// Files whose names take more comparing than this are no table.
 const MOST_WORK: usize = 100_000_000;
 
-/// What is compared of files: the names of its columns, sorted; of JSON those of the rows' keys, since what is in
+/// What is compared of files: the names of its columns as [`spelt`], sorted; of JSON those of the rows' keys, since what is in
 /// objects and lists differs from row to row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Shape {
@@ -32,15 +41,15 @@ struct Shape {
 }
 
 impl Shape {
-    /// Of a file of this family; `None` for a file without columns, which says nothing.
-    fn of(family: &Group, summary: &FileSummary) -> Option<Shape> {
+    /// Of the file at this path; `None` for a file without columns, which says nothing.
+    fn of(path: &str, summary: &FileSummary) -> Option<Shape> {
         if summary.columns.is_empty() {
             return None;
         }
-        let format = family.files.first().map(|file| file.format.found(summary));
-        let mut names: Vec<Box<str>> = match format {
-            Some(Format::JsonLines) => row_keys(summary).map(Box::from).collect(),
-            _ => summary.column_names().map(Box::from).collect(),
+        let name = |name: &str| spelt(name).into_boxed_str();
+        let mut names: Vec<Box<str>> = match Format::of_path(path).map(|it| it.found(summary)) {
+            Some(Format::JsonLines) => row_keys(summary).map(name).collect(),
+            _ => summary.column_names().map(name).collect(),
         };
         names.sort_unstable();
         Some(Shape {
@@ -120,16 +129,16 @@ struct Alike<'s> {
 }
 
 impl<'a> Shapes<'a> {
-    /// Takes in a file of the family. One without columns says nothing.
-    pub fn add(&mut self, family: &Group, path: &'a str, summary: &FileSummary) {
-        let Some(shape) = self.number(family, summary) else {
+    /// Takes in a file. One without columns says nothing.
+    pub fn add(&mut self, path: &'a str, summary: &FileSummary) {
+        let Some(shape) = self.number(path, summary) else {
             return;
         };
         let otherwise = summary.otherwise.iter();
         let seen = Seen {
             shape,
             others: otherwise
-                .filter_map(|other| self.number(family, other))
+                .filter_map(|other| self.number(path, other))
                 .collect(),
             is_sure: summary.first_row().is_none(),
             typed: typed(summary),
@@ -137,10 +146,15 @@ impl<'a> Shapes<'a> {
         self.of.insert(path, seen);
     }
 
-    fn number(&mut self, family: &Group, summary: &FileSummary) -> Option<usize> {
-        let shape = Shape::of(family, summary)?;
+    fn number(&mut self, path: &str, summary: &FileSummary) -> Option<usize> {
+        let shape = Shape::of(path, summary)?;
         let next = self.distinct.len();
         Some(*self.distinct.entry(shape).or_insert(next))
+    }
+
+    /// Whether anything is known of a file.
+    fn has(&self, path: &str) -> bool {
+        self.of.contains_key(path)
     }
 
     /// The files of which `is_meant` holds by their shapes: a file that several delimiters cut has the one that another
@@ -237,6 +251,10 @@ pub fn probes(family: &Group) -> Vec<usize> {
 /// Whether a family is a table a file, as its [`probes`] show: fewer than half of those that could
 /// be read follow from one another. Nothing else of `shapes` is looked at.
 pub fn is_apart(family: &Group, shapes: &Shapes<'_>) -> bool {
+    // A book has few sheets, and their names count, too.
+    if is_book(family) {
+        return false;
+    }
     let probed = probes(family).into_iter();
     let probed: HashSet<&str> = probed
         .map(|at| family.files[at].object.path.as_str())
@@ -253,20 +271,33 @@ pub fn arrange(group: Group, shapes: &Shapes<'_>) -> Vec<Group> {
     if group.kind != GroupKind::Family || shapes.of.is_empty() {
         return vec![group];
     }
+    if is_book(&group) {
+        let table = book::table(&group, shapes);
+        return group.clone().part(|path| table.contains(path));
+    }
     let (table, looked_at) = shapes.largest(|_| true);
-    let is_table = 4 * table.len() >= 3 * looked_at
-        && (table.len() > 1 || looked_at == 1)
-        && !is_apart(&group, shapes);
+    let is_table = are_most(table.len(), looked_at) && !is_apart(&group, shapes);
     if !is_table {
         return group.part(|_| false);
     }
-    let is_of_table = |path: &str| table.contains(path) || !shapes.of.contains_key(path);
+    let is_of_table = |path: &str| table.contains(path) || !shapes.has(path);
     let parts = group.clone().part(is_of_table);
     let mut families = parts.iter().filter(|it| it.kind == GroupKind::Family);
     match families.any(|it| is_apart(it, shapes)) {
         true => group.part(|_| false),
         false => parts,
     }
+}
+
+/// Whether so many of a family's files are its table.
+fn are_most(files: usize, of: usize) -> bool {
+    4 * files >= 3 * of && (files > 1 || of == 1)
+}
+
+/// Whether a family is the sheets of one book.
+fn is_book(family: &Group) -> bool {
+    let mut paths = family.files.iter().map(|it| it.object.path.as_str());
+    paths.all(|path| sheets::book(path) == Some(family.path.as_str()))
 }
 
 /// Sets of files whose shapes follow from one another; those without names go with each set that has one as wide.

@@ -2,12 +2,13 @@
 //!
 //! A table that has a log is what that says ([`LogTable`]). Of other objects the own path decides first: a file below `key=value` components or named
 //! `part-00000…` belongs to the table of its directory ([`GroupKind::Directory`]). Of the others, those
-//! of one directory that are named alike may be one table ([`GroupKind::Family`], `alike.rs`; which of
-//! them are shows when their columns are read), else each is its own ([`GroupKind::File`]). Names follow:
+//! of one directory that are named alike may be one table ([`GroupKind::Family`], `alike.rs`), and so may those in folders of dates,
+//! or in books, databases and archives called by dates, whose paths are alike (`dated.rs`); which of
+//! them are shows when their columns are read. Else each is its own ([`GroupKind::File`]). Names follow:
 //! a file's is its path without extension, a directory's its path, a family's its directory's or what its files'
-//! names share (`exports/orders_*`), and where two would share a name the files keep their extensions.
+//! paths share (`exports/orders_*`, `landing/*/orders`), and where two would share a name the files keep their extensions.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, member};
 
@@ -22,6 +23,7 @@ mod alike;
 mod beside;
 mod code;
 mod context_source;
+mod dated;
 mod describing;
 mod group;
 mod logged;
@@ -35,6 +37,7 @@ use alike::Alike;
 pub use beside::{may_be_beside, texts_beside};
 use code::CodeFolders;
 pub use context_source::{ContextSource, ContextText};
+use dated::Series;
 pub use group::{Group, GroupKey, GroupKind};
 use logged::LogTables;
 pub use logged::{LogFile, LogTable};
@@ -108,6 +111,11 @@ pub fn layout_declared(
         let name = names.declared(&directory, &table);
         groups.push(Group::declared(&directory, &table, name, files.collect()));
     }
+    let series = std::mem::take(&mut sorted.series);
+    let mut of_series: Vec<Vec<TableFile>> = vec![Vec::new(); series.len()];
+    let places = series.iter().enumerate();
+    let places = places.flat_map(|(at, it)| it.members.iter().map(move |path| (path, at)));
+    let places: HashMap<&String, usize> = places.collect();
     for (directory, files) in std::mem::take(&mut sorted.loose) {
         let beside = describing::of(&files);
         let files = files.into_iter().map(|(object, format)| {
@@ -124,9 +132,20 @@ pub fn layout_declared(
             let files = alike.members.iter();
             let files = files.filter_map(|at| alone.get_mut(*at)?.take()).collect();
             let name = names.alike(&directory, &alike);
-            groups.push(Group::of_alike(&directory, &alike, name, files));
+            let path = alike.pattern.map_or(directory.clone(), |it| it.path);
+            groups.push(Group::family(path, name, files));
         }
-        groups.extend(alone.into_iter().flatten().map(Group::of_file));
+        for file in alone.into_iter().flatten() {
+            match places.get(&file.object.path) {
+                Some(at) => of_series[*at].push(file),
+                None => groups.push(Group::of_file(file)),
+            }
+        }
+    }
+    for (series, mut files) in series.iter().zip(of_series) {
+        files.sort_by(|a, b| a.object.path.cmp(&b.object.path));
+        let name = names.series(series);
+        groups.push(Group::family(series.path.clone(), name, files));
     }
     groups.sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
     let mut layout = Layout {
@@ -185,8 +204,9 @@ struct Sorted {
     declared: BTreeMap<(String, String), Objects>,
     // Other data files, by their own directory.
     loose: BTreeMap<String, Objects>,
-    // Which of `loose` may be one table.
+    // Which of `loose` may be one table, in one directory and in places of several dates.
     alike: BTreeMap<String, Vec<Alike>>,
+    series: Vec<Series>,
     // Of containers: what is to be told or remembered, and is no table: remarks, and texts among the files of a table.
     strays: Objects,
     // What is read with tables, or passed over beside them.
@@ -217,15 +237,35 @@ impl Sorted {
             }
         }
         sorted.part_uncertain();
-        for (directory, files) in &sorted.loose {
-            let has_table = sorted.directories.contains_key(directory);
-            let is_free = |path: &str| declared.says(path).is_none();
+        sorted.find_alike(declared);
+        sorted
+    }
+
+    /// Finds out which of the loose files may be one table.
+    fn find_alike(&mut self, declared: &Declared) {
+        let is_free = |path: &str| declared.says(path).is_none();
+        // A book that people call a table of its own is none of several.
+        let may_be_dated =
+            |path: &str| is_free(path) && declared.says(member::outside(path)) != Some(Says::Alone);
+        let found = dated::among(&self.loose, may_be_dated);
+        let members = found.members();
+        for (directory, files) in &self.loose {
+            let has_table = self.directories.contains_key(directory);
+            let is_free = |path: &str| is_free(path) && !members.contains(path);
             let alike = alike::among(files, has_table, is_free);
             if !alike.is_empty() {
-                sorted.alike.insert(directory.clone(), alike);
+                self.alike.insert(directory.clone(), alike);
             }
         }
-        sorted
+        let is_alike = |folder: &str| {
+            let alike = self.alike.get(folder).into_iter().flatten();
+            alike.into_iter().any(|it| it.pattern.is_none())
+        };
+        self.series = found.named(|folder| {
+            self.directories.contains_key(folder)
+                || self.logged.folders().any(|it| it == folder)
+                || is_alike(folder)
+        });
     }
 
     /// Of a directory that is one table, plain texts take part only if all its files are such.
@@ -281,10 +321,9 @@ impl Sorted {
                     .entry(directory.to_owned())
                     .or_default()
                     .push((object, format));
-            } else if let Some(Says::Of(table)) = declared.says(&object.path) {
-                let (directory, _) = place::split_path(&object.path);
+            } else if let Some(Says::Of { folder, table }) = declared.says(&object.path) {
                 self.declared
-                    .entry((directory.to_owned(), table.to_owned()))
+                    .entry((folder.to_owned(), table.to_owned()))
                     .or_default()
                     .push((object, format));
             } else {

@@ -3,7 +3,11 @@
 //! Everything here is a function of one path, so that nothing a neighbour does changes how a file
 //! is read.
 
+use std::ops::Range;
+
 use limn_formats::{Format, names, without_compression};
+
+use crate::months::{is_accent, is_month};
 
 /// Hive's name for a partition whose key is null.
 pub(crate) const HIVE_NULL: &str = "__HIVE_DEFAULT_PARTITION__";
@@ -107,33 +111,67 @@ pub(crate) fn percent_decoded(text: &str) -> String {
 /// Stands for what varies between like-named files. Not a character of any usual name.
 pub(crate) const MASK: char = '\u{1}';
 
-/// A file name's pattern: uuids, hexadecimal ids of at least eight digits and runs of digits
-/// (so dates too) are masked.
+/// A file name's pattern: uuids, hexadecimal ids of at least eight digits, runs of digits (so dates too) and names of
+/// months are masked.
 pub(crate) fn mask(stem: &str) -> String {
     let mut pattern = String::with_capacity(stem.len());
-    let mut rest = stem;
-    let mut after_word = false;
-    while let Some(first) = rest.chars().next() {
+    let mut at = 0;
+    for range in varying(stem) {
+        pattern.push_str(&stem[at..range.start]);
+        pattern.push(MASK);
+        at = range.end;
+    }
+    pattern.push_str(&stem[at..]);
+    pattern
+}
+
+/// Where in a file's name is what a pattern masks.
+pub(crate) fn varying(stem: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let (mut at, mut after_word) = (0, false);
+    while let Some(first) = stem[at..].chars().next() {
+        let rest = &stem[at..];
         let word = rest
             .find(|c: char| !c.is_ascii_alphanumeric())
             .unwrap_or(rest.len());
-        if !after_word
-            && let Some(length) = uuid(rest).or_else(|| is_hex_id(&rest[..word]).then_some(word))
-        {
-            pattern.push(MASK);
-            rest = &rest[length..];
-            after_word = true;
-        } else if first.is_ascii_digit() {
-            pattern.push(MASK);
-            rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
-            after_word = true;
-        } else {
-            pattern.push(first);
-            rest = &rest[first.len_utf8()..];
-            after_word = first.is_alphanumeric();
+        let id = || uuid(rest).or_else(|| is_hex_id(&rest[..word]).then_some(word));
+        let digits = rest.find(|c: char| !c.is_ascii_digit());
+        let length = match first.is_ascii_digit() {
+            false if after_word => None,
+            false => month(rest).or_else(id),
+            true if after_word => digits.or(Some(rest.len())),
+            true => id().or(digits).or(Some(rest.len())),
+        };
+        match length {
+            Some(length) => {
+                found.push(at..at + length);
+                at += length;
+                after_word = true;
+            }
+            None => {
+                at += first.len_utf8();
+                after_word = first.is_alphanumeric() || is_accent(first);
+            }
         }
     }
-    pattern
+    found
+}
+
+/// The length of the month's name that `text` starts with, if no letter goes on with it.
+fn month(text: &str) -> Option<usize> {
+    let is_other = |c: char| !c.is_alphabetic() && !is_accent(c);
+    let length = text.find(is_other).unwrap_or(text.len());
+    is_month(&text[..length]).then_some(length)
+}
+
+/// Whether what varies in a pattern is no part of a word.
+pub(crate) fn stands_apart(mask: &str) -> bool {
+    let characters: Vec<char> = mask.chars().collect();
+    let mut pairs = characters.windows(2);
+    pairs.all(|pair| match pair {
+        [MASK, other] | [other, MASK] => !other.is_alphanumeric(),
+        _ => true,
+    })
 }
 
 /// The length of the uuid that `text` starts with.
@@ -183,6 +221,11 @@ mod tests {
             ("feedface", "feedface"),
             ("xdeadbee7", "xdeadbee#"),
             ("día٣", "día٣"),
+            ("Sales Jan 2024", "Sales # #"),
+            ("umsatz_märz_2024", "umsatz_#_#"),
+            ("january", "#"),
+            ("jan2024", "##"),
+            ("marching", "marching"),
             ("", ""),
         ] {
             assert_eq!(shown(stem), pattern, "{stem}");

@@ -25,6 +25,7 @@ use std::collections::HashSet;
 
 use limn_profile::infer::is_marker;
 use limn_profile::merge::{Source, Union};
+use limn_profile::names::spelt;
 use limn_profile::notation::{self, DateOrder, Proof};
 use limn_profile::text::counted;
 use limn_profile::{ColumnSummary, DataType, FilePart, FileSummary, Notation, Order};
@@ -62,13 +63,13 @@ pub(crate) fn settle<'a>(files: &[FilePart<'a>]) -> Vec<Cow<'a, FileSummary>> {
 
 /// The summaries as the delimiters make them that give files the same names.
 fn cut<'a>(files: &[FilePart<'a>]) -> Vec<Cow<'a, FileSummary>> {
-    fn names(summary: &FileSummary) -> Vec<&str> {
-        let mut names: Vec<&str> = summary.column_names().collect();
+    fn names(summary: &FileSummary) -> Vec<String> {
+        let mut names: Vec<String> = summary.column_names().map(spelt).collect();
         names.sort_unstable();
         names
     }
     let all = || files.iter().map(|file| file.summary);
-    let clear: HashSet<Vec<&str>> = match all().any(|it| !it.otherwise.is_empty()) {
+    let clear: HashSet<Vec<String>> = match all().any(|it| !it.otherwise.is_empty()) {
         true => all()
             .filter(|it| it.otherwise.is_empty())
             .map(names)

@@ -1,28 +1,41 @@
-//! Sheets of one spreadsheet file that are one table: a sheet for each year, month, region or number.
+//! What names of sheets say: a sheet for each year, month, region or number, and sheets of totals.
 //!
-//! Sheets belong together if their names are alike but for such words ([`form`]), and no others of the file are; whether
-//! they have the same columns shows when they are read. What distinguishes them is in their names alone, so their
+//! Sheets may belong together by names that are alike but for such words ([`form`]), or by their columns alone: which do shows
+//! when they are read ([`crate::evolution`]). What distinguishes them is in their names alone, so their
 //! table has it as a column ([`column`]): `year`, `quarter`, `month` or `region`, else the name as `sheet`.
 
 use std::collections::BTreeMap;
 
 use limn_formats::Format;
 
+use crate::dates::dated;
+use crate::months::{is_accent, is_month};
 use crate::place::split_path;
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
+/// Sheets of these names sum up the others.
+const TOTALS: [&str; 22] = [
+    "total",
+    "totals",
+    "sum",
+    "sums",
+    "all",
+    "overall",
+    "overview",
+    "summary",
+    "summe",
+    "summen",
+    "gesamt",
+    "alle",
+    "übersicht",
+    "zusammenfassung",
+    "totale",
+    "totaux",
+    "résumé",
+    "resumen",
+    "totalt",
+    "suma",
+    "razem",
+    "合計",
 ];
 
 /// Points of the compass, continents and the markets that companies divide the world into, in words.
@@ -92,10 +105,7 @@ impl Says {
         if let [b'q', b'1'..=b'4'] = word.as_bytes() {
             return Says::Quarter;
         }
-        let is_month = |month: &&str| {
-            *month == word || month[..3] == word || word == "sept" && *month == "september"
-        };
-        if MONTHS.iter().any(is_month) {
+        if is_month(&word) {
             Says::Month
         } else if REGIONS.contains(&word.as_str()) {
             Says::Region
@@ -129,11 +139,11 @@ fn words(name: &str) -> Vec<(usize, &str, Says)> {
         let after = &name[rest..];
         let end =
             |is_in: &dyn Fn(char) -> bool| after.find(|c: char| !is_in(c)).unwrap_or(after.len());
-        let whole = end(&char::is_alphanumeric);
+        let whole = end(&|c| c.is_alphanumeric() || is_accent(c));
         // Letters and digits are words of their own (`FY23`), unless they are a quarter.
         let run = match first.is_ascii_digit() {
             true => end(&|c| c.is_ascii_digit()),
-            false => end(&|c| c.is_alphanumeric() && !c.is_ascii_digit()),
+            false => end(&|c| (c.is_alphanumeric() || is_accent(c)) && !c.is_ascii_digit()),
         };
         let length = match Says::of(&after[..whole]) {
             Says::Quarter => whole,
@@ -149,6 +159,17 @@ fn words(name: &str) -> Vec<(usize, &str, Says)> {
 /// The name of a sheet; `None` for what is no sheet.
 fn name_of(path: &str) -> Option<&str> {
     (Format::of_part(path) == Some(Format::Sheet)).then(|| split_path(path).1)
+}
+
+/// The book that a sheet is of; `None` for no sheet.
+pub(crate) fn book(path: &str) -> Option<&str> {
+    name_of(path).map(|_| split_path(path).0)
+}
+
+/// Whether a sheet sums up the others, as its name says.
+pub(crate) fn is_total(path: &str) -> bool {
+    let name = name_of(path).map(str::to_lowercase);
+    name.is_some_and(|name| TOTALS.contains(&name.trim()))
 }
 
 /// What the names of a table's sheets have in common; `None` for a name in which nothing can vary, and for no sheet.
@@ -189,22 +210,28 @@ pub(crate) struct SheetColumn {
 }
 
 impl SheetColumn {
-    /// Of a table with files at these paths; `None` where they are not several sheets of one file.
+    /// Of a table with files at these paths; `None` where they are not sheets of several names, or of books in different folders.
     pub(crate) fn of(paths: &[&str]) -> Option<SheetColumn> {
         let [first, _, ..] = paths else {
             return None;
         };
-        let is_of_book =
-            |path: &str| name_of(path).is_some() && split_path(path).0 == split_path(first).0;
-        if !paths.iter().all(|path| is_of_book(path)) {
+        let folder =
+            |path: &str| book(path).map(|book| dated(path).map_or(book, |it| it.home).to_owned());
+        let is_beside = |path: &&str| folder(path).is_some() && folder(path) == folder(first);
+        let name = name_of(first)?;
+        if !paths.iter().all(is_beside) || paths.iter().all(|it| name_of(it) == Some(name)) {
             return None;
         }
-        let said = words(name_of(first)?).into_iter().map(|(.., says)| says);
+        let form_of_first = form(first);
+        let are_alike = paths.iter().all(|path| form(path) == form_of_first);
+        let said = words(name).into_iter().map(|(.., says)| says);
         let mut said: Vec<Says> = said.filter(|says| *says != Says::Nothing).collect();
         said.dedup();
         let has = |says| said.contains(&says);
         let only = |among: &[Says]| said.iter().all(|says| among.contains(says));
-        let name = if has(Says::Month) && only(&[Says::Month, Says::Year, Says::Number]) {
+        let name = if !are_alike {
+            "sheet"
+        } else if has(Says::Month) && only(&[Says::Month, Says::Year, Says::Number]) {
             "month"
         } else if has(Says::Quarter) && only(&[Says::Quarter, Says::Year]) {
             "quarter"

@@ -6,15 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use limn_formats::parts::{Part, of_path};
 use limn_formats::{Declaration, Format};
+use limn_profile::names::spelt;
 use limn_profile::notation::{DateNotation, NumberNotation, Proof};
 use limn_profile::text::counted;
 use limn_profile::{DataType, FileSummary, Notation, Quoting, TextReading};
 use limn_profile::{DeclaredReading, HeaderLine};
 use serde::Serialize;
 
+use crate::dates;
 use crate::layout::{GroupKey, GroupKind, TableFile};
 use crate::place::{self, MASK};
 use crate::scan::settle_all;
+use crate::sheets;
 
 /// Ways of reading that are listed, and like files that are not of the table.
 const MOST: usize = 20;
@@ -124,7 +127,7 @@ fn kind_of(table: Known<'_>) -> GroupKind {
         .files
         .first()
         .map_or("", |(file, _)| &file.object.path);
-    let named = table.name.strip_prefix("./").unwrap_or(table.name);
+    let named = named_path(table);
     let is = |kind, path: &str| format!("{:032x}", GroupKey::new(kind, path).0) == table.group;
     if table.files.iter().any(|(file, _)| file.format.is_log()) {
         GroupKind::Logged
@@ -137,6 +140,11 @@ fn kind_of(table: Known<'_>) -> GroupKind {
     } else {
         GroupKind::Family
     }
+}
+
+/// The path that a table has its name of.
+fn named_path<'a>(table: Known<'a>) -> &'a str {
+    table.name.strip_prefix("./").unwrap_or(table.name)
 }
 
 fn rule(table: Known<'_>, kind: GroupKind, shows_values: bool) -> (&'static str, String) {
@@ -177,7 +185,26 @@ fn rule(table: Known<'_>, kind: GroupKind, shows_values: bool) -> (&'static str,
         }
         GroupKind::Family => {
             let mut explanation = format!("{count} files are named alike");
-            if let (Some(mask), true) = (mask_of(first), shows_values) {
+            let paths: Vec<&str> = table
+                .files
+                .iter()
+                .map(|(file, _)| &*file.object.path)
+                .collect();
+            let book = paths
+                .iter()
+                .all(|path| sheets::book(path) == Some(named_path(table)));
+            if book {
+                let alike: BTreeSet<_> = paths.iter().map(|path| sheets::form(path)).collect();
+                explanation = match alike.len() == 1 && !alike.contains(&None) {
+                    true => format!("{count} sheets of the book are named alike"),
+                    false => format!("{count} sheets are three quarters of the book's, or more,"),
+                };
+            } else if dates::dates(&paths).is_some() {
+                explanation = format!(
+                    "{count} files lie in places of several dates, with paths that are else alike"
+                );
+            }
+            if let (Some(mask), true, false) = (mask_of(first), shows_values, book) {
                 explanation = format!("{explanation} ({})", mask.1.replace(MASK, "*"));
             }
             let (all, some) = shared_columns(table);
@@ -196,22 +223,25 @@ fn rule(table: Known<'_>, kind: GroupKind, shows_values: bool) -> (&'static str,
     }
 }
 
-/// The folder and the mask of a file's name, if anything varies in it.
+/// The folder, or the one above all dates, and the mask of a file's name or its path from there on, if anything varies in it.
 fn mask_of(path: &str) -> Option<(&str, String)> {
+    if let Some(dated) = dates::dated(path) {
+        return Some((dated.home, dated.mask()));
+    }
     let (folder, name) = place::split_path(path);
     let mask = place::mask(place::without_extension(name));
     mask.contains(MASK).then_some((folder, mask))
 }
 
-/// The different sets of names that files' columns have.
-fn shapes(table: Known<'_>) -> BTreeSet<Vec<&str>> {
+/// The different sets of names that files' columns have, however they are spelt.
+fn shapes(table: Known<'_>) -> BTreeSet<Vec<String>> {
     let named = table.files.iter().filter(|(_, it)| !it.is_nameless());
     let shapes = named.map(|(_, summary)| names_of(summary));
     shapes.filter(|names| !names.is_empty()).collect()
 }
 
-fn names_of(summary: &FileSummary) -> Vec<&str> {
-    let mut names: Vec<&str> = summary.column_names().collect();
+fn names_of(summary: &FileSummary) -> Vec<String> {
+    let mut names: Vec<String> = summary.column_names().map(spelt).collect();
     names.sort_unstable();
     names
 }
@@ -286,7 +316,8 @@ fn keys(reading: &DeclaredReading) -> Vec<&'static str> {
 
 /// What files have in common that are named alike: folder, mask and format.
 fn like(file: &TableFile) -> Option<((&str, String), Format)> {
-    Some((mask_of(&file.object.path)?, file.format))
+    let (folder, mask) = mask_of(&file.object.path)?;
+    Some(((folder, mask.to_lowercase()), file.format))
 }
 
 /// Files of other tables that are named like those of this one.
@@ -324,7 +355,7 @@ fn apart(table: Known<'_>, kind: GroupKind, others: &[Known<'_>]) -> Vec<Apart> 
 }
 
 /// Why a file with these columns is not of a table whose files have those.
-fn unlike(shapes: &BTreeSet<Vec<&str>>, summary: &FileSummary, file: &TableFile) -> String {
+fn unlike(shapes: &BTreeSet<Vec<String>>, summary: &FileSummary, file: &TableFile) -> String {
     let names = names_of(summary);
     if names.is_empty() {
         return "it has no columns".to_owned();
@@ -332,9 +363,9 @@ fn unlike(shapes: &BTreeSet<Vec<&str>>, summary: &FileSummary, file: &TableFile)
     if summary.is_nameless() {
         return format!("its {} columns have no names", names.len());
     }
-    let own: BTreeSet<&str> = names.iter().copied().collect();
+    let own: BTreeSet<&String> = names.iter().collect();
     let near = shapes.iter().map(|shape| {
-        let common = shape.iter().filter(|name| own.contains(*name)).count();
+        let common = shape.iter().filter(|name| own.contains(name)).count();
         (common, shape.len().max(names.len()))
     });
     // The largest share, of fractions compared crosswise; of equal ones the narrower file's.
@@ -477,7 +508,9 @@ fn column(
     let (mut is_declared, mut is_of_texts, mut is_there) = (false, false, false);
     for ((file, summary), (_, own)) in table.files.iter().zip(own) {
         let mut columns = summary.columns.iter();
-        let Some(place) = columns.position(|column| column.name == known.name) else {
+        let own_name = columns.clone().position(|column| column.name == known.name);
+        let spelt_name = || columns.position(|column| spelt(&column.name) == spelt(known.name));
+        let Some(place) = own_name.or_else(spelt_name) else {
             continue;
         };
         let column = &summary.columns[place];

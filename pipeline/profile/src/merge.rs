@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::data_type::DataType;
 use crate::infer;
 use crate::logged::LoggedColumn;
+use crate::names::spelt;
 use crate::notation::Notation;
 use crate::profile::ColumnProfile;
 use crate::sample::{RowSample, SampledRow};
@@ -109,7 +110,7 @@ pub enum Source {
 
 /// A column of a table.
 pub struct UnionColumn<'a> {
-    /// Its name.
+    /// Its name: as the table's log spells it, or the first file by path that has it.
     pub name: &'a str,
     /// (file, source), by file.
     pub sources: Vec<(usize, Source)>,
@@ -120,8 +121,9 @@ pub struct UnionColumn<'a> {
 pub struct Union<'a> {
     /// The columns in the order in which the table's log has them, else files, by path; keys come last.
     pub columns: Vec<UnionColumn<'a>>,
-    // A column is a name and which of that name it is within its file.
-    index: HashMap<(&'a str, usize), usize>,
+    // A column is a name, however it is spelt, and which of that name it is within its file.
+    index: HashMap<(Cow<'a, str>, usize), usize>,
+    spellings: Spellings,
     places: Vec<Vec<(Source, usize)>>,
 }
 
@@ -130,6 +132,7 @@ impl<'a> Union<'a> {
     pub fn of(files: &[FilePart<'a>]) -> Self {
         let mut union = Union {
             places: vec![Vec::new(); files.len()],
+            spellings: Spellings::of(files),
             ..Union::default()
         };
         let by_width = names_by_width(files);
@@ -138,7 +141,7 @@ impl<'a> Union<'a> {
             union.column(&column.name, 0);
         }
         for (f, file) in files.iter().enumerate() {
-            let mut seen: HashMap<&str, usize> = HashMap::new();
+            let mut seen: HashMap<Cow<'a, str>, usize> = HashMap::new();
             let width = file.summary.columns.len();
             let others = by_width.get(&width).filter(|_| file.summary.is_nameless());
             for (c, own) in file.summary.column_names().enumerate() {
@@ -146,7 +149,7 @@ impl<'a> Union<'a> {
                 if file.summary.columns[c].left_out {
                     continue;
                 }
-                let nth = seen.entry(name).or_insert(0);
+                let nth = seen.entry(union.spellings.key(name)).or_insert(0);
                 union.add(f, name, *nth, Source::Column(c));
                 *nth += 1;
             }
@@ -154,7 +157,7 @@ impl<'a> Union<'a> {
         // Keys come after all columns, as engines have it.
         for (f, file) in files.iter().enumerate() {
             for (k, (key, _)) in file.partition.iter().enumerate() {
-                let of_name = union.index.get(&(key.as_str(), 0));
+                let of_name = union.index.get(&(union.spellings.key(key), 0));
                 let is_column = of_name.is_some_and(|place| {
                     let mut places = union.places[f].iter();
                     places.any(|(_, other)| other == place)
@@ -170,7 +173,8 @@ impl<'a> Union<'a> {
     /// The place of a column.
     fn column(&mut self, name: &'a str, nth: usize) -> usize {
         let next = self.columns.len();
-        let place = *self.index.entry((name, nth)).or_insert(next);
+        let key = (self.spellings.key(name), nth);
+        let place = *self.index.entry(key).or_insert(next);
         if place == next {
             self.columns.push(UnionColumn {
                 name,
@@ -187,6 +191,59 @@ impl<'a> Union<'a> {
         if sources.last().is_none_or(|(last, _)| *last != file) {
             sources.push((file, source));
             self.places[file].push((source, place));
+        }
+    }
+}
+
+/// Which names are one column though they are spelt otherwise ([`spelt`]): of several files, those that no file has
+/// in two spellings.
+#[derive(Default)]
+struct Spellings {
+    are_many: bool,
+    /// What is spelt in two ways within one file, without case and so on.
+    distinct: HashSet<String>,
+}
+
+impl Spellings {
+    fn of(files: &[FilePart<'_>]) -> Spellings {
+        // Most tables have one header in all files.
+        let mut headers: HashSet<Vec<&str>> = HashSet::new();
+        for file in files {
+            let keys = file.partition.iter().map(|(key, _)| key.as_str());
+            headers.insert(file.summary.column_names().chain(keys).collect());
+            if let Some(table) = file.summary.logged_table() {
+                headers.insert(table.columns.iter().map(|it| it.name.as_str()).collect());
+            }
+        }
+        let mut spellings = Spellings {
+            are_many: headers.len() > 1,
+            ..Spellings::default()
+        };
+        if spellings.are_many {
+            for header in headers {
+                let mut known: HashMap<String, &str> = HashMap::with_capacity(header.len());
+                for name in header {
+                    let spelt = spelt(name);
+                    if known.get(&spelt).is_some_and(|other| *other != name) {
+                        spellings.distinct.insert(spelt);
+                    } else {
+                        known.insert(spelt, name);
+                    }
+                }
+            }
+        }
+        spellings
+    }
+
+    /// What names of one column have in common.
+    fn key<'a>(&self, name: &'a str) -> Cow<'a, str> {
+        if !self.are_many {
+            return Cow::Borrowed(name);
+        }
+        let spelt = spelt(name);
+        match self.distinct.contains(&spelt) {
+            true => Cow::Borrowed(name),
+            false => Cow::Owned(spelt),
         }
     }
 }

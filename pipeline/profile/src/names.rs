@@ -1,6 +1,19 @@
-//! Column names made unique.
+//! Column names made unique, and compared.
 
 use std::collections::{HashMap, HashSet};
+
+/// A name as files of one table may all spell it: without case, blanks, underscores and hyphens. `Order No` and `order_no`
+/// are one column.
+pub fn spelt(name: &str) -> String {
+    let letters = name
+        .chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '_' | '-'));
+    let letters: String = letters.flat_map(char::to_lowercase).collect();
+    match letters.is_empty() {
+        true => name.to_owned(),
+        false => letters,
+    }
+}
 
 /// Calls nameless columns `column_3` by their place, and makes repeated names unique: `name`, `name_2`.
 pub fn distinct(tidied: &[impl AsRef<str>]) -> Vec<String> {

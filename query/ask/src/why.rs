@@ -1,6 +1,7 @@
 //! Why a table is what it is: from its record and those of others ([`limn_lake::why`]).
 
 use limn_lake::TableFile;
+use limn_lake::reach::reach;
 use limn_lake::why::{Known, KnownColumn, Why, why};
 use limn_profile::FileSummary;
 use limn_segment::TableRecord;
@@ -40,16 +41,11 @@ pub fn why_of(
     Ok(why(known(record, &files), &columns, &others, shows_values))
 }
 
-/// Whether tables have files in one folder, as far as their first files tell.
+/// Whether tables have files in one folder, or in folders of dates below one, as far as their first files tell.
 fn lies_beside(one: &TableRecord, other: &TableRecord) -> bool {
     let folder = |record: &TableRecord| {
         let first = record.files_now().next()?;
-        Some(
-            first
-                .path
-                .rsplit_once('/')
-                .map_or(String::new(), |it| it.0.to_owned()),
-        )
+        Some(reach(&first.path).to_owned())
     };
     folder(one) == folder(other)
 }

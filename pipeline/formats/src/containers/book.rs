@@ -13,6 +13,7 @@ pub mod answer;
 mod cells;
 mod flat;
 mod plain;
+mod prose;
 
 use std::io::Read;
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use self::answer::{BOOK_ARGUMENT, Request, Sheet, is_book};
 use self::cells::SEPARATOR_LINE;
 use self::plain::Plain;
+use self::prose::is_prose;
 use super::kept::{Key, Version};
 use super::sqlite::view::Refused;
 use super::{COPY_FILE, Members, most_unpacked, not_there, too_long};
@@ -313,6 +315,12 @@ pub(crate) async fn summarise(
         };
         let sheet = book.sheet(index_of(&place)?)?;
         let (text, is_whole) = book.text(sheet, options.declared())?;
+        let cells = text.strip_prefix(SEPARATOR_LINE).unwrap_or(&text);
+        // Who says how a sheet is read says that it is a table.
+        if is_whole && options.declared().is_empty() && is_prose(cells) {
+            let cause = "it is a sheet of one cell, or of sentences below one another";
+            return Err(Failure::new(FileErrorKind::NoTable, cause));
+        }
         let made = Fetched::made(text, is_whole);
         let options = options.of_cells();
         let mut summary = text::read(made, "sheet.csv", &sample_path, &options)?;

@@ -79,7 +79,7 @@ fn tables(group: &Group, read: &[Option<FileSummary>]) -> Vec<(TableName, Option
     let mut shapes = Shapes::default();
     for (path, summary) in &by_path {
         if let Some(summary) = summary {
-            shapes.add(group, path, summary);
+            shapes.add(path, summary);
         }
     }
     let groups = arrange(group.clone(), &shapes);

@@ -16,6 +16,7 @@ use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 use super::error::DeclaredError;
+use crate::dates::is_date;
 
 /// Bytes of a pattern or a name at most: as many as a file's name has on most systems.
 const MOST_BYTES: usize = 255;
@@ -96,6 +97,8 @@ impl<'de> Deserialize<'de> for Column {
 /// An entry that was checked.
 pub(super) struct Checked {
     pub(super) files: GlobMatcher,
+    /// Whether they lie in folders of dates.
+    pub(super) is_deep: bool,
     /// The table that the files are.
     pub(super) table: Option<String>,
     /// Whether each of them is a table.
@@ -107,6 +110,7 @@ impl Entry {
     /// Checks an entry of the file at `by`.
     pub(super) fn check(self, by: &str) -> Result<Checked, DeclaredError> {
         let files = matcher(&self.files)?;
+        let is_deep = self.files.contains('/');
         let reading = self.reading()?;
         let text = self.text()?;
         let says_more = !reading.is_empty() || text.is_some();
@@ -120,6 +124,7 @@ impl Entry {
         }
         Ok(Checked {
             files,
+            is_deep,
             table: self.name,
             is_separate: self.separate,
             declaration: Declaration {
@@ -347,11 +352,14 @@ fn matcher(files: &str) -> Result<GlobMatcher, DeclaredError> {
     if files.len() > MOST_BYTES {
         return Err(wrong("it is longer than 255 bytes"));
     }
-    if files.contains('/') {
-        return Err(wrong("it has a folder"));
+    let folder = files.split_once('/').map(|(folder, _)| folder);
+    let may_be_date = |folder: &str| folder.contains(['*', '?', '[', '{']) || is_date(folder);
+    if folder.is_some_and(|folder| !may_be_date(folder)) {
+        return Err(wrong("it has a folder that is no date"));
     }
     let glob = GlobBuilder::new(files)
-        .literal_separator(true)
+        // A star stands for all of `2024/05/20`.
+        .literal_separator(folder.is_none())
         .backslash_escape(true)
         .build();
     let glob = glob.map_err(|error| wrong(&error.kind().to_string()))?;

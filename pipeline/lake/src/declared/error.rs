@@ -16,7 +16,7 @@ pub enum DeclaredError {
     Name(String),
     /// A pattern of files is none.
     #[error(
-        "'{glob}' is no pattern of file names ({cause}): write one such as 'orders_*.csv', without '/'"
+        "'{glob}' is no pattern of file names ({cause}): write one such as 'orders_*.csv', without '/', or '*/orders.csv' for folders of dates"
     )]
     Glob {
         /// As it is written.

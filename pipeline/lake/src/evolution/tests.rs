@@ -34,7 +34,7 @@ fn arranged(extension: &str, files: &[Option<&str>]) -> Vec<String> {
     let mut shapes = Shapes::default();
     for (it, columns) in family.files.iter().zip(files) {
         if let Some(columns) = columns {
-            shapes.add(&family, &it.object.path, &file(columns));
+            shapes.add(&it.object.path, &file(columns));
         }
     }
     let show = |group: &Group| format!("{}: {}", group.name, group.files.len());
@@ -157,7 +157,7 @@ proptest! {
             let mut shapes = Shapes::default();
             for at in order {
                 if let Some(columns) = &files[*at] {
-                    shapes.add(&family, &family.files[*at].object.path, &file(columns));
+                    shapes.add(&family.files[*at].object.path, &file(columns));
                 }
             }
             let groups = arrange(family.clone(), &shapes);

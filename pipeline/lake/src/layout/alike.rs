@@ -1,7 +1,8 @@
 //! Files of one directory that are named alike: what may be one table, as far as names tell.
 //!
-//! Files are alike if they have one format and names that differ only in numbers, dates and ids. Others beside them do not
-//! matter. If most files of a directory are alike in one way, they are the directory's table and have its name. Other
+//! Files are alike if they have one format and names that differ only in numbers, dates, names of months and ids, or in the
+//! case of letters. Others beside them do not matter. A format that took over from another goes on with its files; of a file that
+//! is there compressed and not, the latter counts, and the other is a copy. If most files of a directory are alike in one way, they are the directory's table and have its name. Other
 //! names have to say more: numbers stand apart from words (`orders_7`, not `iso9001`), and there are three
 //! files at least, or two of dates. These are called by what their names share, with a star for what varies: `exports/orders_*`.
 
@@ -10,8 +11,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use limn_formats::{Format, ObjectRecord, without_compression};
 
 use super::describing;
-use crate::place::{self, MASK};
-use crate::sheets;
+use crate::dates;
+use crate::place::{self, MASK, stands_apart};
+use crate::sheets::is_total;
 
 /// Files of a directory that may be one table.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,13 +39,17 @@ pub(super) fn among(
     is_free: impl Fn(&str) -> bool,
 ) -> Vec<Alike> {
     let has = |format| files.iter().any(|(_, it)| *it == format);
-    let members = if has(Format::Sheet) {
-        return of_book(files, has_table).into_iter().collect();
-    } else {
-        sets(files, &is_free)
-    };
+    if has(Format::Sheet) {
+        return of_book(files, has_table, is_free).into_iter().collect();
+    }
+    let sets = sets(files, &is_free);
+    let copies: BTreeSet<usize> = sets
+        .iter()
+        .filter(|set| set.is_copy)
+        .flat_map(|set| set.members.iter().copied())
+        .collect();
     let is_certain = |at: &usize| {
-        let file = files.get(*at);
+        let file = files.get(*at).filter(|_| !copies.contains(at));
         file.is_some_and(|it| !it.1.is_uncertain() && is_free(&it.0.path))
     };
     let certain = (0..files.len()).filter(is_certain).count();
@@ -52,7 +58,7 @@ pub(super) fn among(
     let is_database = has(Format::Sqlite);
     let is_most = |set: &Set| match is_database {
         true => set.members.len() == all,
-        false => 2 * set.members.len() > all,
+        false => !set.is_copy && 2 * set.members.len() > all,
     };
     let path = |at: &usize| {
         files
@@ -63,54 +69,47 @@ pub(super) fn among(
         let paths: Vec<&str> = set.members.iter().map(path).collect();
         stands_apart(&set.mask) && (paths.len() > 2 || paths.into_iter().all(has_date))
     };
-    let telling = members.iter().filter(|set| says_enough(set)).count();
+    let telling = sets
+        .iter()
+        .filter(|set| !set.is_copy)
+        .filter(|set| says_enough(set))
+        .count();
     // Of several tables with names of their own none has the directory's.
     let is_directory = |set: &Set| !has_table && is_most(set) && !(telling > 1 && says_enough(set));
-    let (of_directory, others): (Vec<Set>, Vec<Set>) = members.into_iter().partition(is_directory);
+    let (of_directory, others): (Vec<Set>, Vec<Set>) = sets.into_iter().partition(is_directory);
     let of_directory = of_directory.into_iter().map(|set| Alike {
         members: set.members,
         pattern: None,
     });
     let others = others
         .into_iter()
-        .filter(|set| says_enough(set) && !is_database);
+        .filter(|set| (set.is_copy || says_enough(set)) && !is_database);
     of_directory.chain(patterns(others.collect())).collect()
 }
 
-/// Whether what varies in a name is no part of a word.
-fn stands_apart(mask: &str) -> bool {
-    let characters: Vec<char> = mask.chars().collect();
-    let mut pairs = characters.windows(2);
-    pairs.all(|pair| match pair {
-        [MASK, other] | [other, MASK] => !other.is_alphanumeric(),
-        _ => true,
-    })
-}
-
-/// Whether a file's name has a year or a date: `2024`, `202403`, `2024-03-01`, `20240301`.
+/// Whether a file's name has a year, a date or a month.
 fn has_date(path: &str) -> bool {
-    let (_, name) = place::split_path(path);
-    let mut numbers = name.split(|c: char| !c.is_ascii_digit());
-    numbers
-        .any(|it| matches!(it.len(), 4 | 6 | 8) && (it.starts_with("19") || it.starts_with("20")))
+    dates::has_date(place::split_path(place::without_extension(path)).1)
 }
 
-/// Sheets of a book that are one table by their names: the only such set ([`sheets::common_form`]).
-fn of_book(files: &[(ObjectRecord, Format)], has_table: bool) -> Option<Alike> {
-    let paths = files.iter().map(|(object, _)| object.path.as_str());
-    let common = sheets::common_form(paths).filter(|_| !has_table)?;
+/// Sheets of a book that may be one table: all but totals.
+fn of_book(
+    files: &[(ObjectRecord, Format)],
+    has_table: bool,
+    is_free: impl Fn(&str) -> bool,
+) -> Option<Alike> {
     let is_member = |at: &usize| {
-        let form = files.get(*at).and_then(|(it, _)| sheets::form(&it.path));
-        form.as_ref() == Some(&common)
+        let object = files.get(*at).map(|(object, _)| object);
+        object.is_some_and(|it| is_free(&it.path) && !is_total(&it.path))
     };
-    let members = (0..files.len()).filter(is_member).collect();
-    Some(Alike {
+    let members: Vec<usize> = (0..files.len()).filter(is_member).collect();
+    (members.len() > 1 && !has_table).then_some(Alike {
         members,
         pattern: None,
     })
 }
 
-/// Files of one format whose names are alike, before they have a name together.
+/// Files whose names are alike, before they have a name together.
 struct Set {
     /// Path up to the name.
     folder: String,
@@ -118,6 +117,7 @@ struct Set {
     /// Of compressed data without its own, unless others of the format have the same names.
     extension: String,
     members: Vec<usize>,
+    is_copy: bool,
 }
 
 /// The sets of several files with different names. A plain text, which may be no data, is alike to others only where
@@ -125,51 +125,133 @@ struct Set {
 fn sets(files: &[(ObjectRecord, Format)], is_free: &impl Fn(&str) -> bool) -> Vec<Set> {
     let are_uncertain = files.iter().all(|(_, format)| format.is_uncertain());
     let beside = describing::of(files);
-    let mut found: BTreeMap<(&str, String, Format), Vec<usize>> = BTreeMap::new();
+    let mut found: BTreeMap<(&str, String), (String, Vec<Like<'_>>)> = BTreeMap::new();
     for (at, (object, format)) in files.iter().enumerate() {
-        let (_, name) = place::split_path(&object.path);
+        let path = object.path.as_str();
+        let (_, name) = place::split_path(path);
         let mask = place::mask(place::without_extension(name));
         let takes_part = are_uncertain || !format.is_uncertain();
         // A star stands for what varies.
         let is_pattern = mask.contains(MASK) && !mask.contains('*');
-        if takes_part && is_pattern && is_free(&object.path) && !beside.contains(&object.path) {
-            let folder = &object.path[..object.path.len() - name.len()];
-            found.entry((folder, mask, *format)).or_default().push(at);
-        }
-    }
-    let path = |at: &usize| {
-        files
-            .get(*at)
-            .map_or("", |(object, _)| object.path.as_str())
-    };
-    let mut sets = Vec::new();
-    for ((folder, mask, format), members) in found {
-        // `x1.csv` beside `x1.tsv` is the same thing twice, not two parts of one.
-        let stems = members.iter().map(|at| place::without_extension(path(at)));
-        let is_twice = stems.collect::<BTreeSet<&str>>().len() < members.len();
-        let mut by_kind: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for at in members {
-            let kind = match is_twice {
-                true => extension(path(&at)),
-                false => format.label(),
-            };
-            by_kind.entry(kind).or_default().push(at);
-        }
-        for (kind, members) in by_kind.into_iter().filter(|(_, it)| it.len() > 1) {
-            let first = path(&members[0]);
-            let extension = match is_twice {
-                true => kind,
-                false => extension(without_compression(first)),
-            };
-            sets.push(Set {
-                folder: folder.to_owned(),
-                mask: mask.clone(),
-                extension: extension.to_owned(),
-                members,
+        if takes_part && is_pattern && is_free(path) && !beside.contains(path) {
+            let folder = &path[..path.len() - name.len()];
+            let key = (folder, mask.to_lowercase());
+            let (_, like) = found.entry(key).or_insert_with(|| (mask, Vec::new()));
+            like.push(Like {
+                at,
+                path,
+                format: *format,
             });
         }
     }
-    sets
+    let of_mask = |((folder, _), (mask, files)): ((&str, String), (String, Vec<Like<'_>>))| {
+        let parts = parted(files).into_iter();
+        let parts = parts.filter(|part| part.members.len() > 1);
+        let set = |part: Part| Set {
+            folder: folder.to_owned(),
+            mask: mask.clone(),
+            extension: part.extension,
+            members: part.members,
+            is_copy: part.is_copy,
+        };
+        parts.map(set).collect::<Vec<Set>>()
+    };
+    found.into_iter().flat_map(of_mask).collect()
+}
+
+/// A file, and its place among others.
+pub(super) struct Like<'a> {
+    pub(super) at: usize,
+    pub(super) path: &'a str,
+    pub(super) format: Format,
+}
+
+/// Those of files with like names that may be one table.
+pub(super) struct Part {
+    pub(super) members: Vec<usize>,
+    /// What the files' names end in, for a name that tells them from others of the same mask.
+    pub(super) extension: String,
+    /// Other files are the same ones, not compressed.
+    pub(super) is_copy: bool,
+}
+
+/// Files with like names, given by path, by what they may be parts of: those of one format, and of several formats if no
+/// name is in two of them.
+pub(super) fn parted(files: Vec<Like<'_>>) -> Vec<Part> {
+    let mut by_format: BTreeMap<Format, Vec<Like<'_>>> = BTreeMap::new();
+    for file in files {
+        by_format.entry(file.format).or_default().push(file);
+    }
+    let (mut whole, mut parts): (Vec<Vec<Like<'_>>>, Vec<Part>) = (Vec::new(), Vec::new());
+    for files in by_format.into_values() {
+        let mut by_stem: BTreeMap<&str, Vec<&Like<'_>>> = BTreeMap::new();
+        for file in &files {
+            let stem = place::without_extension(file.path);
+            by_stem.entry(stem).or_default().push(file);
+        }
+        let own = |file: &&Like<'_>| extension(without_compression(file.path)).to_owned();
+        // `x1.csv` beside `x1.tsv` is the same thing twice, not two parts of one.
+        let is_twice =
+            |files: &Vec<&Like<'_>>| files.iter().map(own).collect::<BTreeSet<_>>().len() > 1;
+        if by_stem.values().any(is_twice) {
+            parts.extend(by_extension(&files, |_| true, false));
+            continue;
+        }
+        // What is not compressed has the shortest name.
+        let first = by_stem.values().filter_map(|files| {
+            let first = files.iter().min_by_key(|file| (file.path.len(), file.path));
+            first.map(|file| file.at)
+        });
+        let first: BTreeSet<usize> = first.collect();
+        parts.extend(by_extension(&files, |file| !first.contains(&file.at), true));
+        whole.push(
+            files
+                .into_iter()
+                .filter(|it| first.contains(&it.at))
+                .collect(),
+        );
+    }
+    let stems = |files: &[Like<'_>]| -> Vec<String> {
+        let stems = files.iter().map(|it| place::without_extension(it.path));
+        stems.map(str::to_lowercase).collect()
+    };
+    let (several, few): (Vec<_>, Vec<_>) = whole.into_iter().partition(|files| files.len() > 1);
+    let all: Vec<String> = several.iter().flat_map(|files| stems(files)).collect();
+    let is_one = all.iter().collect::<BTreeSet<_>>().len() == all.len();
+    let several = match is_one {
+        true => vec![several.into_iter().flatten().collect()],
+        false => several,
+    };
+    let part = |mut files: Vec<Like<'_>>| {
+        files.sort_by_key(|file| file.at);
+        let first = files.first().map_or("", |file| file.path);
+        Part {
+            extension: extension(without_compression(first)).to_owned(),
+            members: files.iter().map(|file| file.at).collect(),
+            is_copy: false,
+        }
+    };
+    parts.extend(several.into_iter().chain(few).map(part));
+    parts.retain(|part| !part.members.is_empty());
+    parts
+}
+
+fn by_extension(
+    files: &[Like<'_>],
+    is_meant: impl Fn(&Like<'_>) -> bool,
+    are_copies: bool,
+) -> Vec<Part> {
+    let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for file in files.iter().filter(|file| is_meant(file)) {
+        let members = found.entry(extension(file.path)).or_default();
+        members.push(file.at);
+    }
+    let part = |(extension, members): (&str, Vec<usize>)| Part {
+        members,
+        extension: extension.to_owned(),
+        is_copy: are_copies,
+    };
+    found.into_iter().map(part).collect()
 }
 
 /// With its dot, and of compressed data both.
@@ -178,25 +260,41 @@ fn extension(path: &str) -> &str {
 }
 
 fn patterns(sets: Vec<Set>) -> Vec<Alike> {
-    let short: Vec<String> = sets.iter().map(|set| starred(&set.mask)).collect();
-    // Where two sets would share a name, all keep what tells them apart.
-    let are_short = short.iter().collect::<BTreeSet<_>>().len() == sets.len();
-    let of_set = |(set, short): (Set, String)| {
-        let name = match are_short {
-            true => short,
-            false => set.mask.replace(MASK, "*") + &set.extension,
-        };
-        let path = format!("{}{name}", set.folder);
-        Alike {
-            members: set.members,
-            pattern: Some(Pattern { path }),
-        }
+    let shapes = sets
+        .iter()
+        .map(|it| (&*it.mask, &*it.extension, it.is_copy));
+    let names = star_names(&shapes.collect::<Vec<_>>());
+    let of_set = |(set, name): (Set, String)| Alike {
+        members: set.members,
+        pattern: Some(Pattern {
+            path: format!("{}{name}", set.folder),
+        }),
     };
-    sets.into_iter().zip(short).map(of_set).collect()
+    sets.into_iter().zip(names).map(of_set).collect()
+}
+
+/// The names of sets of files with these masks and extensions, some of which are copies: what the files' names share. Where
+/// two would have the same, all keep what tells them apart, as copies do anyway.
+pub(super) fn star_names(sets: &[(&str, &str, bool)]) -> Vec<String> {
+    let long = |mask: &str, extension: &str| mask.replace(MASK, "*") + extension;
+    let names: Vec<String> = sets
+        .iter()
+        .map(|(mask, extension, is_copy)| match is_copy {
+            true => long(mask, extension),
+            false => starred(mask),
+        })
+        .collect();
+    match names.iter().collect::<BTreeSet<_>>().len() == sets.len() {
+        true => names,
+        false => sets
+            .iter()
+            .map(|(mask, extension, _)| long(mask, extension))
+            .collect(),
+    }
 }
 
 /// A mask for people: one star for what varies with nothing but punctuation between (`orders_*` for dates).
-fn starred(mask: &str) -> String {
+pub(super) fn starred(mask: &str) -> String {
     let mut shown = String::with_capacity(mask.len());
     let mut between = String::new();
     let mut after_mark = false;
@@ -218,10 +316,13 @@ fn starred(mask: &str) -> String {
     shown
 }
 
-/// What a pattern's path has besides stars: `exports/orders` of `exports/orders_*`, nothing of `exports/*`.
+/// What a pattern's path has besides stars: `exports/orders` of `exports/orders_*` and of `exports/*/orders`, nothing of
+/// `exports/*`.
 pub(super) fn words(path: &str) -> Option<String> {
     let (_, name) = place::split_path(path);
-    let folder = &path[..path.len() - name.len()];
+    // Stars for dates.
+    let folders = path[..path.len() - name.len()].split_inclusive('/');
+    let folder: String = folders.filter(|it| *it != "*/").collect();
     let is_dot = |c: char| !c.is_alphanumeric();
     let parts = name.split('*').map(|part| part.trim_matches(is_dot));
     let mut parts = parts.filter(|part| !part.is_empty());

@@ -5,10 +5,9 @@ use std::collections::{BTreeSet, HashMap};
 use limn_formats::{Fingerprint, Hasher};
 use serde::{Deserialize, Serialize};
 
-use super::alike::Alike;
 use super::{ContextSource, ContextText, LogTable, TableFile, shared};
-use crate::place;
 use crate::table_name::TableName;
+use crate::{dates, place};
 
 /// Identity of a group: a stable hash of its kind and path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -20,10 +19,10 @@ pub struct GroupKey(pub u128);
 pub enum GroupKind {
     /// One file, one table.
     File,
-    /// Files of one directory, at least two, of one format and named alike but for numbers, dates and ids. Those whose
+    /// Files of one directory, at least two, named alike but for numbers, dates and ids; or such files in folders of dates, or
+    /// in books, databases and archives called by dates. Those whose
     /// columns are much the same are one table ([`crate::evolution`]), the others a table each. Plain texts, which
-    /// may be no data at all, do not count beside others. Of a spreadsheet file those sheets that are named alike
-    /// but for years, months, regions and numbers.
+    /// may be no data at all, do not count beside others. Of a spreadsheet file its sheets.
     Family,
     /// One table whatever the schemas (their union): Hive partitions or a distributed write's parts.
     Directory,
@@ -39,7 +38,7 @@ pub struct Group {
     /// Identity across runs.
     pub key: GroupKey,
     /// The file's path, or the directory's (`""` for the lake's root); of a family in a directory of other things what
-    /// its files' paths share, with stars (`exports/orders_*`); of a declared table its name in its directory.
+    /// its files' paths share, with stars (`exports/orders_*`, `landing/*/orders`); of a declared table its name in its directory.
     pub path: String,
     /// What the files make.
     pub kind: GroupKind,
@@ -97,17 +96,23 @@ impl Group {
 
     /// The directory that its tables lie in, and whether the directory itself is one of them.
     pub(super) fn directory(&self) -> (&str, bool) {
-        let is_directory = match self.kind {
-            GroupKind::File | GroupKind::Declared => false,
-            GroupKind::Directory | GroupKind::Logged => true,
-            GroupKind::Family => self.files.iter().all(|file| {
-                let (directory, _) = place::split_path(&file.object.path);
-                directory == self.path
-            }),
-        };
-        match is_directory {
-            true => (&self.path, true),
-            false => (place::split_path(&self.path).0, false),
+        let above = place::split_path(&self.path).0;
+        match self.kind {
+            GroupKind::File | GroupKind::Declared => (above, false),
+            GroupKind::Directory | GroupKind::Logged => (&self.path, true),
+            GroupKind::Family => {
+                let first = self.files.first().map_or("", |it| &it.object.path);
+                let (own, home) = (place::split_path(first).0, dates::home(first));
+                if self.path == own || self.path == home {
+                    (&self.path, true)
+                } else if above == own {
+                    (above, false)
+                } else {
+                    // All of its places of dates lie there.
+                    let length = home.len().min(self.path.len());
+                    (&self.path[..length], false)
+                }
+            }
         }
     }
 
@@ -271,17 +276,10 @@ impl Group {
         }
     }
 
-    pub(super) fn of_alike(
-        directory: &str,
-        alike: &Alike,
-        name: TableName,
-        files: Vec<TableFile>,
-    ) -> Group {
-        let pattern = alike.pattern.as_ref();
-        let path = pattern.map_or(directory, |it| &it.path);
+    pub(super) fn family(path: String, name: TableName, files: Vec<TableFile>) -> Group {
         Group {
-            key: GroupKey::new(GroupKind::Family, path),
-            path: path.to_owned(),
+            key: GroupKey::new(GroupKind::Family, &path),
+            path,
             kind: GroupKind::Family,
             name,
             files,

@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use limn_formats::{Format, ObjectRecord};
 
 use super::alike::{self, Alike, Pattern};
+use super::dated::Series;
 use super::{
     ContextSource, ContextText, Group, GroupKind, Layout, Sorted, describing, sidecar_stem,
 };
@@ -45,6 +46,8 @@ impl Names {
         });
         let of_alike = of_alike.map(|(directory, _)| directory);
         let directories = sorted.directories.keys().chain(of_alike);
+        let of_series = sorted.series.iter().filter(|it| it.is_directory());
+        let directories = directories.chain(of_series.map(|it| &it.home));
         let directories = directories.chain(sorted.logged.folders());
         let directories: BTreeSet<String> = directories
             .filter(|directory| !directory.is_empty())
@@ -118,16 +121,28 @@ impl Names {
 
     /// Of files that are named alike: their directory's, or what their names share.
     pub(super) fn alike(&self, directory: &str, alike: &Alike) -> TableName {
-        let Some(Pattern { path, .. }) = &alike.pattern else {
-            return self.directory(directory);
-        };
+        match &alike.pattern {
+            Some(Pattern { path }) => self.pattern(path),
+            None => self.directory(directory),
+        }
+    }
+
+    /// Of files in places of several dates: their home's, or what their paths share.
+    pub(super) fn series(&self, series: &Series) -> TableName {
+        match series.is_directory() {
+            true => self.directory(&series.home),
+            false => self.pattern(&series.path),
+        }
+    }
+
+    fn pattern(&self, path: &str) -> TableName {
         // Objects may have stars in their names.
         let is_taken = self.stems.contains_key(path)
             || self.loose.contains(path)
             || self.directories.contains(path);
         TableName::of_path(&match is_taken {
             true => format!("./{path}"),
-            false => path.clone(),
+            false => path.to_owned(),
         })
     }
 

@@ -9,6 +9,7 @@ use limn_formats::{
 use limn_profile::{DeclaredReading, LoggedTable};
 use serde::{Deserialize, Serialize};
 
+use crate::dates;
 use crate::place::{MASK, mask, split_path, table_directory, without_extension};
 use crate::sheets;
 use crate::table_name::TableName;
@@ -98,13 +99,16 @@ pub fn content_fingerprint(
 }
 
 /// The file's path relative to its table, as far as the path alone tells: for a file that can be
-/// one of many (in a table directory, or with a number, date or uuid in its name) its path below
-/// the table's directory, else `""`. So a lone `orders.csv` draws the same rows under any name,
+/// one of many (in a table directory, in a folder of a date, or with a number, date, month or uuid in its name) its path below
+/// the table's directory, or above all dates, else `""`. So a lone `orders.csv` draws the same rows under any name,
 /// and `orders-01.csv` draws the same rows whether `orders-02.csv` is there or not, and compressed, too, or
 /// within an archive.
 fn sample_path(path: &str) -> &str {
     let whole = path;
     let path = without_compression(path);
+    if let (None, Some(dated)) = (table_directory(path), dates::dated(path)) {
+        return dated.below;
+    }
     let path = match member::split(path) {
         Some((container, name)) if table_directory(container).is_none() => name,
         _ => path,
@@ -134,6 +138,9 @@ mod tests {
             ("out/part-00000.csv", "part-00000.csv"),
             ("out/part-00000.csv.gz", "part-00000.csv"),
             ("a/orders-2.csv.zst", "orders-2.csv"),
+            ("a/2024/05/orders.csv.gz", "2024/05/orders.csv"),
+            ("a/2024/05/k=1/orders.csv", "k=1/orders.csv"),
+            ("hr/pay_2024-05.xlsx//Sheet1", "pay_2024-05.xlsx//Sheet1"),
         ] {
             assert_eq!(sample_path(path), expected, "{path}");
         }

@@ -715,7 +715,22 @@ fn fingerprints_tell_a_file_that_must_keep_its_extension() {
 /// Paths of few components, so that names clash often.
 fn some_path() -> impl Strategy<Value = String> {
     let directory = select(vec![
-        "a", "b", "a.csv", "sales", "k=1", "k=2", "j=x%20y", "_tmp", "_k=1", "lake",
+        "a",
+        "b",
+        "a.csv",
+        "sales",
+        "k=1",
+        "k=2",
+        "j=x%20y",
+        "_tmp",
+        "_k=1",
+        "lake",
+        "2023",
+        "2024",
+        "05",
+        "2024-05-01",
+        "d_2023.zip/",
+        "d_2024.zip/",
     ]);
     let stem = select(vec![
         "a",
@@ -898,6 +913,16 @@ mod parts_of_a_lake {
             "a/b/c/",
             "a/k=2/",
             "b/",
+            "2023/",
+            "2024/",
+            "2024/b/",
+            "a/2023/",
+            "a/2024/",
+            "a/2024/05/",
+            "a/2023/05/",
+            "a/2024/k=1/",
+            "a/2024/b/",
+            "a/2023/b/",
             "a/target/",
             "a/target/run/",
         ]);
@@ -925,7 +950,7 @@ mod parts_of_a_lake {
             "openlineage2.jsonl",
         ]);
         let path = (folder, name).prop_map(|(folder, name)| format!("{folder}{name}"));
-        prop::collection::btree_set(path, 0..14)
+        prop::collection::btree_set(path, 0..20)
     }
 
     proptest! {

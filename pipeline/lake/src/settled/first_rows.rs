@@ -1,6 +1,6 @@
 //! First rows that may be a header as well as data.
 //!
-//! Names are *known* if they stand in a header for sure, or above two files at least. A file whose first row was taken
+//! Names are compared however they are spelt ([`spelt`]). They are *known* if they stand in a header for sure, or above two files at least. A file whose first row was taken
 //! for a header has one of data there if names are known for as many columns, as many of them of numbers or dates, and it
 //! has none of these names; one without a header has one if all cells of its first row are known names, in their order.
 //! Other files stay as they are by themselves.
@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 
 use limn_formats::names;
 use limn_profile::infer::{classify, is_marker};
+use limn_profile::names::spelt;
 use limn_profile::notation;
 use limn_profile::{
     ColumnProfile, ColumnSummary, DataType, FileSummary, FirstRow, NO_HEADER, Order, SampledRow,
@@ -27,10 +28,10 @@ pub(super) fn data_row(summary: &FileSummary) -> Option<&SampledRow> {
 
 /// Names that are surely a header's.
 #[derive(Default)]
-struct Known<'a> {
-    headers: HashSet<Vec<&'a str>>,
+struct Known {
+    headers: HashSet<Vec<String>>,
     /// All names of headers of so many columns, of which so many are of numbers or dates.
-    names: HashMap<(usize, usize), HashSet<&'a str>>,
+    names: HashMap<(usize, usize), HashSet<String>>,
 }
 
 /// How many columns of a file are of numbers or dates; without rows, how many cells of its first row.
@@ -58,12 +59,12 @@ enum Turn {
     Data,
 }
 
-impl<'a> Known<'a> {
-    fn of(summaries: &'a [Cow<'_, FileSummary>]) -> Known<'a> {
+impl Known {
+    fn of(summaries: &[Cow<'_, FileSummary>]) -> Known {
         let mut known = Known::default();
-        let mut presumed: HashMap<Vec<&str>, Vec<usize>> = HashMap::new();
+        let mut presumed: HashMap<Vec<String>, Vec<usize>> = HashMap::new();
         for summary in summaries {
-            let names = || summary.column_names().collect::<Vec<&str>>();
+            let names = || summary.column_names().map(spelt).collect::<Vec<String>>();
             match summary.first_row() {
                 _ if summary.columns.is_empty() || summary.is_nameless() => {}
                 Some(first) if !first.is_data => {
@@ -78,10 +79,10 @@ impl<'a> Known<'a> {
         known
     }
 
-    fn add(&mut self, names: Vec<&'a str>, typed: &[usize]) {
+    fn add(&mut self, names: Vec<String>, typed: &[usize]) {
         for typed in typed {
             let alike = self.names.entry((names.len(), *typed)).or_default();
-            alike.extend(&names);
+            alike.extend(names.iter().cloned());
         }
         self.headers.insert(names);
     }
@@ -97,12 +98,12 @@ impl<'a> Known<'a> {
         if first.is_data {
             let is_full = cells.iter().all(Option::is_some);
             let names = header_names(first);
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let names: Vec<String> = names.iter().map(|name| spelt(name)).collect();
             return (is_full && self.headers.contains(&names)).then_some(Turn::Header);
         }
         let alike = self.names.get(&(cells.len(), typed(summary)))?;
         let mut names = summary.column_names();
-        (!names.any(|name| alike.contains(name))).then_some(Turn::Data)
+        (!names.any(|name| alike.contains(&spelt(name)))).then_some(Turn::Data)
     }
 }
 

@@ -307,7 +307,7 @@ fn arranged(texts: &[&str]) -> Vec<String> {
     let family = found.groups.remove(0);
     let mut shapes = Shapes::default();
     for (file, summary) in &read.files {
-        shapes.add(&family, &file.object.path, summary);
+        shapes.add(&file.object.path, summary);
     }
     let groups = arrange(family.clone(), &shapes);
     groups

@@ -46,7 +46,7 @@ async fn tables(files: &[(&str, &str)], said: &str) -> Vec<Table> {
         }
         let mut shapes = Shapes::default();
         for (file, summary) in &read {
-            shapes.add(&group, &file.object.path, summary);
+            shapes.add(&file.object.path, summary);
         }
         for group in arrange(group, &shapes) {
             let is_own = |file: &TableFile| group.files.contains(file);

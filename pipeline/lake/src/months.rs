@@ -1,0 +1,64 @@
+//! Names of months, in names of folders, files and sheets.
+
+/// Months in Danish, Dutch, English, French, German, Italian, Norwegian, Polish, Portuguese, Spanish and Swedish, without
+/// accents; abbreviated in English and German.
+#[rustfmt::skip]
+const MONTHS: [&str; 111] = [
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+    "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sep", "sept", "oct", "nov", "dec",
+    "januar", "janner", "februar", "marz", "maerz", "mai", "juni", "juli", "oktober", "dezember", "mrz", "okt", "dez",
+    "janvier", "fevrier", "mars", "avril", "juin", "juillet", "aout", "septembre", "octobre", "novembre", "decembre",
+    "enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre", "octubre", "noviembre", "diciembre",
+    "gennaio", "febbraio", "aprile", "maggio", "giugno", "luglio", "settembre", "ottobre", "dicembre",
+    "janeiro", "fevereiro", "marco", "maio", "junho", "julho", "setembro", "outubro", "novembro", "dezembro",
+    "januari", "februari", "maart", "mei", "augustus", "marts", "maj", "augusti", "desember",
+    "styczen", "luty", "marzec", "kwiecien", "czerwiec", "lipiec", "sierpien", "wrzesien", "pazdziernik", "listopad", "grudzien",
+    "stycznia", "lutego", "marca", "kwietnia", "maja", "czerwca", "lipca", "sierpnia", "wrzesnia", "pazdziernika", "listopada", "grudnia",
+];
+
+/// Whether a word is a month's name.
+pub(crate) fn is_month(word: &str) -> bool {
+    let letters = word.chars().flat_map(char::to_lowercase);
+    let plain: String = letters
+        .filter(|c| !is_accent(*c))
+        .map(|c| match c {
+            'ä' | 'à' => 'a',
+            'é' => 'e',
+            'û' => 'u',
+            'ç' => 'c',
+            'ń' => 'n',
+            'ś' => 's',
+            'ź' => 'z',
+            other => other,
+        })
+        .collect();
+    MONTHS.contains(&plain.as_str())
+}
+
+/// Whether this is an accent of the letter before it, as some systems write names.
+pub(crate) fn is_accent(c: char) -> bool {
+    ('\u{300}'..='\u{36f}').contains(&c)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    #[test]
+    fn months_are_words_of_many_languages() {
+        for word in [
+            "Jan",
+            "MÄRZ",
+            "ma\u{308}rz",
+            "février",
+            "październik",
+            "sept",
+        ] {
+            assert!(is_month(word), "{word}");
+        }
+        for word in ["", "ja", "marching", "total"] {
+            assert!(!is_month(word), "{word}");
+        }
+    }
+}
