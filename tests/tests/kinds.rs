@@ -1,5 +1,5 @@
-//! Files that were overlooked or misread once: JSON in wrappers, GeoJSON, shapefiles, DuckDB databases. Each is indexed, asked in
-//! SQL and explained, or named with what to do.
+//! Files that were overlooked or misread once: JSON in wrappers, GeoJSON, shapefiles, DuckDB
+//! databases. Each is indexed, asked in SQL and explained, or named with what to do.
 
 use std::fs;
 use std::io::{Cursor, Write};

@@ -1,12 +1,13 @@
-//! A shapefile is one table of several files: a change of any of them is one of the table, and is what a build anew would have.
-//! DuckDB databases are named in every run.
+//! A shapefile is one table of several files: a change of any of them is one of the table, and is
+//! what a build anew would have. DuckDB databases are named in every run.
 
 use crate::common;
 
 use common::narrated::records;
 use common::{Lab, seen, tar};
 
-/// A dBase table of one column of numbers. All its bytes are ASCII's, so that archives of text can have it.
+/// A dBase table of one column of numbers. All its bytes are ASCII's, so that archives of text can
+/// have it.
 fn dbf(rows: &[u32]) -> String {
     let head = format!(
         "\u{3}{}{}\0\0\0\u{41}\0\u{5}\0{}",

@@ -1,6 +1,7 @@
 //! What a table has of a geometry: its kind and its extent, and what their columns are called.
 //!
-//! The coordinates themselves are no columns: nobody asks a table for them, and one outline may be longer than all other cells.
+//! The coordinates themselves are no columns: nobody asks a table for them, and one outline may be
+//! longer than all other cells.
 
 /// The object that a geometry is, before the point of its columns' names.
 pub(crate) const GEOMETRY: &str = "geometry";

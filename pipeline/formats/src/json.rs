@@ -1,11 +1,13 @@
-//! JSON lines: one object a line. Columns come in the order of their first appearance; objects and lists inside an object are
-//! columns by their path, in the place of their key ([`row`]).
+//! JSON lines: one object a line. Columns come in the order of their first appearance; objects and
+//! lists inside an object are columns by their path, in the place of their key ([`row`]).
 //!
-//! Near relatives are read too: one array of objects, an object that wraps one ([`wrapped`]), and, within the budget, objects
-//! that stand one after another over several lines each. Of an array beyond the budget the beginning is read. Where the first
-//! object is a GeoJSON feature, all are read as features ([`feature`]). A line, or an element, that is no JSON object is counted,
-//! and left out; where most are, the file is refused. Beside a table of its name, one object that wraps no rows is no table but
-//! about that one. `NaN` and `Infinity`, which JSON does not have, are nulls ([`bare`]).
+//! Near relatives are read too: one array of objects, an object that wraps one ([`wrapped`]), and,
+//! within the budget, objects that stand one after another over several lines each. Of an array
+//! beyond the budget the beginning is read. Where the first object is a GeoJSON feature, all are
+//! read as features ([`feature`]). A line, or an element, that is no JSON object is counted, and
+//! left out; where most are, the file is refused. Beside a table of its name, one object that wraps
+//! no rows is no table but about that one. `NaN` and `Infinity`, which JSON does not have, are
+//! nulls ([`bare`]).
 
 pub(crate) mod artifact;
 mod bare;
@@ -94,7 +96,8 @@ fn read(
     scanned(&input, wraps, &taken)?.finish(&input)
 }
 
-/// Reads all pieces into columns that `taken` makes: anew where the text turns out to be written in another way.
+/// Reads all pieces into columns that `taken` makes: anew where the text turns out to be written in
+/// another way.
 fn scanned(input: &Input, wraps: bool, taken: &dyn Fn() -> Columns) -> Result<Scan, Failure> {
     let whole = input.is_whole();
     let text = sniff::without_bom(&input.pieces[0].bytes);
@@ -147,7 +150,8 @@ fn of_values(text: &[u8], taken: &dyn Fn() -> Columns) -> Result<Option<Scan>, F
     Ok(scan.values(&text)?.then_some(scan))
 }
 
-/// A line without what stands around it; records of a text sequence begin with a sign of their own (RFC 8142).
+/// A line without what stands around it; records of a text sequence begin with a sign of their own
+/// (RFC 8142).
 fn line_of(line: &[u8]) -> &[u8] {
     let line = line.trim_ascii();
     line.strip_prefix(b"\x1e").map_or(line, <[u8]>::trim_ascii)
@@ -257,7 +261,8 @@ impl Scan {
             Ok(()) => self.columns.commit(row),
             Err(error) => {
                 self.bad += 1;
-                // The parser's words for a value that is no object quote it, which may be somebody's own.
+                // The parser's words for a value that is no object quote it, which may be
+                // somebody's own.
                 let cause = || match error.is_data() {
                     true => "it is no object".to_owned(),
                     false => error.to_string(),

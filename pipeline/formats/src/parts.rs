@@ -1,7 +1,9 @@
-//! Files that belong to a dBase table of their name: of a shapefile the shapes, and the name of the encoding.
+//! Files that belong to a dBase table of their name: of a shapefile the shapes, and the name of the
+//! encoding.
 //!
-//! `roads.shp` and `roads.cpg` are read with `roads.dbf`, whatever the case of their extensions. The others of a shapefile (its
-//! index, its projection) and of a dBase table (its memos and indexes) are passed over beside it.
+//! `roads.shp` and `roads.cpg` are read with `roads.dbf`, whatever the case of their extensions.
+//! The others of a shapefile (its index, its projection) and of a dBase table (its memos and
+//! indexes) are passed over beside it.
 
 use std::path::Path;
 
@@ -24,7 +26,8 @@ const OTHERS: [&str; 19] = [
 /// Metadata that ArcGIS writes beside a shapefile.
 const METADATA: &str = ".shp.xml";
 
-/// What a file is to the dBase table that its name would be that of, and the table's path without its extension.
+/// What a file is to the dBase table that its name would be that of, and the table's path without
+/// its extension.
 pub fn of_path(path: &str) -> Option<(Part, &str)> {
     let at = path.len().checked_sub(METADATA.len());
     if let Some((stem, end)) = at.and_then(|at| path.split_at_checked(at))

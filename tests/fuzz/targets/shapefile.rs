@@ -1,4 +1,5 @@
-//! Shapefiles: the first two bytes say how many of the others are the dBase table; the rest are its shapes.
+//! Shapefiles: the first two bytes say how many of the others are the dBase table; the rest are its
+//! shapes.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|content: &[u8]| {

@@ -1,4 +1,5 @@
-//! DuckDB databases, which limn does not read: known by their first block, so that a round can name them and say what to do.
+//! DuckDB databases, which limn does not read: known by their first block, so that a round can name
+//! them and say what to do.
 
 use crate::Failure;
 use crate::error::FileErrorKind;
@@ -14,8 +15,8 @@ pub(super) fn is_one(begin: &[u8]) -> bool {
     begin.get(AT..).is_some_and(|rest| rest.starts_with(MAGIC))
 }
 
-/// Why it is not read. A `.db` file promised nothing, and is named with all others of its kind; one that is called SQLite's is a
-/// failure.
+/// Why it is not read. A `.db` file promised nothing, and is named with all others of its kind; one
+/// that is called SQLite's is a failure.
 pub(super) fn refused(is_sure: bool) -> Failure {
     let kind = match is_sure {
         true => FileErrorKind::NotItsFormat,

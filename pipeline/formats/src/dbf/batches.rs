@@ -1,4 +1,5 @@
-//! The rows of a dBase table as typed batches, with the kinds and extents of their shapes where these are wanted.
+//! The rows of a dBase table as typed batches, with the kinds and extents of their shapes where
+//! these are wanted.
 
 use std::sync::Arc;
 

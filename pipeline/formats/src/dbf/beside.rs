@@ -1,4 +1,5 @@
-//! What is read with a table: the files of its name that belong to it ([`crate::parts`]), as they were listed.
+//! What is read with a table: the files of its name that belong to it ([`crate::parts`]), as they
+//! were listed.
 
 use limn_store::Store;
 use tokio::runtime::Handle;
@@ -13,7 +14,8 @@ use crate::{Failure, ReadOptions, containers};
 
 /// Bytes of a `.cpg` file that are looked at.
 const LABEL: u64 = 64;
-/// The budget within which members of archives are unpacked, for profiles and scans alike: what is null in one is so in the other.
+/// The budget within which members of archives are unpacked, for profiles and scans alike: what is
+/// null in one is so in the other.
 const UNPACKED: u64 = 16 << 20;
 
 /// The files beside a table, opened.

@@ -1,5 +1,5 @@
-//! How the texts of a dBase table are written: as its `.cpg` file says, else as the head's language driver does, else as UTF-8,
-//! and what is no UTF-8 as windows-1252.
+//! How the texts of a dBase table are written: as its `.cpg` file says, else as the head's language
+//! driver does, else as UTF-8, and what is no UTF-8 as windows-1252.
 
 use std::borrow::Cow;
 
@@ -55,7 +55,8 @@ impl Texts {
     }
 }
 
-/// An encoding by what a `.cpg` file calls it: `UTF-8`, `1252`, `ANSI 1252`, `CP936`, `88591`, `ISO 8859-1`.
+/// An encoding by what a `.cpg` file calls it: `UTF-8`, `1252`, `ANSI 1252`, `CP936`, `88591`,
+/// `ISO 8859-1`.
 fn of_label(label: &str) -> Option<&'static Encoding> {
     let label = label.to_ascii_lowercase();
     let digits = label.trim_start_matches(|c: char| !c.is_ascii_digit());

@@ -1,7 +1,8 @@
-//! The head of a dBase table: which columns its records have, and where (dBase III and IV, FoxPro and Visual FoxPro).
+//! The head of a dBase table: which columns its records have, and where (dBase III and IV, FoxPro
+//! and Visual FoxPro).
 //!
-//! After the dBase file structure that Borland and Microsoft document: 32 bytes, then 32 for each column, then 0x0d. What it
-//! claims is checked against the file before anything is read by it.
+//! After the dBase file structure that Borland and Microsoft document: 32 bytes, then 32 for each
+//! column, then 0x0d. What it claims is checked against the file before anything is read by it.
 
 use std::ops::Range;
 
@@ -105,7 +106,8 @@ impl Table {
     /// Reads a table's head; `encoding` is what its `.cpg` or a person says of it.
     ///
     /// # Errors
-    /// The store's; another format; a head that contradicts itself; kinds of tables that are not read.
+    /// The store's; another format; a head that contradicts itself; kinds of tables that are not
+    /// read.
     pub(super) fn open(object: &Ranged, encoding: Option<&str>) -> Result<Table, Failure> {
         let size = object.size();
         if size == 0 {

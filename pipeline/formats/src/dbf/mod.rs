@@ -1,8 +1,9 @@
 //! dBase tables, alone or as those of shapefiles: records of one length, some of them deleted.
 //!
-//! A table within the scan budget is read whole. Of a longer one ranges are read that are spread over the file (as of text files);
-//! with shapes beside it, which have no length in common, the beginning of both. Shapes give a kind and an extent
-//! ([`crate::extent`]), and stand in the order of the records.
+//! A table within the scan budget is read whole. Of a longer one ranges are read that are spread
+//! over the file (as of text files); with shapes beside it, which have no length in common, the
+//! beginning of both. Shapes give a kind and an extent ([`crate::extent`]), and stand in the order
+//! of the records.
 
 pub(super) mod batches;
 mod beside;
@@ -43,7 +44,8 @@ const OF_A_SHAPE: u64 = 16;
 /// Letters of column names that a note quotes.
 const QUOTED: usize = 120;
 
-/// Reads what is kept of a table. `lake` has the files beside it, `store` the table itself, which may be a member's view.
+/// Reads what is kept of a table. `lake` has the files beside it, `store` the table itself, which
+/// may be a member's view.
 pub(super) async fn summarise(
     lake: &Store,
     store: &Store,

@@ -1,5 +1,6 @@
-//! The shapes of a shapefile, one after another: of each its kind and its extent, which stand at its beginning (ESRI Shapefile
-//! Technical Description, 1998). Coordinates are passed, and no count of them is believed.
+//! The shapes of a shapefile, one after another: of each its kind and its extent, which stand at
+//! its beginning (ESRI Shapefile Technical Description, 1998). Coordinates are passed, and no count
+//! of them is believed.
 
 use std::io::{self, Read};
 

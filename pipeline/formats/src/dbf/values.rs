@@ -1,5 +1,5 @@
-//! Records of a dBase table to Arrow arrays of typed values. What is blank is null, and so is what is no value of its column's
-//! type, which is counted.
+//! Records of a dBase table to Arrow arrays of typed values. What is blank is null, and so is what
+//! is no value of its column's type, which is counted.
 
 use std::sync::Arc;
 
@@ -192,7 +192,8 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// A number as it is written; none where its place is blank, or full of stars: that is a null of shapefiles, and what did not fit.
+/// A number as it is written; none where its place is blank, or full of stars: that is a null of
+/// shapefiles, and what did not fit.
 fn written(bytes: &[u8]) -> Option<&str> {
     let padding = |byte: &u8| matches!(byte, b' ' | b'\t' | 0);
     let start = bytes.iter().take_while(|byte| padding(byte)).count();

@@ -1,9 +1,11 @@
-//! GeoJSON features to rows (RFC 7946): `{"type": "Feature", "id": …, "properties": {…}, "geometry": {…}}`.
+//! GeoJSON features to rows (RFC 7946): `{"type": "Feature", "id": …, "properties": {…},
+//! "geometry": {…}}`.
 //!
-//! The columns are the properties by their own names, `id`, which is the feature's own where its properties have none, and of the
-//! geometry its kind and extent ([`crate::extent`]). These names are those of values in an object called `geometry`, so that a
-//! property collides with them only if it is such an object, and then the geometry's values hold. Coordinates are looked at and
-//! not kept. Where there is no geometry, they are null.
+//! The columns are the properties by their own names, `id`, which is the feature's own where its
+//! properties have none, and of the geometry its kind and extent ([`crate::extent`]). These names
+//! are those of values in an object called `geometry`, so that a property collides with them only
+//! if it is such an object, and then the geometry's values hold. Coordinates are looked at and not
+//! kept. Where there is no geometry, they are null.
 
 use limn_profile::DataType;
 use serde::de::{

@@ -1,7 +1,9 @@
-//! What a JSON file beside a table holds: rows, as any data file does, or one thing, which then is about the table.
+//! What a JSON file beside a table holds: rows, as any data file does, or one thing, which then is
+//! about the table.
 //!
-//! Two objects or more are rows, also in an object that wraps their list ([`super::wrapped`]). A list called `columns` or `fields`
-//! describes the columns of the table beside it, as table schemas do, and is no list of rows.
+//! Two objects or more are rows, also in an object that wraps their list ([`super::wrapped`]). A
+//! list called `columns` or `fields` describes the columns of the table beside it, as table schemas
+//! do, and is no list of rows.
 
 use super::outline::{Elements, Step};
 use super::wrapped::{self, List, Shape as Wraps};

@@ -1,7 +1,8 @@
-//! The structure of a JSON text, found without a parser's stack: where a value ends, and where the elements of a list are.
+//! The structure of a JSON text, found without a parser's stack: where a value ends, and where the
+//! elements of a list are.
 //!
-//! Nothing of what is passed is checked or kept: whoever wants a value parses it. So a text of any depth costs no more than its
-//! bytes, and one broken element costs itself.
+//! Nothing of what is passed is checked or kept: whoever wants a value parses it. So a text of any
+//! depth costs no more than its bytes, and one broken element costs itself.
 
 use std::ops::Range;
 
@@ -114,8 +115,8 @@ pub(super) struct Elements {
 }
 
 impl Elements {
-    /// The next step from byte `at` on: where the list's bracket was passed, or its last element. After a cut the same
-    /// step can be taken again in more text.
+    /// The next step from byte `at` on: where the list's bracket was passed, or its last element.
+    /// After a cut the same step can be taken again in more text.
     pub(super) fn step(&mut self, text: &[u8], at: usize) -> Step {
         let mut cursor = Cursor::new(text, at);
         let Some(next) = cursor.peek() else {
@@ -209,7 +210,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a parser reads as a list has the same elements here, also where the text comes in pieces.
+        /// Whatever a parser reads as a list has the same elements here, also where the text comes
+        /// in pieces.
         #[test]
         fn elements_are_those_of_the_parser(
             list in proptest::collection::vec("(null|-?[0-9]{1,3}|\"[a\\[\\]{},]{0,4}\"|\\[(1|\\{\\})?\\]|\\{\"[a-c]\": ?\\[?1\\]?\\}) ?", 0..8),

@@ -1,8 +1,10 @@
-//! Rows in a wrapper, as services answer: `{"meta": {…}, "data": [{…}, {…}]}`, `{"response": {"items": [{…}]}}`.
+//! Rows in a wrapper, as services answer: `{"meta": {…}, "data": [{…}, {…}]}`, `{"response":
+//! {"items": [{…}]}}`.
 //!
-//! One object that has exactly one list of objects is the table of that list: of its own, or, where it has none of its own, in
-//! an object directly in it. A list is one of objects if its first element is an object. What stands beside the list is no part of
-//! the rows. An object with nothing in it but an empty list, and a GeoJSON collection without features, have no rows. In a file
+//! One object that has exactly one list of objects is the table of that list: of its own, or, where
+//! it has none of its own, in an object directly in it. A list is one of objects if its first
+//! element is an object. What stands beside the list is no part of the rows. An object with nothing
+//! in it but an empty list, and a GeoJSON collection without features, have no rows. In a file
 //! named as JSON lines each object is a row, also where there is only one.
 
 use std::path::Path;
@@ -59,8 +61,8 @@ pub(super) fn whole(text: &[u8], may_wrap: bool) -> Shape {
     }
 }
 
-/// What a longer text holds, of which this is the beginning: a list that begins in the first [`BEGINNING`] bytes and does not
-/// end there.
+/// What a longer text holds, of which this is the beginning: a list that begins in the first
+/// [`BEGINNING`] bytes and does not end there.
 pub(super) fn beginning(text: &[u8], may_wrap: bool) -> Shape {
     let text = text.get(..BEGINNING).unwrap_or(text);
     let mut cursor = Cursor::new(text, 0);

@@ -1,4 +1,5 @@
-//! dBase tables and shapefiles: those that other programs wrote (`tests/data/make_dbf.py`), odd ones and hostile ones.
+//! dBase tables and shapefiles: those that other programs wrote (`tests/data/make_dbf.py`), odd
+//! ones and hostile ones.
 
 use std::sync::Arc;
 
@@ -120,7 +121,8 @@ fn types_of_foxpro_nulls_memos_and_deleted_rows() {
     assert_eq!(old.notes, [memo]);
 }
 
-/// A table of dBase III with these columns (letter, length, decimals) and records, which begin with their mark.
+/// A table of dBase III with these columns (letter, length, decimals) and records, which begin with
+/// their mark.
 fn table(columns: &[(char, u8, u8)], records: &[&str]) -> Vec<u8> {
     let start = 32 + 32 * columns.len() + 1;
     let record: usize = columns.iter().map(|it| usize::from(it.1)).sum::<usize>() + 1;

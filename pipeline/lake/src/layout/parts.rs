@@ -1,4 +1,5 @@
-//! Files that are read with a dBase table of their name, and those that are passed over beside one: a shapefile is one table.
+//! Files that are read with a dBase table of their name, and those that are passed over beside one:
+//! a shapefile is one table.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! Shapefiles as a layout finds them, in a folder and in an archive: their rows are those that were described.
+//! Shapefiles as a layout finds them, in a folder and in an archive: their rows are those that were
+//! described.
 
 use super::*;
 use crate::contexts::Contexts;
