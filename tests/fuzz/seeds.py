@@ -1,7 +1,7 @@
-"""Writes the first inputs of the fuzz targets to seeds/TARGET/: `seeds.py SEGMENT` (needs pyarrow, fastavro, zstandard).
+"""Writes the first inputs of the fuzz targets to seeds/TARGET/: `seeds.py SEGMENT LAKE` (needs pyarrow, fastavro, zstandard).
 
 They are kept in the repository, so that nobody needs to run this but who adds a format. SEGMENT is the path of a segment
-of a small index.
+of a small index, LAKE that of a lake which the scripts in tests/lakehouse wrote.
 """
 
 import bz2
@@ -14,6 +14,7 @@ import struct
 import sys
 import tarfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import fastavro
@@ -256,7 +257,43 @@ INNER = {"b/t.sqlite": base.serialize(), "t.xlsx": zipped(WHOLE, zipfile.ZIP_DEF
 keep("containers", "inner.zip", b"\0" + zipped(INNER, zipfile.ZIP_DEFLATED))
 keep("containers", "inner-mended.tar", b"\3" + tarred(INNER, tarfile.GNU_FORMAT))
 
-if len(sys.argv) > 1:
+def numbered(columns):
+    """A Parquet file whose columns have these ids."""
+    fields = [pa.field(name, values.type, metadata={"PARQUET:field_id": str(number)}) for name, number, values in columns]
+    out = io.BytesIO()
+    pa.parquet.write_table(pa.table([values for _, _, values in columns], pa.schema(fields)), out)
+    return out.getvalue()
+
+
+# The data file of which rows are deleted.
+ids, texts = pa.array(range(5), pa.int64()), pa.array(["a", "b", None, "d", "e"])
+(SEEDS / "deletes_data.parquet").write_bytes(numbered([("id", 1, ids), ("name", 2, texts)]))
+# A Roaring bitmap of rows 0 and 3: one of 32 bits under the key 0.
+rows = struct.pack("<IQIIIHHIHH", 1681511377, 1, 0, 12346, 1, 0, 1, 16, 0, 3)
+keep("deletes", "inline", b"\0" + rows)
+keep("deletes", "vector", b"\1" + struct.pack(">I", len(rows)) + rows + struct.pack(">I", zlib.crc32(rows)))
+paths = pa.array(["data.parquet", "other.parquet", "data.parquet"])
+keep("deletes", "positions", b"\2" + numbered([("file_path", 2147483546, paths), ("pos", 2147483545, pa.array([1, 2, 4], pa.int64()))]))
+keep("deletes", "equal", b"\x0b" + numbered([("id", 1, pa.array([1, 3], pa.int64())), ("name", 2, pa.array(["b", None]))]))
+
+
+def keep_log(target, name, log):
+    """A table's log, and its data files by name alone."""
+    files = {str(file.relative_to(log)): file.read_bytes() for file in sorted(log.rglob("*")) if file.is_file() and file.suffix != ".crc"}
+    others = (file for file in sorted(log.parent.rglob("*")) if file.is_file() and log not in file.parents)
+    files.update((f"/{file.relative_to(log.parent)}", b"x") for file in others)
+    content = b"\xff--\xff".join(path.encode() + b"\n" + file for path, file in files.items())
+    if len(content) <= 60 << 10:
+        keep(target, name, content)
+
+
+for lake in sys.argv[2:]:
+    for target, root in [("delta", "_delta_log"), ("iceberg", "metadata"), ("hudi", ".hoodie")]:
+        for log in Path(lake).rglob(root):
+            if log.parent.parent.name != ".hoodie":
+                keep_log(target, log.parent.name, log)
+
+if len(sys.argv) > 1 and sys.argv[1]:
     segment = Path(sys.argv[1]).read_bytes()
     trailer = segment[-48:]
     footer_length, _, json_length = struct.unpack("<QQI", trailer[8:28])

@@ -4,16 +4,22 @@
 //! code never panics. Panics of the libraries that decode Parquet, Arrow and postings are let pass where the reader catches
 //! them: by design they cost one file, or one question.
 
+mod logs;
+
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
 use limn_formats::member::{is_remark, refusal};
 use limn_formats::{
-    OpenContainers, DataFile, Declaration, FileError, FileErrorKind, Format, ObjectRecord, ReadOptions, answer_book, summarise_file,
+    DataFile, Declaration, FileError, FileErrorKind, Format, ObjectRecord, OpenContainers,
+    ReadOptions,
+    answer_book, summarise_file,
 };
 use limn_lake::open_container;
 use limn_profile::FileSummary;
 use limn_store::Store;
+
+pub use self::logs::{read_deleted, read_log};
 
 /// Bytes of a file that are looked at: small, so that sampling is reached by small inputs.
 const BUDGET: u64 = 4 << 10;

@@ -2,8 +2,8 @@
 #![no_main]
 
 use limn_formats::ObjectRecord;
-use limn_lake::contexts::{column_descriptions, parse_contexts, read_sidecar};
 use limn_lake::Contexts;
+use limn_lake::contexts::{column_descriptions, parse_contexts, read_sidecar};
 use limn_store::Store;
 
 libfuzzer_sys::fuzz_target!(|content: &[u8]| {
