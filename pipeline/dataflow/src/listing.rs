@@ -187,9 +187,19 @@ impl Listing {
         selection: &Selection,
         progress: &Progress,
     ) -> Result<(), PipelineError> {
+        // Of a catalog each object is a table, chosen by its name alone.
+        let is_catalog = lake.is_catalog();
         let by_path = selection.clone();
-        let is_wanted = move |path: &str| {
-            is_its_folder_file(&by_path, path) || is_read(path) && by_path.has_path(path)
+        let is_wanted = move |path: &str| match is_catalog {
+            true => by_path.has_path(path),
+            false => is_its_folder_file(&by_path, path) || is_read(path) && by_path.has_path(path),
+        };
+        let is_chosen = |it: &ObjectInfo| match is_catalog {
+            true => selection.has_path(&it.path),
+            false => {
+                is_its_folder_file(selection, &it.path)
+                    || selection.has(&it.path, it.size, it.modified_ms)
+            }
         };
         let mut objects = lake.list_wanted(folder, is_wanted);
         while let Some(object) = objects.next().await {
@@ -197,9 +207,7 @@ impl Listing {
                 Ok(object) => {
                     Progress::add(&progress.objects_listed, 1);
                     self.indexes.extend(index_of_snapshot(&object.path));
-                    if is_its_folder_file(selection, &object.path)
-                        || selection.has(&object.path, object.size, object.modified_ms)
-                    {
+                    if is_chosen(&object) {
                         self.objects.push(record(object));
                     } else if selection.is_too_new(&object.path, object.size, object.modified_ms) {
                         // It may be the next version of what the index has: that one stays until this has settled.

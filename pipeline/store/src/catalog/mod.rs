@@ -368,7 +368,7 @@ impl fmt::Display for CatalogStore {
 }
 
 impl CatalogStore {
-    fn into_client(&self, path: &str, error: &CatalogError) -> object_store::Error {
+    fn as_client_error(&self, path: &str, error: &CatalogError) -> object_store::Error {
         let error = self.0.explain(path, error);
         let (path, kind) = (path.to_owned(), error.kind());
         let source = Box::new(error);
@@ -383,7 +383,7 @@ impl CatalogStore {
     }
 
     fn read_only<T>(&self, location: &Path) -> Result<T> {
-        Err(self.into_client(location.as_ref(), &CatalogError::ReadOnly))
+        Err(self.as_client_error(location.as_ref(), &CatalogError::ReadOnly))
     }
 }
 
@@ -403,7 +403,7 @@ impl ObjectStore for CatalogStore {
 
     async fn get_opts(&self, location: &Path, options: GetOptions) -> Result<GetResult> {
         let got = self.0.get(location.as_ref(), options).await;
-        got.map_err(|error| self.into_client(location.as_ref(), &error))
+        got.map_err(|error| self.as_client_error(location.as_ref(), &error))
     }
 
     fn delete_stream(
