@@ -8,7 +8,7 @@ use std::ops::Range;
 use limn_formats::Format;
 
 use crate::months::{is_accent, is_month};
-use crate::place::{MASK, mask, split_path, stands_apart, varying, without_extension};
+use crate::place::{MASK, mask, mask_apart, split_path, stands_apart, varying, without_extension};
 
 /// The column that says of which date a row is, by its file's path.
 pub(crate) const DATE_COLUMN: &str = "path_date";
@@ -215,12 +215,8 @@ impl<'a> Dated<'a> {
             None => &rest[..without_extension(self.below).len().saturating_sub(at)],
         };
         let (_, name) = split_path(rest);
-        let pattern = mask(name);
         masked.push_str(&rest[..rest.len() - name.len()]);
-        masked.push_str(match stands_apart(&pattern) {
-            true => &pattern,
-            false => name,
-        });
+        masked.push_str(&mask_apart(name));
         masked
     }
 
@@ -315,6 +311,7 @@ mod tests {
             ("a/2024-05-20/x_7.csv.gz", "a", "#/x_#", "2024-05-20"),
             ("a/20240520/sw04.csv", "a", "#/sw04", "2024-05-20"),
             ("a/202405/x.csv", "a", "#/x", "2024-05"),
+            ("a/2024/d-1-ea6e9e3a-4c1f.csv", "a", "#/d-#-#-4c1f", "2024"),
             ("a/2024-W14/x.csv", "a", "#/x", "2024-W14"),
             ("a/2024/Q1/x.csv", "a", "#/#/x", "2024-Q1"),
             (

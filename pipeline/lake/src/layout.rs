@@ -102,7 +102,6 @@ pub fn layout_declared(
         let name = names.directory(&table.folder);
         groups.push(Group::logged(table, name));
     }
-    let mut json_beside = Vec::new();
     for ((directory, table), files) in std::mem::take(&mut sorted.declared) {
         let files = files.into_iter().map(|(object, format)| {
             let name = TableName::of_path(&object.path);
@@ -111,42 +110,8 @@ pub fn layout_declared(
         let name = names.declared(&directory, &table);
         groups.push(Group::declared(&directory, &table, name, files.collect()));
     }
-    let series = std::mem::take(&mut sorted.series);
-    let mut of_series: Vec<Vec<TableFile>> = vec![Vec::new(); series.len()];
-    let places = series.iter().enumerate();
-    let places = places.flat_map(|(at, it)| it.members.iter().map(move |path| (path, at)));
-    let places: HashMap<&String, usize> = places.collect();
-    for (directory, files) in std::mem::take(&mut sorted.loose) {
-        let beside = describing::of(&files);
-        let files = files.into_iter().map(|(object, format)| {
-            let name = names.file(&object.path, format);
-            let is_json_beside = beside.contains(&object.path);
-            if is_json_beside {
-                json_beside.push(object.clone());
-            }
-            let is_beside = is_json_beside || sorted.texts.contains(&object.path);
-            data_file(object, format, name, is_beside, said)
-        });
-        let mut alone: Vec<Option<TableFile>> = files.map(Some).collect();
-        for alike in sorted.alike.remove(&directory).unwrap_or_default() {
-            let files = alike.members.iter();
-            let files = files.filter_map(|at| alone.get_mut(*at)?.take()).collect();
-            let name = names.alike(&directory, &alike);
-            let path = alike.pattern.map_or(directory.clone(), |it| it.path);
-            groups.push(Group::family(path, name, files));
-        }
-        for file in alone.into_iter().flatten() {
-            match places.get(&file.object.path) {
-                Some(at) => of_series[*at].push(file),
-                None => groups.push(Group::of_file(file)),
-            }
-        }
-    }
-    for (series, mut files) in series.iter().zip(of_series) {
-        files.sort_by(|a, b| a.object.path.cmp(&b.object.path));
-        let name = names.series(series);
-        groups.push(Group::family(series.path.clone(), name, files));
-    }
+    let mut json_beside = Vec::new();
+    groups.extend(sorted.loose_groups(&names, said, &mut json_beside));
     groups.sort_by(|a, b| (&a.path, a.kind).cmp(&(&b.path, b.kind)));
     let mut layout = Layout {
         groups,
@@ -239,6 +204,53 @@ impl Sorted {
         sorted.part_uncertain();
         sorted.find_alike(declared);
         sorted
+    }
+
+    /// The groups of loose files; `json_beside` takes those of them that may be about others.
+    fn loose_groups(
+        &mut self,
+        names: &Names,
+        said: (&Declared, &Parts),
+        json_beside: &mut Vec<ObjectRecord>,
+    ) -> Vec<Group> {
+        let mut groups = Vec::new();
+        let series = std::mem::take(&mut self.series);
+        let mut of_series: Vec<Vec<TableFile>> = vec![Vec::new(); series.len()];
+        let places = series.iter().enumerate();
+        let places = places.flat_map(|(at, it)| it.members.iter().map(move |path| (path, at)));
+        let places: HashMap<&String, usize> = places.collect();
+        for (directory, files) in std::mem::take(&mut self.loose) {
+            let beside = describing::of(&files);
+            let files = files.into_iter().map(|(object, format)| {
+                let name = names.file(&object.path, format);
+                let is_json_beside = beside.contains(&object.path);
+                if is_json_beside {
+                    json_beside.push(object.clone());
+                }
+                let is_beside = is_json_beside || self.texts.contains(&object.path);
+                data_file(object, format, name, is_beside, said)
+            });
+            let mut alone: Vec<Option<TableFile>> = files.map(Some).collect();
+            for alike in self.alike.remove(&directory).unwrap_or_default() {
+                let files = alike.members.iter();
+                let files = files.filter_map(|at| alone.get_mut(*at)?.take()).collect();
+                let name = names.alike(&directory, &alike);
+                let path = alike.pattern.map_or(directory.clone(), |it| it.path);
+                groups.push(Group::family(path, name, files));
+            }
+            for file in alone.into_iter().flatten() {
+                match places.get(&file.object.path) {
+                    Some(at) => of_series[*at].push(file),
+                    None => groups.push(Group::of_file(file)),
+                }
+            }
+        }
+        for (series, mut files) in series.iter().zip(of_series) {
+            files.sort_by(|a, b| a.object.path.cmp(&b.object.path));
+            let name = names.series(series);
+            groups.push(Group::family(series.path.clone(), name, files));
+        }
+        groups
     }
 
     /// Finds out which of the loose files may be one table.

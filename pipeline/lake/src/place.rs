@@ -114,15 +114,35 @@ pub(crate) const MASK: char = '\u{1}';
 /// A file name's pattern: uuids, hexadecimal ids of at least eight digits, runs of digits (so dates too) and names of
 /// months are masked.
 pub(crate) fn mask(stem: &str) -> String {
+    masked(stem, varying(stem))
+}
+
+fn masked(stem: &str, ranges: Vec<Range<usize>>) -> String {
     let mut pattern = String::with_capacity(stem.len());
     let mut at = 0;
-    for range in varying(stem) {
+    for range in ranges {
         pattern.push_str(&stem[at..range.start]);
         pattern.push(MASK);
         at = range.end;
     }
     pattern.push_str(&stem[at..]);
     pattern
+}
+
+/// As [`mask()`], but what is a part of a word stays: `sw04_#` of `sw04_7`.
+pub(crate) fn mask_apart(stem: &str) -> String {
+    let mut ranges: Vec<Range<usize>> = Vec::new();
+    for range in varying(stem) {
+        match ranges.last_mut() {
+            Some(last) if last.end == range.start => last.end = range.end,
+            _ => ranges.push(range),
+        }
+    }
+    let is_letter = |c: char| c.is_alphanumeric();
+    ranges.retain(|range| {
+        !stem[..range.start].ends_with(is_letter) && !stem[range.end..].starts_with(is_letter)
+    });
+    masked(stem, ranges)
 }
 
 /// Where in a file's name is what a pattern masks.

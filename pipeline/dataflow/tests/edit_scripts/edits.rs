@@ -44,6 +44,12 @@ pub enum Edit {
         column: usize,
         name: usize,
     },
+    /// The columns of a file, or of all files, are called the same in another spelling.
+    Spell {
+        table: usize,
+        files: Which,
+        how: usize,
+    },
     /// The first column goes to the end.
     Reorder {
         table: usize,
@@ -174,6 +180,7 @@ fn shape() -> impl Strategy<Value = Shape> {
         2 => Just(Shape::Lone),
         2 => Just(Shape::Family),
         2 => Just(Shape::Beside),
+        2 => Just(Shape::Dated),
         1 => Just(Shape::Parts),
         1 => Just(Shape::Hive),
     ]
@@ -192,6 +199,8 @@ pub fn edit() -> impl Strategy<Value = Edit> {
         1 => (table.clone(), file.clone()).prop_map(|(table, file)| Edit::Touch { table, file }),
         2 => (table.clone(), which(), 0..5usize, 0..14usize)
             .prop_map(|(table, files, column, name)| Edit::Rename { table, files, column, name }),
+        2 => (table.clone(), which(), 0..3usize)
+            .prop_map(|(table, files, how)| Edit::Spell { table, files, how }),
         2 => (table.clone(), which()).prop_map(|(table, files)| Edit::Reorder { table, files }),
         2 => (table.clone(), which(), 0..5usize, 0..4usize)
             .prop_map(|(table, files, column, kind)| Edit::Retype { table, files, column, kind }),
@@ -394,6 +403,17 @@ impl Edit {
                     restructure(lake, at, *files);
                 }
             }
+            Self::Spell { table, files, how } => {
+                let at = at(table)?;
+                for (name, _) in &mut lake.tables[at].columns {
+                    *name = match how {
+                        0 => name.to_uppercase(),
+                        1 => name.to_lowercase(),
+                        _ => name.replace('_', " "),
+                    };
+                }
+                restructure(lake, at, *files);
+            }
             Self::Reorder { table, files } => {
                 let at = at(table)?;
                 lake.tables[at].columns.rotate_left(1);
@@ -450,7 +470,9 @@ impl Edit {
                 let table = lake.tables.remove(at(table)?);
                 let shape = match table.shape {
                     Shape::Lone => Shape::Parts,
-                    Shape::Family | Shape::Beside | Shape::Parts | Shape::Hive => Shape::Lone,
+                    Shape::Family | Shape::Beside | Shape::Dated | Shape::Parts | Shape::Hive => {
+                        Shape::Lone
+                    }
                 };
                 table.files.iter().for_each(|path| lake.remove(path));
                 create(lake, table.base, (shape, table.format), table.next, 1);

@@ -21,6 +21,8 @@ pub enum Shape {
     Family,
     /// `shop/orders_2024-01.csv`, beside what else is in the folder.
     Beside,
+    /// `shop/orders/2024/01/data.csv`
+    Dated,
     /// `shop/orders/part-00000.csv`
     Parts,
     /// `shop/orders/day=2024-01-01/data.csv`
@@ -59,6 +61,11 @@ impl Table {
                     1 + number % 12
                 )
             }
+            Shape::Dated => format!(
+                "{base}/{}/{:02}/data.{extension}",
+                2020 + number / 12,
+                1 + number % 12
+            ),
             Shape::Parts => format!("{base}/part-{number:05}.{extension}"),
             Shape::Hive => format!("{base}/day=2024-01-{:02}/data.{extension}", 1 + number % 28),
         }
