@@ -1317,7 +1317,7 @@ fn a_shapefile_is_one_file_with_its_parts() {
         .ignored
         .others
         .iter()
-        .map(|(it, n)| (it.as_str(), *n))
+        .map(|(it, n)| (it.as_str(), n.objects))
         .collect();
     assert_eq!(ignored, [("shp", 2), ("xml", 1)]);
     // Another version of a part is another file.

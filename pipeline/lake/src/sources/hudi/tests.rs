@@ -79,7 +79,7 @@ impl Lake {
         };
         let mut opened = Vec::new();
         for found in logged(&objects) {
-            opened.push(open(&self.store, &found, &listed).await);
+            opened.push(open(&self.store, &found, &listed, None).await);
         }
         opened
     }
