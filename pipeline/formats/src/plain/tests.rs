@@ -216,7 +216,7 @@ async fn beside_a_table_a_list_of_its_columns_is_none() {
         ("|id|name|\n|1|ada|\n|2|bob|\n", true),
         ("id,name\n1,ada\n2,bob\n3,cyd\n", true),
         (
-            "Column\tMeaning\nid\tnumber of the order\nday\tits day\n",
+            "Column\tMeaning\nid\tnumber of the order\nday\tits day\nshop\tits place\n",
             false,
         ),
         ("|Field name|Length|\n|---|---|\n|id|4|\n|day|8|\n", false),
