@@ -457,3 +457,60 @@ fn tables_evolve_and_an_index_that_follows_is_as_one_from_scratch() {
     let dates = &limn(&["show", "dates", "--index", text(&at("kept")), "--json"]).ok()[0];
     assert_eq!(dates["columns"][1]["data_type"], "text");
 }
+
+/// Files in folders of dates and with headers in two spellings, which come one after another.
+#[test]
+fn what_comes_each_day_is_one_table_with_its_date() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let notes = |day: &str, header: &str| {
+        let path = format!("erp/2024/05/{day}/notes.csv");
+        lake::write(&at("lake"), &path, &format!("{header}\n1,2.5\n2,3.5\n"));
+    };
+    let index = |name: &str| {
+        limn(&["index", text(&at("lake")), "--index", text(&at(name))]).code_is(0);
+    };
+    notes("20", "note_no,weight");
+    lake::write(&at("lake"), "erp/notes.csv", "note_no,weight\n9,9.5\n");
+    lake::write(&at("lake"), "erp/2023/costs.csv", "a,b,c\n1,2,3\n");
+    lake::write(&at("lake"), "erp/2024/costs.csv", "x,y,z\n1,2,3\n");
+    index("index");
+    let names = || -> Vec<String> { tables(&at("index")).into_iter().map(|it| it.0).collect() };
+    let apart = ["erp/2023/costs", "erp/2024/costs"];
+    assert_eq!(
+        names(),
+        [apart[0], "erp/2024/05/20/notes", apart[1], "erp/notes"]
+    );
+    notes("21", "Note No,Weight");
+    index("index");
+    assert_eq!(names(), ["erp/*/notes", apart[0], apart[1], "erp/notes"]);
+    let (_, rows, columns) = tables(&at("index")).swap_remove(0);
+    assert_eq!(rows, 4);
+    assert_eq!(
+        columns,
+        [
+            "note_no integer 0.00",
+            "weight float 0.00",
+            "path_date date 0.00"
+        ]
+    );
+    // The table by itself is looked at in all its folders.
+    notes("22", "note_no,weight");
+    limn(&[
+        "update",
+        "erp/*/notes",
+        "--lake",
+        text(&at("lake")),
+        "--index",
+        text(&at("index")),
+    ])
+    .code_is(0);
+    assert_eq!(tables(&at("index"))[0].1, 6);
+    fs::remove_file(at("lake").join("erp/2024/05/21/notes.csv")).unwrap();
+    index("index");
+    index("anew");
+    assert_eq!(
+        json!(everything(&at("index"))),
+        json!(everything(&at("anew")))
+    );
+}
