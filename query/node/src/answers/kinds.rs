@@ -23,7 +23,6 @@ const FORMATS: &[&str] = &[
     "sheet",
     "sqlite",
     "text",
-    "unnamed",
 ];
 const TYPES: &[&str] = &[
     "binary",
@@ -103,7 +102,6 @@ mod tests {
             Format::Sheet,
             Format::Sqlite,
             Format::Text,
-            Format::Unnamed,
         ];
         assert_eq!(formats.map(Format::label), FORMATS);
         let types = [
