@@ -40,6 +40,7 @@ pub use context_source::{ContextSource, ContextText};
 use dated::Series;
 pub use group::{Group, GroupKey, GroupKind};
 use logged::LogTables;
+pub(crate) use logged::NamedFiles;
 pub use logged::{LogFile, LogTable};
 use names::{Addressees, Names};
 pub use of_use::{

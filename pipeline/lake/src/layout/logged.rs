@@ -64,7 +64,7 @@ impl LogTable {
     }
 
     /// The log, and what it says of files; none of a table that lacks either.
-    pub(crate) fn parts(self) -> Option<(LogFile, Vec<(String, Format, Logged)>)> {
+    pub(crate) fn parts(self) -> Option<(LogFile, NamedFiles)> {
         let mut files = self.files.into_iter();
         let log = files.next()?;
         let said = |file: LogFile| {
@@ -74,6 +74,9 @@ impl LogTable {
         Some((log, files.map(said).collect::<Option<_>>()?))
     }
 }
+
+/// Files as a log names them: their paths in the lake, how they are read, and what the log says of them.
+pub(crate) type NamedFiles = Vec<(String, Format, Logged)>;
 
 /// A file of such a table, or its log.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use limn_profile::Logged;
 use limn_profile::text::counted;
 use limn_store::{Store, one_line};
 
-use crate::layout::{LogFile, LogTable};
+use crate::layout::{LogFile, LogTable, NamedFiles};
 use crate::place::{join, split_path};
 
 /// What logs of tables are called: folders.
@@ -118,7 +118,7 @@ impl<'a> Listed<'a> {
         &self,
         lake: &Store,
         (log, folder): (LogFile, &str),
-        named: Vec<(String, Format, Logged)>,
+        named: NamedFiles,
     ) -> Result<Opened, FileError> {
         let mut files = Vec::new();
         let mut unlisted = Vec::new();
