@@ -287,6 +287,24 @@ fn a_log_that_is_as_it_was_is_not_read() {
     assert!(read.stdout.contains("plain/_delta_log"), "{read:?}");
 }
 
+/// What filters leave out of a table comes back once they do not, though its log is as it was.
+#[test]
+fn other_filters_have_a_log_read_again() {
+    let folder = TempDir::new().unwrap();
+    let (lake, index) = (folder.path().join("lake"), folder.path().join("index"));
+    fs::create_dir(&lake).unwrap();
+    let expected = step("delta_tables.py", &lake, 5, 0);
+    let north = ["--exclude", "sales/parted/region=north/**"];
+    index_hashed(&lake, &index, &north).ok();
+    let rows = || number(&sql(&index, "SELECT count(*) FROM \"sales/parted\"")[0]);
+    let all = number(&expected["sales/parted"]["rows"]);
+    assert!(rows() < all);
+    index_hashed(&lake, &index, &["--no-filters"]).ok();
+    assert_rows(&index, "sales/parted", &expected["sales/parted"]);
+    index_hashed(&lake, &index, &north).ok();
+    assert!(rows() < all);
+}
+
 /// Where an index has the files of a table as tables, as limn had them before it read logs, the table takes their place: with
 /// the contexts registered for them, a line in the run's notes, and one line in the diff.
 #[test]

@@ -117,7 +117,7 @@ impl<'a> Listed<'a> {
     async fn table(
         &self,
         lake: &Store,
-        (log, folder): (LogFile, &str),
+        (mut log, folder): (LogFile, &str),
         named: NamedFiles,
     ) -> Result<Opened, FileError> {
         let mut files = Vec::new();
@@ -163,6 +163,11 @@ impl<'a> Listed<'a> {
         }
         if is_any && is_any_left_out && files.is_empty() {
             return Ok(Opened::LeftOut);
+        }
+        if is_any_left_out {
+            // Once filters leave out other files, the log is to be read again.
+            let version = log.object.version.unwrap_or_default();
+            log.object.version = Some(format!("{version}, in part"));
         }
         files.insert(0, log);
         Ok(Opened::Table(LogTable {
