@@ -85,7 +85,7 @@ impl GroupRead {
             let path = &file.object.path;
             let mut part = match parts.remove(&Part::File(index as u32)) {
                 Some(Ok(ReadResult::Summary(summary))) => FilePart {
-                    summary: Some(summary),
+                    summary: Some(*summary),
                     ..FilePart::default()
                 },
                 Some(Ok(ReadResult::NoTable)) => FilePart {

@@ -101,7 +101,7 @@ type Place = (Arc<TableRecord>, u32);
 #[derive(Clone, Debug, PartialEq)]
 pub enum KnownFile {
     /// What it holds.
-    Summary(FileSummary),
+    Summary(Box<FileSummary>),
     /// No table, which its name did not promise either.
     NoTable,
     /// Nothing that can be read, and why.
@@ -200,7 +200,10 @@ impl Published {
             places
                 .logs
                 .extend(log.map(|log| parent(&log.path).to_owned()));
-            // They are files that hold no table.
+            let of_table = table.contexts.iter().map(|it| &it.source);
+            let describing = of_table.filter(|path| describes_beside(path));
+            places.describing.extend(describing.cloned());
+            // Others are files that hold no table.
             let passed_over = table.files.iter().filter(|file| file.no_table);
             let describing = passed_over.filter(|file| describes_beside(&file.path));
             places
@@ -308,7 +311,7 @@ impl Published {
         match &known.error {
             _ if known.no_table => Some(KnownFile::NoTable),
             Some(error) => Some(KnownFile::Unread(error.clone())),
-            None => kept(known).ok()?.map(KnownFile::Summary),
+            None => kept(known).ok()?.map(|it| KnownFile::Summary(Box::new(it))),
         }
     }
 

@@ -151,7 +151,7 @@ impl From<&FileError> for Unread {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ReadResult {
     /// The summary of a data file.
-    Summary(FileSummary),
+    Summary(Box<FileSummary>),
     /// A data file holds no table, and promised none: it takes no part.
     NoTable,
     /// The text of a sidecar, or a table's part of a text about several.
@@ -162,7 +162,7 @@ pub enum ReadResult {
 
 fn read_result(read: Result<FileSummary, FileError>) -> Result<ReadResult, Unread> {
     match read {
-        Ok(summary) => Ok(ReadResult::Summary(summary)),
+        Ok(summary) => Ok(ReadResult::Summary(Box::new(summary))),
         Err(error) if error.kind == FileErrorKind::NoTable => Ok(ReadResult::NoTable),
         Err(error) => Err(Unread::from(&error)),
     }

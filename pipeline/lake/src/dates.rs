@@ -250,7 +250,7 @@ impl<'a> Dated<'a> {
             let is_number = part.bytes().all(|b| b.is_ascii_digit());
             parts.push(match (is_number, part.len()) {
                 (true, 1) => format!("0{part}"),
-                (true, 6) => format!("{}-{}", &part[..4], &part[4..]),
+                (true, 6) if is_whole => format!("{}-{}", &part[..4], &part[4..]),
                 (true, 8) => format!("{}-{}-{}", &part[..4], &part[4..6], &part[6..]),
                 _ => part.to_owned(),
             });

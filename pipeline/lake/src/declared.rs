@@ -115,10 +115,10 @@ impl Declared {
         }
     }
 
-    /// Whether the delimiter of a text is said, so that it is a table.
+    /// Whether the delimiter or the header of a text is declared, so that it is a table.
     pub(crate) fn cuts(&self, path: &str) -> bool {
         let entry = self.entry(path);
-        entry.is_some_and(|it| it.reading.delimiter.is_some())
+        entry.is_some_and(|it| it.reading.delimiter.is_some() || it.reading.header.is_some())
     }
 
     /// The entry that speaks of a data file; of what is in a container that which speaks of the container.

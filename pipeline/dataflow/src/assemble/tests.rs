@@ -119,7 +119,10 @@ async fn a_file_that_is_no_table_is_remembered_and_hidden() {
     assert!(again.is_empty(), "{again:?}");
     // In another version it is a table, and new.
     let changed = plan(vec![object("notes.csv", 8)]);
-    let table = knowing.describe(&changed, parts([Ok(ReadResult::Summary(summary()))]));
+    let table = knowing.describe(
+        &changed,
+        parts([Ok(ReadResult::Summary(Box::new(summary())))]),
+    );
     let row = &table[0].row.as_ref().unwrap().0;
     assert!(!row.removed && !table[0].known && row.files_now().count() == 1);
     // It is gone: so is the row, with its files.
@@ -132,7 +135,10 @@ async fn a_file_that_is_no_table_is_remembered_and_hidden() {
 async fn a_table_whose_file_is_none_any_more_goes() {
     let (empty, ..) = assembler(&[]).await;
     let before = plan(vec![object("t.csv", 7)]);
-    let table = empty.describe(&before, parts([Ok(ReadResult::Summary(summary()))]));
+    let table = empty.describe(
+        &before,
+        parts([Ok(ReadResult::Summary(Box::new(summary())))]),
+    );
     let mut row = table[0].row.as_ref().unwrap().0.clone();
     (row.segment, row.blocks) = ("segments/0000/x.seg".to_owned(), 2);
     let (knowing, ..) = assembler(std::slice::from_ref(&row)).await;
@@ -163,7 +169,10 @@ async fn in_a_directory_such_a_file_takes_no_part() {
             object("t/part-00001.csv", second),
         ])
     };
-    let read = [Ok(ReadResult::Summary(summary())), Ok(ReadResult::NoTable)];
+    let read = [
+        Ok(ReadResult::Summary(Box::new(summary()))),
+        Ok(ReadResult::NoTable),
+    ];
     let drafts = empty.describe(&parts_of(8), parts(read));
     let row = &drafts[0].row.as_ref().unwrap().0;
     assert!(!row.removed && row.error.is_none() && row.rows == Some(3));

@@ -404,9 +404,16 @@ impl Members {
             .keys()
             .filter_map(|name| parts::stem_of_table(name));
         let stems: HashSet<String> = stems.map(str::to_owned).collect();
-        self.found.retain(|name, _| match parts::of_path(name) {
-            Some((_, stem)) => stems.contains(stem),
-            None => true,
+        fn is_table(place: &MemberPlace) -> bool {
+            match place {
+                MemberPlace::Table(_) | MemberPlace::Sheet(_) => true,
+                MemberPlace::Within(_, inner) => is_table(inner),
+                _ => false,
+            }
+        }
+        self.found.retain(|name, (_, place)| {
+            let part = parts::of_path(name);
+            is_table(place) || part.is_none_or(|(_, stem)| stems.contains(stem))
         });
     }
 

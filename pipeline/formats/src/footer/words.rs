@@ -151,14 +151,11 @@ const ENDS: &[&str] = &[
     "ende der datei",
     "ende der liste",
     "dateiende",
-    "fin",
     "fin de fichier",
     "fin du fichier",
     "fin de archivo",
     "fin del archivo",
-    "fim",
     "fim do arquivo",
-    "fine",
 ];
 
 /// A cell without what frames it, and without a unit behind it, in lower case: `** Total (EUR):`.

@@ -157,12 +157,57 @@ const COLUMN_NAMES: &[&str] = &[
     "項目",
 ];
 
-/// Whether a table is a list of another one's columns.
+/// What another of its columns says of these.
+const DESCRIBING: &[&str] = &[
+    "description",
+    "meaning",
+    "definition",
+    "label",
+    "comment",
+    "comments",
+    "explanation",
+    "type",
+    "datatype",
+    "length",
+    "format",
+    "nullable",
+    "beschreibung",
+    "bedeutung",
+    "erklärung",
+    "datentyp",
+    "typ",
+    "länge",
+    "signification",
+    "définition",
+    "libellé",
+    "descripción",
+    "significado",
+    "tipo",
+    "descrição",
+    "descrizione",
+    "significato",
+    "omschrijving",
+    "betekenis",
+    "beskrivelse",
+    "betydning",
+    "beskrivning",
+    "opis",
+    "znaczenie",
+    "popis",
+    "説明",
+    "说明",
+    "描述",
+];
+
+/// Whether a table is a list of another one's columns: the first column is called so, and another describes them.
 fn lists_columns(plan: &Plan) -> bool {
-    let first = plan.columns.first().map(String::as_str).unwrap_or_default();
-    let letters = first.chars().filter(|it| it.is_alphanumeric());
-    let name: String = letters.flat_map(char::to_lowercase).collect();
-    COLUMN_NAMES.contains(&name.as_str())
+    let spelt = |name: &String| -> String {
+        let letters = name.chars().filter(|it| it.is_alphanumeric());
+        letters.flat_map(char::to_lowercase).collect()
+    };
+    let mut names = plan.columns.iter().map(spelt);
+    let is_list = names.next().is_some_and(|it| COLUMN_NAMES.contains(&&*it));
+    is_list && names.any(|it| DESCRIBING.contains(&&*it))
 }
 
 /// Whether a plain text beside a table is a table itself, as its beginning (or, if `is_whole`, all of it) shows, and no prose and

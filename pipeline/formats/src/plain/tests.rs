@@ -220,6 +220,11 @@ async fn beside_a_table_a_list_of_its_columns_is_none() {
             false,
         ),
         ("|Field name|Length|\n|---|---|\n|id|4|\n|day|8|\n", false),
+        // What grows on fields.
+        (
+            "Field\tCrop\tTons\nNorth\tRye\t31\nHill\tOats\t17\nBrook\tRye\t22\n",
+            true,
+        ),
         ("id: number of the order\nday: its day\n", false),
         ("All orders of 2024, as the shop has them.\n", false),
     ] {

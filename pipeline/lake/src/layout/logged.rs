@@ -30,7 +30,8 @@ impl LogTable {
             let said = logged.reading.logged.as_ref()?;
             let format = match said.table {
                 Some(_) => log,
-                None => Format::of_path(&object.path)?,
+                // What a name does not show the log says.
+                None => Format::of_path(&object.path).filter(|it| !it.is_uncertain())?,
             };
             Some(LogFile {
                 object,

@@ -18,6 +18,8 @@ use crate::reach::is_within;
 
 /// Tables of a directory up to which a README is told whole of each; of more it is told in parts.
 pub(super) const MOST_TABLES: usize = 20;
+/// Texts of programs that speak of a table's folder, at most: the nearest.
+const MOST_OF_PROGRAMS: usize = 16;
 /// Files of a table by whose paths a text may name it.
 const MOST_PATHS: usize = 64;
 
@@ -31,6 +33,7 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
     }
     let tables = Tables::of(&layout.groups);
     let paths = &tables.paths;
+    let mut of_programs = vec![0; layout.groups.len()];
     for (kind, object) in shared {
         let directory = split_path(&object.path).0;
         let reached = tables.reached(kind, &object.path);
@@ -53,6 +56,12 @@ pub(super) fn deliver(mut shared: Vec<(SharedKind, ObjectRecord)>, layout: &mut 
             false => Vec::new(),
         };
         for (at, is_own) in reached {
+            if kind.may_hold_rows() {
+                of_programs[at] += 1;
+                if of_programs[at] > MOST_OF_PROGRAMS {
+                    continue;
+                }
+            }
             let group = &mut layout.groups[at];
             let whole = is_own && own <= most;
             let about = About {

@@ -78,9 +78,14 @@ impl Source for Hudi {
         let log = join(folder, HOODIE);
         let own = listed.below(&log).iter();
         let own = own.filter(|it| table_of(&it.path) == Some(folder));
-        // Any file of the timeline may say something else of those before.
+        // Any file of the timeline may say something else of those before, and files may be listed later than it.
         let mut all = Hasher::new("timeline");
         own.for_each(|it| it.feed(&mut all));
+        let objects = listed.below(folder).iter().map(|it| it.path.as_str());
+        let left_out = Listed::paths_below(listed.left_out, folder);
+        let too_new = Listed::paths_below(listed.too_new, folder);
+        let others = left_out.into_iter().chain(too_new);
+        objects.chain(others).for_each(|path| all.text(path));
         let newest = [
             (&log, Layout::First),
             (&join(&log, TIMELINE), Layout::Second),

@@ -15,8 +15,7 @@ use std::ops::Bound;
 
 use async_trait::async_trait;
 use futures::stream::{self, StreamExt};
-use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, member};
-use limn_profile::Logged;
+use limn_formats::{FileError, FileErrorKind, ObjectRecord, member};
 use limn_profile::text::counted;
 use limn_store::{Store, one_line};
 

@@ -65,12 +65,18 @@ pub(crate) fn open(
     }
     let is_here = is_loopback(&host);
     let named = variables.get(HOST);
-    let is_meant = named.is_some_and(|it| it.eq_ignore_ascii_case(&shown));
+    let is_plain = base.scheme() == "http" && !is_here;
+    // Nobody sends a secret unencrypted who has not said so.
+    let meant = match is_plain {
+        true => format!("http://{shown}"),
+        false => shown.clone(),
+    };
+    let is_meant = named.is_some_and(|it| it.eq_ignore_ascii_case(&meant));
     let caller = match is_meant && !access.anonymous {
         true => caller(&base, variables)?,
         false => Caller::Anybody,
     };
-    if base.scheme() == "http" && !is_here && !matches!(caller, Caller::Anybody) {
+    if is_plain && !matches!(caller, Caller::Anybody) {
         tracing::warn!(catalog = %url, "the catalog's token is sent unencrypted");
     }
     let client = Client::new(

@@ -132,7 +132,10 @@ pub(super) fn variables(
     set("AWS_SECRET_ACCESS_KEY", Some(secret));
     set("AWS_SESSION_TOKEN", get("s3.session-token"));
     if let Some(endpoint) = get("s3.endpoint") {
-        if is_encrypted && endpoint.starts_with("http://") {
+        let is_plain = endpoint
+            .get(..7)
+            .is_some_and(|it| it.eq_ignore_ascii_case("http://"));
+        if is_encrypted && is_plain {
             return Err(CatalogError::Refused {
                 cause:
                     "the catalog sends its keys unencrypted: its s3.endpoint begins with http://"

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::Parts;
 use super::manifests::{MOST_SAID, all, first, heading, member, texts};
 use super::relations::Name;
-use super::said::{self, Column, Keys, Reference, flat, listed};
+use super::said::{self, Column, Keys, MOST_COLUMNS, Reference, flat, listed};
 use super::sparse;
 
 /// What of a node says nothing about its table.
@@ -309,6 +309,9 @@ impl Node {
         let mut known = known.filter(|it| it.name.eq_ignore_ascii_case(column));
         if let Some(known) = known.next() {
             known.declare(sentence);
+            return;
+        }
+        if self.columns.len() >= MOST_COLUMNS {
             return;
         }
         let mut new = Column::new(column, "");

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::Parts;
 use super::manifests::{MOST_SAID, all, first, member};
 use super::relations::Name;
-use super::said::{self, Column, Keys, flat, listed};
+use super::said::{self, Column, Keys, MOST_COLUMNS, flat, listed};
 use super::sparse;
 
 /// Datasets of one file; with more it is refused.
@@ -87,7 +87,8 @@ impl Dataset {
             self.said = flat(said, MOST_SAID) + "\n";
         }
         let fields = member(facets, "schema").map_or(&[][..], |schema| all(schema, "fields"));
-        let columns: Vec<Column> = fields.iter().filter_map(column_of).collect();
+        let columns = fields.iter().filter_map(column_of).take(MOST_COLUMNS);
+        let columns: Vec<Column> = columns.collect();
         if !columns.is_empty() {
             self.columns = columns;
         }
@@ -105,7 +106,7 @@ impl Dataset {
                 Some(format!("{}.{field}", label(first(input, &["name"])?)))
             });
             let sources: Vec<String> = sources.take(MOST_NAMED).collect();
-            if !sources.is_empty() {
+            if !sources.is_empty() && self.sources.len() < MOST_COLUMNS {
                 self.sources.insert(column.clone(), sources);
             }
         }

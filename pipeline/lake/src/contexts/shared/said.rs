@@ -12,7 +12,7 @@ const NAME_CHARS: usize = 200;
 const VALUE_CHARS: usize = 60;
 const MOST_LISTED: usize = 20;
 /// Columns, and keys of a table, that are written.
-const MOST_COLUMNS: usize = 2000;
+pub(super) const MOST_COLUMNS: usize = 2000;
 const MOST_KEYS: usize = 50;
 /// Characters that a description of a column has, where there is more to say; at least so many, whatever there is.
 const CELL_CHARS: usize = 280;
