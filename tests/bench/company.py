@@ -146,13 +146,14 @@ class Lake:
                     elif name == folder and folder + "/*" in accepted and copied_folder not in accepted:
                         accepted += [copied_folder, copied_folder + "/*"]
 
-    def write(self, folder):
+    def write(self, folder, has_lakehouse=True):
         shutil.rmtree(folder, ignore_errors=True)
         for path, data in self.files.items():
             target = pathlib.Path(folder) / path
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
-        self._lakehouse(pathlib.Path(folder).resolve())
+        if has_lakehouse:
+            self._lakehouse(pathlib.Path(folder).resolve())
         files = [path for path in pathlib.Path(folder).rglob("*") if path.is_file()]
         self.file_count = len(files)
         kinds = collections.Counter(at["kind"] for at in self.expected.values())
@@ -429,6 +430,7 @@ def main():
     commands = parser.add_subparsers(dest="command", required=True)
     make = commands.add_parser("make", help="write the lake")
     make.add_argument("folder")
+    make.add_argument("--without-lakehouse", action="store_true", help="without the tables whose writers name files anew each time")
     judged = commands.add_parser("measure", help="index it and ask the questions")
     judged.add_argument("--limn", required=True, help="the binary to measure")
     judged.add_argument("--work", default="/tmp/limn-company")
@@ -441,7 +443,7 @@ def main():
         command.add_argument("--seed", type=int, default=28)
     arguments = parser.parse_args()
     if arguments.command == "make":
-        Lake(arguments.seed).write(arguments.folder)
+        Lake(arguments.seed).write(arguments.folder, not arguments.without_lakehouse)
     elif arguments.command == "questions":
         questions(arguments)
     else:
