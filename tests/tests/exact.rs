@@ -312,5 +312,5 @@ fn a_name_comes_first_a_misspelt_word_is_noted_and_an_unknown_one_too() {
         got.contains("nowhere in the index: Zumthor (the index holds a sample"),
         "{got}"
     );
-    assert!(got.contains("--sample-rows"), "{got}");
+    assert!(got.contains("limn sql"), "{got}");
 }
