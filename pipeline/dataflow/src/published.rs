@@ -223,7 +223,8 @@ impl Published {
             Some((object_of(file), declared))
         });
         let files: Vec<_> = files.collect::<Option<_>>()?;
-        LogTable::of_catalog(folder, files, Format::of_log(&table.format)?)
+        let log = Format::of_label(&table.format).filter(|it| it.is_log())?;
+        LogTable::of_catalog(folder, files, log)
     }
 
     /// The groups that have something published.

@@ -132,12 +132,6 @@ impl Format {
         matches!(self, Format::Delta | Format::Iceberg | Format::Hudi)
     }
 
-    /// The format of a log, by its word.
-    pub fn of_log(label: &str) -> Option<Format> {
-        let logs = [Format::Delta, Format::Iceberg, Format::Hudi];
-        logs.into_iter().find(|it| it.label() == label)
-    }
-
     /// A word for the format: `parquet`, `csv`, `jsonlines`, `arrow`, `avro`, `orc`, `dbf`, `sqlite`, `sheet`, `text`, `unnamed`,
     /// `archive`, `delta`, `iceberg`, `hudi`.
     pub fn label(self) -> &'static str {
@@ -167,7 +161,7 @@ impl fmt::Display for Format {
     }
 }
 
-const ALL: [Format; 13] = [
+const ALL: [Format; 15] = [
     Format::Parquet,
     Format::Csv,
     Format::Text,
@@ -181,6 +175,8 @@ const ALL: [Format; 13] = [
     Format::Archive,
     Format::Delta,
     Format::Iceberg,
+    Format::Dbf,
+    Format::Hudi,
 ];
 
 /// Digits of a number that programs give their files, at least: less is a version, or a piece of an array.
