@@ -91,7 +91,7 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
         lab.expect([
             ("orders.csv", seen(2)),
             ("orders.json", seen(2)),
-            ("people", seen(2)),
+            ("people", seen(3)),
         ])
         .await;
         expect_idle(&lab).await;
@@ -100,7 +100,7 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
     let schema = r#"{"fields": [{"name": "id", "description": "the number"}, {"name": "amount"}]}"#;
     lab.put("orders.json", schema).await;
     run(&lab).await;
-    lab.expect([("orders.csv", seen(2)), ("people", seen(2))])
+    lab.expect([("orders.csv", seen(2)), ("people", seen(3))])
         .await;
     let described = records(&lab).await["orders.csv"].columns[0]
         .description

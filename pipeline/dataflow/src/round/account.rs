@@ -29,7 +29,8 @@ pub(super) struct LeftOut {
 
 /// What is to be said of DuckDB databases, and how their tables become readable.
 fn duckdb_note(found: &Others) -> Option<String> {
-    let mut named: Vec<&str> = found.first.iter().map(String::as_str).collect();
+    let named = found.first.iter().map(String::as_str);
+    let mut named: Vec<&str> = named.take(TABLES_NAMED).collect();
     if found.objects > named.len() {
         named.push("…");
     }
