@@ -37,6 +37,9 @@ export function suggestions(input, list, take) {
   };
 
   const choose = (index) => {
+    // Whoever walks the list keeps it: what is asked for now comes too late.
+    clearTimeout(timer);
+    question.abort();
     list.children[chosen]?.setAttribute("aria-selected", "false");
     chosen = index;
     const option = list.children[chosen];
