@@ -153,7 +153,7 @@ mod tests {
             let error = failure(NAME, content.to_vec());
             assert_eq!(error.kind, FileErrorKind::NoTable, "{error}");
         }
-        // What is surely one and damaged is told.
+        // What is surely one and damaged is an error.
         assert_eq!(
             failure(NAME, small_file()[..90].to_vec()).kind,
             FileErrorKind::Corrupt

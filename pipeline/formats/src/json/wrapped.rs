@@ -80,7 +80,7 @@ pub(super) fn beginning(text: &[u8], may_wrap: bool) -> Shape {
     }
 }
 
-/// Whether a text may be the beginning of a long list, so that more of its beginning tells.
+/// Whether a text may be the beginning of a long list, so that more of its beginning shows it.
 pub(super) fn may_be_list(text: &[u8]) -> bool {
     let mut cursor = Cursor::new(text, 0);
     matches!(cursor.peek(), Some(b'[' | b'{')) && cursor.value().is_none()

@@ -3,7 +3,7 @@
 //! A `.txt` may be about what is called like it, a data file of another name or extension or a folder with data in it; or be a
 //! table itself. Paths do not tell which, so it is both: a data file that is a table if it clearly is one, and a sidecar that
 //! says something if it is not ([`crate::contexts::read_sidecar`]). Archives, and what lies in them, do not count: whether one
-//! holds data is not told by its name.
+//! holds data its name does not show.
 
 use std::collections::{HashMap, HashSet};
 

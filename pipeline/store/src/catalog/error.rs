@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 
 use crate::error::{StoreError, StoreErrorKind};
+use crate::web::is_busy;
 
 /// Why a catalog did not give what it was asked for.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -132,16 +133,4 @@ impl CatalogError {
         };
         StoreError::new(kind, object, self.to_string(), remedy)
     }
-}
-
-/// Whether an answer is about the server as it is now, and not about what was asked for.
-fn is_busy(status: StatusCode) -> bool {
-    let answers = [
-        StatusCode::REQUEST_TIMEOUT,
-        StatusCode::TOO_MANY_REQUESTS,
-        StatusCode::BAD_GATEWAY,
-        StatusCode::SERVICE_UNAVAILABLE,
-        StatusCode::GATEWAY_TIMEOUT,
-    ];
-    answers.contains(&status)
 }

@@ -1,3 +1,4 @@
+//! Locations of catalogs, what they answer, and the keys that they give.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 use std::time::{Duration, SystemTime};

@@ -143,7 +143,7 @@ impl WebError {
 }
 
 /// Whether an answer is about the server as it is now, and not about what was asked for.
-fn is_busy(status: StatusCode) -> bool {
+pub(crate) fn is_busy(status: StatusCode) -> bool {
     let answers = [
         StatusCode::REQUEST_TIMEOUT,
         StatusCode::TOO_MANY_REQUESTS,

@@ -32,7 +32,7 @@ use crate::error::{StoreError, StoreErrorKind};
 use crate::location::Opened;
 
 use client::{Answer, Asked, Client, Facts};
-pub(crate) use error::WebError;
+pub(crate) use error::{WebError, is_busy};
 use whole::WholeFiles;
 
 /// A file that a server sends only whole has at most so many bytes: it is held in memory.

@@ -279,7 +279,7 @@ mod tests {
             ("web/visits.csv", &[4]),
             ("any/visits.csv", &[4]),
             ("raw/visits.csv", &[]),
-            // No folder tells which of two is meant.
+            // No folder shows which of two is meant.
             ("orders.csv", &[]),
             ("twice.csv", &[]),
             ("y/twice.csv", &[6]),
