@@ -519,11 +519,13 @@ impl Edit {
                 if lake.broken().next().is_some() || lake.has_ghosts() => {}
             Self::Declare { place, name, seed } => {
                 lake.write(&declared_at(*place), declared_of(*name, *seed).into_bytes());
+                lake.touch_beside(&declared_at(*place));
             }
             Self::Undeclare { place } => {
                 let path = declared_at(*place);
                 if lake.has(&path) {
                     lake.remove(&path);
+                    lake.touch_beside(&path);
                 }
             }
             Self::Document { place, kind, seed } => {

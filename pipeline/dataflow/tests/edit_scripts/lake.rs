@@ -94,7 +94,7 @@ pub struct Lake {
     objects: BTreeMap<String, Object>,
     /// Files that are gone, and whose rows are the last good ones of a table that is all broken.
     ghosts: BTreeMap<String, Vec<u8>>,
-    /// Data files written or broken since [`Lake::begin_step`].
+    /// Data files written or broken since [`Lake::begin_step`], or of which something else is declared.
     pub touched: BTreeSet<String>,
     /// The objects before this step.
     before: BTreeMap<String, Object>,
@@ -195,6 +195,17 @@ impl Lake {
         if self.has(path) {
             self.corrupt(path, bytes);
         }
+    }
+
+    /// Files in the folder of this one may be read again: what is declared of them has changed.
+    pub fn touch_beside(&mut self, path: &str) {
+        let folder = path.rsplit_once('/').map(|(folder, _)| folder);
+        let is_beside = |other: &&String| {
+            let of_other = other.rsplit_once('/').map(|(folder, _)| folder);
+            of_other == folder
+        };
+        let beside = self.objects.keys().filter(is_beside).cloned();
+        self.touched.extend(beside);
     }
 
     /// Writes an object again as it was before it was broken, or as it is.

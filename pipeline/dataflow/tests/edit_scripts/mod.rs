@@ -108,6 +108,26 @@ fn a_table_of_which_nothing_can_be_read_is_described_from_files_that_are_gone() 
 
 /// Rare in random scripts.
 #[test]
+fn files_are_read_again_once_something_else_is_declared_of_them() {
+    let create = Edit::Create {
+        place: 0,
+        name: 4,
+        shape: Shape::Beside,
+        format: Format::Csv,
+        seed: 42,
+        files: 2,
+    };
+    let declare = Edit::Declare {
+        place: 0,
+        name: 5,
+        seed: 145,
+    };
+    let script = [declare, create, Edit::Undeclare { place: 0 }];
+    carry_out(&script.map(plain), None).unwrap();
+}
+
+/// Rare in random scripts.
+#[test]
 fn a_broken_text_keeps_its_last_version_where_its_table_becomes_another_group() {
     let table = 0;
     let create = Edit::Create {
