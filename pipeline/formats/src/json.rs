@@ -4,7 +4,7 @@
 //! Near relatives are read too: one array of objects, an object that wraps one ([`wrapped`]), and,
 //! within the budget, objects that stand one after another over several lines each. Of an array
 //! beyond the budget the beginning is read. Where the first object is a GeoJSON feature, all are
-//! read as features ([`feature`]). A line, or an element, that is no JSON object is counted, and
+//! read as features ([`feature`]). A schema, settings and other documents hold no rows ([`document`]). A line, or an element, that is no JSON object is counted, and
 //! left out; where most are, the file is refused. Beside a table of its name, one object that wraps
 //! no rows is no table but about that one. `NaN` and `Infinity`, which JSON does not have, are
 //! nulls ([`bare`]).
@@ -13,6 +13,7 @@ pub(crate) mod artifact;
 mod bare;
 pub(super) mod batches;
 mod columns;
+mod document;
 mod feature;
 pub(crate) mod holds;
 mod list;
@@ -31,6 +32,7 @@ use serde::de::IgnoredAny;
 use self::artifact::Artifact;
 pub(super) use self::bare::as_null;
 use self::columns::Columns;
+use self::document::Document;
 use self::feature::FeatureSeed;
 use self::outline::{Elements, Step, are_lists};
 use self::row::RowSeed;
@@ -39,6 +41,7 @@ use self::wrapped::{BEGINNING, List, Shape};
 use super::input::{self, Fetched, Input, Piece};
 use super::{Failure, MAX_COLUMNS, ReadOptions, parse, sniff};
 use crate::data_file::DataFile;
+use crate::declaration::Declaration;
 use crate::error::FileErrorKind;
 use crate::json::holds::{Holds, SIDECAR_BYTES, holds};
 
@@ -69,22 +72,38 @@ pub(super) async fn summarise(
     }
     let sample_path = file.sample_path.clone();
     let path = file.object.path.clone();
+    let may = May {
+        describe: may_describe,
+        wrap: wraps,
+        be_document: wraps && Declaration::reading_of(file.declared.as_ref()).is_empty(),
+    };
     parse(move || {
         let paths = (path.as_str(), sample_path.as_str());
-        read(fetched, paths, (may_describe, wraps), &options)
+        read(fetched, paths, may, &options)
     })
     .await
+}
+
+/// What a file may be, as its name and place and what is declared of it say.
+#[derive(Clone, Copy)]
+struct May {
+    /// About the table beside it.
+    describe: bool,
+    /// An object around its rows.
+    wrap: bool,
+    /// A document without rows.
+    be_document: bool,
 }
 
 fn read(
     fetched: Fetched,
     (path, sample_path): (&str, &str),
-    (may_describe, wraps): (bool, bool),
+    may: May,
     options: &ReadOptions,
 ) -> Result<FileSummary, Failure> {
     let input = fetched.into_text("JSON", sample_path, options)?;
     let text = sniff::without_bom(&input.pieces[0].bytes);
-    if may_describe && input.is_whole() && holds(text) == Holds::One {
+    if may.describe && input.is_whole() && holds(text) == Holds::One {
         let cause = "it describes the table beside it and holds no rows";
         return Err(Failure::new(FileErrorKind::NoTable, cause));
     }
@@ -92,8 +111,12 @@ fn read(
         let cause = "a program wrote it about tables (dbt, OpenLineage), and it holds no rows";
         return Err(Failure::new(FileErrorKind::NoTable, cause));
     }
+    let may_be_document = may.be_document && input.is_whole();
+    if let Some(document) = may_be_document.then(|| Document::of(text)).flatten() {
+        return Err(Failure::new(FileErrorKind::NoTable, document.cause()));
+    }
     let taken = || Columns::new(sample_path, options);
-    scanned(&input, wraps, &taken)?.finish(&input)
+    scanned(&input, may.wrap, &taken)?.finish(&input)
 }
 
 /// Reads all pieces into columns that `taken` makes: anew where the text turns out to be written in
@@ -107,7 +130,7 @@ fn scanned(input: &Input, wraps: bool, taken: &dyn Fn() -> Columns) -> Result<Sc
     };
     let mut scan = Scan::new(taken(), whole);
     match shape {
-        Shape::Nothing => return Err(no_object()),
+        Shape::Nothing => return Err(no_rows()),
         Shape::List(list) => scan.list(text, list)?,
         Shape::Objects => {
             scan.lines(input)?;
@@ -118,6 +141,11 @@ fn scanned(input: &Input, wraps: bool, taken: &dyn Fn() -> Columns) -> Result<Sc
         }
     }
     Ok(scan)
+}
+
+/// An empty list is no mistake.
+fn no_rows() -> Failure {
+    Failure::new(FileErrorKind::NoTable, Document::EmptyPage.cause())
 }
 
 fn no_object() -> Failure {
@@ -338,6 +366,7 @@ impl Scan {
                 Step::End(end) => {
                     let rest = text.get(end..).unwrap_or_default().trim_ascii_start();
                     match (is_top, rest.first()) {
+                        (true, None) if number == 0 && self.whole => return Err(no_rows()),
                         (true, Some(b'[')) => return Err(lists()),
                         (true, Some(_)) if self.whole => {
                             return Err(breaks_off(&format!("more follows at byte {end}")));

@@ -350,7 +350,7 @@ fn mostly_broken_files_are_refused() {
         failure("x.json", "[{\"a\": 1}, {\"a\"").kind,
         FileErrorKind::Corrupt
     );
-    assert_eq!(failure("x.json", "[]").kind, FileErrorKind::Empty);
+    assert_eq!(failure("x.json", "[]").kind, FileErrorKind::NoTable);
     assert_eq!(failure("x.json", " \n").kind, FileErrorKind::Empty);
     assert_eq!(failure("x.json", "").kind, FileErrorKind::Empty);
     assert_eq!(

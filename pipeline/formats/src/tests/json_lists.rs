@@ -1,6 +1,11 @@
 //! JSON whose rows are in a list: by itself, in a wrapper, as GeoJSON.
 
+use std::sync::Arc;
+
+use limn_profile::DeclaredReading;
+
 use super::*;
+use crate::declaration::Declaration;
 
 /// The schema, the rows of the sample and the notes of a file.
 fn shown(path: &str, content: &str) -> (String, Vec<String>, Vec<String>) {
@@ -76,7 +81,7 @@ fn what_is_no_wrapper_stays_one_row() {
 }
 
 #[test]
-fn a_wrapper_of_nothing_is_as_empty_as_an_empty_list() {
+fn a_wrapper_of_nothing_has_no_rows_as_an_empty_list_has_none() {
     for content in [
         "[]",
         "{\"data\": []}",
@@ -85,7 +90,10 @@ fn a_wrapper_of_nothing_is_as_empty_as_an_empty_list() {
         let error = failure("x.json", content);
         assert_eq!(
             (error.kind, error.cause.as_str()),
-            (FileErrorKind::Empty, "it holds no object"),
+            (
+                FileErrorKind::NoTable,
+                "its list is empty: it holds no rows"
+            ),
             "{content}"
         );
     }
@@ -316,4 +324,34 @@ mod any_bytes {
             }
         }
     }
+}
+
+#[test]
+fn a_document_is_a_table_where_it_is_declared_how_it_is_read() {
+    let settings = r#"{"compilerOptions": {"strict": true}, "id": "none"}"#;
+    assert_eq!(failure("x.json", settings).kind, FileErrorKind::NoTable);
+    let declared = Declaration {
+        reading: DeclaredReading {
+            nulls: Some(vec!["none".into()]),
+            ..DeclaredReading::default()
+        },
+        ..Declaration::default()
+    };
+    let file = DataFile {
+        declared: Some(Arc::new(declared)),
+        ..data_file("x.json", settings.len())
+    };
+    let store = Store::in_memory();
+    let read = async {
+        store.put("x.json", settings.into()).await.unwrap();
+        summarise_file(&store, &file, &ReadOptions::default()).await
+    };
+    assert_eq!(
+        tokio::runtime::Runtime::new()
+            .unwrap()
+            .block_on(read)
+            .unwrap()
+            .rows,
+        1
+    );
 }
