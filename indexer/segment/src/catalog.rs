@@ -321,6 +321,8 @@ pub struct FileRecord {
     pub no_table: bool,
     /// It lay beside a table of its name, which it might have described: what was read of it depends on that.
     pub beside: bool,
+    /// It was JSON, and no other file was like it by its name: what was read of it depends on that.
+    pub alone: bool,
     /// What people declared of it, as JSON text, opaque here.
     pub declared: Option<String>,
 }

@@ -407,6 +407,7 @@ struct Files<'a> {
     since_sample: Texts<'a>,
     no_table: Flags<'a>,
     beside: Flags<'a>,
+    alone: Flags<'a>,
     declared: Texts<'a>,
 }
 
@@ -426,6 +427,7 @@ impl<'a> Files<'a> {
             since_sample: of.texts("since_sample")?,
             no_table: of.flags("no_table")?,
             beside: of.flags("beside")?,
+            alone: of.flags("alone")?,
             declared: of.texts("declared")?,
         })
     }
@@ -451,6 +453,7 @@ impl<'a> Files<'a> {
             since_sample,
             no_table: self.no_table.get(at),
             beside: self.beside.get(at),
+            alone: self.alone.get(at),
             declared: self.declared.get(at),
         })
     }

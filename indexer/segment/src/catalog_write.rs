@@ -135,6 +135,7 @@ fn schema() -> Schema {
             maybe("since_sample"),
             of("no_table", DataType::Boolean),
             of("beside", DataType::Boolean),
+            of("alone", DataType::Boolean),
             maybe("declared"),
         ]
         .into(),

@@ -167,6 +167,7 @@ impl Table {
             object,
             format: Format::Parquet,
             is_beside: false,
+            is_alone: false,
             declared: None,
         });
         Group {

@@ -148,6 +148,7 @@ fn without_version(file: FileRecord) -> FileRecord {
         error: file.error,
         no_table: file.no_table,
         beside: file.beside,
+        alone: file.alone,
         declared: file.declared,
         ..FileRecord::default()
     }

@@ -241,6 +241,7 @@ fn file_record(file: &TableFile, id: MemberId, part: &FilePart) -> Option<FileRe
         error: part.unread.as_ref().map(|unread| unread.error.clone()),
         no_table: part.no_table,
         beside: file.is_beside,
+        alone: file.is_alone,
         declared: file.declared.as_ref().and_then(|it| it.to_json().ok()),
         ..FileRecord::default()
     };

@@ -590,7 +590,8 @@ fn parts_of(file: &FileRecord) -> Vec<ObjectRecord> {
 fn content_of(file: &FileRecord) -> Fingerprint {
     let declared = file.declared.as_deref();
     let declared = declared.and_then(|it| Declaration::from_json(it).ok());
-    content_fingerprint(&object_of(file), file.beside, declared.as_deref())
+    let doubts = (file.beside, file.alone);
+    content_fingerprint(&object_of(file), doubts, declared.as_deref())
 }
 
 /// A file in the catalog as it was listed.

@@ -57,6 +57,31 @@ async fn a_text_that_is_no_table_is_read_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn one_object_is_a_row_where_another_file_is_like_it() {
+    let lab = Lab::new();
+    let order = |id: u32| format!("{{\"id\": {id}, \"of\": {{\"name\": \"ada\"}}}}");
+    lab.put("orders/order_1.json", &order(1)).await;
+    lab.put("state.json", "{\"last\": 7}").await;
+    lab.put("lines.jsonl", "{\"last\": 7}\n").await;
+    assert_eq!(run(&lab).await, skipped(&[("json", 2)]));
+    lab.expect([("lines", seen(1))]).await;
+    expect_idle(&lab).await;
+    lab.put("orders/order_2.json", &order(2)).await;
+    assert_eq!(run(&lab).await, skipped(&[("json", 1)]));
+    lab.expect([("lines", seen(1)), ("orders", seen(2))]).await;
+    expect_idle(&lab).await;
+    // What is declared of one makes it a table.
+    lab.put(".limn.yaml", "tables: [{files: state.json, name: state}]")
+        .await;
+    assert_eq!(run(&lab).await, []);
+    lab.remove("orders/order_1.json").await;
+    assert_eq!(run(&lab).await, skipped(&[("json", 1)]));
+    lab.expect([("lines", seen(1)), ("state", seen(1))]).await;
+    // What is declared is read at every run.
+    lab.run_is_idle().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
     let lab = Lab::new();
     let about = r#"{"title": "What was ordered", "id": "the number on the label"}"#;
@@ -71,11 +96,11 @@ async fn what_lies_beside_a_table_is_about_it_while_the_table_is_there() {
     lab.expect([("orders.csv", seen(2)), ("people", seen(1))])
         .await;
     expect_idle(&lab).await;
-    // Without them, they stand for themselves.
+    // Without them, they stand for themselves: one object alone is a document.
     lab.remove("orders.csv").await;
     lab.remove("people.csv").await;
-    run(&lab).await;
-    lab.expect([("orders", seen(1)), ("people", seen(3))]).await;
+    assert_eq!(run(&lab).await, skipped(&[("json", 1)]));
+    lab.expect([("people", seen(3))]).await;
     expect_idle(&lab).await;
     lab.put("orders.csv", "id,amount\n1,2\n2,3\n").await;
     run(&lab).await;

@@ -51,6 +51,7 @@ fn main() -> Result<(), Failure> {
             // It is a table of its own.
             sample_path: String::new(),
             is_beside: false,
+            is_alone: false,
             declared: None,
         };
         let started = Instant::now();

@@ -20,6 +20,8 @@ pub struct DataFile {
     /// Whether it lies beside a table and may be about it. JSON and plain text of a table's name are tables themselves only if
     /// they hold rows; plain text of an archive among the files of one table never is.
     pub is_beside: bool,
+    /// Whether it is JSON that lies in no table's folder and has none like it by name: one object alone is no row then.
+    pub is_alone: bool,
     /// What is declared of it.
     pub declared: Option<Arc<Declaration>>,
 }
@@ -32,6 +34,7 @@ impl DataFile {
             format,
             sample_path: String::new(),
             is_beside: false,
+            is_alone: false,
             declared: None,
         }
     }

@@ -338,6 +338,7 @@ mod tests {
             format: Format::Parquet,
             sample_path: String::new(),
             is_beside: false,
+            is_alone: false,
             declared: Some(Arc::new(Declaration {
                 reading: DeclaredReading {
                     logged: Some(Box::new(logged)),

@@ -76,6 +76,7 @@ pub(super) async fn summarise(
         describe: may_describe,
         wrap: wraps,
         be_document: wraps && Declaration::reading_of(file.declared.as_ref()).is_empty(),
+        be_alone: file.is_alone,
     };
     parse(move || {
         let paths = (path.as_str(), sample_path.as_str());
@@ -93,6 +94,8 @@ struct May {
     wrap: bool,
     /// A document without rows.
     be_document: bool,
+    /// The only one of its kind.
+    be_alone: bool,
 }
 
 fn read(
@@ -114,6 +117,10 @@ fn read(
     let may_be_document = may.be_document && input.is_whole();
     if let Some(document) = may_be_document.then(|| Document::of(text)).flatten() {
         return Err(Failure::new(FileErrorKind::NoTable, document.cause()));
+    }
+    if may.be_alone && may_be_document && document::is_one_object(text) {
+        let cause = "it is one object, and no other file is like it: a document, and no rows";
+        return Err(Failure::new(FileErrorKind::NoTable, cause));
     }
     let taken = || Columns::new(sample_path, options);
     scanned(&input, may.wrap, &taken)?.finish(&input)

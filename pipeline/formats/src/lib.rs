@@ -25,6 +25,7 @@
 //!     format: Format::of_path("people.csv").unwrap(),
 //!     sample_path: String::new(),
 //!     is_beside: false,
+//!     is_alone: false,
 //!     declared: None,
 //! };
 //! let summary = summarise_file(&store, &file, &ReadOptions::default()).await.unwrap();

@@ -44,6 +44,7 @@ pub(super) fn data_file(path: &str, size: usize) -> DataFile {
         format: Format::of_path(path).unwrap(),
         sample_path: String::new(),
         is_beside: false,
+        is_alone: false,
         declared: None,
     }
 }

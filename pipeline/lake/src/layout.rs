@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, member};
+use limn_formats::{FileError, FileErrorKind, Format, ObjectRecord, member, without_compression};
 
 use crate::contexts::{Contexts, SharedKind};
 use crate::declared::{Declared, Says, is_declared_file};
@@ -156,6 +156,7 @@ fn data_file(
         format,
         table_name,
         is_beside,
+        is_alone: false,
     }
 }
 
@@ -203,6 +204,7 @@ impl Sorted {
             }
         }
         sorted.part_uncertain();
+        sorted.part_copies();
         sorted.find_alike(declared);
         sorted
     }
@@ -242,7 +244,7 @@ impl Sorted {
             for file in alone.into_iter().flatten() {
                 match places.get(&file.object.path) {
                     Some(at) => of_series[*at].push(file),
-                    None => groups.push(Group::of_file(file)),
+                    None => groups.push(Group::of_file(file.alone())),
                 }
             }
         }
@@ -299,6 +301,26 @@ impl Sorted {
             }
         }
         self.sidecars.sort_unstable();
+    }
+
+    /// Of a directory that is one table, a file that is there without compression, too, is a copy and stands for itself.
+    fn part_copies(&mut self) {
+        for files in self.directories.values_mut() {
+            let paths = files.iter().map(|(object, _)| object.path.clone());
+            let paths: HashSet<String> = paths.collect();
+            let is_copy = |path: &str| {
+                let whole = without_compression(path);
+                whole != path && paths.contains(whole)
+            };
+            for (object, format) in files.extract_if(.., |(object, _)| is_copy(&object.path)) {
+                let (directory, _) = place::split_path(&object.path);
+                let loose = self.loose.entry(directory.to_owned()).or_default();
+                loose.push((object, format));
+            }
+        }
+        self.loose
+            .values_mut()
+            .for_each(|files| files.sort_unstable());
     }
 
     fn take(&mut self, object: ObjectRecord, beside: &HashSet<String>, declared: &Declared) {

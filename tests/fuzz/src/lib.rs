@@ -213,6 +213,7 @@ fn data_file(object: ObjectRecord) -> DataFile {
         object,
         sample_path: String::new(),
         is_beside: false,
+        is_alone: false,
         declared: None,
     }
 }

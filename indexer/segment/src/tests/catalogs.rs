@@ -94,6 +94,7 @@ fn record(i: u64) -> TableRecord {
                 since_sample: (f == 1).then_some(SinceSample::Came),
                 no_table: f == 0,
                 beside: f == 1,
+                alone: f == 2,
                 declared: (f == 2).then(|| "{\"by\":\".limn.yaml\"}".into()),
             })
             .collect(),

@@ -134,6 +134,7 @@ fn open(
         // It is not summarised.
         sample_path: String::new(),
         is_beside: false,
+        is_alone: false,
         declared: None,
     };
     let (stretches, _) = unpack(ranged, place, file, options, tar::Extent::Whole)?;
@@ -164,6 +165,7 @@ pub(super) fn file(file: &DataFile, name: &str, part: MemberPlace) -> DataFile {
         format: file.format,
         sample_path: file.sample_path.clone(),
         is_beside: false,
+        is_alone: false,
         declared: file.declared.clone(),
     }
 }

@@ -99,6 +99,7 @@ async fn read_with(
         format: Format::of_path(&object.path).unwrap_or(Format::Archive),
         sample_path: String::new(),
         is_beside: false,
+        is_alone: false,
         declared: None,
     };
     crate::summarise_file(store, &file, options).await

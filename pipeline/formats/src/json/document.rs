@@ -8,7 +8,10 @@ use std::collections::BTreeMap;
 use memchr::{memchr, memmem};
 use serde::de::IgnoredAny;
 
+use super::feature;
+use super::holds::{Holds, holds};
 use super::outline::Cursor;
+use super::wrapped::{self, Shape};
 
 /// Bytes of the longest document; what is longer holds data.
 const LONGEST: usize = 4 << 20;
@@ -77,6 +80,15 @@ impl Document {
             Document::EmptyPage => "its list is empty: it holds no rows",
         }
     }
+}
+
+/// Whether a text is one object, which wraps no rows and is no feature of GeoJSON.
+pub(super) fn is_one_object(text: &[u8]) -> bool {
+    let wraps = || wrapped::whole(text, true) != Shape::Objects;
+    text.trim_ascii_start().starts_with(b"{")
+        && holds(text) == Holds::One
+        && !wraps()
+        && !feature::is_one(text)
 }
 
 /// What a member's value is, as far as that matters.

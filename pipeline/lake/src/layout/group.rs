@@ -245,6 +245,7 @@ impl Group {
             object: file.object,
             format: file.format,
             is_beside: false,
+            is_alone: false,
             declared: Some(file.logged),
         });
         let mut files: Vec<TableFile> = files.collect();

@@ -1,5 +1,6 @@
 //! The files of a group: an object with rows, and what it is called alone.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use limn_formats::declaration::shared;
@@ -27,12 +28,22 @@ pub struct TableFile {
     /// Whether it lies beside a table and may be about it. JSON and plain text of a table's name are tables themselves only if
     /// they hold rows; plain text of an archive among the files of one table never is.
     pub is_beside: bool,
+    /// Whether it is JSON of which nothing is declared and that no other file is like by its name: one object is no row then.
+    pub is_alone: bool,
     /// What people say of it.
     #[serde(with = "shared")]
     pub declared: Option<Arc<Declaration>>,
 }
 
 impl TableFile {
+    /// The file as one that no other is like by its name.
+    pub(super) fn alone(self) -> TableFile {
+        let extension = Path::new(without_compression(&self.object.path)).extension();
+        let is_json = extension.is_some_and(|it| it.eq_ignore_ascii_case("json"));
+        let is_alone = is_json && !self.is_beside && self.declared.is_none();
+        TableFile { is_alone, ..self }
+    }
+
     /// Path relative to its table, as far as its own path tells; `""` for a lone file. Rows are
     /// drawn by it, so it changes with nothing else.
     pub fn sample_path(&self) -> &str {
@@ -46,15 +57,17 @@ impl TableFile {
             format: self.format,
             sample_path: self.sample_path().to_owned(),
             is_beside: self.is_beside,
+            is_alone: self.is_alone,
             declared: self.declared.clone(),
         }
     }
 
     /// What a file's summary depends on besides the reading options: the version, the
-    /// `sample_path` (which follows from the path), whether it has to be more than a description, how people say that
-    /// it is read, and what is read with it.
+    /// `sample_path` (which follows from the path), whether it has to be more than a description or one object, how people say
+    /// that it is read, and what is read with it.
     pub fn content_fingerprint(&self) -> Fingerprint {
-        content_fingerprint(&self.object, self.is_beside, self.declared.as_deref())
+        let doubts = (self.is_beside, self.is_alone);
+        content_fingerprint(&self.object, doubts, self.declared.as_deref())
     }
 
     /// The table's columns, where the file is its log.
@@ -68,20 +81,21 @@ impl TableFile {
     }
 }
 
-/// What [`TableFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not, and of which
-/// this is declared.
+/// What [`TableFile::content_fingerprint`] is of an object that lies beside a table of its name, or does not, that is alone, or
+/// is not, and of which this is declared.
 pub fn content_fingerprint(
     object: &ObjectRecord,
-    is_beside: bool,
+    (is_beside, is_alone): (bool, bool),
     declared: Option<&Declaration>,
 ) -> Fingerprint {
     let declared = declared.filter(|declared| !declared.is_of_no_content());
-    if !is_beside && declared.is_none() {
+    if !is_beside && !is_alone && declared.is_none() {
         return object.fingerprint();
     }
-    let mut hasher = Hasher::new(match is_beside {
-        true => "object beside a table",
-        false => "object as declared",
+    let mut hasher = Hasher::new(match (is_beside, is_alone) {
+        (true, _) => "object beside a table",
+        (false, true) => "object alone",
+        (false, false) => "object as declared",
     });
     match object.place() {
         // What it is called here changes with its table's name.

@@ -748,8 +748,8 @@ fn some_path() -> impl Strategy<Value = String> {
         "readme",
     ]);
     let extension = select(vec![
-        ".csv", ".tsv", ".parquet", ".jsonl", ".md", ".txt", ".dat", ".csv.txt", ".csv.md", ".bin",
-        "", ".gz",
+        ".csv", ".csv.gz", ".tsv", ".parquet", ".jsonl", ".md", ".txt", ".dat", ".csv.txt",
+        ".csv.md", ".bin", "", ".gz",
     ]);
     (prop::collection::vec(directory, 0..3), stem, extension).prop_map(
         |(directories, stem, extension)| {

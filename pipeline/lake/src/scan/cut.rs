@@ -61,6 +61,7 @@ mod tests {
             format,
             table_name: TableName::parse("a").unwrap(),
             is_beside: false,
+            is_alone: false,
             declared: None,
         };
         let summary = FileSummary {

@@ -79,6 +79,7 @@ async fn indexed(
             table_name: TableName::parse(path).unwrap(),
             object,
             is_beside: false,
+            is_alone: false,
             declared: declared.entry(path),
         };
         // Of archives there may be members that are no tables.
@@ -701,6 +702,7 @@ async fn files_that_others_wrote_are_scanned() {
             format,
             table_name: TableName::parse(&name).unwrap(),
             is_beside: false,
+            is_alone: false,
             declared: None,
         };
         let options = ReadOptions::default();

@@ -56,6 +56,7 @@ impl Files {
                     format: Format::Csv,
                     table_name: TableName::parse("d").unwrap(),
                     is_beside: false,
+                    is_alone: false,
                     declared: None,
                 };
                 let summary = summarise_file(&store, &file.data_file(), &options)

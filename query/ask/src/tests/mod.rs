@@ -77,6 +77,7 @@ impl Made {
                 format: Format::of_path(path).unwrap(),
                 table_name: TableName::parse(name).unwrap(),
                 is_beside: false,
+                is_alone: false,
                 declared: None,
             };
             let options = ReadOptions::default();

@@ -67,6 +67,7 @@ impl Ground {
             object,
             format,
             is_beside: false,
+            is_alone: false,
             declared: declared(logged),
         };
         let summary = summarise_file(&self.store, &file.data_file(), options)
@@ -394,6 +395,7 @@ async fn a_file_of_which_it_is_not_known_what_is_deleted_is_not_read() {
         object: ObjectRecord::from(store.head("t/a.parquet").await.unwrap()),
         format: Format::Parquet,
         is_beside: false,
+        is_alone: false,
         declared: declared(deleting(vec![Deletes::Vector {
             path: "t/gone.bin".to_owned(),
             offset: 1,

@@ -110,6 +110,7 @@ async fn table(lake: &Store, name: &str, text: &str) -> TableRecord {
         format: Format::Csv,
         table_name: TableName::parse(name).unwrap(),
         is_beside: false,
+        is_alone: false,
         declared: None,
     };
     let options = ReadOptions::default();
