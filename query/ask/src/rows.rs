@@ -112,6 +112,7 @@ fn table_file(
         },
         table_name: name.clone(),
         is_beside: file.beside,
+        is_alone: file.alone,
         declared,
     }
 }
