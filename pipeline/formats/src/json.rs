@@ -19,6 +19,7 @@ pub(crate) mod holds;
 mod list;
 mod outline;
 mod plain;
+mod regular;
 mod row;
 mod wrapped;
 
@@ -35,6 +36,7 @@ use self::columns::Columns;
 use self::document::Document;
 use self::feature::FeatureSeed;
 use self::outline::{Elements, Step, are_lists};
+use self::regular::Form;
 use self::row::RowSeed;
 pub(super) use self::wrapped::may_wrap;
 use self::wrapped::{BEGINNING, List, Shape};
@@ -139,6 +141,7 @@ fn scanned(input: &Input, wraps: bool, taken: &dyn Fn() -> Columns) -> Result<Sc
     match shape {
         Shape::Nothing => return Err(no_rows()),
         Shape::List(list) => scan.list(text, list)?,
+        Shape::Keyed(rows) => scan.keyed(&rows)?,
         Shape::Objects => {
             scan.lines(input)?;
             if whole && scan.bad * 2 > scan.columns.rows() {
@@ -214,6 +217,8 @@ struct Scan {
     are_features: Option<bool>,
     /// The keys of the list that the rows are taken from.
     taken_from: Option<String>,
+    /// How the elements of a list are rows.
+    form: Form,
 }
 
 impl Scan {
@@ -227,6 +232,7 @@ impl Scan {
             in_vain: 0,
             are_features: None,
             taken_from: None,
+            form: Form::Objects,
         }
     }
 
@@ -273,6 +279,28 @@ impl Scan {
             }
             self.line_bytes += (end - start) as u64;
             start = end;
+        }
+        Ok(())
+    }
+
+    /// Takes an element of a list, which should be a row.
+    fn element(
+        &mut self,
+        text: &[u8],
+        row: u64,
+        place: impl Fn() -> String,
+    ) -> Result<(), Failure> {
+        match self.form.object(text) {
+            regular::Element::AsItIs => self.object(text, row, place),
+            regular::Element::Object(object) => self.object(&object, row, place),
+            regular::Element::Names => Ok(()),
+        }
+    }
+
+    /// Takes the objects of one that has them by their keys.
+    fn keyed(&mut self, rows: &[Vec<u8>]) -> Result<(), Failure> {
+        for (at, row) in rows.iter().enumerate() {
+            self.object(row, at as u64, || format!("member {}", at + 1))?;
         }
         Ok(())
     }
@@ -356,7 +384,7 @@ impl Scan {
     fn list(&mut self, text: &[u8], list: List) -> Result<(), Failure> {
         let (mut elements, mut at, mut number) = (Elements::default(), list.start, 0u64);
         let is_top = list.path.is_none();
-        self.taken_from = list.path;
+        (self.taken_from, self.form) = (list.path, list.form);
         loop {
             match elements.step(text, at) {
                 Step::Element(range) => {
@@ -364,7 +392,7 @@ impl Scan {
                     number += 1;
                     let row = self.columns.rows();
                     let element = text.get(range).unwrap_or_default();
-                    self.object(element, row, || format!("element {number}"))?;
+                    self.element(element, row, || format!("element {number}"))?;
                 }
                 Step::Cut if !self.whole => break,
                 Step::Cut => return Err(breaks_off("its end is missing")),

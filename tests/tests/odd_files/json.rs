@@ -27,6 +27,12 @@ pub fn files() -> Vec<Odd> {
             "left out: response.items",
         ),
         reads(
+            "cells.json",
+            "{\"columns\": [\"a\", \"b\"], \"data\": [[1, \"x\"], [2, \"y\"]]}",
+            "a:integer b:text",
+            2,
+        ),
+        reads(
             "two_lists.json",
             "{\"a\": [{\"x\": 1}], \"b\": [{\"x\": 2}]}",
             "a[].x:integer b[].x:integer",

@@ -128,8 +128,13 @@ pub(crate) fn lines(
     let (text, _) = windows.text();
     let begins = text.len() - sniff::without_bom(text).len();
     match wrapped::beginning(text.get(begins..).unwrap_or_default(), wraps) {
-        Shape::List(list) => elements(windows, begins + list.start, &mut scan, sink)?,
-        Shape::Nothing | Shape::Objects => each_line(windows, begins, &mut scan, sink)?,
+        Shape::List(list) => {
+            scan.form = list.form;
+            elements(windows, begins + list.start, &mut scan, sink)?;
+        }
+        Shape::Keyed(_) | Shape::Nothing | Shape::Objects => {
+            each_line(windows, begins, &mut scan, sink)?
+        }
     }
     let unfound = scan.columns.rows_to().and_then(RowsTo::unfound);
     unfound.map_or(Ok(()), |name| Err(not_found(name).into()))
@@ -187,7 +192,7 @@ fn elements(
                     passed = range.end;
                     let row = scan.columns.rows();
                     let element = text.get(range).unwrap_or_default();
-                    scan.object(element, row, || "an element".to_owned())?;
+                    scan.element(element, row, || "an element".to_owned())?;
                 }
                 Step::End(_) => break true,
                 Step::Cut if !is_all => break false,

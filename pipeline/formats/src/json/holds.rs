@@ -6,6 +6,7 @@
 //! do, and is no list of rows.
 
 use super::outline::{Elements, Step};
+use super::regular::Form;
 use super::wrapped::{self, List, Shape as Wraps};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -55,8 +56,10 @@ pub fn holds(text: &[u8]) -> Holds {
 
 /// Whether one object wraps rows.
 fn wraps_rows(text: &[u8]) -> bool {
-    let Wraps::List(List { path, start }) = wrapped::whole(text, true) else {
-        return false;
+    let (path, start) = match wrapped::whole(text, true) {
+        Wraps::List(List { path, start, form }) if form == Form::Objects => (path, start),
+        Wraps::List(_) | Wraps::Keyed(_) => return true,
+        Wraps::Nothing | Wraps::Objects => return false,
     };
     let path = path.unwrap_or_default();
     let name = path

@@ -10,6 +10,7 @@
 use std::path::Path;
 
 use super::outline::Cursor;
+use super::regular::{self, Form};
 use crate::compression::without_compression;
 
 /// Bytes of a longer file that show whether it is wrapped: all who read it look at as much.
@@ -24,6 +25,8 @@ pub(super) struct List {
     pub(super) path: Option<String>,
     /// Where its first element may stand.
     pub(super) start: usize,
+    /// How its elements are rows.
+    pub(super) form: Form,
 }
 
 /// What one text holds.
@@ -31,6 +34,8 @@ pub(super) struct List {
 pub(super) enum Shape {
     /// A list, or an object that wraps one.
     List(List),
+    /// Objects by their keys, as objects that have them.
+    Keyed(Vec<Vec<u8>>),
     /// A wrapper of nothing.
     Nothing,
     /// Anything else: objects one after another, mostly.
@@ -48,12 +53,12 @@ pub(crate) fn may_wrap(path: &str) -> bool {
 pub(super) fn whole(text: &[u8], may_wrap: bool) -> Shape {
     let mut cursor = Cursor::new(text, 0);
     match cursor.peek() {
-        Some(b'[') => Shape::List(top(cursor.at())),
+        Some(b'[') => Shape::List(top(text, cursor.at())),
         Some(b'{') if may_wrap => {
             let mut found = Found::default();
             let is_whole = found.object(&mut cursor, None).is_some() && cursor.peek().is_none();
             match is_whole {
-                true => found.shape(),
+                true => found.shape(text),
                 false => Shape::Objects,
             }
         }
@@ -67,7 +72,7 @@ pub(super) fn beginning(text: &[u8], may_wrap: bool) -> Shape {
     let text = text.get(..BEGINNING).unwrap_or(text);
     let mut cursor = Cursor::new(text, 0);
     match cursor.peek() {
-        Some(b'[') => Shape::List(top(cursor.at())),
+        Some(b'[') => Shape::List(top(text, cursor.at())),
         Some(b'{') if may_wrap => {
             let mut found = Found::default();
             let is_cut = found.object(&mut cursor, None).is_none();
@@ -86,10 +91,14 @@ pub(super) fn may_be_list(text: &[u8]) -> bool {
     matches!(cursor.peek(), Some(b'[' | b'{')) && cursor.value().is_none()
 }
 
-fn top(at: usize) -> List {
+fn top(text: &[u8], at: usize) -> List {
     List {
         path: None,
         start: at + 1,
+        form: match regular::is_headed(text, at + 1) {
+            true => Form::Headed,
+            false => Form::Objects,
+        },
     }
 }
 
@@ -99,6 +108,8 @@ struct Found {
     /// Lists of objects among its own values, and in the objects directly in it: the first few.
     own: Vec<List>,
     inner: Vec<List>,
+    /// Lists of lists among all of them, with the key of the last and where the list ends: the first few.
+    lists: Vec<(List, Vec<u8>, usize)>,
     /// The list within which the text ends, and whether it is an inner one.
     open: Option<(bool, List)>,
     /// Own members, and empty lists among them.
@@ -144,14 +155,23 @@ impl Found {
         if first == b']' && outer.is_none() {
             self.empty += 1;
         }
-        if first != b'{' {
+        if first != b'{' && first != b'[' {
             return cursor.value().map(drop);
         }
+        let last_key = key;
         let key = written(key);
         let list = List {
             path: Some(outer.map_or_else(|| key.clone(), |outer| format!("{outer}.{key}"))),
             start: cursor.at() + 1,
+            form: Form::Objects,
         };
+        if first == b'[' {
+            cursor.value()?;
+            if self.lists.len() < SEVERAL {
+                self.lists.push((list, last_key.to_vec(), cursor.at()));
+            }
+            return Some(());
+        }
         let Some(_) = cursor.value() else {
             self.open = Some((outer.is_some(), list));
             return None;
@@ -166,13 +186,21 @@ impl Found {
         Some(())
     }
 
-    fn shape(self) -> Shape {
+    fn shape(self, text: &[u8]) -> Shape {
+        if let [(list, key, end)] = self.lists.as_slice()
+            && let Some(form) = regular::form(text, (list.start - 1, *end), key)
+        {
+            return Shape::List(List {
+                form,
+                ..list.clone()
+            });
+        }
         match (self.own.as_slice(), self.inner.as_slice()) {
             ([list], _) | ([], [list]) => Shape::List(list.clone()),
             ([], []) if self.empty == 1 && (self.members == 1 || self.is_collection) => {
                 Shape::Nothing
             }
-            _ => Shape::Objects,
+            _ => regular::keyed(text).map_or(Shape::Objects, Shape::Keyed),
         }
     }
 
@@ -195,6 +223,7 @@ mod tests {
     fn path(shape: Shape) -> String {
         match shape {
             Shape::List(List { path, .. }) => path.unwrap_or_else(|| "[]".to_owned()),
+            Shape::Keyed(rows) => format!("{} keyed", rows.len()),
             Shape::Nothing => "nothing".to_owned(),
             Shape::Objects => "objects".to_owned(),
         }

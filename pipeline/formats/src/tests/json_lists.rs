@@ -355,3 +355,59 @@ fn a_document_is_a_table_where_it_is_declared_how_it_is_read() {
         1
     );
 }
+
+#[test]
+fn lists_of_cells_are_rows_where_their_columns_have_names() {
+    let expected = ["1|Bern|-", "2|-|true"].map(str::to_owned);
+    for (text, path) in [
+        (
+            r#"[["id", "city", "on"], [1, "Bern"], [2, null, true]]"#,
+            None,
+        ),
+        (
+            r#"{"columns": ["id", "city", "on"], "index": [0, 1], "data": [[1, "Bern", null], [2, null, true]]}"#,
+            Some("data"),
+        ),
+        (
+            r#"{"data": [[1, "Bern", null], [2, null, true]], "meta": {"view": {"columns": [{"name": "id"}, {"name": "city"}, {"name": "on"}]}}}"#,
+            Some("data"),
+        ),
+        (
+            r#"{"result": {"fields": [{"name": "id", "type": "int"}, {"name": "city"}, {"name": "on"}], "rows": [[1, "Bern", null], [2, null, true]]}}"#,
+            Some("result.rows"),
+        ),
+        (
+            r#"{"range": "A1:C3", "values": [["id", "city", "on"], [1, "Bern"], [2, null, true]]}"#,
+            Some("values"),
+        ),
+    ] {
+        let (columns, mut rows, notes) = shown("x.json", text);
+        rows.sort();
+        assert_eq!(columns, "id:integer city:text on:boolean", "{text}");
+        assert_eq!(rows, expected, "{text}");
+        assert_eq!(notes, path.map(taken_from).into_iter().collect::<Vec<_>>());
+    }
+    // A row of too many cells is left out; of lists without names none is a row.
+    let long = read("x.json", r#"[["a", "b"], [1, 2], [3, 4, 5], [6, 7]]"#);
+    assert_eq!(long.rows, 2);
+    for text in [
+        "[[1, 2], [3, 4]]",
+        r#"[["a", "a"], [1, 2]]"#,
+        r#"[["a", "b"]]"#,
+    ] {
+        assert_eq!(failure("x.json", text).kind, FileErrorKind::NotItsFormat);
+    }
+}
+
+#[test]
+fn objects_by_their_keys_are_rows() {
+    let person = |id: u32| format!(r#""P{id}": {{"age": {id}, "ward": "x"}}"#);
+    let people = |count| (0..count).map(person).collect::<Vec<_>>().join(", ");
+    let summary = read("x.json", format!("{{{}}}", people(12)));
+    assert_eq!(schema(&summary), "key:text age:integer ward:text");
+    assert_eq!(summary.rows, 12);
+    // A few are settings, as are unlike ones.
+    assert_eq!(read("x.json", format!("{{{}}}", people(9))).rows, 1);
+    let unlike = format!(r#"{{{}, "other": {{"rate": 5}}}}"#, people(12));
+    assert_eq!(read("x.json", unlike).rows, 1);
+}

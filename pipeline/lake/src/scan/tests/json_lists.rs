@@ -39,6 +39,22 @@ async fn rows_of_wrappers_and_features_are_those_of_their_lists() {
     }
 }
 
+#[tokio::test]
+async fn rows_of_cells_and_of_keyed_objects_have_their_columns() {
+    let split = br#"{"columns": ["id", "at"], "data": [[1, "2024-01-31"], [2, null]]}"#;
+    let headed = br#"[["id", "at"], [1, "2024-01-31"], [2]]"#;
+    for text in [split.as_slice(), headed] {
+        let table = table(&[("x.json", text.to_vec())]).await;
+        assert_eq!(types(&table), ["id Int64", "at Date32"]);
+        assert_eq!(all(&table).await, ["1|2024-01-31", "2|-"]);
+    }
+    let keyed = (0..12).map(|id| format!("\"P{id:02}\": {{\"age\": {id}}}"));
+    let keyed = format!("{{{}}}", keyed.collect::<Vec<_>>().join(","));
+    let table = table(&[("k.json", keyed.into_bytes())]).await;
+    assert_eq!(types(&table), ["key Utf8View", "age Int64"]);
+    assert_eq!(all(&table).await[11], "P11|11");
+}
+
 /// Of long files the beginning is described, and all rows are read.
 #[tokio::test]
 async fn rows_of_long_lists_are_all_read() {
@@ -54,6 +70,10 @@ async fn rows_of_long_lists_are_all_read() {
         "{{\"page\": 1, \"result\": {{\"rows\": [\n{}\n]}}, \"next\": [{{\"a\": 1}}]}}",
         objects.join(",\n")
     );
+    let cells: Vec<String> = (0..rows)
+        .map(|n| format!("[{n}, \"{}\"]", text(n)))
+        .collect();
+    let cells = format!("[[\"id\", \"text\"], {}]", cells.join(","));
     let packed = gzip(wrapped.as_bytes());
     let archive = readers::zip("in.json", wrapped.as_bytes());
     for (path, content) in [
@@ -69,6 +89,7 @@ async fn rows_of_long_lists_are_all_read() {
             )
             .into_bytes(),
         ),
+        ("e.json", cells.into_bytes()),
         ("d.geojsonl", features.join("\n").into_bytes()),
     ] {
         let table = table_with(&[(path, content)], &budget(64 << 10)).await;
