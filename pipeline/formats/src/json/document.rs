@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::feature;
 use super::holds::{Holds, holds};
-use super::outline::Cursor;
+use super::outline::{Cursor, Elements, Step};
 use super::wrapped::{self, Shape};
 
 /// Bytes of the longest document; what is longer holds data.
@@ -51,6 +51,8 @@ pub(super) enum Document {
     Settings,
     /// An answer that tells of an error (RFC 9457, and services' own forms), and of nothing else.
     Error,
+    /// A list of plain values.
+    Values,
     /// A page without rows: one empty list, and counts or links beside it.
     EmptyPage,
 }
@@ -62,6 +64,9 @@ impl Document {
             return None;
         }
         let is_json = |text: &[u8]| serde_json::from_slice::<IgnoredAny>(text).is_ok();
+        if is_list_of_values(text) {
+            return is_json(text).then_some(Document::Values);
+        }
         if let Some(members) = Members::of(text) {
             return members.document().filter(|_| is_json(text));
         }
@@ -77,7 +82,26 @@ impl Document {
             Document::Schema => "it is a schema, and holds no rows",
             Document::Settings => "it holds settings of a program, and no rows",
             Document::Error => "it is an answer that tells of an error, and holds no rows",
+            Document::Values => "it is a list of plain values, and holds no rows",
             Document::EmptyPage => "its list is empty: it holds no rows",
+        }
+    }
+}
+
+fn is_list_of_values(text: &[u8]) -> bool {
+    let mut cursor = Cursor::new(text, 0);
+    let Some(()) = cursor.skip(b'[') else {
+        return false;
+    };
+    let (mut elements, mut at, mut count) = (Elements::default(), cursor.at(), 0u64);
+    loop {
+        match elements.step(text, at) {
+            Step::Element(value) if matches!(text.get(value.start), Some(b'{' | b'[')) => {
+                return false;
+            }
+            Step::Element(value) => (at, count) = (value.end, count + 1),
+            Step::End(_) => return count > 0,
+            Step::Cut | Step::Broken => return false,
         }
     }
 }
@@ -243,7 +267,7 @@ mod tests {
 
     #[test]
     fn documents_are_known_by_their_members() {
-        use Document::{EmptyPage, Error, Schema, Service, Settings};
+        use Document::{EmptyPage, Error, Schema, Service, Settings, Values};
         for (text, expected) in [
             (
                 r#"{"openapi": "3.0.3", "info": {"title": "x"}, "paths": {}}"#,
@@ -288,6 +312,7 @@ mod tests {
                 r#"{"type": "about:blank", "title": "Not found", "status": 404}"#,
                 Error,
             ),
+            (r#"[1, "a", null]"#, Values),
             (r#"{"data": [], "total": 0}"#, EmptyPage),
             (
                 r#"{"tickets": [], "next_page": null, "meta": {"links": ["x"]}}"#,

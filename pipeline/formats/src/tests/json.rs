@@ -342,10 +342,7 @@ fn mostly_broken_files_are_refused() {
     );
     let one = failure("x.jsonl", "hello\n").cause;
     assert!(one.starts_with("no JSON object in 1 of 1 line ("), "{one}");
-    assert_eq!(
-        failure("x.json", "[1, 2, 3]").kind,
-        FileErrorKind::NotItsFormat
-    );
+    assert_eq!(failure("x.json", "[1, 2, 3]").kind, FileErrorKind::NoTable);
     assert_eq!(
         failure("x.json", "[{\"a\": 1}, {\"a\"").kind,
         FileErrorKind::Corrupt
@@ -459,7 +456,7 @@ fn beside_a_table_one_thing_is_no_table() {
         ("[{\"a\": 1}]", Ok(1), Err(FileErrorKind::NoTable)),
         (
             "[1, 2]",
-            Err(FileErrorKind::NotItsFormat),
+            Err(FileErrorKind::NoTable),
             Err(FileErrorKind::NoTable),
         ),
         ("[{\"a\": 1}, {\"a\": 2}]", Ok(2), Ok(2)),
