@@ -180,8 +180,8 @@ fn json_beside_a_table_describes_it_or_is_a_table() {
     .unwrap();
     desk.index();
     let shown = |table: &str| limn(&["show", table, "--index", text(&desk.index), "--json"]);
-    // Alone, it is a table of one row.
-    assert_eq!(shown("orders").ok()[0]["rows"], 1);
+    // Alone, one object is a document.
+    assert_ne!(shown("orders").code, 0);
     // Rows are no description.
     assert_eq!(shown("parts.json").ok()[0]["rows"], 2);
     assert_eq!(texts(&shown("parts.csv").ok()[0]), [""]);
@@ -198,6 +198,6 @@ fn json_beside_a_table_describes_it_or_is_a_table() {
 
     fs::remove_file(desk.lake.join("orders.csv")).unwrap();
     desk.index();
-    assert_eq!(shown("orders").ok()[0]["rows"], 1);
+    assert_ne!(shown("orders").code, 0);
     assert_ne!(shown("orders.csv").code, 0);
 }
