@@ -1,7 +1,7 @@
-"""A language model of qwen2.5-coder-1.5b's shape with seeded random weights, to measure speed and compare bits
-where the real file cannot be had:  random_gguf.py TOKENIZER.gguf OUT.gguf [LAYERS]
+"""A language model of qwen2.5-coder-1.5b's shape with seeded random weights, to measure speed and
+compare bits where the real file is not:  random_gguf.py TOKENIZER.gguf OUT.gguf [LAYERS]
 
-Its tokenizer is that of another GGUF file (SmolLM2's), with pieces added up to the vocabulary's size.
+Its tokenizer is that of another GGUF file (SmolLM2's), filled up to the vocabulary's size.
 """
 import random
 import struct

@@ -16,9 +16,8 @@ typedef unsigned char u8;
 #define SHARED __shared__
 // The loop is written out, so that what it indexes may stay in registers.
 #define UNROLL _Pragma("unroll")
-// So many rounds at a time, whose reads are then under way together.
+// Two rounds at a time, whose reads are then under way together.
 #define UNROLL_2 _Pragma("unroll 2")
-#define UNROLL_16 _Pragma("unroll 16")
 // A kernel takes one struct and runs in blocks of so many threads.
 #define KERNEL(name, Params, threads) extern "C" __global__ void __launch_bounds__(threads) name(const Params p)
 
@@ -44,14 +43,14 @@ DEVICE float warp_greatest(float number) {
 
 // d += a · b on the tensor cores: 16 × 32 signed bytes by 32 × 8 (PTX ISA, mma.m16n8k32).
 DEVICE void multiply_signed(int (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                  : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
 // The same with unsigned bytes in a.
 DEVICE void multiply_unsigned(int (&d)[4], const u32 (&a)[4], const u32 (&b)[2]) {
-    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
+    asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},{%0,%1,%2,%3};"
                  : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
@@ -129,7 +128,8 @@ DEVICE void exponentials(float *scores, u32 rows, u32 columns, float factor, flo
     barrier();
 }
 
-// Adds up one dimension of `length` tokens' values, `stride` numbers apart, weighed by COUNT queries' scores.
+// Adds up one dimension of `length` tokens' values, `stride` numbers apart, weighed by COUNT queries'
+// scores.
 template <u32 COUNT> DEVICE void mix_values(const float *scores, u32 columns, const float *values, u32 stride, u32 length, float (&sums)[COUNT]) {
     u32 token = 0;
     UNROLL_2

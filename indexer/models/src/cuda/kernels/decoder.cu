@@ -40,8 +40,8 @@ struct Lines {
     u32 groups;
 };
 
-// Rounds some groups of row `row`, whose numbers are `number(0..width)`, to bytes: those from `first` on,
-// one a warp.
+// Rounds some groups of row `row`, whose numbers are `number(0..width)`, to bytes: those from `first`
+// on, one a warp.
 template <class Numbers> DEVICE void round_groups(const Lines &out, u32 row, u32 width, u32 first, Numbers number) {
     u32 group = first + thread() / 32, lane = thread() % 32, tile = row / LANES, r = row % LANES;
     float four[4], most = 0.0f;
@@ -73,16 +73,24 @@ struct NormalizeRows {
     u32 width;
 };
 
+// Numbers of a row that are in shared memory at a time.
+#define PART 2048u
+
 KERNEL(normalize_rows, NormalizeRows, ROW_THREADS) {
+    SHARED float part[PART];
     SHARED float lanes[LANES];
     u32 row = block_x();
     const float *numbers = p.states + (size_t)(p.rows ? p.rows[row] : row) * p.width;
-    if (thread() < LANES) {
-        float square = 0.0f;
-        UNROLL_16
-        for (u32 i = thread(); i < p.width; i += LANES) square = fmaf(numbers[i], numbers[i], square);
-        lanes[thread()] = square;
+    float square = 0.0f;
+    for (u32 first = 0; first < p.width; first += PART) {
+        u32 here = p.width - first < PART ? p.width - first : PART;
+        for (u32 i = thread(); i < here; i += ROW_THREADS) part[i] = numbers[first + i];
+        barrier();
+        if (thread() < LANES)
+            for (u32 i = thread(); i < here; i += LANES) square = fmaf(part[i], part[i], square);
+        barrier();
     }
+    if (thread() < LANES) lanes[thread()] = square;
     barrier();
     float inverse = 1.0f / sqrtf(fold(lanes) / (float)p.width + p.epsilon);
     const float *weight = p.weight;
@@ -109,8 +117,8 @@ DEVICE float silu(float x) {
     return x * (x < 0.0f ? e * share : share);
 }
 
-// silu(gate) · up, rounded to bytes; a row holds the gates, then, from its middle, the ups. The grid's
-// second dimension as above.
+// silu(gate) · up, rounded to bytes; a row holds the gates, then, from its middle, the ups. The
+// grid's second dimension as above.
 struct GateRows {
     const float *wide;
     Lines out;
@@ -191,34 +199,40 @@ template <u32 WARPS_M, u32 WARPS_N, u32 TILES, u32 PARTS> DEVICE void product(co
         }
         barrier();
         if (group + 1 < p.groups) load(group + 1);
+        // Each is read from shared memory once: the weights stay for all tiles.
+        u32 b[PARTS][4][2];
+        float column_scales[PARTS][2];
         UNROLL
-        for (u32 t = 0; t < TILES; t++) {
-            u32 a[4][4], r = row + t * LANES;
-            // No row of this tile is there; the whole warp goes on.
-            if (first_tile + warp / WARPS_N * TILES + t >= tiles) continue;
+        for (u32 n = 0; n < PARTS; n++) {
+            u32 block = (part + n) / 2, output = (part + n) % 2 * 8;
             UNROLL
             for (u32 k = 0; k < 4; k++) {
-                a[k][0] = rows[r][k * 8 + lane % 4];
-                a[k][1] = rows[r + 8][k * 8 + lane % 4];
-                a[k][2] = rows[r][k * 8 + 4 + lane % 4];
-                a[k][3] = rows[r + 8][k * 8 + 4 + lane % 4];
+                b[n][k][0] = weights[block][k * 8 + lane % 4][output + lane / 4];
+                b[n][k][1] = weights[block][k * 8 + 4 + lane % 4][output + lane / 4];
             }
             UNROLL
-            for (u32 n = 0; n < PARTS; n++) {
-                u32 of = part + n, block = of / 2, output = of % 2 * 8;
-                int sums[4] = {};
+            for (u32 i = 0; i < 2; i++) column_scales[n][i] = weight_scales[block * LANES + output + lane % 4 * 2 + i];
+        }
+        UNROLL
+        for (u32 t = 0; t < TILES; t++) {
+            u32 r = row + t * LANES;
+            // No row of this tile is there; the whole warp goes on.
+            if (first_tile + warp / WARPS_N * TILES + t >= tiles) continue;
+            // The parts' products do not wait for each other.
+            int sums[PARTS][4] = {};
+            UNROLL
+            for (u32 k = 0; k < 4; k++) {
+                u32 a[4] = {rows[r][k * 8 + lane % 4], rows[r + 8][k * 8 + lane % 4],
+                            rows[r][k * 8 + 4 + lane % 4], rows[r + 8][k * 8 + 4 + lane % 4]};
                 UNROLL
-                for (u32 k = 0; k < 4; k++) {
-                    u32 b[2] = {weights[block][k * 8 + lane % 4][output + lane / 4],
-                                weights[block][k * 8 + 4 + lane % 4][output + lane / 4]};
-                    multiply_signed(sums, a[k], b);
-                }
-                UNROLL
-                for (u32 i = 0; i < 4; i++) {
-                    float scale = row_scales[r + i / 2 * 8] * weight_scales[block * LANES + output + lane % 4 * 2 + i % 2];
-                    totals[t][n][i] = fmaf((float)sums[i], scale, totals[t][n][i]);
-                }
+                for (u32 n = 0; n < PARTS; n++) multiply_signed(sums[n], a, b[n][k]);
             }
+            float scales[2] = {row_scales[r], row_scales[r + 8]};
+            UNROLL
+            for (u32 n = 0; n < PARTS; n++)
+                UNROLL
+                for (u32 i = 0; i < 4; i++)
+                    totals[t][n][i] = fmaf((float)sums[n][i], scales[i / 2] * column_scales[n][i % 2], totals[t][n][i]);
         }
         barrier();
     }
@@ -245,8 +259,8 @@ KERNEL(product_of_few, Product, 128) { product<4, 1, 1, 4>(p); }
 
 #define WARPS 8u
 
-// Of very few rows, a tile and a block of outputs a block: each warp multiplies another group of inputs,
-// so that much of a matrix is under way at once; the groups' sums are added in their order.
+// Of very few rows. A block has a tile of rows and a block of outputs, and each of its warps another
+// group of inputs, so that much of a matrix is under way at once; sums are added in the groups' order.
 KERNEL(product_of_tile, Product, WARPS * 32) {
     SHARED float sums[WARPS][LANES * LANES];
     u32 block = block_x(), tile = block_y(), warp = thread() / 32, lane = thread() % 32;
@@ -448,8 +462,8 @@ template <u32 COUNT> DEVICE void attend_count(const Attention &p, u32 first, con
 
 #define MOST_QUERIES 8u
 
-// Attention of one row's queries of one head of keys. Shared memory: of each query a row of scores and
-// its own numbers.
+// Attention of one row's queries of one head of keys. Shared memory: of each query a row of scores
+// and its own numbers.
 KERNEL(attend, Attention, ROW_THREADS) {
     alignas(16) SHARED float lanes[MOST_QUERIES * LANES];
     SHARED float sums[MOST_QUERIES];

@@ -18,7 +18,6 @@
 #define SHARED static
 #define UNROLL
 #define UNROLL_2
-#define UNROLL_16
 #define KERNEL(name, Params, threads)                                                                                     \
     static void name(const Params &p);                                                                                    \
     extern "C" void emulate_##name(const void *p, const u32 *grid, u32 block, u32 shared) {                               \
